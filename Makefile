@@ -1,0 +1,47 @@
+# Everything runs in .venv, which this file makes from requirements.lock. `make help` lists the commands.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+READY  := $(VENV)/.ready
+JOBS   ?= auto
+
+.DEFAULT_GOAL := help
+.PHONY: help run test check fmt bench lock clean
+
+help: ## list the commands
+	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-7s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+run: $(READY) ## see the life of an execution, crash included, on an embedded store
+	@$(BIN)/python examples/lifecycle.py
+
+test: check ## everything CI runs: the checks, then all tests
+	@$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup tests
+
+check: $(READY) ## format, lint, types, import layers, sizes, Lua
+	@$(BIN)/ruff format --check -q .
+	@$(BIN)/ruff check -q .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports --no-cache | tail -n 4
+	@$(BIN)/python tools/check_sizes.py
+	@$(BIN)/python tools/check_lua.py
+
+fmt: $(READY) ## format the code and fix what can be fixed
+	@$(BIN)/ruff check -q --fix-only .
+	@$(BIN)/ruff format -q .
+
+bench: $(READY) ## measure; prints a table and writes bench/results/latest.json
+	@$(BIN)/python -m bench.run
+
+lock: $(READY) ## pin the Lua library's digest, with a new revision if it moved
+	@$(BIN)/python tools/check_lua.py --write
+
+clean: ## remove the virtual environment and caches
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis
+
+$(READY): requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "holdfast needs Python 3.11 or newer: make PYTHON=python3.12"; exit 1; }
+	@test -d $(VENV) || $(PYTHON) -m venv $(VENV)
+	@echo "installing locked dependencies into $(VENV) ..."
+	@$(BIN)/python -m pip install -q --disable-pip-version-check --require-hashes -r requirements.lock
+	@$(BIN)/python -m pip install -q --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@

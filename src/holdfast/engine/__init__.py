@@ -1,0 +1,1 @@
+"""Operations and services over the store."""

@@ -1,0 +1,99 @@
+"""Claiming over partitions: ask those that may have work, sleep until one says that it has."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Sequence
+
+from holdfast.model.executions import Claim
+from holdfast.model.ids import new_id
+from holdfast.store import keys
+from holdfast.store.store import Store
+
+#: A wake-up may be lost in a failover; this bounds how long that can go unnoticed.
+POLL_S = 2.0
+
+
+class Claimer:
+    """Claims for one worker on fixed lanes with fixed capabilities."""
+
+    def __init__(
+        self,
+        store: Store,
+        *,
+        worker: str,
+        lanes: Sequence[str],
+        capabilities: Sequence[str],
+        tenant: str | None,
+    ) -> None:
+        self._store = store
+        self._worker = worker
+        self._lanes = lanes
+        self._capabilities = capabilities
+        self._tenant = tenant
+        tags = list(store.tags())
+        self._channels = {
+            keys.wake_channel(tag, lane): tag for tag in tags for lane in lanes
+        }
+        #: Partitions in the order of asking, and those of them that may have work.
+        self._rotation = deque(tags)
+        self._hopeful = set(tags)
+        self._woken = asyncio.Event()
+        self._next_poll = 0.0
+
+    async def open(self) -> None:
+        """Listen for work."""
+        await self._store.subscriptions.add(self._channels, self._on_wake)
+
+    async def close(self) -> None:
+        """Stop listening."""
+        await self._store.subscriptions.remove(self._channels, self._on_wake)
+
+    def _on_wake(self, channel: str, _message: str) -> None:
+        self._hopeful.add(self._channels[channel])
+        self._woken.set()
+
+    async def claim(self, limit: int, lease_ms: int, wait_ms: int = 0) -> list[Claim]:
+        """Return up to `limit` claims, waiting up to `wait_ms` for the first."""
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + wait_ms / 1000
+        while True:
+            self._woken.clear()
+            claims = await self._ask(limit, lease_ms)
+            if claims or loop.time() >= deadline:
+                return claims
+            try:
+                async with asyncio.timeout_at(min(deadline, self._next_poll)):
+                    await self._woken.wait()
+            except TimeoutError:
+                pass
+
+    async def _ask(self, limit: int, lease_ms: int) -> list[Claim]:
+        now = asyncio.get_running_loop().time()
+        if now >= self._next_poll:
+            self._hopeful.update(self._rotation)
+            self._next_poll = now + POLL_S
+        claims: list[Claim] = []
+        for _ in range(len(self._rotation)):
+            tag = self._rotation[0]
+            self._rotation.rotate(-1)
+            if tag not in self._hopeful:
+                continue
+            wanted = limit - len(claims)
+            self._hopeful.discard(tag)
+            found = await self._store.executions.claim(
+                tag,
+                request=new_id(),
+                worker=self._worker,
+                lanes=self._lanes,
+                capabilities=self._capabilities,
+                limit=wanted,
+                lease_ms=lease_ms,
+                tenant=self._tenant,
+            )
+            claims += found
+            if len(found) == wanted:
+                self._hopeful.add(tag)
+                break
+        return claims

@@ -1,0 +1,282 @@
+"""The engine: every operation on executions, checked at its entry."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from holdfast.errors import HoldfastError
+from holdfast.model import checks, limits
+from holdfast.model.executions import (
+    Attempt,
+    Count,
+    Event,
+    Execution,
+    Failure,
+    Filter,
+    Lease,
+    NewExecution,
+    Outcome,
+    Page,
+    Step,
+    Submitted,
+)
+from holdfast.model.states import State
+from holdfast.engine.claimer import Claimer
+from holdfast.engine.explain import Explanation, explain
+from holdfast.engine.lanes import Lanes
+from holdfast.engine.maintenance import Ticker
+from holdfast.engine.results import Results, result_of
+from holdfast.engine.workers import Workers
+from holdfast.store.store import Store, StoreSettings, open_store
+
+DEFAULT_LEASE_MS = 30_000
+
+
+class Engine:
+    """Executions on an open store. Make it with `open_engine`."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self.lanes = Lanes(store)
+        self.workers = Workers(store)
+        self._results = Results(store)
+
+    async def close(self) -> None:
+        """Stop listening for results."""
+        await self._results.close()
+
+    # Submitting
+
+    async def submit(self, kind: str, **fields: Any) -> Submitted:
+        """Create an execution; the fields are those of NewExecution."""
+        item = NewExecution.from_fields({"kind": kind, **fields})
+        (answer,) = await self.store.executions.create([item])
+        if isinstance(answer, HoldfastError):
+            raise answer
+        return answer
+
+    async def submit_many(
+        self, items: Sequence[NewExecution]
+    ) -> list[Submitted | HoldfastError]:
+        """Create up to 1,000 executions: an answer or an error for each, in order."""
+        checks.integer("number of items", len(items), 0, limits.BATCH_ITEMS)
+        return await self.store.executions.create(items)
+
+    # Running
+
+    @contextlib.asynccontextmanager
+    async def claimer(
+        self,
+        *,
+        worker: str,
+        lanes: Sequence[str] = ("default",),
+        capabilities: Sequence[str] = (),
+        tenant: str | None = None,
+    ) -> AsyncIterator[Claimer]:
+        """Open a claimer for one worker; it listens for work while the block runs."""
+        claimer = Claimer(
+            self.store,
+            worker=checks.name("worker", worker),
+            lanes=checks.names("lanes", lanes, limits.LANES, least=1),
+            capabilities=checks.names(
+                "capabilities", capabilities, limits.CAPABILITIES
+            ),
+            tenant=None if tenant is None else checks.name("tenant", tenant),
+        )
+        await claimer.open()
+        try:
+            yield claimer
+        finally:
+            await claimer.close()
+
+    async def renew(
+        self, held: Sequence[tuple[str, Lease]], lease_ms: int = DEFAULT_LEASE_MS
+    ) -> list[datetime | HoldfastError]:
+        """Extend leases: the new expiry or an error for each, in order."""
+        _check_lease_ms(lease_ms)
+        for execution_id, _ in held:
+            checks.execution_id("execution", execution_id)
+        return await self.store.leases.renew(held, lease_ms)
+
+    async def complete(
+        self,
+        execution_id: str,
+        lease: Lease,
+        result: bytes = b"null",
+        *,
+        content_type: str | None = None,
+    ) -> None:
+        """End an execution with its result; safe to repeat."""
+        checks.execution_id("id", execution_id)
+        checks.payload("result", result)
+        if content_type is not None:
+            checks.text("content_type", content_type, limits.CONTENT_TYPE_CHARS)
+        await self.store.executions.complete(
+            execution_id, lease, result, content_type or ""
+        )
+
+    async def fail(
+        self, execution_id: str, lease: Lease, failure: Failure
+    ) -> tuple[State, datetime | None]:
+        """End an attempt; returns the state and when it is tried again. Safe to repeat."""
+        checks.execution_id("id", execution_id)
+        return await self.store.executions.fail(execution_id, lease, failure)
+
+    async def delay(
+        self, execution_id: str, lease: Lease, delay_ms: int
+    ) -> tuple[State, datetime]:
+        """Give the lease back and go on with the same attempt later; safe to repeat."""
+        checks.execution_id("id", execution_id)
+        checks.integer("delay_ms", delay_ms, 0, limits.DURATION_MS)
+        return await self.store.executions.delay(execution_id, lease, delay_ms)
+
+    async def progress(
+        self, execution_id: str, lease: Lease, pct: float, message: str = ""
+    ) -> None:
+        """Record how far the holder is."""
+        checks.execution_id("id", execution_id)
+        checks.number("pct", pct, 0, 100)
+        checks.text("message", message, limits.PROGRESS_CHARS)
+        await self.store.executions.progress(execution_id, lease, pct, message)
+
+    async def checkpoint(
+        self, execution_id: str, lease: Lease, name: str, result: bytes
+    ) -> bytes:
+        """Record a step; returns its recorded result, which never changes."""
+        checks.execution_id("id", execution_id)
+        checks.text("step", name, limits.STEP_NAME_CHARS, empty=False)
+        checks.payload("result", result)
+        return await self.store.executions.checkpoint(execution_id, lease, name, result)
+
+    # Operating
+
+    async def cancel(self, execution_id: str, reason: str = "") -> None:
+        """Cancel an execution that has not ended; a holder learns it at its next call."""
+        checks.execution_id("id", execution_id)
+        checks.text("reason", reason, limits.REASON_CHARS)
+        await self.store.executions.cancel(execution_id, reason)
+
+    async def replay(
+        self,
+        execution_id: str,
+        *,
+        keep_steps: bool = False,
+        from_step: str | None = None,
+        reason: str = "",
+    ) -> State:
+        """Run a terminal execution again, from its start or from a step."""
+        checks.execution_id("id", execution_id)
+        checks.flag("keep_steps", keep_steps)
+        checks.text("reason", reason, limits.REASON_CHARS)
+        if from_step is not None:
+            checks.text("from_step", from_step, limits.STEP_NAME_CHARS, empty=False)
+            if keep_steps:
+                checks.refuse("from_step", "cannot be combined with keep_steps", from_step)
+        return await self.store.executions.replay(
+            execution_id,
+            keep_steps=keep_steps,
+            from_step=from_step or "",
+            reason=reason,
+        )
+
+    async def revoke_lease(self, execution_id: str, reason: str = "") -> None:
+        """Take the lease from its holder; the execution is ready again at once."""
+        checks.execution_id("id", execution_id)
+        checks.text("reason", reason, limits.REASON_CHARS)
+        await self.store.leases.revoke(execution_id, reason)
+
+    async def prioritize(self, execution_id: str, priority: int) -> int:
+        """Change the priority; returns the previous one."""
+        checks.execution_id("id", execution_id)
+        checks.integer("priority", priority, -limits.PRIORITY, limits.PRIORITY)
+        return await self.store.executions.prioritize(execution_id, priority)
+
+    # Asking
+
+    async def describe(self, execution_id: str) -> Execution:
+        """Return what is known about an execution."""
+        return await self.store.queries.describe(_id(execution_id))
+
+    async def input(self, execution_id: str) -> bytes:
+        """Return the input as it was submitted."""
+        return await self.store.queries.input(_id(execution_id))
+
+    async def history(self, execution_id: str) -> list[Event]:
+        """Return what happened to it, oldest first."""
+        return await self.store.queries.history(_id(execution_id))
+
+    async def attempts(self, execution_id: str) -> list[Attempt]:
+        """Return its attempts, oldest first."""
+        return await self.store.queries.attempts(_id(execution_id))
+
+    async def steps(self, execution_id: str) -> list[Step]:
+        """Return its journal in the order of recording."""
+        return await self.store.queries.steps(_id(execution_id))
+
+    async def outcome(self, execution_id: str) -> Outcome | None:
+        """Return how it ended, or None."""
+        return await self._results.outcome(_id(execution_id))
+
+    async def wait(
+        self, execution_id: str, *, timeout_s: float | None = None
+    ) -> Outcome:
+        """Wait for its end; raises ResultNotReady when the time is over."""
+        return await self._results.wait(_id(execution_id), timeout_s)
+
+    async def result(
+        self, execution_id: str, *, timeout_s: float | None = None
+    ) -> bytes:
+        """Wait for its result; raises ExecutionFailed if it ended without one."""
+        return result_of(await self.wait(execution_id, timeout_s=timeout_s))
+
+    async def list(
+        self, wanted: Filter | None = None, *, limit: int = 50, cursor: str | None = None
+    ) -> Page:
+        """Return a page of executions, newest first."""
+        checks.integer("limit", limit, 1, limits.PAGE_ITEMS)
+        return await self.store.queries.list(wanted or Filter(), limit, cursor)
+
+    async def count(self, tenant: str | None = None) -> Sequence[Count]:
+        """Return exact counts by tenant, lane, kind and state."""
+        if tenant is not None:
+            checks.name("tenant", tenant)
+        return await self.store.queries.count(tenant)
+
+    async def explain(self, execution_id: str) -> Explanation:
+        """Say why it is not running."""
+        standing, workers = await asyncio.gather(
+            self.store.queries.standing(_id(execution_id)), self.store.workers.list()
+        )
+        return explain(standing, workers)
+
+
+def _id(execution_id: str) -> str:
+    return checks.execution_id("id", execution_id)
+
+
+def _check_lease_ms(lease_ms: int) -> int:
+    return checks.integer(
+        "lease_ms", lease_ms, limits.LEASE_MIN_MS, limits.LEASE_MAX_MS
+    )
+
+
+@contextlib.asynccontextmanager
+async def open_engine(
+    url: str, settings: StoreSettings | None = None, *, maintenance: bool = True
+) -> AsyncIterator[Engine]:
+    """Open an engine on a store; with `maintenance` this process also fires timers."""
+    async with open_store(url, settings) as store:
+        engine = Engine(store)
+        ticker = asyncio.ensure_future(Ticker(store).run()) if maintenance else None
+        try:
+            yield engine
+        finally:
+            if ticker is not None:
+                ticker.cancel()
+                with contextlib.suppress(asyncio.CancelledError):
+                    await ticker
+            await engine.close()

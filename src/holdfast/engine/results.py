@@ -1,0 +1,109 @@
+"""Waiting for the end of executions: told by the store, with a slow poll behind it."""
+
+from __future__ import annotations
+
+import asyncio
+
+from holdfast.errors import ExecutionFailed, ResultNotReady
+from holdfast.model.executions import JSON_CONTENT_TYPE, ExecutionId, Outcome
+from holdfast.model.ids import new_id
+from holdfast.model.states import State
+from holdfast.store import decode, keys
+from holdfast.store.store import Store
+
+POLL_S = 5.0
+
+
+class Results:
+    """Outcomes of executions, for all waiters of a process."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._process = new_id()
+        self._mailboxes: dict[str, asyncio.Future[None]] = {}
+        self._waiters: dict[str, set[asyncio.Event]] = {}
+
+    async def close(self) -> None:
+        """Stop listening."""
+        await self._store.subscriptions.remove(self._mailboxes, self._on_message)
+        self._mailboxes.clear()
+
+    async def outcome(self, execution_id: str) -> Outcome | None:
+        """Return how an execution ended, or None if it has not."""
+        return await self._look(execution_id, process="")
+
+    async def wait(self, execution_id: str, timeout_s: float | None) -> Outcome:
+        """Wait for the end; raises ResultNotReady when the time is over."""
+        await self._open_mailbox(self._store.tag_of(execution_id))
+        ended = asyncio.Event()
+        waiters = self._waiters.setdefault(execution_id, set())
+        waiters.add(ended)
+        try:
+            async with asyncio.timeout(timeout_s):
+                while True:
+                    outcome = await self._look(execution_id, process=self._process)
+                    if outcome is not None:
+                        return outcome
+                    await _wait_or_poll(ended)
+        except TimeoutError:
+            message = f"execution {execution_id} has not ended within {timeout_s} s"
+            raise ResultNotReady(message, id=execution_id) from None
+        finally:
+            waiters.discard(ended)
+            if not waiters:
+                self._waiters.pop(execution_id, None)
+
+    async def _look(self, execution_id: str, *, process: str) -> Outcome | None:
+        state, *ending = await self._store.executions.watch(execution_id, process)
+        if not ending:
+            return None
+        result, content_type, last_entry = ending
+        entry = decode.entry(last_entry)
+        completed = state == b"completed"
+        return Outcome(
+            id=ExecutionId(execution_id),
+            state=State(state.decode()),
+            result=result if completed else None,
+            content_type=content_type.decode() or JSON_CONTENT_TYPE,
+            error=entry.get("error"),
+            reason=entry.get("reason") or None,
+        )
+
+    async def _open_mailbox(self, tag: str) -> None:
+        channel = keys.mailbox_channel(tag, self._process)
+        opening = self._mailboxes.get(channel)
+        if opening is None:
+            opening = asyncio.get_running_loop().create_future()
+            self._mailboxes[channel] = opening
+            await self._store.subscriptions.add([channel], self._on_message)
+            opening.set_result(None)
+        await opening
+
+    def _on_message(self, _channel: str, message: str) -> None:
+        _, _, execution_id = message.partition(" ")
+        for ended in self._waiters.get(execution_id, ()):
+            ended.set()
+
+
+async def _wait_or_poll(ended: asyncio.Event) -> None:
+    try:
+        async with asyncio.timeout(POLL_S):
+            await ended.wait()
+    except TimeoutError:
+        pass
+    ended.clear()
+
+
+def result_of(outcome: Outcome) -> bytes:
+    """Return the result, or raise ExecutionFailed if there is none."""
+    if outcome.result is not None:
+        return outcome.result
+    error = outcome.error or {}
+    why = error.get("message") or outcome.reason
+    message = f"execution {outcome.id} ended as {outcome.state}"
+    raise ExecutionFailed(
+        f"{message}: {why}" if why else message,
+        id=outcome.id,
+        state=outcome.state,
+        error=error,
+    )

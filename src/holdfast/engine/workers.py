@@ -1,0 +1,70 @@
+"""Workers: registration, heartbeats, drain."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from holdfast.model import checks, limits
+from holdfast.model.workers import Worker
+from holdfast.store.store import Store
+
+DEFAULT_TTL_MS = 30_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Registration:
+    """The answer to a heartbeat."""
+
+    #: The worker was not registered before, or had expired.
+    is_new: bool
+    expires_at: datetime
+    #: Finish what you have and claim no more.
+    draining: bool
+
+
+class Workers:
+    """The registry of workers."""
+
+    def __init__(self, store: Store) -> None:
+        self._workers = store.workers
+
+    async def register(
+        self,
+        instance: str,
+        *,
+        worker: str,
+        lanes: Sequence[str],
+        capabilities: Sequence[str] = (),
+        slots: int = 1,
+        busy: int = 0,
+        ttl_ms: int = DEFAULT_TTL_MS,
+    ) -> Registration:
+        """Register a worker, or say that it is still there."""
+        is_new, expires_at, draining = await self._workers.register(
+            instance=checks.name("instance", instance),
+            worker=checks.name("worker", worker),
+            lanes=checks.names("lanes", lanes, limits.LANES, least=1),
+            capabilities=checks.names(
+                "capabilities", capabilities, limits.CAPABILITIES
+            ),
+            slots=checks.integer("slots", slots, 1, limits.SLOTS),
+            busy=checks.integer("busy", busy, 0, limits.SLOTS),
+            ttl_ms=checks.integer(
+                "ttl_ms", ttl_ms, limits.LEASE_MIN_MS, limits.LEASE_MAX_MS
+            ),
+        )
+        return Registration(is_new=is_new, expires_at=expires_at, draining=draining)
+
+    async def drain(self, instance: str) -> None:
+        """Ask a worker to finish and claim no more; it learns so at its next heartbeat."""
+        await self._workers.drain(checks.name("instance", instance))
+
+    async def remove(self, instance: str) -> bool:
+        """Take a worker off the registry; returns whether it was on it."""
+        return await self._workers.remove(checks.name("instance", instance))
+
+    async def list(self) -> list[Worker]:
+        """Return the workers that are alive."""
+        return await self._workers.list()

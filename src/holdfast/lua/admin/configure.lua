@@ -1,0 +1,17 @@
+--- Set operators' settings; an empty value goes back to the default. lib/settings.lua lists them.
+--- @key tag the partition
+--- @arg settings name, value pairs
+--- @ok
+--- @flags write
+--- @requires lib/keys
+
+local function run(tag, args)
+  for i = 1, #args, 2 do
+    if args[i + 1] == '' then
+      server.call('HDEL', keys.settings(tag), args[i])
+    else
+      server.call('HSET', keys.settings(tag), args[i], args[i + 1])
+    end
+  end
+  return { 'ok' }
+end

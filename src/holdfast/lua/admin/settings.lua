@@ -1,0 +1,7 @@
+--- The operators' settings of a partition.
+--- @key tag the partition
+--- @ok name, value pairs
+--- @flags no-writes
+--- @requires lib/keys
+
+local function run(tag, _) return { 'ok', server.call('HGETALL', keys.settings(tag)) } end

@@ -1,0 +1,25 @@
+--- Bind an idempotency key to an id that the caller named, where the key lives. The caller then
+--- creates that id; a crash in between leaves a binding that the next call with the key follows.
+--- @key tag the partition of the key
+--- @arg tenant @arg key @arg derived the id the key alone would get @arg id @arg digest @arg ttl_ms
+--- @ok bound ID | taken ID
+--- @no idempotency_conflict
+--- @flags write
+--- @requires lib/keys lib/reply
+
+local function run(tag, args)
+  local tenant, key, derived, id, digest, ttl_ms = unpack(args)
+  local alias = keys.alias(tag, tenant, key)
+  local bound = server.call('GET', alias)
+  local other, other_digest
+  if bound then
+    other, other_digest = bound:match('^(%S+) (%S+)$')
+  else
+    other_digest = server.call('HGET', keys.record(tag, derived), 'digest')
+    other = other_digest and derived
+  end
+  if other and other_digest ~= digest then return reply.no('idempotency_conflict', 'id', other) end
+  if other and other ~= id then return { 'ok', 'taken', other } end
+  server.call('SET', alias, id .. ' ' .. digest, 'PX', ttl_ms)
+  return { 'ok', 'bound', id }
+end

@@ -1,0 +1,27 @@
+--- Cancel an execution in any state that is not terminal. A holder learns it at its next call.
+--- @key tag the partition
+--- @arg id @arg request id of this call @arg reason
+--- @ok cancelled
+--- @no execution_not_found | already_terminal
+--- @event cancelled
+--- @flags allow-oom
+--- @requires lib/clock lib/record lib/reply lib/log lib/finish
+
+local function run(tag, args)
+  local id, request, reason = unpack(args)
+  local now = clock.now(tag)
+  local rec = record.read(tag, id)
+  if not rec then return reply.no('execution_not_found', 'id', id) end
+  if record.is_terminal(rec.state) then
+    if log.find(tag, id, { event = 'cancelled', request = request }) then return { 'ok', 'cancelled' } end
+    return reply.no('already_terminal', 'id', id, 'state', rec.state)
+  end
+
+  finish.now(tag, id, rec, 'cancelled', now, {}, {
+    event = 'cancelled',
+    attempt = rec.state == 'active' and rec.attempts - 1 or nil,
+    reason = reason,
+    request = request,
+  })
+  return { 'ok', 'cancelled' }
+end

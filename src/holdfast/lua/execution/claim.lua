@@ -1,0 +1,35 @@
+--- Lease ready executions of the routes that a worker can serve: fresh, retried, resumed and
+--- reclaimed alike. Tenants take turns by weighted virtual time, inside a tenant the oldest first.
+--- @key tag the partition
+--- @arg request id of this call; repeated, it returns the same leases @arg worker @arg max
+--- @arg lease_ms @arg tenant only this one, or empty @arg lanes comma separated
+--- @arg capabilities comma separated
+--- @ok claims: id, fields, input, steps of each
+--- @event claimed | resumed
+--- @flags write
+--- @requires lib/keys lib/clock lib/claims lib/lanes
+
+local function run(tag, args)
+  local request, worker, max, lease_ms, tenant, lanes_csv, capabilities_csv = unpack(args)
+  local now = clock.now(tag)
+  local known = server.call('GET', keys.claim(tag, request))
+  if known then return claims.again(tag, request, known) end
+
+  local only = tenant ~= '' and tenant or nil
+  local routes = lanes.open_routes(tag, lanes_csv, capabilities_csv)
+  local claimed, ids, left = { 'ok' }, {}, tonumber(max)
+  while left > 0 do
+    local taken = lanes.take_turn(tag, routes, only, left)
+    if not taken then break end
+    for _, id in ipairs(taken) do
+      local claim = claims.open(tag, id, request, worker, tonumber(lease_ms), now)
+      if claim then
+        claimed[#claimed + 1] = claim
+        ids[#ids + 1] = id
+        left = left - 1
+      end
+    end
+  end
+  if #ids > 0 then claims.remember(tag, request, ids) end
+  return claimed
+end

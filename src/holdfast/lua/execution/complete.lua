@@ -1,0 +1,31 @@
+--- End an execution with its result. Repeated by the same holder, it gets the same answer.
+--- @key tag the partition
+--- @arg id @arg fence @arg result @arg content_type empty for JSON
+--- @ok completed
+--- @no execution_not_found | not_active | stale_lease | lease_revoked
+--- @event completed
+--- @flags allow-oom
+--- @requires lib/keys lib/clock lib/record lib/lease lib/finish
+
+local function run(tag, args)
+  local id, fence, result, content_type = unpack(args)
+  local now = clock.now(tag)
+  local rec, refusal = lease.check(tag, id, fence, now)
+  if not rec then
+    if lease.ended(tag, id, fence, 'completed') then return { 'ok', 'completed' } end
+    return refusal
+  end
+
+  local changes = {}
+  record.put_payload(keys.result(tag, id), 'result', result, changes)
+  if content_type ~= '' then
+    changes[#changes + 1] = 'content_type'
+    changes[#changes + 1] = content_type
+  end
+  finish.now(tag, id, rec, 'completed', now, changes, {
+    event = 'completed',
+    attempt = rec.attempts - 1,
+    fence = fence,
+  })
+  return { 'ok', 'completed' }
+end

@@ -1,0 +1,37 @@
+--- Give the lease back and go on with the same attempt later.
+--- @key tag the partition
+--- @arg id @arg fence @arg delay_ms
+--- @ok STATE RUN_AT
+--- @no execution_not_found | not_active | stale_lease | lease_revoked
+--- @event delayed
+--- @flags write
+--- @requires lib/clock lib/lease lib/log lib/requeue
+
+local function run(tag, args)
+  local id, fence, delay_ms = unpack(args)
+  local now = clock.now(tag)
+  local rec, refusal = lease.check(tag, id, fence, now)
+  if not rec then
+    local entry = lease.ended(tag, id, fence, 'delayed')
+    if not entry then return refusal end
+    return { 'ok', entry.state, entry.run_at }
+  end
+
+  local run_at = now + tonumber(delay_ms)
+  local state = run_at > now and 'delayed' or 'waiting'
+  local changes = { 'open', '1' }
+  if rec.timeout_at then
+    changes[#changes + 1] = 'timeout_left'
+    changes[#changes + 1] = tonumber(rec.timeout_at) - now
+  end
+  log.append(tag, id, {
+    at = now,
+    event = 'delayed',
+    attempt = rec.attempts - 1,
+    fence = fence,
+    run_at = run_at,
+    state = state,
+  })
+  requeue.later(tag, id, rec, now, run_at, 'pause', changes)
+  return { 'ok', state, run_at }
+end

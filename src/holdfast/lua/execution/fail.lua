@@ -1,0 +1,33 @@
+--- End an attempt with an error: the execution is retried by its policy, or fails. Repeated by the
+--- same holder, it gets the same answer.
+--- @key tag the partition
+--- @arg id @arg fence @arg error_type @arg retryable 1 or 0
+--- @arg retry_after_ms replaces the backoff, or empty @arg error JSON
+--- @ok STATE RETRY_AT
+--- @no execution_not_found | not_active | stale_lease | lease_revoked
+--- @event failed
+--- @flags allow-oom
+--- @requires lib/clock lib/lease lib/retry
+
+local function gives_up(rec, error_type)
+  for name in (rec.give_up or ''):gmatch('[^,]+') do
+    if name == error_type then return true end
+  end
+  return false
+end
+
+local function run(tag, args)
+  local id, fence, error_type, retryable, retry_after_ms, error = unpack(args)
+  local now = clock.now(tag)
+  local rec, refusal = lease.check(tag, id, fence, now)
+  if not rec then
+    local entry = lease.ended(tag, id, fence, 'failed')
+    if not entry then return refusal end
+    return { 'ok', entry.state, entry.retry_at or '' }
+  end
+
+  local final = retryable == '0' or gives_up(rec, error_type)
+  local entry = { event = 'failed', attempt = rec.attempts - 1, fence = fence, error = error }
+  retry.settle(tag, id, rec, now, entry, final, tonumber(retry_after_ms))
+  return { 'ok', entry.state, entry.retry_at or '' }
+end

@@ -1,0 +1,54 @@
+--- Run a terminal execution again: retries start anew, a deadline counts from now.
+--- @key tag the partition
+--- @arg id @arg request id of this call @arg keep_steps 1 or 0 @arg from_step or empty @arg reason
+--- @ok STATE
+--- @no execution_not_found | not_terminal | replay_limit | step_not_found
+--- @event replayed
+--- @flags write
+--- @requires lib/keys lib/clock lib/record lib/reply lib/log lib/steps lib/requeue
+
+local DEFAULT_MAX_REPLAYS = 10
+
+local STALE = { 'ended', 'forget_at', 'result', 'content_type', 'failures', 'reclaims', 'pct', 'progress_at' }
+
+--- Drop the steps that are not kept; returns the number of the last one, or nil if none is left.
+local function trim_steps(tag, id, rec, keep_steps, from_step)
+  if keep_steps == '1' then return rec.steps end
+  if from_step ~= '' then
+    local last = steps.drop_from(tag, id, from_step)
+    return last > 0 and last or nil
+  end
+  server.call('UNLINK', keys.steps(tag, id))
+  return nil
+end
+
+local function run(tag, args)
+  local id, request, keep_steps, from_step, reason = unpack(args)
+  local now = clock.now(tag)
+  local rec = record.read(tag, id)
+  if not rec then return reply.no('execution_not_found', 'id', id) end
+  if log.find(tag, id, { event = 'replayed', request = request }) then return { 'ok', rec.state } end
+  if not record.is_terminal(rec.state) then return reply.no('not_terminal', 'id', id, 'state', rec.state) end
+  local replays, most = tonumber(rec.replays or 0), tonumber(rec.max_replays or DEFAULT_MAX_REPLAYS)
+  if replays >= most then return reply.no('replay_limit', 'id', id, 'limit', most) end
+  if from_step ~= '' and not steps.result(tag, id, from_step) then
+    return reply.no('step_not_found', 'id', id, 'step', from_step)
+  end
+
+  local last_step = trim_steps(tag, id, rec, keep_steps, from_step)
+  record.clear(tag, id, rec, { 'steps' })
+  record.clear(tag, id, rec, STALE)
+  server.call('UNLINK', keys.result(tag, id), keys.note(tag, id))
+  local changes = { 'turn', 'replay', 'replays', replays + 1 }
+  if last_step then
+    changes[#changes + 1] = 'steps'
+    changes[#changes + 1] = last_step
+  end
+  if rec.deadline_span then
+    changes[#changes + 1] = 'deadline'
+    changes[#changes + 1] = now + tonumber(rec.deadline_span)
+  end
+  log.append(tag, id, { at = now, event = 'replayed', request = request, reason = reason })
+  requeue.ready(tag, id, rec, now, changes)
+  return { 'ok', 'waiting' }
+end

@@ -1,0 +1,13 @@
+--- The step journal of an execution.
+--- @key tag the partition
+--- @arg id
+--- @ok name, value pairs
+--- @no execution_not_found
+--- @flags no-writes
+--- @requires lib/keys lib/reply
+
+local function run(tag, args)
+  local id = args[1]
+  if server.call('EXISTS', keys.record(tag, id)) == 0 then return reply.no('execution_not_found', 'id', id) end
+  return { 'ok', server.call('HGETALL', keys.steps(tag, id)) }
+end

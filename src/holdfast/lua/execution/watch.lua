@@ -1,0 +1,23 @@
+--- The outcome of an execution; if it has none yet, tell this process when it has.
+--- @key tag the partition
+--- @arg id @arg process its mailbox, or empty to only read
+--- @ok STATE, and of a terminal execution: result, content type, last log entry
+--- @no execution_not_found
+--- @flags write
+--- @requires lib/keys lib/record lib/reply
+
+local function run(tag, args)
+  local id, process = unpack(args)
+  local rec = record.read(tag, id)
+  if not rec then return reply.no('execution_not_found', 'id', id) end
+  if record.is_terminal(rec.state) then
+    local result = rec.state == 'completed' and record.result(tag, id, rec) or ''
+    local last = server.call('LINDEX', keys.log(tag, id), -1) or ''
+    return { 'ok', rec.state, result, rec.content_type or '', last }
+  end
+  if process ~= '' then
+    server.call('SADD', keys.watchers(tag, id), process)
+    if not rec.watched then record.write(tag, id, rec, { 'watched', '1' }) end
+  end
+  return { 'ok', rec.state }
+end

@@ -1,0 +1,17 @@
+--- Open, pause or drain a lane. Paused: nothing is claimed. Draining: nothing new is accepted.
+--- @key tag the partition
+--- @arg lane @arg state open, paused or draining
+--- @ok
+--- @flags write
+--- @requires lib/keys lib/wake
+
+local function run(tag, args)
+  local lane, state = unpack(args)
+  if state == 'open' then
+    server.call('HDEL', keys.settings(tag), 'lane|' .. lane)
+  else
+    server.call('HSET', keys.settings(tag), 'lane|' .. lane, state)
+  end
+  wake.lane(tag, lane)
+  return { 'ok' }
+end

@@ -1,0 +1,25 @@
+--- Extend leases, each on its own. An expired lease cannot be revived.
+--- @key tag the partition
+--- @arg lease_ms @arg items per item two values: id, fence
+--- @ok per item: ok UNTIL, or a refusal
+--- @no execution_not_found | not_active | stale_lease | lease_revoked
+--- @flags allow-oom
+--- @requires lib/clock lib/lease lib/record lib/timers
+
+local function run(tag, args)
+  local lease_ms = tonumber(args[1])
+  local now = clock.now(tag)
+  local answers = { 'ok' }
+  for i = 2, #args, 2 do
+    local id = args[i]
+    local rec, refusal = lease.check(tag, id, args[i + 1], now)
+    if rec then
+      record.write(tag, id, rec, { 'lease_until', now + lease_ms })
+      timers.arm(tag, id, rec, now)
+      answers[#answers + 1] = { 'ok', now + lease_ms }
+    else
+      answers[#answers + 1] = refusal
+    end
+  end
+  return answers
+end

@@ -1,0 +1,52 @@
+--- The one way into a terminal state: every path ends here, so every path announces itself.
+--- @requires lib/keys lib/record lib/index lib/ready lib/settings lib/timers lib/log lib/wake
+local finish = {}
+
+local TRANSIENT = { 'hold', 'open', 'run_at', 'timeout_at', 'timeout_left', 'lease_until', 'watched' }
+
+--- End `rec` in `state`. `changes` are further fields; `entry` is the log entry, without its time.
+function finish.now(tag, id, rec, state, now, changes, entry)
+  local before, watched = rec.state, rec.watched
+  if before == 'waiting' then ready.remove(tag, id, rec) end
+  changes[#changes + 1] = 'state'
+  changes[#changes + 1] = state
+  changes[#changes + 1] = 'ended'
+  changes[#changes + 1] = now
+  changes[#changes + 1] = 'forget_at'
+  changes[#changes + 1] = now + tonumber(rec.keep or settings.keep(tag, rec.tenant, state))
+  record.write(tag, id, rec, changes)
+  record.clear(tag, id, rec, TRANSIENT)
+  index.leave(tag, id, rec, before)
+  index.enter(tag, id, rec)
+  timers.arm(tag, id, rec, now)
+  entry.at = now
+  log.append(tag, id, entry)
+  if watched then finish.announce(tag, id, state) end
+end
+
+--- Tell every process that waits for this execution.
+function finish.announce(tag, id, state)
+  local key = keys.watchers(tag, id)
+  for _, process in ipairs(server.call('SMEMBERS', key)) do
+    wake.process(tag, process, state .. ' ' .. id)
+  end
+  server.call('DEL', key)
+end
+
+--- Remove everything that an execution owns.
+function finish.forget(tag, id, rec)
+  index.remove_tags(tag, id, rec)
+  index.leave(tag, id, rec, rec.state)
+  server.call('ZREM', keys.timers(tag), 'x:' .. id)
+  server.call(
+    'UNLINK',
+    keys.record(tag, id),
+    keys.input(tag, id),
+    keys.result(tag, id),
+    keys.tags(tag, id),
+    keys.note(tag, id),
+    keys.log(tag, id),
+    keys.steps(tag, id),
+    keys.watchers(tag, id)
+  )
+end

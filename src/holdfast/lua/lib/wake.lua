@@ -1,0 +1,24 @@
+--- Wake-ups by publish: sharded on a cluster (the channel carries the partition's tag), plain on
+--- a single server, where clients cannot subscribe to shards.
+--- @requires lib/keys
+local wake = {}
+
+-- A server does not change its mode while it runs, so it is asked once per load of the library.
+local verb
+
+local function publish(channel, message)
+  if not verb then
+    local info = server.pcall('CLUSTER', 'INFO')
+    verb = type(info) == 'table' and info.err and 'PUBLISH' or 'SPUBLISH'
+  end
+  server.call(verb, channel, message)
+end
+
+--- Work became ready on a lane.
+function wake.lane(tag, lane) publish(keys.wake_channel(tag, lane), '') end
+
+--- A timer is due earlier than the maintenance loop plans to look.
+function wake.ticker(tag) publish(keys.tick_channel(tag), '') end
+
+--- Something that a client process waits for has happened.
+function wake.process(tag, process, message) publish(keys.mailbox_channel(tag, process), message) end

@@ -1,0 +1,19 @@
+--- Fire what is due. Any process may call it at any time.
+--- @key tag the partition
+--- @arg limit how many timers at most
+--- @ok FIRED SLEEP_MS until the next look; 0 when more is due now
+--- @flags allow-oom
+--- @requires lib/keys lib/clock lib/due lib/timers lib/workers
+
+local FIRE = { x = due.execution, k = workers.expire }
+
+local function run(tag, args)
+  local now = clock.now(tag)
+  local key = keys.timers(tag)
+  local members = server.call('ZRANGE', key, '-inf', now, 'BYSCORE', 'LIMIT', 0, args[1])
+  for _, member in ipairs(members) do FIRE[member:sub(1, 1)](tag, member:sub(3), now) end
+  local first = server.call('ZRANGE', key, 0, 0, 'WITHSCORES')[2]
+  local wake_at = math.min(tonumber(first or math.huge), now + timers.LONGEST_SLEEP_MS)
+  server.call('HSET', keys.meta(tag), 'tick_at', wake_at)
+  return { 'ok', #members, math.max(0, wake_at - now) }
+end

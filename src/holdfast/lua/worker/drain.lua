@@ -1,0 +1,14 @@
+--- Ask a worker to finish what it has and claim no more; it learns so at its next heartbeat.
+--- @key tag the global partition
+--- @arg instance
+--- @ok
+--- @no worker_not_found
+--- @flags write
+--- @requires lib/keys lib/reply
+
+local function run(tag, args)
+  local key = keys.worker(tag, args[1])
+  if server.call('EXISTS', key) == 0 then return reply.no('worker_not_found', 'instance', args[1]) end
+  server.call('HSET', key, 'draining', '1')
+  return { 'ok' }
+end

@@ -1,0 +1,29 @@
+--- Register a worker, or say that it is still there; its description is replaced.
+--- @key tag the global partition
+--- @arg instance @arg worker @arg lanes comma separated @arg capabilities comma separated
+--- @arg slots @arg busy @arg ttl_ms
+--- @ok registered | refreshed, EXPIRES_AT, DRAINING as 1 or 0
+--- @flags write
+--- @requires lib/keys lib/clock lib/timers
+
+local function run(tag, args)
+  local instance, worker, lanes_csv, capabilities, slots, busy, ttl_ms = unpack(args)
+  local now = clock.now(tag)
+  local key = keys.worker(tag, instance)
+  local before = server.call('HMGET', key, 'registered_at', 'draining')
+  local expires_at = now + tonumber(ttl_ms)
+  server.call(
+    'HSET', key,
+    'worker', worker,
+    'lanes', lanes_csv,
+    'capabilities', capabilities,
+    'slots', slots,
+    'busy', busy,
+    'registered_at', before[1] or now,
+    'heartbeat_at', now,
+    'expires_at', expires_at
+  )
+  server.call('SADD', keys.workers(tag), instance)
+  timers.set(tag, 'k:' .. instance, expires_at, now)
+  return { 'ok', before[1] and 'refreshed' or 'registered', expires_at, before[2] and 1 or 0 }
+end

@@ -1,0 +1,1 @@
+"""Pure values and rules: no input or output."""

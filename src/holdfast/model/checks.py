@@ -1,0 +1,153 @@
+"""One validator for each kind of value that comes from outside; every entry uses these.
+
+Each returns the value, or raises InvalidInput that names the field. Nothing is clamped,
+coerced or trimmed.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from typing import Any, NoReturn
+
+from holdfast.errors import InvalidInput, TooLarge
+from holdfast.model import limits
+
+_NAME = re.compile(r"[A-Za-z0-9_.:@-]+\Z")
+_KIND = re.compile(r"[A-Za-z0-9_.:@/-]+\Z")
+_ID = re.compile(r"[A-Za-z0-9_.:@/~-]+\Z")
+_PRINTABLE = re.compile(r"[^\x00-\x1f\x7f]*\Z")
+
+
+def refuse(field: str, problem: str, value: object) -> NoReturn:
+    """Raise InvalidInput that names the field and shows the value, shortened."""
+    shown = repr(value)
+    if len(shown) > 80:  # noqa: PLR2004 - one line of a terminal
+        shown = shown[:77] + "..."
+    message = f"{field}: {problem}, got {shown}"
+    raise InvalidInput(message, field=field)
+
+
+def _pattern(
+    field: str, value: Any, pattern: re.Pattern[str], most: int, allowed: str
+) -> str:
+    if not isinstance(value, str):
+        refuse(field, "must be a string", value)
+    if not value or len(value) > most:
+        refuse(field, f"must have 1 to {most} characters", value)
+    if not pattern.match(value):
+        refuse(field, f"may only contain {allowed}", value)
+    return value
+
+
+def name(field: str, value: Any) -> str:
+    """Check a tenant, lane, capability, tag name or worker."""
+    return _pattern(field, value, _NAME, limits.NAME_CHARS, "A-Z a-z 0-9 _ . : @ -")
+
+
+def kind(field: str, value: Any) -> str:
+    """Check the kind of an execution."""
+    return _pattern(field, value, _KIND, limits.NAME_CHARS, "A-Z a-z 0-9 _ . : @ / -")
+
+
+def execution_id(field: str, value: Any) -> str:
+    """Check the id of an execution."""
+    return _pattern(field, value, _ID, limits.ID_CHARS, "A-Z a-z 0-9 _ . : @ / ~ -")
+
+
+def text(field: str, value: Any, most: int, *, empty: bool = True) -> str:
+    """Check free text on one line: no control characters."""
+    if not isinstance(value, str):
+        refuse(field, "must be a string", value)
+    if len(value) > most or not (value or empty):
+        refuse(field, f"must have {0 if empty else 1} to {most} characters", value)
+    if not _PRINTABLE.match(value):
+        refuse(field, "must not contain control characters", value)
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        refuse(field, "must be valid Unicode", value)
+    return value
+
+
+def integer(field: str, value: Any, least: int, most: int) -> int:
+    """Check an integer; booleans and floats are none."""
+    if not isinstance(value, int) or isinstance(value, bool):
+        refuse(field, "must be an integer", value)
+    if not least <= value <= most:
+        refuse(field, f"must be between {least} and {most}", value)
+    return value
+
+
+def number(field: str, value: Any, least: float, most: float) -> float:
+    """Check a finite number."""
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        refuse(field, "must be a number", value)
+    if not math.isfinite(value) or not least <= value <= most:
+        refuse(field, f"must be a finite number between {least} and {most}", value)
+    return value
+
+
+def one_of(field: str, value: Any, options: Iterable[str]) -> str:
+    """Check a word out of a few."""
+    if not isinstance(value, str) or value not in options:
+        refuse(field, f"must be one of {', '.join(options)}", value)
+    return value
+
+
+def flag(field: str, value: Any) -> bool:
+    """Check a boolean."""
+    if not isinstance(value, bool):
+        refuse(field, "must be true or false", value)
+    return value
+
+
+def instant(field: str, value: Any) -> datetime:
+    """Check a moment: an aware datetime."""
+    if not isinstance(value, datetime):
+        refuse(field, "must be a datetime", value)
+    if value.tzinfo is None:
+        refuse(field, "must have a time zone", value)
+    return value
+
+
+def payload(field: str, value: Any, most: int = limits.PAYLOAD_BYTES) -> bytes:
+    """Check opaque bytes."""
+    if not isinstance(value, bytes):
+        refuse(field, "must be bytes", value)
+    if len(value) > most:
+        message = f"{field}: {len(value)} bytes are over the limit of {most}"
+        raise TooLarge(message, field=field, limit=most)
+    return value
+
+
+def names(field: str, value: Any, most: int, *, least: int = 0) -> tuple[str, ...]:
+    """Check a set of names; returns it sorted and without repetitions."""
+    if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
+        refuse(field, "must be a list of names", value)
+    unique = sorted({name(f"{field}[{i}]", item) for i, item in enumerate(value)})
+    if not least <= len(unique) <= most:
+        refuse(field, f"must have {least} to {most} names", value)
+    return tuple(unique)
+
+
+def tags(field: str, value: Any) -> dict[str, str]:
+    """Check tags: names with short values."""
+    if not isinstance(value, Mapping):
+        refuse(field, "must be a mapping of names to strings", value)
+    if len(value) > limits.TAGS:
+        refuse(field, f"must have at most {limits.TAGS} tags", value)
+    return {
+        name(f"{field} name", key): text(
+            f"{field}[{key}]", item, limits.TAG_VALUE_CHARS, empty=False
+        )
+        for key, item in value.items()
+    }
+
+
+def known_fields(field: str, value: Mapping[str, Any], allowed: Iterable[str]) -> None:
+    """Refuse fields that do not exist."""
+    for unknown in sorted(set(value) - set(allowed)):
+        refuse(f"{field}.{unknown}", "is not a known field", value[unknown])

@@ -1,0 +1,345 @@
+"""Values that describe executions: what is asked for, and what is known."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from datetime import datetime
+from typing import Any, NewType, Self
+
+import msgspec
+
+from holdfast.model import checks, limits
+from holdfast.model.retry import RetryPolicy
+from holdfast.model.states import AttemptKind, Hold, State, StateVector, state_vector
+
+ExecutionId = NewType("ExecutionId", str)
+
+JSON_CONTENT_TYPE = "application/json"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewExecution:
+    """An execution to be created. Checked when it is made; nothing is clamped."""
+
+    kind: str
+    #: Opaque to Holdfast.
+    input: bytes = b"null"
+    #: Minted if absent. Ids that share what precedes a `~` share a partition.
+    id: str | None = None
+    tenant: str = "default"
+    lane: str = "default"
+    #: -1000..1000; each point is worth a minute of waiting.
+    priority: int = 0
+    #: Capabilities that a worker must have, all of them.
+    requires: tuple[str, ...] = ()
+    delay_ms: int | None = None
+    run_at: datetime | None = None
+    #: The execution expires this long after its creation, whatever its state.
+    deadline_ms: int | None = None
+    #: A longer attempt is ended and uses up a retry.
+    attempt_timeout_ms: int | None = None
+    #: Without a policy there is one attempt.
+    retry: RetryPolicy | None = None
+    #: How often the execution may lose its worker before it fails; default 20.
+    max_reclaims: int | None = None
+    #: How often it may be replayed; default 10.
+    max_replays: int | None = None
+    #: Held as long as the execution is kept.
+    idempotency_key: str | None = None
+    tags: Mapping[str, str] = field(default_factory=dict)
+    #: How long it is kept after its end; default by outcome and tenant.
+    retention_ms: int | None = None
+
+    def __post_init__(self) -> None:
+        checks.kind("kind", self.kind)
+        checks.payload("input", self.input)
+        checks.name("tenant", self.tenant)
+        checks.name("lane", self.lane)
+        if self.id is not None:
+            checks.execution_id("id", self.id)
+        if self.idempotency_key is not None:
+            key = self.idempotency_key
+            checks.text("idempotency_key", key, limits.ID_CHARS, empty=False)
+        if self.priority:
+            checks.integer("priority", self.priority, -limits.PRIORITY, limits.PRIORITY)
+        if self.requires:
+            names = checks.names("requires", self.requires, limits.CAPABILITIES)
+            object.__setattr__(self, "requires", names)
+        if self.tags:
+            object.__setattr__(self, "tags", checks.tags("tags", self.tags))
+        self._check_times()
+        self._check_caps()
+
+    def _check_times(self) -> None:
+        for name, least in _DURATIONS:
+            value = getattr(self, name)
+            if value is not None:
+                checks.integer(name, value, least, limits.DURATION_MS)
+        if self.run_at is not None:
+            checks.instant("run_at", self.run_at)
+            if self.delay_ms is not None:
+                checks.refuse("run_at", "cannot be combined with delay_ms", self.run_at)
+
+    def _check_caps(self) -> None:
+        if self.max_reclaims is not None:
+            checks.integer("max_reclaims", self.max_reclaims, 0, limits.MAX_RECLAIMS)
+        if self.max_replays is not None:
+            checks.integer("max_replays", self.max_replays, 0, limits.MAX_REPLAYS)
+        if self.retry is not None and not isinstance(self.retry, RetryPolicy):
+            checks.refuse("retry", "must be a RetryPolicy", self.retry)
+
+    @classmethod
+    def from_fields(cls, values: Mapping[str, Any]) -> Self:
+        """Make one from a mapping, refusing fields that do not exist."""
+        checks.known_fields("execution", values, (f.name for f in fields(cls)))
+        if "kind" not in values:
+            checks.refuse("kind", "is required", None)
+        return cls(**values)
+
+    def digest(self) -> str:
+        """Return a short digest of the content, to tell a repetition from a conflict."""
+        content = [getattr(self, f.name) for f in fields(self) if f.name not in _NAMING]
+        packed = msgspec.msgpack.encode(content)
+        return hashlib.blake2b(packed, digest_size=9).hexdigest()
+
+
+_NAMING = frozenset({"id", "idempotency_key"})
+_DURATIONS = (
+    ("delay_ms", 0),
+    ("deadline_ms", 1),
+    ("attempt_timeout_ms", 1),
+    ("retention_ms", 0),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Submitted:
+    """The answer to a creation."""
+
+    id: ExecutionId
+    state: State
+    #: The execution existed already, by its id or its idempotency key.
+    duplicate: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """The right to run an execution now. Every call of its holder carries it."""
+
+    id: str
+    epoch: int
+    attempt: int
+
+    @property
+    def fence(self) -> str:
+        """The lease as the store compares it."""
+        return f"{self.id}:{self.epoch}:{self.attempt}"
+
+    @classmethod
+    def checked(cls, lease_id: Any, epoch: Any, attempt: Any) -> Self:
+        """Make a lease from values that came from outside."""
+        return cls(
+            checks.name("lease.id", lease_id),
+            checks.integer("lease.epoch", epoch, 1, 2**53),
+            checks.integer("lease.attempt", attempt, 0, 2**53),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """A journaled sub-result."""
+
+    name: str
+    result: bytes
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """An execution handed to a worker, with the lease that allows to run it."""
+
+    id: ExecutionId
+    tenant: str
+    lane: str
+    kind: str
+    input: bytes
+    lease: Lease
+    expires_at: datetime
+    attempt_kind: AttemptKind
+    priority: int
+    requires: tuple[str, ...]
+    tags: Mapping[str, str]
+    created_at: datetime
+    deadline_at: datetime | None
+    #: When this attempt times out.
+    timeout_at: datetime | None
+    #: Steps recorded so far, in the order of recording.
+    steps: Mapping[str, bytes]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failure:
+    """An error that ended an attempt."""
+
+    type: str
+    message: str
+    #: False ends the execution whatever its policy.
+    retryable: bool = True
+    #: Replaces the backoff of the policy.
+    retry_after_ms: int | None = None
+    details: Any = None
+
+    def __post_init__(self) -> None:
+        checks.text("error.type", self.type, limits.ERROR_TYPE_CHARS, empty=False)
+        if not isinstance(self.message, str):
+            checks.refuse("error.message", "must be a string", self.message)
+        checks.flag("error.retryable", self.retryable)
+        if self.retry_after_ms is not None:
+            field_name = "error.retry_after_ms"
+            checks.integer(field_name, self.retry_after_ms, 0, limits.DURATION_MS)
+
+    def to_json(self) -> bytes:
+        """Encode what is kept of it: type, message, details."""
+        kept = {"type": self.type, "message": self.message}
+        if self.details is not None:
+            kept["details"] = self.details
+        try:
+            encoded = msgspec.json.encode(kept)
+        except (TypeError, ValueError, UnicodeError) as error:
+            checks.refuse("error", f"must be JSON ({error})", kept)
+        return checks.payload("error", encoded, limits.ERROR_BYTES)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Execution:
+    """What is known about an execution."""
+
+    id: ExecutionId
+    tenant: str
+    lane: str
+    kind: str
+    priority: int
+    requires: tuple[str, ...]
+    state: State
+    hold: Hold | None
+    attempt_kind: AttemptKind
+    #: The next claim goes on with the attempt that a delay or a wait interrupted.
+    attempt_open: bool
+    #: Attempts started so far.
+    attempts: int
+    #: Failed attempts since the creation or the last replay.
+    failures: int
+    reclaims: int
+    replays: int
+    epoch: int
+    worker: str | None
+    created_at: datetime
+    started_at: datetime | None
+    completed_at: datetime | None
+    run_at: datetime | None
+    deadline_at: datetime | None
+    lease_expires_at: datetime | None
+    timeout_at: datetime | None
+    #: When retention removes it.
+    forget_at: datetime | None
+    progress_pct: float | None
+    progress_message: str | None
+    #: The error of a failed execution: type, message, details.
+    error: Mapping[str, Any] | None
+    #: Why it was cancelled.
+    reason: str | None
+    tags: Mapping[str, str]
+    idempotency_key: str | None
+
+    @property
+    def state_vector(self) -> StateVector:
+        """The dimensions of the state."""
+        return state_vector(
+            self.state, self.hold, self.attempt_kind, attempt_open=self.attempt_open
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """Something that happened to an execution."""
+
+    at: datetime
+    event: str
+    data: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attempt:
+    """One try of an execution."""
+
+    index: int
+    kind: AttemptKind
+    worker: str
+    started_at: datetime
+    ended_at: datetime | None = None
+    #: completed, failed, timed_out, lease_expired, lease_revoked, cancelled, expired.
+    outcome: str | None = None
+    error: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """How an execution ended."""
+
+    id: ExecutionId
+    state: State
+    result: bytes | None
+    content_type: str
+    error: Mapping[str, Any] | None
+    reason: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filter:
+    """Which executions to list; absent means any."""
+
+    tenant: str | None = None
+    state: State | None = None
+    lane: str | None = None
+    kind: str | None = None
+    #: One tag, name and value.
+    tag: tuple[str, str] | None = None
+    #: Created at or after.
+    since: datetime | None = None
+    #: Created before.
+    until: datetime | None = None
+
+    def __post_init__(self) -> None:
+        for field_name in ("tenant", "lane"):
+            if getattr(self, field_name) is not None:
+                checks.name(field_name, getattr(self, field_name))
+        if self.kind is not None:
+            checks.kind("kind", self.kind)
+        if self.state is not None:
+            checks.one_of("state", self.state, list(State))
+        if self.tag is not None:
+            checks.tags("tag", dict([self.tag]))
+        for field_name in ("since", "until"):
+            if getattr(self, field_name) is not None:
+                checks.instant(field_name, getattr(self, field_name))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """A page of a list, newest first."""
+
+    items: tuple[Execution, ...]
+    next_cursor: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Count:
+    """How many executions are in one cell."""
+
+    tenant: str
+    lane: str
+    kind: str
+    state: State
+    count: int

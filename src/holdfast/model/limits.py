@@ -1,0 +1,32 @@
+"""Sizes and bounds of everything that comes from outside."""
+
+from __future__ import annotations
+
+NAME_CHARS = 128
+ID_CHARS = 256
+TAGS = 64
+TAG_VALUE_CHARS = 256
+CAPABILITIES = 64
+LANES = 64
+GIVE_UP_TYPES = 64
+ERROR_TYPE_CHARS = 128
+CONTENT_TYPE_CHARS = 64
+REASON_CHARS = 1024
+PROGRESS_CHARS = 1024
+STEP_NAME_CHARS = 256
+PAYLOAD_BYTES = 1 << 20
+ERROR_BYTES = 16 << 10
+BATCH_ITEMS = 1000
+CLAIM_ITEMS = 1000
+PAGE_ITEMS = 1000
+PRIORITY = 1000
+MAX_ATTEMPTS = 10_000
+MAX_RECLAIMS = 1_000_000
+MAX_REPLAYS = 1_000_000
+SLOTS = 100_000
+LEASE_MIN_MS = 1_000
+LEASE_MAX_MS = 86_400_000
+WEIGHT = 1_000
+
+#: About a hundred years: far beyond any use, and safe in a double with room to add.
+DURATION_MS = 100 * 366 * 86_400_000

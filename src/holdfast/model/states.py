@@ -1,0 +1,131 @@
+"""The states of an execution.
+
+                 +--------- delayed <---------+ fail with retries left, delay,
+                 |             ^              | reclaim after the first
+      create ----+----> waiting ----claim---> active ----complete---> completed
+                           ^                   | |  \\---fail---------> failed
+                           +-------------------+ |
+                             lease lost, revoke  +--cancel, deadline-> cancelled, expired
+                                                                         (from any state)
+      replay: terminal -> waiting
+
+A record stores the public state, what holds it back, and the kind of its attempt. The state
+vector is derived from these three by `state_vector`, so no two dimensions can disagree.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class State(StrEnum):
+    """The public state of an execution."""
+
+    WAITING = "waiting"
+    DELAYED = "delayed"
+    RATE_LIMITED = "rate_limited"
+    WAITING_CHILDREN = "waiting_children"
+    ACTIVE = "active"
+    SUSPENDED = "suspended"
+    COMPLETED = "completed"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+    EXPIRED = "expired"
+    SKIPPED = "skipped"
+
+    @property
+    def is_terminal(self) -> bool:
+        """Whether only a replay can change it."""
+        return self in TERMINAL
+
+
+TERMINAL = frozenset(
+    {State.COMPLETED, State.FAILED, State.CANCELLED, State.EXPIRED, State.SKIPPED}
+)
+
+
+class Hold(StrEnum):
+    """Why an execution is delayed."""
+
+    DELAY = "delay"
+    BACKOFF = "backoff"
+    RECLAIM = "reclaim"
+    PAUSE = "pause"
+
+
+class AttemptKind(StrEnum):
+    """Why an attempt was started."""
+
+    INITIAL = "initial"
+    RETRY = "retry"
+    RECLAIM = "reclaim"
+    REPLAY = "replay"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StateVector:
+    """The dimensions of the state, for programs that ask one question only."""
+
+    lifecycle_phase: str
+    ownership: str
+    eligibility: str
+    blocking_reason: str
+    terminal_outcome: str
+    attempt_state: str
+
+
+_BLOCKING_REASON = {
+    Hold.DELAY: "waiting_for_delay",
+    Hold.BACKOFF: "waiting_for_retry_backoff",
+    Hold.RECLAIM: "waiting_for_reclaim_backoff",
+    Hold.PAUSE: "waiting_for_resume_delay",
+}
+
+_OUTCOME = {
+    State.COMPLETED: "success",
+    State.FAILED: "failed",
+    State.CANCELLED: "cancelled",
+    State.EXPIRED: "expired",
+    State.SKIPPED: "skipped",
+}
+
+_PENDING = {
+    AttemptKind.INITIAL: "pending_first_attempt",
+    AttemptKind.RETRY: "pending_retry_attempt",
+    AttemptKind.RECLAIM: "pending_reclaim_attempt",
+    AttemptKind.REPLAY: "pending_replay_attempt",
+}
+
+
+def state_vector(
+    state: State, hold: Hold | None, kind: AttemptKind, *, attempt_open: bool
+) -> StateVector:
+    """Derive the state vector from what a record stores."""
+    if state in TERMINAL:
+        return StateVector(
+            lifecycle_phase="terminal",
+            ownership="unowned",
+            eligibility="not_applicable",
+            blocking_reason="none",
+            terminal_outcome=_OUTCOME[state],
+            attempt_state="attempt_terminal",
+        )
+    if state is State.ACTIVE:
+        return StateVector(
+            lifecycle_phase="active",
+            ownership="leased",
+            eligibility="not_applicable",
+            blocking_reason="none",
+            terminal_outcome="none",
+            attempt_state="running_attempt",
+        )
+    delayed = state is State.DELAYED
+    return StateVector(
+        lifecycle_phase="runnable",
+        ownership="unowned",
+        eligibility="not_eligible_until_time" if delayed else "eligible_now",
+        blocking_reason=_BLOCKING_REASON[hold] if hold else "waiting_for_worker",
+        terminal_outcome="none",
+        attempt_state="attempt_interrupted" if attempt_open else _PENDING[kind],
+    )

@@ -1,0 +1,1 @@
+"""The only package that knows Valkey: everything above it sees typed calls and values."""

@@ -1,0 +1,261 @@
+"""The one seam to the client library: connections, coalesced calls, subscriptions.
+
+Calls made in the same tick of the event loop go out as one batch, which costs the client a
+quarter of the CPU of single calls. While several batches are under way, further calls wait and
+form the next batch.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import glide
+
+from holdfast.errors import StoreUnavailable
+from holdfast.store.urls import StoreUrl
+
+log = logging.getLogger(__name__)
+
+Command = Sequence[str | bytes]
+
+#: More batches under way than this add memory, not speed: the server has one thread.
+MOST_BATCHES = 4
+MOST_CALLS_IN_BATCH = 256
+MOST_BYTES_IN_BATCH = 4 << 20
+
+# The library's own default is 250 ms, too short for a failover. Our calls have their own
+# deadline; this one only bounds how long a single try may hang.
+REQUEST_TIMEOUT_MS = 5_000
+_RECONNECT = glide.BackoffStrategy(num_of_retries=5, factor=20, exponent_base=2)
+_TOPOLOGY_CHECK_S = 5
+_RECONCILE_MS = 250
+
+
+class CallFailed(Exception):
+    """A call got an error. `sent` is False when the server certainly did not run it."""
+
+    def __init__(self, text: str, *, sent: bool, answered: bool) -> None:
+        super().__init__(text)
+        self.text = text
+        self.sent = sent
+        #: The server answered with an error, as opposed to no answer at all.
+        self.answered = answered
+
+
+class Client:
+    """A connection to a server or cluster. Make it with `connect`."""
+
+    def __init__(self, cluster: bool) -> None:  # noqa: FBT001
+        self.cluster = cluster
+        self._glide: Any = None
+        #: Subscriptions have a connection of their own: on a shared one, confirmations of
+        #: SUBSCRIBE were seen to arrive as the replies of other calls (valkey-glide 2.5.3).
+        self._listener: Any = None
+        self._handlers: dict[str, Callable[[str], None]] = {}
+        self._pending: deque[tuple[Command, asyncio.Future[Any]]] = deque()
+        self._batches: set[asyncio.Task[None]] = set()
+        self._flush_planned = False
+        self._closed = False
+
+    @classmethod
+    async def connect(cls, url: StoreUrl, *, timeout_ms: int) -> Client:
+        """Connect once; raises StoreUnavailable if the server cannot be reached."""
+        await _probe(url.addresses, timeout_ms)
+        client = cls(url.cluster)
+        try:
+            client._glide = await _create(url, None, timeout_ms)
+            client._listener = await _create(url, client._on_message, timeout_ms)
+        except glide.GlideError as error:
+            message = f"cannot connect to {url}: {error}"
+            raise StoreUnavailable(message, store=str(url)) from error
+        return client
+
+    async def close(self) -> None:
+        """Close the connection; calls under way fail."""
+        self._closed = True
+        for _, future in self._pending:
+            _fail(future, CallFailed("the client is closed", sent=False, answered=False))
+        self._pending.clear()
+        for batch in list(self._batches):
+            batch.cancel()
+        for connection in (self._glide, self._listener):
+            if connection is not None:
+                await connection.close()
+
+    async def call(self, args: Command) -> Any:
+        """Send a command, together with others of the same moment. Raises CallFailed."""
+        if self._closed:
+            raise CallFailed("the client is closed", sent=False, answered=False)
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[Any] = loop.create_future()
+        self._pending.append((args, future))
+        if not self._flush_planned:
+            self._flush_planned = True
+            loop.call_soon(self._flush)
+        return await future
+
+    def _flush(self) -> None:
+        self._flush_planned = False
+        while self._pending and len(self._batches) < MOST_BATCHES:
+            batch = self._next_batch()
+            task = asyncio.get_running_loop().create_task(self._send(batch))
+            self._batches.add(task)
+
+    def _next_batch(self) -> list[tuple[Command, asyncio.Future[Any]]]:
+        batch, size = [], 0
+        while self._pending and len(batch) < MOST_CALLS_IN_BATCH:
+            args, future = self._pending[0]
+            size += sum(map(len, args))
+            if batch and size > MOST_BYTES_IN_BATCH:
+                break
+            self._pending.popleft()
+            if not future.cancelled():
+                batch.append((args, future))
+        return batch
+
+    async def _send(self, batch: list[tuple[Command, asyncio.Future[Any]]]) -> None:
+        try:
+            replies = await self._exec([args for args, _ in batch])
+            for (_, future), reply in zip(batch, replies, strict=True):
+                if isinstance(reply, Exception):
+                    _fail(future, _failure(reply))
+                elif not future.done():
+                    future.set_result(reply)
+        except glide.GlideError as error:
+            for _, future in batch:
+                _fail(future, _failure(error))
+        except asyncio.CancelledError:
+            for _, future in batch:
+                _fail(future, CallFailed("closing", sent=True, answered=False))
+            raise
+        finally:
+            task = asyncio.current_task()
+            if task is not None:
+                self._batches.discard(task)
+            if self._pending and not self._closed:
+                self._flush()
+
+    async def _exec(self, commands: list[Command]) -> list[Any]:
+        if len(commands) == 1:
+            return [await self._glide.custom_command(list(commands[0]))]
+        batch = glide.ClusterBatch(False) if self.cluster else glide.Batch(False)
+        for command in commands:
+            batch.custom_command(list(command))
+        replies: list[Any] = await self._glide.exec(batch, raise_on_error=False)
+        return replies
+
+    async def on_primaries(self, args: Command) -> list[Any]:
+        """Send a command to every primary; returns their replies."""
+        try:
+            if not self.cluster:
+                return [await self._glide.custom_command(list(args))]
+            replies = await self._glide.custom_command(list(args), glide.AllPrimaries())
+        except glide.GlideError as error:
+            raise _failure(error) from error
+        return list(replies.values()) if isinstance(replies, dict) else [replies]
+
+    async def subscribe(self, handlers: dict[str, Callable[[str], None]]) -> None:
+        """Call a handler for each message on its channel, until unsubscribed."""
+        self._handlers.update(handlers)
+        channels = set(handlers)
+        try:
+            if self.cluster:
+                await self._listener.ssubscribe(channels, timeout_ms=REQUEST_TIMEOUT_MS)
+            else:
+                await self._listener.subscribe(channels, timeout_ms=REQUEST_TIMEOUT_MS)
+        except glide.GlideError:
+            # The client library goes on trying by itself; until then polls serve.
+            log.warning("subscribing is slow", extra={"channels": len(channels)})
+
+    async def unsubscribe(self, channels: Sequence[str]) -> None:
+        """Forget channels."""
+        for channel in channels:
+            self._handlers.pop(channel, None)
+        if self._closed:
+            return
+        if self.cluster:
+            await self._listener.sunsubscribe_lazy(set(channels))
+        else:
+            await self._listener.unsubscribe_lazy(set(channels))
+
+    def _on_message(self, message: Any, _context: Any) -> None:
+        handler = self._handlers.get(message.channel.decode())
+        if handler is not None:
+            handler(message.message.decode())
+
+
+def _fail(future: asyncio.Future[Any], error: Exception) -> None:
+    if not future.done():
+        future.set_exception(error)
+
+
+# Errors by which a server says that it did not run the command.
+_NOT_RUN = (
+    "LOADING", "BUSY", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN", "READONLY", "MOVED", "ASK",
+    "OOM", "NOAUTH", "WRONGPASS", "NOPERM", "Function not found", "Reached maximum inflight",
+)  # fmt: skip
+
+
+def _failure(error: Exception) -> CallFailed:
+    text = str(error)
+    if isinstance(error, glide.ConnectionError | glide.TimeoutError | glide.ClosingError):
+        refused = "refused" in text or "Reached maximum inflight" in text
+        return CallFailed(text, sent=not refused, answered=False)
+    sent = not any(word in text for word in _NOT_RUN)
+    return CallFailed(text, sent=sent, answered=True)
+
+
+async def _probe(addresses: Sequence[tuple[str, int]], timeout_ms: int) -> None:
+    """Reach one of the addresses; the client library would block the event loop to find out."""
+    problem: Exception | None = None
+    for host, port in addresses:
+        try:
+            async with asyncio.timeout(timeout_ms / 1000):
+                _, writer = await asyncio.open_connection(host, port)
+            writer.close()
+        except (OSError, TimeoutError) as error:
+            problem = error
+        else:
+            return
+    places = ", ".join(f"{host}:{port}" for host, port in addresses)
+    message = f"no Valkey server answers at {places}: start one, or check the address"
+    raise StoreUnavailable(message, addresses=places) from problem
+
+
+async def _create(
+    url: StoreUrl, on_message: Callable[..., None] | None, timeout_ms: int
+) -> Any:
+    config: Any = glide.GlideClientConfiguration
+    advanced: Any = glide.AdvancedGlideClientConfiguration
+    create: Any = glide.GlideClient.create
+    options: dict[str, Any] = {}
+    if url.cluster:
+        config = glide.GlideClusterClientConfiguration
+        advanced = glide.AdvancedGlideClusterClientConfiguration
+        create = glide.GlideClusterClient.create
+        check = glide.PeriodicChecksManualInterval(_TOPOLOGY_CHECK_S)
+        options["periodic_checks"] = check
+    if url.password is not None:
+        options["credentials"] = glide.ServerCredentials(url.password, url.username)
+    if on_message is not None:
+        subscriptions = config.PubSubSubscriptions({}, on_message, None)
+        options["pubsub_subscriptions"] = subscriptions
+    return await create(
+        config(
+            addresses=[glide.NodeAddress(host, port) for host, port in url.addresses],
+            use_tls=url.tls,
+            request_timeout=REQUEST_TIMEOUT_MS,
+            reconnect_strategy=_RECONNECT,
+            client_name="holdfast",
+            protocol=glide.ProtocolVersion.RESP3,
+            advanced_config=advanced(
+                connection_timeout=timeout_ms,
+                pubsub_reconciliation_interval=_RECONCILE_MS,
+            ),
+            **options,
+        )
+    )

@@ -1,0 +1,33 @@
+"""What the typed modules know of the store they belong to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Protocol
+
+from holdfast.store.call import Caller
+
+
+class Partitioned(Protocol):
+    """The parts of a store that calls need."""
+
+    caller: Caller
+    global_tag: str
+    partitions: int
+    prefix: str
+
+    def tag_of(self, execution_id: str) -> str:
+        """Return the tag of the partition of an execution."""
+        ...
+
+    def tags(self) -> Iterator[str]:
+        """Return the tags of all partitions."""
+        ...
+
+
+class Domain:
+    """A thin typed module over the functions of one folder of lua/."""
+
+    def __init__(self, store: Partitioned) -> None:
+        self._store = store
+        self._call = store.caller

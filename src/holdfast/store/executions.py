@@ -1,0 +1,321 @@
+"""Transitions of executions, each one call of one function."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from datetime import datetime
+
+import msgspec
+
+from holdfast.errors import HoldfastError
+from holdfast.model.executions import (
+    Claim,
+    ExecutionId,
+    Failure,
+    Lease,
+    NewExecution,
+    Submitted,
+)
+from holdfast.model.ids import id_of_key, new_id
+from holdfast.model.moments import from_ms, to_ms
+from holdfast.model.retry import RetryPolicy
+from holdfast.model.states import State
+from holdfast.store import decode
+from holdfast.store.call import refusal
+from holdfast.store.domain import Domain
+
+#: Bounds the time for which one call keeps the server busy, about 2 ms.
+ITEMS_IN_CALL = 100
+BYTES_IN_CALL = 1 << 20
+ALIAS_TTL_MS = 86_400_000
+
+_pack = msgspec.msgpack.Encoder().encode
+
+
+def pack_retry(policy: RetryPolicy) -> str:
+    """Encode a policy as lib/retry.lua reads it."""
+    backoff = policy.backoff
+    numbers = (backoff.initial_ms, backoff.max_ms, backoff.factor, backoff.jitter)
+    return ",".join([str(policy.max_attempts), backoff.kind, *map(_decimal, numbers)])
+
+
+def _decimal(value: float) -> str:
+    return f"{value:f}".rstrip("0").rstrip(".") if isinstance(value, float) else str(value)
+
+
+def pack_item(item: NewExecution, execution_id: str) -> bytes:
+    """Encode what create.lua reads of a new execution; defaults are left out."""
+    fields: dict[str, object] = {
+        "id": execution_id,
+        "tenant": item.tenant,
+        "lane": item.lane,
+        "kind": item.kind,
+    }
+    if item.requires:
+        fields["requires"] = ",".join(item.requires)
+    if item.priority:
+        fields["priority"] = item.priority
+    if item.delay_ms:
+        fields["delay"] = item.delay_ms
+    if item.run_at is not None:
+        fields["run_at"] = to_ms(item.run_at)
+    if item.deadline_ms is not None:
+        fields["deadline"] = item.deadline_ms
+    if item.attempt_timeout_ms is not None:
+        fields["attempt_timeout"] = item.attempt_timeout_ms
+    if item.retry is not None:
+        fields["retry"] = pack_retry(item.retry)
+        if item.retry.give_up_on:
+            fields["give_up"] = ",".join(item.retry.give_up_on)
+    if item.max_reclaims is not None:
+        fields["max_reclaims"] = item.max_reclaims
+    if item.max_replays is not None:
+        fields["max_replays"] = item.max_replays
+    if item.retention_ms is not None:
+        fields["keep"] = item.retention_ms
+    if item.tags:
+        fields["tagged"] = len(item.tags)
+        fields["tags"] = [part for pair in item.tags.items() for part in pair]
+    if item.id is not None or item.idempotency_key is not None:
+        fields["digest"] = item.digest()
+        fields["nonce"] = new_id()
+    if item.idempotency_key is not None:
+        fields["key"] = item.idempotency_key
+        fields["named"] = item.id is not None
+    return _pack(fields)
+
+
+class Executions(Domain):
+    """Transitions of executions."""
+
+    async def create(
+        self, items: Sequence[NewExecution]
+    ) -> list[Submitted | HoldfastError]:
+        """Create executions, each on its own: an answer or an error for each, in order."""
+        answers: list[Submitted | HoldfastError | None] = [None] * len(items)
+        calls: dict[str, list[int]] = {}
+        ids: list[str] = []
+        for index, item in enumerate(items):
+            execution_id = item.id
+            if item.idempotency_key is not None:
+                if execution_id is None:
+                    execution_id = id_of_key(item.tenant, item.idempotency_key)
+                else:
+                    answers[index] = await self._bind_key(item, execution_id)
+            ids.append(execution_id or new_id())
+            if answers[index] is None:
+                calls.setdefault(self._store.tag_of(ids[index]), []).append(index)
+        await asyncio.gather(
+            *(
+                self._create_in(tag, chunk, items, ids, answers)
+                for tag, indexes in calls.items()
+                for chunk in _chunks(indexes, items)
+            )
+        )
+        return answers  # type: ignore[return-value]
+
+    async def _create_in(
+        self,
+        tag: str,
+        indexes: list[int],
+        items: Sequence[NewExecution],
+        ids: list[str],
+        answers: list[Submitted | HoldfastError | None],
+    ) -> None:
+        args: list[bytes] = []
+        for index in indexes:
+            args.append(pack_item(items[index], ids[index]))
+            args.append(items[index].input)
+        replies = await self._call.write("hf_execution_create", tag, *args)
+        for index, (word, *rest) in zip(indexes, replies, strict=True):
+            item, execution_id = items[index], ids[index]
+            if word == b"no":
+                context = {"id": execution_id, "lane": item.lane}
+                answers[index] = refusal(rest[0].decode(), context)
+            elif word == b"created":
+                answers[index] = Submitted(
+                    id=ExecutionId(execution_id), state=State(rest[0].decode())
+                )
+            else:
+                answers[index] = await self._duplicate(item, *rest)
+
+    async def _duplicate(
+        self, item: NewExecution, execution_id: bytes, state: bytes
+    ) -> Submitted:
+        known = execution_id.decode()
+        if not state:
+            state = (await self._call.write(*self._watch_args(known, "")))[0]
+        # An id of our own making is a duplicate only of the same call, sent twice.
+        duplicate = item.id is not None or item.idempotency_key is not None
+        return Submitted(
+            id=ExecutionId(known), state=State(state.decode()), duplicate=duplicate
+        )
+
+    async def _bind_key(
+        self, item: NewExecution, execution_id: str
+    ) -> Submitted | HoldfastError | None:
+        """Bind the key of an item that also names its id; None: go on and create it."""
+        key = item.idempotency_key or ""
+        derived = id_of_key(item.tenant, key)
+        try:
+            word, bound = await self._call.write(
+                "hf_execution_alias",
+                self._store.tag_of(derived),
+                item.tenant,
+                key,
+                derived,
+                execution_id,
+                item.digest(),
+                str(ALIAS_TTL_MS),
+            )
+        except HoldfastError as error:
+            return error
+        return await self._duplicate(item, bound, b"") if word == b"taken" else None
+
+    async def claim(
+        self,
+        tag: str,
+        *,
+        request: str,
+        worker: str,
+        lanes: Sequence[str],
+        capabilities: Sequence[str],
+        limit: int,
+        lease_ms: int,
+        tenant: str | None = None,
+    ) -> list[Claim]:
+        """Lease ready executions of one partition."""
+        rows = await self._call.write(
+            "hf_execution_claim",
+            tag,
+            request,
+            worker,
+            str(limit),
+            str(lease_ms),
+            tenant or "",
+            ",".join(lanes),
+            ",".join(capabilities),
+        )
+        return [decode.claim(row, request) for row in rows]
+
+    async def complete(
+        self, execution_id: str, lease: Lease, result: bytes, content_type: str = ""
+    ) -> None:
+        """End an execution with its result."""
+        await self._call.write(
+            "hf_execution_complete",
+            self._store.tag_of(execution_id),
+            execution_id,
+            lease.fence,
+            result,
+            content_type,
+        )
+
+    async def fail(
+        self, execution_id: str, lease: Lease, failure: Failure
+    ) -> tuple[State, datetime | None]:
+        """End an attempt with an error; returns the state and when it is tried again."""
+        after = failure.retry_after_ms
+        state, retry_at = await self._call.write(
+            "hf_execution_fail",
+            self._store.tag_of(execution_id),
+            execution_id,
+            lease.fence,
+            failure.type,
+            "1" if failure.retryable else "0",
+            "" if after is None else str(after),
+            failure.to_json(),
+        )
+        return State(state.decode()), from_ms(int(retry_at)) if retry_at else None
+
+    async def delay(
+        self, execution_id: str, lease: Lease, delay_ms: int
+    ) -> tuple[State, datetime]:
+        """Give the lease back and go on with the same attempt later."""
+        state, run_at = await self._call.write(
+            "hf_execution_delay",
+            self._store.tag_of(execution_id),
+            execution_id,
+            lease.fence,
+            str(delay_ms),
+        )
+        return State(state.decode()), from_ms(int(run_at))
+
+    async def progress(
+        self, execution_id: str, lease: Lease, pct: float, message: str
+    ) -> None:
+        """Record how far the holder is."""
+        await self._call.write(
+            "hf_execution_progress",
+            self._store.tag_of(execution_id),
+            execution_id,
+            lease.fence,
+            _decimal(pct),
+            message,
+        )
+
+    async def checkpoint(
+        self, execution_id: str, lease: Lease, name: str, result: bytes
+    ) -> bytes:
+        """Record a step; returns its recorded result, which is the first one."""
+        word, *known = await self._call.write(
+            "hf_execution_checkpoint",
+            self._store.tag_of(execution_id),
+            execution_id,
+            lease.fence,
+            name,
+            result,
+        )
+        return known[0] if word == b"known" else result
+
+    async def cancel(self, execution_id: str, reason: str) -> None:
+        """Cancel an execution that has not ended."""
+        tag = self._store.tag_of(execution_id)
+        await self._call.write(
+            "hf_execution_cancel", tag, execution_id, new_id(), reason
+        )
+
+    async def replay(
+        self, execution_id: str, *, keep_steps: bool, from_step: str, reason: str
+    ) -> State:
+        """Run a terminal execution again."""
+        (state,) = await self._call.write(
+            "hf_execution_replay",
+            self._store.tag_of(execution_id),
+            execution_id,
+            new_id(),
+            "1" if keep_steps else "0",
+            from_step,
+            reason,
+        )
+        return State(state.decode())
+
+    async def prioritize(self, execution_id: str, priority: int) -> int:
+        """Change the priority; returns the previous one."""
+        tag = self._store.tag_of(execution_id)
+        (previous,) = await self._call.write(
+            "hf_execution_prioritize", tag, execution_id, str(priority)
+        )
+        return int(previous)
+
+    async def watch(self, execution_id: str, process: str) -> list[bytes]:
+        """Return state and outcome; without one, have `process` told when there is."""
+        return await self._call.write(*self._watch_args(execution_id, process))
+
+    def _watch_args(self, execution_id: str, process: str) -> tuple[str, str, str, str]:
+        tag = self._store.tag_of(execution_id)
+        return "hf_execution_watch", tag, execution_id, process
+
+
+def _chunks(indexes: list[int], items: Sequence[NewExecution]) -> list[list[int]]:
+    """Split so that no call is large in items or bytes."""
+    chunks: list[list[int]] = [[]]
+    size = 0
+    for index in indexes:
+        size += len(items[index].input)
+        if len(chunks[-1]) == ITEMS_IN_CALL or (chunks[-1] and size > BYTES_IN_CALL):
+            chunks.append([])
+            size = len(items[index].input)
+        chunks[-1].append(index)
+    return chunks

@@ -1,0 +1,28 @@
+"""Tags and channels: the few names that Python shares with lua/lib/keys.lua."""
+
+from __future__ import annotations
+
+
+def partition_tag(prefix: str, partition: int) -> str:
+    """Return the one key that a function of a partition is given."""
+    return f"{prefix}:{{p:{partition}}}"
+
+
+def global_tag(prefix: str) -> str:
+    """Return the tag of what exists once: boot facts, workers."""
+    return f"{prefix}:{{g}}"
+
+
+def wake_channel(tag: str, lane: str) -> str:
+    """Return the channel on which a lane's new work is announced."""
+    return f"{tag}:wake:{lane}"
+
+
+def tick_channel(tag: str) -> str:
+    """Return the channel that wakes the maintenance loop."""
+    return f"{tag}:tick"
+
+
+def mailbox_channel(tag: str, process: str) -> str:
+    """Return the channel on which a process is told what it waits for."""
+    return f"{tag}:box:{process}"

@@ -1,0 +1,190 @@
+"""Reads: describe, list, count, history, steps, and the facts behind an explanation."""
+
+from __future__ import annotations
+
+import asyncio
+import heapq
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from holdfast.errors import InvalidInput
+from holdfast.model.executions import (
+    Attempt,
+    Count,
+    Event,
+    Execution,
+    Filter,
+    Page,
+    Step,
+)
+from holdfast.model.moments import from_ms, to_ms
+from holdfast.model.states import State
+from holdfast.store import decode
+from holdfast.store.domain import Domain
+
+_END_OF_TIME = 1 << 53
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """Where an execution stands in its lane."""
+
+    now: datetime
+    execution: Execution
+    #: paused or draining, if the lane is not open.
+    lane_setting: str | None
+    #: Ready executions of the same tenant and route before it.
+    ahead: int | None
+
+
+class Queries(Domain):
+    """Reads of executions."""
+
+    async def describe(self, execution_id: str) -> Execution:
+        """Return what is known about an execution."""
+        tag = self._store.tag_of(execution_id)
+        reply = await self._call.read("hf_execution_describe", tag, execution_id)
+        return decode.execution(execution_id, *reply)
+
+    async def input(self, execution_id: str) -> bytes:
+        """Return the input as it was submitted."""
+        tag = self._store.tag_of(execution_id)
+        (payload,) = await self._call.read("hf_execution_input", tag, execution_id)
+        return bytes(payload)
+
+    async def history(self, execution_id: str) -> list[Event]:
+        """Return what happened to it, oldest first."""
+        return decode.events(*await self._log(execution_id))
+
+    async def attempts(self, execution_id: str) -> list[Attempt]:
+        """Return its attempts, oldest first."""
+        _, packed = await self._log(execution_id)
+        return decode.attempts(packed)
+
+    async def _log(self, execution_id: str) -> tuple[bytes, list[bytes]]:
+        tag = self._store.tag_of(execution_id)
+        born, packed = await self._call.read("hf_execution_history", tag, execution_id)
+        return born, packed
+
+    async def steps(self, execution_id: str) -> list[Step]:
+        """Return its journal in the order of recording."""
+        tag = self._store.tag_of(execution_id)
+        (flat,) = await self._call.read("hf_execution_steps", tag, execution_id)
+        return decode.steps(flat)
+
+    async def standing(self, execution_id: str) -> Standing:
+        """Return where it stands."""
+        tag = self._store.tag_of(execution_id)
+        now, fields, lane_setting, ahead = await self._call.read(
+            "hf_execution_explain", tag, execution_id
+        )
+        return Standing(
+            now=from_ms(now),
+            execution=decode.execution(execution_id, fields),
+            lane_setting=lane_setting.decode() or None,
+            ahead=None if ahead == b"" else int(ahead),
+        )
+
+    async def count(self, tenant: str | None) -> list[Count]:
+        """Return exact counts by tenant, lane, kind and state."""
+        replies = await asyncio.gather(
+            *(
+                self._call.read("hf_execution_count", tag, tenant or "")
+                for tag in self._store.tags()
+            )
+        )
+        totals: dict[tuple[bytes, bytes], int] = {}
+        for flat in replies:
+            for cell in zip(flat[::3], flat[1::3], flat[2::3], strict=True):
+                totals[cell[:2]] = totals.get(cell[:2], 0) + cell[2]
+        counts = []
+        for (owner, cell), count in sorted(totals.items()):
+            lane, kind, state = cell.decode().split("|")
+            counts.append(
+                Count(
+                    tenant=owner.decode(),
+                    lane=lane,
+                    kind=kind,
+                    state=State(state),
+                    count=count,
+                )
+            )
+        return counts
+
+    async def list(self, wanted: Filter, limit: int, cursor: str | None) -> Page:
+        """Return a page, newest first. A cursor stays valid whatever happens meanwhile."""
+        stamp, partition = _parse_cursor(cursor)
+        until = _stamp(wanted.until) if wanted.until else _END_OF_TIME
+        # Birth stamps are unique in a partition; ties between partitions go by number.
+        replies = await asyncio.gather(
+            *(
+                self._list_in(tag, wanted, min(until, stamp + (n > partition)), limit)
+                for n, tag in enumerate(self._store.tags())
+            )
+        )
+        items: list[Execution] = []
+        last: _Row | None = None
+        for row in heapq.merge(*replies):
+            if row.execution is None:
+                return Page(items=tuple(items), next_cursor=row.cursor)
+            if len(items) == limit:
+                return Page(items=tuple(items), next_cursor=last and last.cursor)
+            items.append(row.execution)
+            last = row
+        return Page(items=tuple(items), next_cursor=None)
+
+    async def _list_in(
+        self, tag: str, wanted: Filter, before: int, limit: int
+    ) -> list[_Row]:
+        """Return the rows of one partition, and an empty one at last if more may follow."""
+        name, value = wanted.tag or ("", "")
+        rows, go_on = await self._call.read(
+            "hf_execution_list",
+            tag,
+            wanted.tenant or "",
+            wanted.lane or "",
+            wanted.kind or "",
+            wanted.state or "",
+            name,
+            value,
+            str(_stamp(wanted.since)) if wanted.since else "0",
+            str(before),
+            str(limit),
+        )
+        partition = int(tag.rsplit(":", 1)[1].rstrip("}"))
+        found = []
+        for execution_id, fields, packed_tags in rows:
+            execution = decode.execution(execution_id.decode(), fields, packed_tags)
+            stamp = int(decode.pairs(fields)[b"born"])
+            found.append(_Row(-stamp, partition, 0, execution))
+        if go_on:
+            found.append(_Row(-int(go_on), partition, 1, None))
+        return found
+
+
+@dataclass(order=True, frozen=True, slots=True)
+class _Row:
+    """A row of a partition's list, ordered newest first; the empty one says more follows."""
+
+    age: int
+    partition: int
+    is_last: int
+    execution: Execution | None = field(compare=False)
+
+    @property
+    def cursor(self) -> str:
+        return f"{-self.age}.{self.partition}"
+
+
+def _stamp(moment: datetime) -> int:
+    return to_ms(moment) * 1000
+
+
+def _parse_cursor(cursor: str | None) -> tuple[int, int]:
+    if cursor is None:
+        return _END_OF_TIME, -1
+    stamp, _, partition = cursor.partition(".")
+    if not (stamp.isdecimal() and partition.isdecimal()):
+        message = "cursor: is not one that a list returned"
+        raise InvalidInput(message, field="cursor")
+    return int(stamp), int(partition)

@@ -1,0 +1,136 @@
+"""An open store: boot, tags, calls, and one typed module per domain."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass, replace
+
+from holdfast.errors import StoreUnavailable
+from holdfast.model import checks
+from holdfast.model.partitions import partition_of
+from holdfast.store import boot, keys, library, urls
+from holdfast.store.call import Caller
+from holdfast.store.client import Client
+from holdfast.store.embedded import EmbeddedServer
+from holdfast.store.executions import Executions
+from holdfast.store.lanes import Lanes
+from holdfast.store.leases import Leases
+from holdfast.store.queries import Queries
+from holdfast.store.subscriptions import Subscriptions
+from holdfast.store.timers import Timers
+from holdfast.store.urls import StoreUrl
+from holdfast.store.workers import Workers
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoreSettings:
+    """How to use a store."""
+
+    #: A call is repeated until it is answered or this long has passed.
+    call_timeout_ms: int = 15_000
+    #: How long to wait for a server that is starting.
+    boot_timeout_ms: int = 30_000
+    #: Test builds only: the library whose clock can be set.
+    fake_clock: bool = False
+
+    def __post_init__(self) -> None:
+        checks.integer("call_timeout_ms", self.call_timeout_ms, 1, 3_600_000)
+        checks.integer("boot_timeout_ms", self.boot_timeout_ms, 1, 3_600_000)
+
+
+class Store:
+    """An open store. Make it with `open_store`."""
+
+    def __init__(self, client: Client, url: StoreUrl, settings: StoreSettings) -> None:
+        self.client = client
+        self.url = url
+        self.settings = settings
+        self.prefix = url.prefix
+        self.partitions = 0
+        self._library = library.load(fake_clock=settings.fake_clock)
+        self._library_lock = asyncio.Lock()
+        self.caller = Caller(
+            client,
+            timeout_ms=settings.call_timeout_ms,
+            reload_library=self.load_library,
+        )
+        self.global_tag = keys.global_tag(self.prefix)
+        self.executions = Executions(self)
+        self.leases = Leases(self)
+        self.queries = Queries(self)
+        self.lanes = Lanes(self)
+        self.workers = Workers(self)
+        self.timers = Timers(self)
+        self.subscriptions = Subscriptions(client)
+
+    async def boot(self) -> None:
+        """Check the servers, load the library, agree on the partitions."""
+        await boot.wait_until_loaded(self.client, self.settings.boot_timeout_ms)
+        await boot.check_servers(self.client)
+        await self.load_library()
+        asked = self.url.partitions
+        default = boot.default_partitions(self.client)
+        stored, stored_format = await self.caller.write(
+            "hf_admin_boot",
+            self.global_tag,
+            str(asked or 0),
+            str(default),
+            str(boot.FORMAT),
+        )
+        self.partitions = boot.check_partitions(int(stored), asked, int(stored_format))
+
+    async def load_library(self) -> None:
+        """Load the function library where it is missing or old."""
+        async with self._library_lock:
+            await boot.load_library(self.client, self._library)
+
+    def tag_of(self, execution_id: str) -> str:
+        """Return the tag of the partition in which an execution lives."""
+        return keys.partition_tag(
+            self.prefix, partition_of(execution_id, self.partitions)
+        )
+
+    def tags(self) -> Iterator[str]:
+        """Return the tags of all partitions."""
+        return (keys.partition_tag(self.prefix, n) for n in range(self.partitions))
+
+
+@contextlib.asynccontextmanager
+async def open_store(
+    url: str | StoreUrl, settings: StoreSettings | None = None
+) -> AsyncIterator[Store]:
+    """Open a store: start or find its server, check it, close it cleanly at the end."""
+    settings = settings or StoreSettings()
+    target = urls.parse(url) if isinstance(url, str) else url
+    async with contextlib.AsyncExitStack() as stack:
+        if target.path is not None:
+            server = EmbeddedServer(target.path, target.fsync)
+            stack.push_async_callback(server.stop)
+            await server.start()
+            target = replace(
+                target,
+                addresses=(("127.0.0.1", server.port),),
+                password=server.password,
+            )
+        client = await _connect(target, settings.boot_timeout_ms)
+        stack.push_async_callback(client.close)
+        store = Store(client, target, settings)
+        await store.boot()
+        yield store
+
+
+async def _connect(url: StoreUrl, timeout_ms: int) -> Client:
+    """Connect to a server that may still be starting."""
+    loop = asyncio.get_running_loop()
+    deadline = loop.time() + timeout_ms / 1000
+    pause = 0.05
+    while True:
+        try:
+            return await Client.connect(url, timeout_ms=min(timeout_ms, 5_000))
+        except StoreUnavailable:
+            if loop.time() + pause > deadline:
+                raise
+            await asyncio.sleep(pause)
+            pause = min(pause * 2, 1)

@@ -1,0 +1,119 @@
+"""Store URLs.
+
+embedded://PATH                    a Valkey server of our own, its data in the folder PATH
+valkey://[user:pass@]host[:port]   a Valkey server; valkeys:// with TLS
+valkey-cluster://host[:port],...   a Valkey Cluster; valkeys-cluster:// with TLS
+
+Options are given as a query: `?partitions=16&prefix=hf&fsync=everysec` (fsync: embedded only).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+from holdfast.errors import InvalidInput
+from holdfast.model import checks, partitions
+
+Fsync = Literal["always", "everysec", "no"]
+
+DEFAULT_PORT = 6379
+DEFAULT_PREFIX = "hf"
+DEFAULT_EMBEDDED_PATH = ".holdfast"
+
+_SCHEMES = {
+    "valkey": (False, False),
+    "valkeys": (False, True),
+    "valkey-cluster": (True, False),
+    "valkeys-cluster": (True, True),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoreUrl:
+    """Where the store is and how it is laid out."""
+
+    #: Set for an embedded store only.
+    path: Path | None = None
+    addresses: tuple[tuple[str, int], ...] = ()
+    cluster: bool = False
+    tls: bool = False
+    username: str | None = None
+    password: str | None = field(default=None, repr=False)
+    #: None takes what is stored, or the default at the first boot.
+    partitions: int | None = None
+    #: All keys start with it, so that a server can be shared.
+    prefix: str = DEFAULT_PREFIX
+    #: Embedded only: when an acknowledged write is on disk.
+    fsync: Fsync = "always"
+
+    def __str__(self) -> str:
+        """Show the URL without its secrets."""
+        if self.path is not None:
+            return f"embedded://{self.path}"
+        scheme = next(s for s, v in _SCHEMES.items() if v == (self.cluster, self.tls))
+        hosts = ",".join(f"{host}:{port}" for host, port in self.addresses)
+        return f"{scheme}://{hosts}"
+
+
+def parse(url: str) -> StoreUrl:
+    """Parse a store URL; raises InvalidInput that says what is wrong."""
+    checks.text("store", url, 2048, empty=False)
+    scheme, separator, rest = url.partition("://")
+    if not separator or (scheme != "embedded" and scheme not in _SCHEMES):
+        known = ", ".join(f"{s}://" for s in ("embedded", *_SCHEMES))
+        message = f"store: must start with one of {known}"
+        raise InvalidInput(message, field="store")
+    if scheme == "embedded":
+        path, _, query = rest.partition("?")
+        options = _options(query, embedded=True)
+        folder = Path(unquote(path) or DEFAULT_EMBEDDED_PATH).expanduser().absolute()
+        return StoreUrl(path=folder, **options)
+    cluster, tls = _SCHEMES[scheme]
+    netloc, _, query = rest.partition("?")
+    login, _, hosts = netloc.rstrip("/").rpartition("@")
+    username, _, password = login.partition(":")
+    return StoreUrl(
+        addresses=tuple(_address(host, cluster=cluster) for host in hosts.split(",")),
+        cluster=cluster,
+        tls=tls,
+        username=unquote(username) or None,
+        password=unquote(password) or None,
+        **_options(query, embedded=False),
+    )
+
+
+def _address(text: str, *, cluster: bool) -> tuple[str, int]:
+    try:
+        parts = urlsplit(f"//{text}")
+        host, port, rest = parts.hostname, parts.port, parts.path
+    except ValueError as error:
+        message = f"store: bad address {text!r} ({error})"
+        raise InvalidInput(message, field="store") from error
+    if not host or rest:
+        form = "host:port,host:port" if cluster else "host:port"
+        message = f"store: expected {form}, got {text!r}"
+        raise InvalidInput(message, field="store")
+    return host, DEFAULT_PORT if port is None else port
+
+
+def _options(query: str, *, embedded: bool) -> dict[str, object]:
+    allowed = {"partitions", "prefix"} | ({"fsync"} if embedded else set())
+    values = dict(parse_qsl(query, keep_blank_values=True))
+    checks.known_fields("store", values, allowed)
+    options: dict[str, object] = {}
+    if "partitions" in values:
+        text = values["partitions"]
+        count = int(text) if text.isdecimal() else text
+        options["partitions"] = checks.integer(
+            "store.partitions", count, 1, partitions.MOST
+        )
+    if "prefix" in values:
+        options["prefix"] = checks.name("store.prefix", values["prefix"])
+    if "fsync" in values:
+        options["fsync"] = checks.one_of(
+            "store.fsync", values["fsync"], ("always", "everysec", "no")
+        )
+    return options

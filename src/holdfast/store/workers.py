@@ -1,0 +1,73 @@
+"""The registry of workers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from holdfast.model.moments import from_ms
+from holdfast.model.workers import Worker
+from holdfast.store import decode
+from holdfast.store.domain import Domain
+
+
+class Workers(Domain):
+    """Workers that are alive."""
+
+    async def register(
+        self,
+        *,
+        instance: str,
+        worker: str,
+        lanes: Sequence[str],
+        capabilities: Sequence[str],
+        slots: int,
+        busy: int,
+        ttl_ms: int,
+    ) -> tuple[bool, datetime, bool]:
+        """Register or refresh; returns whether new, the expiry, and whether to drain."""
+        word, expires_at, draining = await self._call.write(
+            "hf_worker_register",
+            self._store.global_tag,
+            instance,
+            worker,
+            ",".join(lanes),
+            ",".join(capabilities),
+            str(slots),
+            str(busy),
+            str(ttl_ms),
+        )
+        return word == b"registered", from_ms(expires_at), bool(draining)
+
+    async def drain(self, instance: str) -> None:
+        """Ask a worker to finish and claim no more."""
+        await self._call.write("hf_worker_drain", self._store.global_tag, instance)
+
+    async def remove(self, instance: str) -> bool:
+        """Take a worker off the registry; returns whether it was on it."""
+        (removed,) = await self._call.write(
+            "hf_worker_remove", self._store.global_tag, instance
+        )
+        return bool(removed)
+
+    async def list(self) -> list[Worker]:
+        """Return the workers that are alive, by instance."""
+        rows = await self._call.read("hf_worker_list", self._store.global_tag)
+        found = [_worker(instance.decode(), fields) for instance, fields in rows]
+        return sorted(found, key=lambda worker: worker.instance)
+
+
+def _worker(instance: str, fields: Sequence[bytes]) -> Worker:
+    record = decode.pairs(fields)
+    return Worker(
+        instance=instance,
+        worker=record[b"worker"].decode(),
+        lanes=decode.names(record[b"lanes"]),
+        capabilities=decode.names(record[b"capabilities"]),
+        slots=int(record[b"slots"]),
+        busy=int(record[b"busy"]),
+        draining=b"draining" in record,
+        registered_at=from_ms(int(record[b"registered_at"])),
+        heartbeat_at=from_ms(int(record[b"heartbeat_at"])),
+        expires_at=from_ms(int(record[b"expires_at"])),
+    )
