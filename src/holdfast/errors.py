@@ -36,9 +36,7 @@ class HoldfastError(Exception):
         return _restore, (type(self), self.message, self.context)
 
 
-def _restore(
-    cls: type[HoldfastError], message: str, context: dict[str, Any]
-) -> HoldfastError:
+def _restore(cls: type[HoldfastError], message: str, context: dict[str, Any]) -> HoldfastError:
     return cls(message, **context)
 
 

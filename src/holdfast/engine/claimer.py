@@ -33,9 +33,7 @@ class Claimer:
         self._capabilities = capabilities
         self._tenant = tenant
         tags = list(store.tags())
-        self._channels = {
-            keys.wake_channel(tag, lane): tag for tag in tags for lane in lanes
-        }
+        self._channels = {keys.wake_channel(tag, lane): tag for tag in tags for lane in lanes}
         #: Partitions in the order of asking, and those of them that may have work.
         self._rotation = deque(tags)
         self._hopeful = set(tags)

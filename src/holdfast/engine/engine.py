@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Sequence
 from datetime import datetime
 from typing import Any
 
+from holdfast.engine.claimer import Claimer
+from holdfast.engine.explain import Explanation, explain
+from holdfast.engine.lanes import Lanes
+from holdfast.engine.maintenance import Ticker
+from holdfast.engine.results import Results, result_of
+from holdfast.engine.workers import Workers
 from holdfast.errors import HoldfastError
 from holdfast.model import checks, limits
 from holdfast.model.executions import (
@@ -25,12 +31,6 @@ from holdfast.model.executions import (
     Submitted,
 )
 from holdfast.model.states import State
-from holdfast.engine.claimer import Claimer
-from holdfast.engine.explain import Explanation, explain
-from holdfast.engine.lanes import Lanes
-from holdfast.engine.maintenance import Ticker
-from holdfast.engine.results import Results, result_of
-from holdfast.engine.workers import Workers
 from holdfast.store.store import Store, StoreSettings, open_store
 
 DEFAULT_LEASE_MS = 30_000
@@ -59,9 +59,7 @@ class Engine:
             raise answer
         return answer
 
-    async def submit_many(
-        self, items: Sequence[NewExecution]
-    ) -> list[Submitted | HoldfastError]:
+    async def submit_many(self, items: Sequence[NewExecution]) -> list[Submitted | HoldfastError]:
         """Create up to 1,000 executions: an answer or an error for each, in order."""
         checks.integer("number of items", len(items), 0, limits.BATCH_ITEMS)
         return await self.store.executions.create(items)
@@ -82,9 +80,7 @@ class Engine:
             self.store,
             worker=checks.name("worker", worker),
             lanes=checks.names("lanes", lanes, limits.LANES, least=1),
-            capabilities=checks.names(
-                "capabilities", capabilities, limits.CAPABILITIES
-            ),
+            capabilities=checks.names("capabilities", capabilities, limits.CAPABILITIES),
             tenant=None if tenant is None else checks.name("tenant", tenant),
         )
         await claimer.open()
@@ -115,9 +111,7 @@ class Engine:
         checks.payload("result", result)
         if content_type is not None:
             checks.text("content_type", content_type, limits.CONTENT_TYPE_CHARS)
-        await self.store.executions.complete(
-            execution_id, lease, result, content_type or ""
-        )
+        await self.store.executions.complete(execution_id, lease, result, content_type or "")
 
     async def fail(
         self, execution_id: str, lease: Lease, failure: Failure
@@ -126,9 +120,7 @@ class Engine:
         checks.execution_id("id", execution_id)
         return await self.store.executions.fail(execution_id, lease, failure)
 
-    async def delay(
-        self, execution_id: str, lease: Lease, delay_ms: int
-    ) -> tuple[State, datetime]:
+    async def delay(self, execution_id: str, lease: Lease, delay_ms: int) -> tuple[State, datetime]:
         """Give the lease back and go on with the same attempt later; safe to repeat."""
         checks.execution_id("id", execution_id)
         checks.integer("delay_ms", delay_ms, 0, limits.DURATION_MS)
@@ -143,9 +135,7 @@ class Engine:
         checks.text("message", message, limits.PROGRESS_CHARS)
         await self.store.executions.progress(execution_id, lease, pct, message)
 
-    async def checkpoint(
-        self, execution_id: str, lease: Lease, name: str, result: bytes
-    ) -> bytes:
+    async def checkpoint(self, execution_id: str, lease: Lease, name: str, result: bytes) -> bytes:
         """Record a step; returns its recorded result, which never changes."""
         checks.execution_id("id", execution_id)
         checks.text("step", name, limits.STEP_NAME_CHARS, empty=False)
@@ -221,15 +211,11 @@ class Engine:
         """Return how it ended, or None."""
         return await self._results.outcome(_id(execution_id))
 
-    async def wait(
-        self, execution_id: str, *, timeout_s: float | None = None
-    ) -> Outcome:
+    async def wait(self, execution_id: str, *, timeout_s: float | None = None) -> Outcome:
         """Wait for its end; raises ResultNotReady when the time is over."""
         return await self._results.wait(_id(execution_id), timeout_s)
 
-    async def result(
-        self, execution_id: str, *, timeout_s: float | None = None
-    ) -> bytes:
+    async def result(self, execution_id: str, *, timeout_s: float | None = None) -> bytes:
         """Wait for its result; raises ExecutionFailed if it ended without one."""
         return result_of(await self.wait(execution_id, timeout_s=timeout_s))
 
@@ -259,9 +245,7 @@ def _id(execution_id: str) -> str:
 
 
 def _check_lease_ms(lease_ms: int) -> int:
-    return checks.integer(
-        "lease_ms", lease_ms, limits.LEASE_MIN_MS, limits.LEASE_MAX_MS
-    )
+    return checks.integer("lease_ms", lease_ms, limits.LEASE_MIN_MS, limits.LEASE_MAX_MS)
 
 
 @contextlib.asynccontextmanager

@@ -85,9 +85,7 @@ def _waiting(standing: Standing, workers: Sequence[Worker]) -> Explanation:
         reasons.append(reason)
     elif standing.ahead:
         holds.append({"type": "queue", "id": execution.lane, "ahead": standing.ahead})
-        reasons.append(
-            f"{standing.ahead} executions of tenant {execution.tenant} are ahead of it"
-        )
+        reasons.append(f"{standing.ahead} executions of tenant {execution.tenant} are ahead of it")
     elif not reasons:
         holds.append({"type": "queue", "id": execution.lane, "ahead": 0})
         reasons.append(f"it is next of tenant {execution.tenant} on lane {execution.lane}")

@@ -46,14 +46,10 @@ class Workers:
             instance=checks.name("instance", instance),
             worker=checks.name("worker", worker),
             lanes=checks.names("lanes", lanes, limits.LANES, least=1),
-            capabilities=checks.names(
-                "capabilities", capabilities, limits.CAPABILITIES
-            ),
+            capabilities=checks.names("capabilities", capabilities, limits.CAPABILITIES),
             slots=checks.integer("slots", slots, 1, limits.SLOTS),
             busy=checks.integer("busy", busy, 0, limits.SLOTS),
-            ttl_ms=checks.integer(
-                "ttl_ms", ttl_ms, limits.LEASE_MIN_MS, limits.LEASE_MAX_MS
-            ),
+            ttl_ms=checks.integer("ttl_ms", ttl_ms, limits.LEASE_MIN_MS, limits.LEASE_MAX_MS),
         )
         return Registration(is_new=is_new, expires_at=expires_at, draining=draining)
 

@@ -30,9 +30,7 @@ def refuse(field: str, problem: str, value: object) -> NoReturn:
     raise InvalidInput(message, field=field)
 
 
-def _pattern(
-    field: str, value: Any, pattern: re.Pattern[str], most: int, allowed: str
-) -> str:
+def _pattern(field: str, value: Any, pattern: re.Pattern[str], most: int, allowed: str) -> str:
     if not isinstance(value, str):
         refuse(field, "must be a string", value)
     if not value or len(value) > most:

@@ -40,9 +40,7 @@ class State(StrEnum):
         return self in TERMINAL
 
 
-TERMINAL = frozenset(
-    {State.COMPLETED, State.FAILED, State.CANCELLED, State.EXPIRED, State.SKIPPED}
-)
+TERMINAL = frozenset({State.COMPLETED, State.FAILED, State.CANCELLED, State.EXPIRED, State.SKIPPED})
 
 
 class Hold(StrEnum):

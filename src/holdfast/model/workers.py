@@ -25,8 +25,4 @@ class Worker:
 
     def serves(self, lane: str, requires: tuple[str, ...]) -> bool:
         """Whether it may claim such work; a draining worker claims nothing."""
-        return (
-            not self.draining
-            and lane in self.lanes
-            and set(requires) <= set(self.capabilities)
-        )
+        return not self.draining and lane in self.lanes and set(requires) <= set(self.capabilities)

@@ -69,16 +69,13 @@ async def wait_until_loaded(client: Client, timeout_ms: int) -> None:
 
 async def load_library(client: Client, wanted: Library) -> None:
     """Load the library on every primary that has none or an older one."""
-    listings = await client.on_primaries(
-        ["FUNCTION", "LIST", "LIBRARYNAME", library.NAME]
-    )
+    listings = await client.on_primaries(["FUNCTION", "LIST", "LIBRARYNAME", library.NAME])
     loaded = [_loaded_library(listing) for listing in listings]
     newest = max((revision for revision, _ in loaded), default=0)
     if newest > wanted.revision:
         log.warning("the store has a newer library, which is kept: upgrade this process")
     if any(revision < wanted.revision for revision, _ in loaded) or any(
-        revision == wanted.revision and digest != wanted.digest
-        for revision, digest in loaded
+        revision == wanted.revision and digest != wanted.digest for revision, digest in loaded
     ):
         if newest > wanted.revision:
             message = (

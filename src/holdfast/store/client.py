@@ -226,9 +226,7 @@ async def _probe(addresses: Sequence[tuple[str, int]], timeout_ms: int) -> None:
     raise StoreUnavailable(message, addresses=places) from problem
 
 
-async def _create(
-    url: StoreUrl, on_message: Callable[..., None] | None, timeout_ms: int
-) -> Any:
+async def _create(url: StoreUrl, on_message: Callable[..., None] | None, timeout_ms: int) -> Any:
     config: Any = glide.GlideClientConfiguration
     advanced: Any = glide.AdvancedGlideClientConfiguration
     create: Any = glide.GlideClient.create

@@ -167,9 +167,7 @@ def events(born_us: bytes, packed: Sequence[bytes]) -> list[Event]:
         for name in ("retry_at", "run_at"):
             if name in data:
                 data[name] = from_ms(int(data[name]))
-        history.append(
-            Event(at=from_ms(values["at"]), event=values["event"], data=data)
-        )
+        history.append(Event(at=from_ms(values["at"]), event=values["event"], data=data))
     return history
 
 

@@ -126,7 +126,7 @@ class EmbeddedServer:
         config = self.folder / "valkey.conf"
         _write_private(config, self._configuration())
         # A session of its own: Ctrl-C in a terminal must not reach the server.
-        return subprocess.Popen(  # noqa: S603
+        return subprocess.Popen(
             [binary, str(config)],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,

@@ -89,9 +89,7 @@ def pack_item(item: NewExecution, execution_id: str) -> bytes:
 class Executions(Domain):
     """Transitions of executions."""
 
-    async def create(
-        self, items: Sequence[NewExecution]
-    ) -> list[Submitted | HoldfastError]:
+    async def create(self, items: Sequence[NewExecution]) -> list[Submitted | HoldfastError]:
         """Create executions, each on its own: an answer or an error for each, in order."""
         answers: list[Submitted | HoldfastError | None] = [None] * len(items)
         calls: dict[str, list[int]] = {}
@@ -140,17 +138,13 @@ class Executions(Domain):
             else:
                 answers[index] = await self._duplicate(item, *rest)
 
-    async def _duplicate(
-        self, item: NewExecution, execution_id: bytes, state: bytes
-    ) -> Submitted:
+    async def _duplicate(self, item: NewExecution, execution_id: bytes, state: bytes) -> Submitted:
         known = execution_id.decode()
         if not state:
             state = (await self._call.write(*self._watch_args(known, "")))[0]
         # An id of our own making is a duplicate only of the same call, sent twice.
         duplicate = item.id is not None or item.idempotency_key is not None
-        return Submitted(
-            id=ExecutionId(known), state=State(state.decode()), duplicate=duplicate
-        )
+        return Submitted(id=ExecutionId(known), state=State(state.decode()), duplicate=duplicate)
 
     async def _bind_key(
         self, item: NewExecution, execution_id: str
@@ -229,9 +223,7 @@ class Executions(Domain):
         )
         return State(state.decode()), from_ms(int(retry_at)) if retry_at else None
 
-    async def delay(
-        self, execution_id: str, lease: Lease, delay_ms: int
-    ) -> tuple[State, datetime]:
+    async def delay(self, execution_id: str, lease: Lease, delay_ms: int) -> tuple[State, datetime]:
         """Give the lease back and go on with the same attempt later."""
         state, run_at = await self._call.write(
             "hf_execution_delay",
@@ -242,9 +234,7 @@ class Executions(Domain):
         )
         return State(state.decode()), from_ms(int(run_at))
 
-    async def progress(
-        self, execution_id: str, lease: Lease, pct: float, message: str
-    ) -> None:
+    async def progress(self, execution_id: str, lease: Lease, pct: float, message: str) -> None:
         """Record how far the holder is."""
         await self._call.write(
             "hf_execution_progress",
@@ -255,9 +245,7 @@ class Executions(Domain):
             message,
         )
 
-    async def checkpoint(
-        self, execution_id: str, lease: Lease, name: str, result: bytes
-    ) -> bytes:
+    async def checkpoint(self, execution_id: str, lease: Lease, name: str, result: bytes) -> bytes:
         """Record a step; returns its recorded result, which is the first one."""
         word, *known = await self._call.write(
             "hf_execution_checkpoint",
@@ -272,9 +260,7 @@ class Executions(Domain):
     async def cancel(self, execution_id: str, reason: str) -> None:
         """Cancel an execution that has not ended."""
         tag = self._store.tag_of(execution_id)
-        await self._call.write(
-            "hf_execution_cancel", tag, execution_id, new_id(), reason
-        )
+        await self._call.write("hf_execution_cancel", tag, execution_id, new_id(), reason)
 
     async def replay(
         self, execution_id: str, *, keep_steps: bool, from_step: str, reason: str

@@ -37,14 +37,10 @@ class Lanes(Domain):
     async def settings(self) -> dict[str, str]:
         """Return all settings; a partition that lacks one counts for all."""
         replies = await asyncio.gather(
-            *(
-                self._call.read("hf_admin_settings", tag)
-                for tag in self._store.tags()
-            )
+            *(self._call.read("hf_admin_settings", tag) for tag in self._store.tags())
         )
         found = [
-            {k.decode(): v.decode() for k, v in decode.pairs(flat).items()}
-            for (flat,) in replies
+            {k.decode(): v.decode() for k, v in decode.pairs(flat).items()} for (flat,) in replies
         ]
         return {k: v for k, v in found[0].items() if all(k in other for other in found)}
 

@@ -150,9 +150,7 @@ def _compose(*, fake_clock: bool) -> str:
     available = dict(sources())
     fake = available.pop("lib/clock_fake")
     if fake_clock:
-        available["lib/clock"] = Source(
-            name="lib/clock", text=fake.text, header=fake.header
-        )
+        available["lib/clock"] = Source(name="lib/clock", text=fake.text, header=fake.header)
     return "".join(_section(source) for source in in_order(available))
 
 

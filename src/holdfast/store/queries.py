@@ -133,9 +133,7 @@ class Queries(Domain):
             last = row
         return Page(items=tuple(items), next_cursor=None)
 
-    async def _list_in(
-        self, tag: str, wanted: Filter, before: int, limit: int
-    ) -> list[_Row]:
+    async def _list_in(self, tag: str, wanted: Filter, before: int, limit: int) -> list[_Row]:
         """Return the rows of one partition, and an empty one at last if more may follow."""
         name, value = wanted.tag or ("", "")
         rows, go_on = await self._call.read(

@@ -88,9 +88,7 @@ class Store:
 
     def tag_of(self, execution_id: str) -> str:
         """Return the tag of the partition in which an execution lives."""
-        return keys.partition_tag(
-            self.prefix, partition_of(execution_id, self.partitions)
-        )
+        return keys.partition_tag(self.prefix, partition_of(execution_id, self.partitions))
 
     def tags(self) -> Iterator[str]:
         """Return the tags of all partitions."""

@@ -107,9 +107,7 @@ def _options(query: str, *, embedded: bool) -> dict[str, object]:
     if "partitions" in values:
         text = values["partitions"]
         count = int(text) if text.isdecimal() else text
-        options["partitions"] = checks.integer(
-            "store.partitions", count, 1, partitions.MOST
-        )
+        options["partitions"] = checks.integer("store.partitions", count, 1, partitions.MOST)
     if "prefix" in values:
         options["prefix"] = checks.name("store.prefix", values["prefix"])
     if "fsync" in values:

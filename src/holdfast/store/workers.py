@@ -45,9 +45,7 @@ class Workers(Domain):
 
     async def remove(self, instance: str) -> bool:
         """Take a worker off the registry; returns whether it was on it."""
-        (removed,) = await self._call.write(
-            "hf_worker_remove", self._store.global_tag, instance
-        )
+        (removed,) = await self._call.write("hf_worker_remove", self._store.global_tag, instance)
         return bool(removed)
 
     async def list(self) -> list[Worker]:

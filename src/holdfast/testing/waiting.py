@@ -1,0 +1,19 @@
+"""Waiting for a condition instead of sleeping."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+T = TypeVar("T")
+
+
+async def wait_for(probe: Callable[[], Awaitable[T]], *, timeout_s: float = 10) -> T:
+    """Call `probe` until it returns something true; raises TimeoutError."""
+    async with asyncio.timeout(timeout_s):
+        while True:
+            found = await probe()
+            if found:
+                return found
+            await asyncio.sleep(0.005)

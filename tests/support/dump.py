@@ -1,0 +1,36 @@
+"""Every key of a store with its value, read behind the store's back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import valkey
+
+from holdfast.testing.servers import TestServer
+
+
+def dump_keys(nodes: Sequence[TestServer], prefix: str) -> dict[str, Any]:
+    """Return all keys that start with a prefix, but for the clock and short-lived memory."""
+    found: dict[str, Any] = {}
+    for node in nodes:
+        with node.raw() as client:
+            for key in client.scan_iter(match=f"{prefix}:*", count=1000):
+                name = key.decode()
+                part = name.split("}:", 1)[1]
+                if part != "clock" and not part.startswith("claim:"):
+                    found[name] = _read(client, key)
+    return found
+
+
+def _read(client: valkey.Valkey, key: bytes) -> Any:
+    kind = client.type(key)
+    if kind == b"hash":
+        return client.hgetall(key)
+    if kind == b"zset":
+        return dict(client.zrange(key, 0, -1, withscores=True))
+    if kind == b"set":
+        return client.smembers(key)
+    if kind == b"list":
+        return client.lrange(key, 0, -1)
+    return client.get(key)
