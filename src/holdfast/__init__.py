@@ -1,0 +1,1 @@
+"""Holdfast: durable execution for Python. Work that is accepted is held fast until it is done."""

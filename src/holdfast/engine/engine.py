@@ -224,7 +224,7 @@ class Engine:
     ) -> Page:
         """Return a page of executions, newest first."""
         checks.integer("limit", limit, 1, limits.PAGE_ITEMS)
-        return await self.store.queries.list(wanted or Filter(), limit, cursor)
+        return await self.store.queries.page(wanted or Filter(), limit, cursor)
 
     async def count(self, tenant: str | None = None) -> Sequence[Count]:
         """Return exact counts by tenant, lane, kind and state."""

@@ -1,9 +1,9 @@
-"""The states of an execution.
+r"""The states of an execution.
 
                  +--------- delayed <---------+ fail with retries left, delay,
                  |             ^              | reclaim after the first
       create ----+----> waiting ----claim---> active ----complete---> completed
-                           ^                   | |  \\---fail---------> failed
+                           ^                   | |  \---fail---------> failed
                            +-------------------+ |
                              lease lost, revoke  +--cancel, deadline-> cancelled, expired
                                                                          (from any state)

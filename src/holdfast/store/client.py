@@ -49,7 +49,7 @@ class CallFailed(Exception):
 class Client:
     """A connection to a server or cluster. Make it with `connect`."""
 
-    def __init__(self, cluster: bool) -> None:  # noqa: FBT001
+    def __init__(self, *, cluster: bool) -> None:
         self.cluster = cluster
         self._glide: Any = None
         #: Subscriptions have a connection of their own: on a shared one, confirmations of
@@ -65,7 +65,7 @@ class Client:
     async def connect(cls, url: StoreUrl, *, timeout_ms: int) -> Client:
         """Connect once; raises StoreUnavailable if the server cannot be reached."""
         await _probe(url.addresses, timeout_ms)
-        client = cls(url.cluster)
+        client = cls(cluster=url.cluster)
         try:
             client._glide = await _create(url, None, timeout_ms)
             client._listener = await _create(url, client._on_message, timeout_ms)
@@ -106,7 +106,8 @@ class Client:
             self._batches.add(task)
 
     def _next_batch(self) -> list[tuple[Command, asyncio.Future[Any]]]:
-        batch, size = [], 0
+        batch: list[tuple[Command, asyncio.Future[Any]]] = []
+        size = 0
         while self._pending and len(batch) < MOST_CALLS_IN_BATCH:
             args, future = self._pending[0]
             size += sum(map(len, args))
@@ -142,7 +143,9 @@ class Client:
     async def _exec(self, commands: list[Command]) -> list[Any]:
         if len(commands) == 1:
             return [await self._glide.custom_command(list(commands[0]))]
-        batch = glide.ClusterBatch(False) if self.cluster else glide.Batch(False)
+        batch = (
+            glide.ClusterBatch(is_atomic=False) if self.cluster else glide.Batch(is_atomic=False)
+        )
         for command in commands:
             batch.custom_command(list(command))
         replies: list[Any] = await self._glide.exec(batch, raise_on_error=False)

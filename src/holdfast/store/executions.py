@@ -45,44 +45,38 @@ def _decimal(value: float) -> str:
 
 
 def pack_item(item: NewExecution, execution_id: str) -> bytes:
-    """Encode what create.lua reads of a new execution; defaults are left out."""
+    """Encode what create.lua reads of a new execution; what is absent is left out."""
     fields: dict[str, object] = {
         "id": execution_id,
         "tenant": item.tenant,
         "lane": item.lane,
         "kind": item.kind,
     }
-    if item.requires:
-        fields["requires"] = ",".join(item.requires)
-    if item.priority:
-        fields["priority"] = item.priority
-    if item.delay_ms:
-        fields["delay"] = item.delay_ms
-    if item.run_at is not None:
-        fields["run_at"] = to_ms(item.run_at)
-    if item.deadline_ms is not None:
-        fields["deadline"] = item.deadline_ms
-    if item.attempt_timeout_ms is not None:
-        fields["attempt_timeout"] = item.attempt_timeout_ms
+    for name, value in (
+        ("requires", ",".join(item.requires) or None),
+        ("priority", item.priority or None),
+        ("delay", item.delay_ms or None),
+        ("run_at", item.run_at and to_ms(item.run_at)),
+        ("deadline", item.deadline_ms),
+        ("attempt_timeout", item.attempt_timeout_ms),
+        ("max_reclaims", item.max_reclaims),
+        ("max_replays", item.max_replays),
+        ("keep", item.retention_ms),
+        ("key", item.idempotency_key),
+    ):
+        if value is not None:
+            fields[name] = value
     if item.retry is not None:
         fields["retry"] = pack_retry(item.retry)
         if item.retry.give_up_on:
             fields["give_up"] = ",".join(item.retry.give_up_on)
-    if item.max_reclaims is not None:
-        fields["max_reclaims"] = item.max_reclaims
-    if item.max_replays is not None:
-        fields["max_replays"] = item.max_replays
-    if item.retention_ms is not None:
-        fields["keep"] = item.retention_ms
     if item.tags:
         fields["tagged"] = len(item.tags)
         fields["tags"] = [part for pair in item.tags.items() for part in pair]
     if item.id is not None or item.idempotency_key is not None:
+        fields["named"] = item.id is not None
         fields["digest"] = item.digest()
         fields["nonce"] = new_id()
-    if item.idempotency_key is not None:
-        fields["key"] = item.idempotency_key
-        fields["named"] = item.id is not None
     return _pack(fields)
 
 

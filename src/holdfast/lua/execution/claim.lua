@@ -17,19 +17,22 @@ local function run(tag, args)
 
   local only = tenant ~= '' and tenant or nil
   local routes = lanes.open_routes(tag, lanes_csv, capabilities_csv)
-  local claimed, ids, left = { 'ok' }, {}, tonumber(max)
+  local claimed, opened, left = { 'ok' }, {}, tonumber(max)
   while left > 0 do
     local taken = lanes.take_turn(tag, routes, only, left)
     if not taken then break end
     for _, id in ipairs(taken) do
-      local claim = claims.open(tag, id, request, worker, tonumber(lease_ms), now)
+      local claim, rec = claims.open(tag, id, request, worker, tonumber(lease_ms), now)
       if claim then
         claimed[#claimed + 1] = claim
-        ids[#ids + 1] = id
+        opened[#opened + 1] = { id, rec }
         left = left - 1
       end
     end
   end
-  if #ids > 0 then claims.remember(tag, request, ids) end
+  if #opened > 0 then
+    claims.settle(tag, opened, now)
+    claims.remember(tag, request, opened)
+  end
   return claimed
 end

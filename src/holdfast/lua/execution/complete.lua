@@ -10,11 +10,9 @@
 local function run(tag, args)
   local id, fence, result, content_type = unpack(args)
   local now = clock.now(tag)
-  local rec, refusal = lease.check(tag, id, fence, now)
-  if not rec then
-    if lease.ended(tag, id, fence, 'completed') then return { 'ok', 'completed' } end
-    return refusal
-  end
+  local rec, refusal, ended = lease.check_ending(tag, id, fence, now, 'completed')
+  if ended then return { 'ok', 'completed' } end
+  if not rec then return refusal end
 
   local changes = {}
   record.put_payload(keys.result(tag, id), 'result', result, changes)
@@ -22,10 +20,6 @@ local function run(tag, args)
     changes[#changes + 1] = 'content_type'
     changes[#changes + 1] = content_type
   end
-  finish.now(tag, id, rec, 'completed', now, changes, {
-    event = 'completed',
-    attempt = rec.attempts - 1,
-    fence = fence,
-  })
+  finish.now(tag, id, rec, 'completed', now, changes)
   return { 'ok', 'completed' }
 end

@@ -54,7 +54,7 @@ local function compose(item, now, born, priority_us)
   end
   local run_at = item.delay and now + item.delay or item.run_at
   if run_at and run_at > now then
-    rec.state, rec.hold, rec.run_at = 'delayed', 'delay', run_at
+    rec.state, rec.hold, rec.due = 'delayed', 'delay', run_at
   else
     rec.state, run_at = 'waiting', nil
   end
@@ -83,7 +83,7 @@ local function run(tag, args)
   local now = clock.now(tag)
   local stamp = next_stamp(tag, now, #args / 2)
   local priority_us = settings.priority_us(tag)
-  local answers, lanes = { 'ok' }, {}
+  local answers, lanes, created, ready_now = { 'ok' }, {}, {}, {}
   for i = 1, #args, 2 do
     local item = cmsgpack.unpack(args[i])
     local id, lane = item.id, item.lane
@@ -93,12 +93,14 @@ local function run(tag, args)
     if not answer then
       local rec = compose(item, now, stamp + (i - 1) / 2, priority_us)
       store(tag, id, rec, item, args[i + 1])
-      index.enter(tag, id, rec)
-      if rec.state == 'waiting' then ready.add(tag, id, rec) end
-      if rec.run_at or rec.deadline then timers.arm(tag, id, rec, now) end
+      created[#created + 1] = { id, rec }
+      if rec.state == 'waiting' then ready_now[#ready_now + 1] = { id, rec } end
+      if rec.due or rec.deadline then timers.arm(tag, id, rec, now) end
       answer = { 'created', rec.state }
     end
     answers[#answers + 1] = answer
   end
+  index.move_many(tag, created)
+  ready.add_many(tag, ready_now)
   return answers
 end

@@ -10,12 +10,9 @@
 local function run(tag, args)
   local id, fence, delay_ms = unpack(args)
   local now = clock.now(tag)
-  local rec, refusal = lease.check(tag, id, fence, now)
-  if not rec then
-    local entry = lease.ended(tag, id, fence, 'delayed')
-    if not entry then return refusal end
-    return { 'ok', entry.state, entry.run_at }
-  end
+  local rec, refusal, ended = lease.check_ending(tag, id, fence, now, 'delayed')
+  if ended then return { 'ok', ended.state, ended.run_at } end
+  if not rec then return refusal end
 
   local run_at = now + tonumber(delay_ms)
   local state = run_at > now and 'delayed' or 'waiting'
@@ -24,7 +21,7 @@ local function run(tag, args)
     changes[#changes + 1] = 'timeout_left'
     changes[#changes + 1] = tonumber(rec.timeout_at) - now
   end
-  log.append(tag, id, {
+  log.append(tag, id, rec, {
     at = now,
     event = 'delayed',
     attempt = rec.attempts - 1,

@@ -19,12 +19,9 @@ end
 local function run(tag, args)
   local id, fence, error_type, retryable, retry_after_ms, error = unpack(args)
   local now = clock.now(tag)
-  local rec, refusal = lease.check(tag, id, fence, now)
-  if not rec then
-    local entry = lease.ended(tag, id, fence, 'failed')
-    if not entry then return refusal end
-    return { 'ok', entry.state, entry.retry_at or '' }
-  end
+  local rec, refusal, ended = lease.check_ending(tag, id, fence, now, 'failed')
+  if ended then return { 'ok', ended.state, ended.retry_at or '' } end
+  if not rec then return refusal end
 
   local final = retryable == '0' or gives_up(rec, error_type)
   local entry = { event = 'failed', attempt = rec.attempts - 1, fence = fence, error = error }

@@ -4,7 +4,7 @@
 --- @arg since @arg before birth stamps in us, since <= born < before @arg limit
 --- @ok rows: id, fields as name, value pairs, tags; at last the stamp to go on before, or empty
 --- @flags no-writes
---- @requires lib/keys lib/record lib/listing
+--- @requires lib/listing
 
 local function run(tag, args)
   local tenant, lane, kind, state, tag_name, tag_value, since, before, limit = unpack(args)

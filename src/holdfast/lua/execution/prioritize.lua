@@ -19,6 +19,6 @@ local function run(tag, args)
   local rank = tonumber(rec.rank or rec.born) + (previous - priority) * settings.priority_us(tag)
   record.write(tag, id, rec, { 'priority', priority, 'rank', rank })
   if rec.state == 'waiting' then ready.rerank(tag, id, rec) end
-  log.append(tag, id, { at = now, event = 'prioritized', from = previous, to = priority })
+  log.append(tag, id, rec, { at = now, event = 'prioritized', from = previous, to = priority })
   return { 'ok', previous }
 end

@@ -9,7 +9,7 @@
 
 local DEFAULT_MAX_REPLAYS = 10
 
-local STALE = { 'ended', 'forget_at', 'result', 'content_type', 'failures', 'reclaims', 'pct', 'progress_at' }
+local STALE = { 'ended', 'result', 'content_type', 'failures', 'reclaims', 'pct', 'progress_at' }
 
 --- Drop the steps that are not kept; returns the number of the last one, or nil if none is left.
 local function trim_steps(tag, id, rec, keep_steps, from_step)
@@ -27,7 +27,7 @@ local function run(tag, args)
   local now = clock.now(tag)
   local rec = record.read(tag, id)
   if not rec then return reply.no('execution_not_found', 'id', id) end
-  if log.find(tag, id, { event = 'replayed', request = request }) then return { 'ok', rec.state } end
+  if log.find(tag, id, rec, { event = 'replayed', request = request }) then return { 'ok', rec.state } end
   if not record.is_terminal(rec.state) then return reply.no('not_terminal', 'id', id, 'state', rec.state) end
   local replays, most = tonumber(rec.replays or 0), tonumber(rec.max_replays or DEFAULT_MAX_REPLAYS)
   if replays >= most then return reply.no('replay_limit', 'id', id, 'limit', most) end
@@ -35,6 +35,7 @@ local function run(tag, args)
     return reply.no('step_not_found', 'id', id, 'step', from_step)
   end
 
+  log.keep_completion(tag, id, rec)
   local last_step = trim_steps(tag, id, rec, keep_steps, from_step)
   record.clear(tag, id, rec, { 'steps' })
   record.clear(tag, id, rec, STALE)
@@ -48,7 +49,7 @@ local function run(tag, args)
     changes[#changes + 1] = 'deadline'
     changes[#changes + 1] = now + tonumber(rec.deadline_span)
   end
-  log.append(tag, id, { at = now, event = 'replayed', request = request, reason = reason })
+  log.append(tag, id, rec, { at = now, event = 'replayed', request = request, reason = reason })
   requeue.ready(tag, id, rec, now, changes)
   return { 'ok', 'waiting' }
 end

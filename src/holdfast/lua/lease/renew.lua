@@ -14,7 +14,7 @@ local function run(tag, args)
     local id = args[i]
     local rec, refusal = lease.check(tag, id, args[i + 1], now)
     if rec then
-      record.write(tag, id, rec, { 'lease_until', now + lease_ms })
+      record.write(tag, id, rec, { 'due', now + lease_ms })
       timers.arm(tag, id, rec, now)
       answers[#answers + 1] = { 'ok', now + lease_ms }
     else

@@ -12,12 +12,12 @@ local function run(tag, args)
   local now = clock.now(tag)
   local rec = record.read(tag, id)
   if not rec then return reply.no('execution_not_found', 'id', id) end
-  if log.find(tag, id, { event = 'lease_revoked', request = request }) then return { 'ok', 'waiting' } end
+  if log.find(tag, id, rec, { event = 'lease_revoked', request = request }) then return { 'ok', 'waiting' } end
   if rec.state ~= 'active' then return reply.no('not_active', 'id', id, 'state', rec.state) end
 
   local fence = rec.fence
   record.clear(tag, id, rec, { 'fence' })
-  log.append(tag, id, {
+  log.append(tag, id, rec, {
     at = now,
     event = 'lease_revoked',
     attempt = rec.attempts - 1,

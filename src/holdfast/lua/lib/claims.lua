@@ -7,7 +7,7 @@ local MEMORY_MS = 60000
 
 local HANDED = {
   'tenant', 'lane', 'kind', 'requires', 'priority', 'born', 'attempts', 'turn', 'epoch',
-  'lease_until', 'timeout_at', 'deadline', 'failures', 'reclaims',
+  'due', 'timeout_at', 'deadline',
 }
 
 --- id, fields as name, value pairs, input, tags, steps as name, value pairs.
@@ -24,20 +24,10 @@ local function hand(tag, id, rec)
   return { id, fields, record.input(tag, id, rec), tags, steps }
 end
 
---- The attempt that a claim opens, or goes on with after a delay or a wait.
-local function next_attempt(rec)
-  if rec.open then return tonumber(rec.attempts) - 1, 'resumed', rec.timeout_left end
-  return tonumber(rec.attempts or 0), 'claimed', rec.attempt_timeout
-end
-
---- Lease one execution that was taken out of the ready sets. Nil if it must not run.
-function claims.open(tag, id, request, worker, lease_ms, now)
-  local rec = record.read(tag, id)
-  if not rec or rec.state ~= 'waiting' then return nil end
-  -- Its timer is due and will end it.
-  if rec.deadline and tonumber(rec.deadline) <= now then return nil end
-
-  local attempt, event, timeout = next_attempt(rec)
+--- What a claim changes in a record: it opens an attempt, or goes on with the one that a delay or a
+--- wait interrupted.
+local function opening(rec, request, worker, lease_ms, now)
+  local attempt = rec.open and rec.attempts - 1 or tonumber(rec.attempts or 0)
   local epoch = tonumber(rec.epoch or 0) + 1
   local changes = {
     'state', 'active',
@@ -45,31 +35,58 @@ function claims.open(tag, id, request, worker, lease_ms, now)
     'epoch', epoch,
     'fence', lease.fence(request, epoch, attempt),
     'worker', worker,
-    'lease_until', now + lease_ms,
-    'started', rec.started or now,
+    'due', now + lease_ms,
   }
+  local timeout = rec.open and rec.timeout_left or rec.attempt_timeout
   if timeout then
     changes[#changes + 1] = 'timeout_at'
     changes[#changes + 1] = now + tonumber(timeout)
   end
-  record.write(tag, id, rec, changes)
+  if not rec.started then
+    changes[#changes + 1] = 'started'
+    changes[#changes + 1] = now
+  end
+  if not rec.open then
+    changes[#changes + 1] = 'claimed'
+    changes[#changes + 1] = now
+  end
+  return changes
+end
+
+--- Lease one execution that was taken out of the ready sets. Nil if it must not run; else what
+--- the worker gets, and the record, for `settle`.
+function claims.open(tag, id, request, worker, lease_ms, now)
+  local rec = record.read(tag, id)
+  if not rec or rec.state ~= 'waiting' then return nil end
+  -- Its timer is due and will end it.
+  if rec.deadline and tonumber(rec.deadline) <= now then return nil end
+
+  local resumed = rec.open
+  record.write(tag, id, rec, opening(rec, request, worker, lease_ms, now))
   record.clear(tag, id, rec, { 'open', 'timeout_left' })
-  index.leave(tag, id, rec, 'waiting')
-  index.enter(tag, id, rec)
-  timers.arm(tag, id, rec, now)
-  log.append(tag, id, {
-    at = now,
-    event = event,
-    attempt = attempt,
-    epoch = epoch,
-    worker = worker,
-    kind = rec.turn,
-  })
-  return hand(tag, id, rec)
+  if resumed then
+    log.append(tag, id, rec, {
+      at = now,
+      event = 'resumed',
+      attempt = rec.attempts - 1,
+      epoch = rec.epoch,
+      worker = worker,
+    })
+  end
+  return hand(tag, id, rec), rec
+end
+
+--- Move what was opened to where active executions are listed and timed; one call for all of them,
+--- because each write costs more than what it writes.
+function claims.settle(tag, opened, now)
+  index.move_many(tag, opened, 'waiting')
+  timers.arm_many(tag, opened, now)
 end
 
 --- Remember what a request got, so that repeating it after a lost reply gets the same.
-function claims.remember(tag, request, ids)
+function claims.remember(tag, request, opened)
+  local ids = {}
+  for i, one in ipairs(opened) do ids[i] = one[1] end
   server.call('SET', keys.claim(tag, request), table.concat(ids, ' '), 'PX', MEMORY_MS)
 end
 

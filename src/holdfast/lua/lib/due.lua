@@ -25,7 +25,7 @@ local function reclaim(tag, id, rec, now)
     finish.now(tag, id, rec, 'failed', now, { 'reclaims', reclaims }, entry)
     return
   end
-  log.append(tag, id, entry)
+  log.append(tag, id, rec, entry)
   local run_at = now + reclaim_delay(reclaims)
   requeue.later(tag, id, rec, now, run_at, 'reclaim', { 'reclaims', reclaims, 'turn', 'reclaim' })
 end
@@ -54,14 +54,14 @@ function due.execution(tag, id, now)
   if not rec then
     server.call('ZREM', keys.timers(tag), 'x:' .. id)
   elseif record.is_terminal(rec.state) then
-    if passed(rec.forget_at, now) then finish.forget(tag, id, rec) else timers.arm(tag, id, rec, now) end
+    if passed(rec.due, now) then finish.forget(tag, id, rec) else timers.arm(tag, id, rec, now) end
   elseif passed(rec.deadline, now) then
     expire(tag, id, rec, now)
   elseif rec.state == 'active' and passed(rec.timeout_at, now) then
     time_out(tag, id, rec, now)
-  elseif rec.state == 'active' and passed(rec.lease_until, now) then
+  elseif rec.state == 'active' and passed(rec.due, now) then
     reclaim(tag, id, rec, now)
-  elseif rec.state == 'delayed' and passed(rec.run_at, now) then
+  elseif rec.state == 'delayed' and passed(rec.due, now) then
     requeue.ready(tag, id, rec, now, {})
   else
     timers.arm(tag, id, rec, now)

@@ -2,9 +2,10 @@
 --- @requires lib/keys lib/record lib/index lib/ready lib/settings lib/timers lib/log lib/wake
 local finish = {}
 
-local TRANSIENT = { 'hold', 'open', 'run_at', 'timeout_at', 'timeout_left', 'lease_until', 'watched' }
+local TRANSIENT = { 'hold', 'open', 'timeout_at', 'timeout_left', 'watched' }
 
---- End `rec` in `state`. `changes` are further fields; `entry` is the log entry, without its time.
+--- End `rec` in `state`. `changes` are further fields; `entry` is the log entry without its time,
+--- absent for a completion, which the record itself tells.
 function finish.now(tag, id, rec, state, now, changes, entry)
   local before, watched = rec.state, rec.watched
   if before == 'waiting' then ready.remove(tag, id, rec) end
@@ -12,15 +13,16 @@ function finish.now(tag, id, rec, state, now, changes, entry)
   changes[#changes + 1] = state
   changes[#changes + 1] = 'ended'
   changes[#changes + 1] = now
-  changes[#changes + 1] = 'forget_at'
+  changes[#changes + 1] = 'due'
   changes[#changes + 1] = now + tonumber(rec.keep or settings.keep(tag, rec.tenant, state))
   record.write(tag, id, rec, changes)
   record.clear(tag, id, rec, TRANSIENT)
-  index.leave(tag, id, rec, before)
-  index.enter(tag, id, rec)
+  index.move(tag, id, rec, before)
   timers.arm(tag, id, rec, now)
-  entry.at = now
-  log.append(tag, id, entry)
+  if entry then
+    entry.at = now
+    log.append(tag, id, rec, entry)
+  end
   if watched then finish.announce(tag, id, state) end
 end
 

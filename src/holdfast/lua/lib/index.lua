@@ -5,24 +5,52 @@ local index = {}
 
 local function cell_of(rec, state) return rec.lane .. '|' .. rec.kind .. '|' .. state end
 
-function index.enter(tag, id, rec)
-  local cell = cell_of(rec, rec.state)
-  local key = keys.cell(tag, rec.tenant, cell)
-  server.call('ZADD', key, rec.born, id)
-  if server.call('ZCARD', key) == 1 then
-    server.call('SADD', keys.cells(tag, rec.tenant), cell)
-    server.call('SADD', keys.tenants(tag), rec.tenant)
+local function add(tag, tenant, cell, ...)
+  local key = keys.cell(tag, tenant, cell)
+  local added = server.call('ZADD', key, ...)
+  if server.call('ZCARD', key) == added then
+    server.call('SADD', keys.cells(tag, tenant), cell)
+    server.call('SADD', keys.tenants(tag), tenant)
   end
 end
 
-function index.leave(tag, id, rec, state)
-  local cell = cell_of(rec, state)
-  local key = keys.cell(tag, rec.tenant, cell)
-  server.call('ZREM', key, id)
-  if server.call('EXISTS', key) == 0 then
-    local cells = keys.cells(tag, rec.tenant)
-    server.call('SREM', cells, cell)
-    if server.call('EXISTS', cells) == 0 then server.call('SREM', keys.tenants(tag), rec.tenant) end
+local function remove(tag, tenant, cell, ...)
+  local key = keys.cell(tag, tenant, cell)
+  server.call('ZREM', key, ...)
+  if server.call('EXISTS', key) == 1 then return end
+  local cells = keys.cells(tag, tenant)
+  server.call('SREM', cells, cell)
+  if server.call('EXISTS', cells) == 0 then server.call('SREM', keys.tenants(tag), tenant) end
+end
+
+--- List an execution under its state.
+function index.enter(tag, id, rec) add(tag, rec.tenant, cell_of(rec, rec.state), rec.born, id) end
+
+--- Take an execution off the list of a state.
+function index.leave(tag, id, rec, state) remove(tag, rec.tenant, cell_of(rec, state), id) end
+
+--- Move an execution from the list of a state to that of its own.
+function index.move(tag, id, rec, from)
+  index.enter(tag, id, rec)
+  index.leave(tag, id, rec, from)
+end
+
+--- The same for several; `many` is a list of { id, rec } which all were in state `from`, or are new.
+function index.move_many(tag, many, from)
+  local groups = {}
+  for _, one in ipairs(many) do
+    local id, rec = one[1], one[2]
+    local name = rec.tenant .. '|' .. cell_of(rec, rec.state)
+    local group = groups[name] or { rec = rec, ids = {}, scored = {} }
+    groups[name] = group
+    group.ids[#group.ids + 1] = id
+    group.scored[#group.scored + 1] = rec.born
+    group.scored[#group.scored + 1] = id
+  end
+  for _, group in pairs(groups) do
+    local rec = group.rec
+    add(tag, rec.tenant, cell_of(rec, rec.state), unpack(group.scored))
+    if from then remove(tag, rec.tenant, cell_of(rec, from), unpack(group.ids)) end
   end
 end
 

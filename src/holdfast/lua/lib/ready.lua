@@ -13,17 +13,39 @@ local CLOCK = '|'
 
 function ready.route(lane, requires) return lane .. '|' .. requires end
 
+--- Give a tenant its turn on a route, unless it has one, and wake whoever waits for work.
+local function join(tag, lane, requires, tenant)
+  local turns = keys.turns(tag, ready.route(lane, requires))
+  if server.call('ZSCORE', turns, tenant) then return end
+  server.call('SADD', keys.routes(tag, lane), requires)
+  local pass = server.call('HMGET', keys.pass(tag, lane), tenant, CLOCK)
+  server.call('ZADD', turns, math.max(tonumber(pass[1] or 0), tonumber(pass[2] or 0)), tenant)
+  wake.lane(tag, lane)
+end
+
 --- Make an execution claimable.
 function ready.add(tag, id, rec)
   local requires = rec.requires or ''
-  local route = ready.route(rec.lane, requires)
-  server.call('ZADD', keys.ready(tag, route, rec.tenant), rec.rank or rec.born, id)
-  local turns = keys.turns(tag, route)
-  if server.call('ZSCORE', turns, rec.tenant) then return end
-  server.call('SADD', keys.routes(tag, rec.lane), requires)
-  local pass = server.call('HMGET', keys.pass(tag, rec.lane), rec.tenant, CLOCK)
-  server.call('ZADD', turns, math.max(tonumber(pass[1] or 0), tonumber(pass[2] or 0)), rec.tenant)
-  wake.lane(tag, rec.lane)
+  local key = keys.ready(tag, ready.route(rec.lane, requires), rec.tenant)
+  server.call('ZADD', key, rec.rank or rec.born, id)
+  join(tag, rec.lane, requires, rec.tenant)
+end
+
+--- The same for several; `many` is a list of { id, rec }.
+function ready.add_many(tag, many)
+  local groups = {}
+  for _, one in ipairs(many) do
+    local id, rec = one[1], one[2]
+    local key = keys.ready(tag, ready.route(rec.lane, rec.requires or ''), rec.tenant)
+    local group = groups[key] or { rec = rec, scored = {} }
+    groups[key] = group
+    group.scored[#group.scored + 1] = rec.rank or rec.born
+    group.scored[#group.scored + 1] = id
+  end
+  for key, group in pairs(groups) do
+    server.call('ZADD', key, unpack(group.scored))
+    join(tag, group.rec.lane, group.rec.requires or '', group.rec.tenant)
+  end
 end
 
 --- After work was taken: a tenant without ready work loses its turn, a route without turns goes,

@@ -37,7 +37,7 @@ function retry.settle(tag, id, rec, now, entry, final, after)
     finish.now(tag, id, rec, 'failed', now, { 'failures', failures }, entry)
     return entry
   end
-  log.append(tag, id, entry)
+  log.append(tag, id, rec, entry)
   requeue.later(tag, id, rec, now, now + wait, 'backoff', { 'failures', failures, 'turn', 'retry' })
   return entry
 end

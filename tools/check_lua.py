@@ -1,0 +1,189 @@
+"""Lint the Lua library and check that LOCK pins it; --write pins it anew.
+
+Rules: no globals but the server's own, no unused locals, every lib that is used is required and
+the other way round, no foreign clock or randomness, short lines and functions.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from luaparser import ast, astnodes
+
+from holdfast.store import library
+from holdfast.store.library import FLAGS, Source
+
+LUA = Path(__file__).parent.parent / "src" / "holdfast" / "lua"
+
+BUILTINS = frozenset(
+    "server cjson cmsgpack bit string table math tonumber tostring ipairs pairs unpack select"
+    " type error".split()
+)
+FORBIDDEN = (
+    (re.compile(r"\bredis\."), "use `server`, not `redis`"),
+    (re.compile(r"\bmath\.random\b"), "math.random is seeded alike in every call"),
+    (re.compile(r"'TIME'"), "time comes from lib/clock only"),
+    (re.compile(r"\bKEYS\b|\bARGV\b"), "functions get tag and args"),
+    (re.compile(r"\t"), "tab"),
+)
+LINE_CHARS = 115
+FUNCTION_LINES = 40
+
+
+class Scopes:
+    """Follows names through nested scopes; collects what is wrong with them."""
+
+    def __init__(self) -> None:
+        self.globals: set[str] = set()
+        self.problems: list[str] = []
+        self._stack: list[dict[str, bool]] = [{}]
+
+    def declare(self, name: str) -> None:
+        self._stack[-1][name] = name == "_"
+
+    def use(self, name: str) -> None:
+        for scope in reversed(self._stack):
+            if name in scope:
+                scope[name] = True
+                return
+        self.globals.add(name)
+
+    def leave(self) -> None:
+        for name, used in self._stack.pop().items():
+            if not used:
+                self.problems.append(f"local {name} is never used")
+
+    def visit(self, node: Any) -> None:
+        """Walk a node with the scoping rules of Lua."""
+        if isinstance(node, list):
+            for item in node:
+                self.visit(item)
+        elif isinstance(node, astnodes.Name):
+            self.use(node.id)
+        elif isinstance(node, astnodes.Node):
+            self._visit_node(node)
+
+    def _visit_node(self, node: Any) -> None:
+        if isinstance(node, astnodes.LocalAssign):
+            self.visit(node.values)
+            for target in node.targets:
+                self.declare(target.id)
+        elif isinstance(node, astnodes.LocalFunction):
+            self.declare(node.name.id)
+            self._function(node)
+        elif isinstance(node, astnodes.Function | astnodes.AnonymousFunction):
+            self.visit(getattr(node, "name", None))
+            self._function(node)
+        elif isinstance(node, astnodes.Fornum | astnodes.Forin):
+            self._loop(node)
+        elif isinstance(node, astnodes.Block):
+            self._stack.append({})
+            self.visit(node.body)
+            self.leave()
+        elif isinstance(node, astnodes.Index):
+            self.visit(node.value)
+            if node.notation is not astnodes.IndexNotation.DOT:
+                self.visit(node.idx)
+        elif isinstance(node, astnodes.Invoke):
+            self.visit([node.source, *node.args])
+        elif isinstance(node, astnodes.Field):
+            self.visit(node.value)
+            if node.between_brackets:
+                self.visit(node.key)
+        else:
+            for child in vars(node).values():
+                if isinstance(child, list | astnodes.Node) and child is not node.comments:
+                    self.visit(child)
+
+    def _function(self, node: Any) -> None:
+        lines = node.last_token.line - node.first_token.line + 1
+        if lines > FUNCTION_LINES:
+            self.problems.append(f"a function of {lines} lines, at most {FUNCTION_LINES}")
+        self._stack.append({})
+        for arg in node.args:
+            if isinstance(arg, astnodes.Name):
+                self.declare(arg.id)
+        self.visit(node.body.body)
+        self.leave()
+
+    def _loop(self, node: Any) -> None:
+        if isinstance(node, astnodes.Forin):
+            self.visit(node.iter)
+            names = node.targets
+        else:
+            self.visit([node.start, node.stop, node.step])
+            names = [node.target]
+        self._stack.append({})
+        for name in names:
+            self.declare(name.id)
+        self.visit(node.body.body)
+        self.leave()
+
+
+def lint(source: Source) -> Iterator[str]:
+    """Yield what is wrong with a file."""
+    for number, line in enumerate(source.text.splitlines(), 1):
+        if line != line.rstrip():
+            yield f"line {number}: trailing white space"
+        if len(line) > LINE_CHARS:
+            yield f"line {number}: longer than {LINE_CHARS} characters"
+        code = line.split("--", 1)[0] if "--" in line else line
+        for pattern, problem in FORBIDDEN:
+            if pattern.search(code) and "lib/clock" not in source.name:
+                yield f"line {number}: {problem}"
+    tree = ast.parse(source.text)
+    scopes = Scopes()
+    exported = source.name.split("/")[1] if source.is_lib else "run"
+    scopes.visit(tree.body.body)
+    if source.name == "lib/clock_fake":
+        exported = "clock"
+    scopes.use(exported)
+    scopes.leave()
+    yield from scopes.problems
+    used = scopes.globals - BUILTINS - {exported}
+    required = {name.removeprefix("lib/") for name in source.header.requires}
+    for name in sorted(used - required):
+        yield f"{name} is neither local nor required"
+    for name in sorted(required - used):
+        yield f"lib/{name} is required but not used"
+    yield from lint_header(source)
+
+
+def lint_header(source: Source) -> Iterator[str]:
+    """Yield what is missing from a header."""
+    header = source.header
+    if not header.purpose:
+        yield "no purpose"
+    if not source.is_lib and (header.flags not in FLAGS or not header.oks):
+        yield f"@ok and @flags ({', '.join(FLAGS)}) are needed"
+
+
+def pin() -> None:
+    """Write LOCK, with a new revision if the library changed."""
+    digest = library.digest_of(library.body())
+    revision, pinned = library.read_lock()
+    if digest != pinned:
+        revision = revision if pinned == "unpinned" else revision + 1
+        (LUA / "LOCK").write_text(f"{revision} {digest}\n")
+        print(f"LOCK: revision {revision}, digest {digest}")
+
+
+def main() -> int:
+    """Print problems; returns 1 if there are any."""
+    if "--write" in sys.argv:
+        pin()
+        return 0
+    found = [f"{s.name}.lua: {p}" for s in library.sources().values() for p in lint(s)]
+    if library.digest_of(library.body()) != library.read_lock()[1]:
+        found.append("LOCK does not pin the library as it is: run `make lock`")
+    for line in found:
+        print(line)
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
