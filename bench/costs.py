@@ -1,0 +1,60 @@
+"""Does the cost of a call grow with the backlog? Server microseconds at several depths."""
+
+from __future__ import annotations
+
+import re
+
+from holdfast.engine.engine import Engine
+from holdfast.model.executions import NewExecution
+
+ROUNDS = 10
+BATCH = 100
+DEPTHS = (1_000, 10_000, 100_000, 1_000_000)
+
+
+async def _us(engine: Engine) -> float:
+    text = (await engine.store.client.call(["INFO", "commandstats"])).decode()
+    return sum(float(us) for us in re.findall(r"cmdstat_fcall\w*:calls=\d+,usec=(\d+)", text))
+
+
+async def _fill(engine: Engine, count: int) -> None:
+    items = [NewExecution(kind="bench") for _ in range(1_000)]
+    for _ in range(count // 1_000):
+        await engine.submit_many(items)
+
+
+async def flat_costs(engine: Engine, deepest: int) -> dict[str, float]:
+    """Return us per execution of submit, claim and complete, and per call of reads."""
+    figures: dict[str, float] = {}
+    depth = 0
+    for target in (d for d in DEPTHS if d <= deepest):
+        await _fill(engine, target - depth)
+        depth = target
+        figures |= await _costs_at(engine, f"{target:>9,} waiting")
+    return figures
+
+
+async def _costs_at(engine: Engine, where: str) -> dict[str, float]:
+    figures = dict.fromkeys(("submit", "claim", "complete", "describe", "list 50", "count"), 0.0)
+    items = [NewExecution(kind="bench") for _ in range(BATCH)]
+    async with engine.claimer(worker="bench") as claimer:
+        for _ in range(ROUNDS):
+            marks = [await _us(engine)]
+            await engine.submit_many(items)
+            marks.append(await _us(engine))
+            claims = await claimer.claim(BATCH, 60_000)
+            marks.append(await _us(engine))
+            for claim in claims:
+                await engine.complete(claim.id, claim.lease)
+            marks.append(await _us(engine))
+            await engine.describe(claims[0].id)
+            marks.append(await _us(engine))
+            await engine.list(limit=50)
+            marks.append(await _us(engine))
+            await engine.count()
+            marks.append(await _us(engine))
+            sizes = (BATCH, BATCH, BATCH, 1, 1, 1)
+            spans = zip(marks, marks[1:], sizes, strict=False)
+            for name, (start, end, size) in zip(figures, spans, strict=True):
+                figures[name] += (end - start) / size / ROUNDS
+    return {f"{where}: {name}": us for name, us in figures.items()}
