@@ -80,9 +80,7 @@ async def measure_size(engine: Engine, size: int) -> Figures:
     ) / COUNT
     await rate("end to end", lambda: workloads.end_to_end(engine, COUNT, payload))
     figures["submit / raw push"] = figures["submit /s"] / figures["raw push /s"]
-    figures["claim+complete / raw drain"] = (
-        figures["claim+complete /s"] / figures["raw drain /s"]
-    )
+    figures["claim+complete / raw drain"] = figures["claim+complete /s"] / figures["raw drain /s"]
     figures["end to end / raw"] = figures["end to end /s"] / figures["raw end to end /s"]
     return figures
 

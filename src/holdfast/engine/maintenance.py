@@ -54,8 +54,8 @@ class Ticker:
         loop = asyncio.get_running_loop()
         try:
             _, sleep_ms = await self._store.timers.tick(tag, TIMERS_IN_TICK)
-        except HoldfastError:
-            log.exception("a tick failed", extra={"partition": tag})
+        except HoldfastError as error:
+            log.warning("a tick failed: %s", error, extra={"partition": tag})
             self._look_at[tag] = loop.time() + _PAUSE_AFTER_ERROR_S
         else:
             self._look_at[tag] = loop.time() + sleep_ms / 1000

@@ -27,9 +27,10 @@ MOST_BATCHES = 4
 MOST_CALLS_IN_BATCH = 256
 MOST_BYTES_IN_BATCH = 4 << 20
 
-# The library's own default is 250 ms, too short for a failover. Our calls have their own
-# deadline; this one only bounds how long a single try may hang.
-REQUEST_TIMEOUT_MS = 5_000
+#: How long a single try may hang. The library's own default, 250 ms, is too short for a failover.
+TRY_TIMEOUT_MS = 5_000
+SUBSCRIBE_TIMEOUT_MS = 5_000
+_PROBE_EVERY_S = 0.05
 _RECONNECT = glide.BackoffStrategy(num_of_retries=5, factor=20, exponent_base=2)
 _TOPOLOGY_CHECK_S = 5
 _RECONCILE_MS = 250
@@ -60,15 +61,23 @@ class Client:
         self._batches: set[asyncio.Task[None]] = set()
         self._flush_planned = False
         self._closed = False
+        #: While a single server is known to be away, calls fail at once, certainly unsent.
+        self._recovery: asyncio.Task[None] | None = None
+        self._addresses: Sequence[tuple[str, int]] = ()
 
     @classmethod
-    async def connect(cls, url: StoreUrl, *, timeout_ms: int) -> Client:
+    async def connect(
+        cls, url: StoreUrl, *, timeout_ms: int, try_timeout_ms: int = TRY_TIMEOUT_MS
+    ) -> Client:
         """Connect once; raises StoreUnavailable if the server cannot be reached."""
+        glide.Logger.init(glide.LogLevel.OFF)
         await _probe(url.addresses, timeout_ms)
         client = cls(cluster=url.cluster)
+        client._addresses = url.addresses
+        timeouts = (timeout_ms, try_timeout_ms)
         try:
-            client._glide = await _create(url, None, timeout_ms)
-            client._listener = await _create(url, client._on_message, timeout_ms)
+            client._glide = await _create(url, None, *timeouts)
+            client._listener = await _create(url, client._on_message, *timeouts)
         except glide.GlideError as error:
             message = f"cannot connect to {url}: {error}"
             raise StoreUnavailable(message, store=str(url)) from error
@@ -77,11 +86,11 @@ class Client:
     async def close(self) -> None:
         """Close the connection; calls under way fail."""
         self._closed = True
-        for _, future in self._pending:
-            _fail(future, CallFailed("the client is closed", sent=False, answered=False))
-        self._pending.clear()
+        self._drop_pending("the client is closed")
         for batch in list(self._batches):
             batch.cancel()
+        if self._recovery is not None:
+            self._recovery.cancel()
         for connection in (self._glide, self._listener):
             if connection is not None:
                 await connection.close()
@@ -90,6 +99,8 @@ class Client:
         """Send a command, together with others of the same moment. Raises CallFailed."""
         if self._closed:
             raise CallFailed("the client is closed", sent=False, answered=False)
+        if self._recovery is not None:
+            raise CallFailed("no server answers", sent=False, answered=False)
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Any] = loop.create_future()
         self._pending.append((args, future))
@@ -127,8 +138,11 @@ class Client:
                 elif not future.done():
                     future.set_result(reply)
         except glide.GlideError as error:
+            failure = _failure(error)
             for _, future in batch:
-                _fail(future, _failure(error))
+                _fail(future, failure)
+            if not failure.answered:
+                self._await_recovery()
         except asyncio.CancelledError:
             for _, future in batch:
                 _fail(future, CallFailed("closing", sent=True, answered=False))
@@ -139,6 +153,28 @@ class Client:
                 self._batches.discard(task)
             if self._pending and not self._closed:
                 self._flush()
+
+    def _drop_pending(self, why: str) -> None:
+        for _, future in self._pending:
+            _fail(future, CallFailed(why, sent=False, answered=False))
+        self._pending.clear()
+
+    def _await_recovery(self) -> None:
+        """Stop sending to a server that is away. A cluster has others, so there we go on."""
+        if self.cluster or self._closed or self._recovery is not None:
+            return
+        self._drop_pending("no server answers")
+        self._recovery = asyncio.get_running_loop().create_task(self._recover())
+
+    async def _recover(self) -> None:
+        while True:
+            try:
+                await _probe(self._addresses, 1_000)
+            except StoreUnavailable:
+                await asyncio.sleep(_PROBE_EVERY_S)
+            else:
+                self._recovery = None
+                return
 
     async def _exec(self, commands: list[Command]) -> list[Any]:
         if len(commands) == 1:
@@ -167,9 +203,9 @@ class Client:
         channels = set(handlers)
         try:
             if self.cluster:
-                await self._listener.ssubscribe(channels, timeout_ms=REQUEST_TIMEOUT_MS)
+                await self._listener.ssubscribe(channels, timeout_ms=SUBSCRIBE_TIMEOUT_MS)
             else:
-                await self._listener.subscribe(channels, timeout_ms=REQUEST_TIMEOUT_MS)
+                await self._listener.subscribe(channels, timeout_ms=SUBSCRIBE_TIMEOUT_MS)
         except glide.GlideError:
             # The client library goes on trying by itself; until then polls serve.
             log.warning("subscribing is slow", extra={"channels": len(channels)})
@@ -206,8 +242,7 @@ _NOT_RUN = (
 def _failure(error: Exception) -> CallFailed:
     text = str(error)
     if isinstance(error, glide.ConnectionError | glide.TimeoutError | glide.ClosingError):
-        refused = "refused" in text or "Reached maximum inflight" in text
-        return CallFailed(text, sent=not refused, answered=False)
+        return CallFailed(text, sent="Reached maximum inflight" not in text, answered=False)
     sent = not any(word in text for word in _NOT_RUN)
     return CallFailed(text, sent=sent, answered=True)
 
@@ -229,7 +264,12 @@ async def _probe(addresses: Sequence[tuple[str, int]], timeout_ms: int) -> None:
     raise StoreUnavailable(message, addresses=places) from problem
 
 
-async def _create(url: StoreUrl, on_message: Callable[..., None] | None, timeout_ms: int) -> Any:
+async def _create(
+    url: StoreUrl,
+    on_message: Callable[..., None] | None,
+    timeout_ms: int,
+    try_timeout_ms: int,
+) -> Any:
     config: Any = glide.GlideClientConfiguration
     advanced: Any = glide.AdvancedGlideClientConfiguration
     create: Any = glide.GlideClient.create
@@ -249,7 +289,7 @@ async def _create(url: StoreUrl, on_message: Callable[..., None] | None, timeout
         config(
             addresses=[glide.NodeAddress(host, port) for host, port in url.addresses],
             use_tls=url.tls,
-            request_timeout=REQUEST_TIMEOUT_MS,
+            request_timeout=try_timeout_ms,
             reconnect_strategy=_RECONNECT,
             client_name="holdfast",
             protocol=glide.ProtocolVersion.RESP3,

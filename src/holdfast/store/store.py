@@ -12,7 +12,7 @@ from holdfast.model import checks
 from holdfast.model.partitions import partition_of
 from holdfast.store import boot, keys, library, urls
 from holdfast.store.call import Caller
-from holdfast.store.client import Client
+from holdfast.store.client import TRY_TIMEOUT_MS, Client
 from holdfast.store.embedded import EmbeddedServer
 from holdfast.store.executions import Executions
 from holdfast.store.lanes import Lanes
@@ -112,21 +112,25 @@ async def open_store(
                 addresses=(("127.0.0.1", server.port),),
                 password=server.password,
             )
-        client = await _connect(target, settings.boot_timeout_ms)
+        client = await _connect(target, settings)
         stack.push_async_callback(client.close)
         store = Store(client, target, settings)
         await store.boot()
         yield store
 
 
-async def _connect(url: StoreUrl, timeout_ms: int) -> Client:
+async def _connect(url: StoreUrl, settings: StoreSettings) -> Client:
     """Connect to a server that may still be starting."""
+    timeout_ms = settings.boot_timeout_ms
+    try_timeout_ms = min(TRY_TIMEOUT_MS, settings.call_timeout_ms)
     loop = asyncio.get_running_loop()
     deadline = loop.time() + timeout_ms / 1000
     pause = 0.05
     while True:
         try:
-            return await Client.connect(url, timeout_ms=min(timeout_ms, 5_000))
+            return await Client.connect(
+                url, timeout_ms=min(timeout_ms, 5_000), try_timeout_ms=try_timeout_ms
+            )
         except StoreUnavailable:
             if loop.time() + pause > deadline:
                 raise

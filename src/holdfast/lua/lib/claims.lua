@@ -3,7 +3,7 @@
 local claims = {}
 
 -- Longer than any caller repeats a call whose reply it lost.
-local MEMORY_MS = 60000
+local MEMORY_MS = 30000
 
 local HANDED = {
   'tenant', 'lane', 'kind', 'requires', 'priority', 'born', 'attempts', 'turn', 'epoch',
