@@ -6,6 +6,7 @@ import asyncio
 from collections import deque
 from collections.abc import Sequence
 
+from holdfast.model import checks, limits
 from holdfast.model.executions import Claim
 from holdfast.model.ids import new_id
 from holdfast.store import keys
@@ -54,6 +55,9 @@ class Claimer:
 
     async def claim(self, limit: int, lease_ms: int, wait_ms: int = 0) -> list[Claim]:
         """Return up to `limit` claims, waiting up to `wait_ms` for the first."""
+        checks.integer("limit", limit, 1, limits.CLAIM_ITEMS)
+        checks.lease_ms("lease_ms", lease_ms)
+        checks.integer("wait_ms", wait_ms, 0, limits.DURATION_MS)
         loop = asyncio.get_running_loop()
         deadline = loop.time() + wait_ms / 1000
         while True:

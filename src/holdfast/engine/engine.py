@@ -93,7 +93,7 @@ class Engine:
         self, held: Sequence[tuple[str, Lease]], lease_ms: int = DEFAULT_LEASE_MS
     ) -> list[datetime | HoldfastError]:
         """Extend leases: the new expiry or an error for each, in order."""
-        _check_lease_ms(lease_ms)
+        checks.lease_ms("lease_ms", lease_ms)
         for execution_id, _ in held:
             checks.execution_id("execution", execution_id)
         return await self.store.leases.renew(held, lease_ms)
@@ -242,10 +242,6 @@ class Engine:
 
 def _id(execution_id: str) -> str:
     return checks.execution_id("id", execution_id)
-
-
-def _check_lease_ms(lease_ms: int) -> int:
-    return checks.integer("lease_ms", lease_ms, limits.LEASE_MIN_MS, limits.LEASE_MAX_MS)
 
 
 @contextlib.asynccontextmanager

@@ -49,7 +49,7 @@ class Workers:
             capabilities=checks.names("capabilities", capabilities, limits.CAPABILITIES),
             slots=checks.integer("slots", slots, 1, limits.SLOTS),
             busy=checks.integer("busy", busy, 0, limits.SLOTS),
-            ttl_ms=checks.integer("ttl_ms", ttl_ms, limits.LEASE_MIN_MS, limits.LEASE_MAX_MS),
+            ttl_ms=checks.lease_ms("ttl_ms", ttl_ms),
         )
         return Registration(is_new=is_new, expires_at=expires_at, draining=draining)
 

@@ -79,6 +79,11 @@ def integer(field: str, value: Any, least: int, most: int) -> int:
     return value
 
 
+def lease_ms(field: str, value: Any) -> int:
+    """Check how long a lease lasts."""
+    return integer(field, value, limits.LEASE_MIN_MS, limits.LEASE_MAX_MS)
+
+
 def number(field: str, value: Any, least: float, most: float) -> float:
     """Check a finite number."""
     if not isinstance(value, int | float) or isinstance(value, bool):

@@ -11,7 +11,7 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, cast
 
 import glide
 
@@ -21,6 +21,7 @@ from holdfast.store.urls import StoreUrl
 log = logging.getLogger(__name__)
 
 Command = Sequence[str | bytes]
+Pending = tuple[Command, asyncio.Future[Any]]
 
 #: More batches under way than this add memory, not speed: the server has one thread.
 MOST_BATCHES = 4
@@ -57,7 +58,7 @@ class Client:
         #: SUBSCRIBE were seen to arrive as the replies of other calls (valkey-glide 2.5.3).
         self._listener: Any = None
         self._handlers: dict[str, Callable[[str], None]] = {}
-        self._pending: deque[tuple[Command, asyncio.Future[Any]]] = deque()
+        self._pending: deque[Pending] = deque()
         self._batches: set[asyncio.Task[None]] = set()
         self._flush_planned = False
         self._closed = False
@@ -113,11 +114,13 @@ class Client:
         self._flush_planned = False
         while self._pending and len(self._batches) < MOST_BATCHES:
             batch = self._next_batch()
+            if not batch:
+                return
             task = asyncio.get_running_loop().create_task(self._send(batch))
             self._batches.add(task)
 
-    def _next_batch(self) -> list[tuple[Command, asyncio.Future[Any]]]:
-        batch: list[tuple[Command, asyncio.Future[Any]]] = []
+    def _next_batch(self) -> list[Pending]:
+        batch: list[Pending] = []
         size = 0
         while self._pending and len(batch) < MOST_CALLS_IN_BATCH:
             args, future = self._pending[0]
@@ -129,34 +132,27 @@ class Client:
                 batch.append((args, future))
         return batch
 
-    async def _send(self, batch: list[tuple[Command, asyncio.Future[Any]]]) -> None:
+    async def _send(self, batch: list[Pending]) -> None:
         try:
             replies = await self._exec([args for args, _ in batch])
-            for (_, future), reply in zip(batch, replies, strict=True):
-                if isinstance(reply, Exception):
-                    _fail(future, _failure(reply))
-                elif not future.done():
-                    future.set_result(reply)
         except glide.GlideError as error:
-            failure = _failure(error)
+            replies = [error] * len(batch)
+        except BaseException as error:
+            # We are closing, or there is a bug: nobody may wait for ever.
             for _, future in batch:
-                _fail(future, failure)
-            if not failure.answered:
-                self._await_recovery()
-        except asyncio.CancelledError:
-            for _, future in batch:
-                _fail(future, CallFailed("closing", sent=True, answered=False))
+                _settle(future, CallFailed(repr(error), sent=True, answered=False))
             raise
         finally:
-            task = asyncio.current_task()
-            if task is not None:
-                self._batches.discard(task)
-            if self._pending and not self._closed:
-                self._flush()
+            self._batches.discard(cast("asyncio.Task[None]", asyncio.current_task()))
+        for (_, future), reply in zip(batch, replies, strict=True):
+            _settle(future, _failure(reply) if isinstance(reply, Exception) else reply)
+        if all(isinstance(reply, _NO_ANSWER) for reply in replies):
+            self._await_recovery()
+        self._flush()
 
     def _drop_pending(self, why: str) -> None:
         for _, future in self._pending:
-            _fail(future, CallFailed(why, sent=False, answered=False))
+            _settle(future, CallFailed(why, sent=False, answered=False))
         self._pending.clear()
 
     def _await_recovery(self) -> None:
@@ -227,10 +223,16 @@ class Client:
             handler(message.message.decode())
 
 
-def _fail(future: asyncio.Future[Any], error: Exception) -> None:
-    if not future.done():
-        future.set_exception(error)
+def _settle(future: asyncio.Future[Any], answer: Any) -> None:
+    if future.done():
+        return
+    if isinstance(answer, Exception):
+        future.set_exception(answer)
+    else:
+        future.set_result(answer)
 
+
+_NO_ANSWER = (glide.ConnectionError, glide.TimeoutError, glide.ClosingError)
 
 # Errors by which a server says that it did not run the command.
 _NOT_RUN = (
@@ -241,7 +243,7 @@ _NOT_RUN = (
 
 def _failure(error: Exception) -> CallFailed:
     text = str(error)
-    if isinstance(error, glide.ConnectionError | glide.TimeoutError | glide.ClosingError):
+    if isinstance(error, _NO_ANSWER):
         return CallFailed(text, sent="Reached maximum inflight" not in text, answered=False)
     sent = not any(word in text for word in _NOT_RUN)
     return CallFailed(text, sent=sent, answered=True)

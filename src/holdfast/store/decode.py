@@ -113,7 +113,7 @@ def execution(
     record = pairs(fields)
     get = record.get
     state = State(record[b"state"].decode())
-    last = entry(last_entry) if state.is_terminal else {}
+    last = entry(last_entry)
     due = moment(get(b"due"))
     hold = get(b"hold")
     return Execution(

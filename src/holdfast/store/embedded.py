@@ -16,7 +16,6 @@ import os
 import secrets
 import signal
 import socket
-import subprocess
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import IO, Any
@@ -120,11 +119,11 @@ class EmbeddedServer:
         if not self.port or not _is_free(self.port):
             self.port = _free_port()
         self.password = self.password or secrets.token_urlsafe(24)
-        process = self._spawn()
-        self._write_state(process.pid)
-        await self._wait_ready(process)
+        pid = self._spawn()
+        self._write_state(pid)
+        await self._wait_ready(pid)
 
-    def _spawn(self) -> subprocess.Popen[bytes]:
+    def _spawn(self) -> int:
         try:
             binary = get_binary_path()
         except ValkeyBinaryNotFoundError as error:
@@ -132,26 +131,24 @@ class EmbeddedServer:
             raise StoreIncompatible(message) from error
         config = self.folder / "valkey.conf"
         _write_private(config, self._configuration())
+        nowhere = [(os.POSIX_SPAWN_OPEN, fd, os.devnull, os.O_RDWR, 0) for fd in (0, 1, 2)]
         # A session of its own: Ctrl-C in a terminal must not reach the server.
-        return subprocess.Popen(
-            [binary, str(config)],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            cwd=self.folder,
-            env={**_ALLOCATOR, **os.environ},
-            start_new_session=True,
+        return os.posix_spawn(
+            binary,
+            [str(binary), str(config)],
+            {**_ALLOCATOR, **os.environ},
+            file_actions=nowhere,
+            setsid=True,
         )
 
     def _configuration(self) -> str:
-        quoted = json.dumps(str(self.folder))
         return "\n".join(
             (
                 "bind 127.0.0.1",
                 f"port {self.port}",
                 f"requirepass {self.password}",
-                f"dir {quoted}",
-                "logfile valkey.log",
+                f"dir {json.dumps(str(self.folder))}",
+                f"logfile {json.dumps(str(self.folder / 'valkey.log'))}",
                 "appendonly yes",
                 f"appendfsync {self.fsync}",
                 'save ""',
@@ -160,11 +157,11 @@ class EmbeddedServer:
             )
         )
 
-    async def _wait_ready(self, process: subprocess.Popen[bytes]) -> None:
+    async def _wait_ready(self, pid: int) -> None:
         for _ in range(int(START_TIMEOUT_S / _POLL_S)):
             if await self._answers():
                 return
-            if process.poll() is not None:
+            if not _alive(pid):
                 break
             await asyncio.sleep(_POLL_S)
         tail = _tail(self.folder / "valkey.log")
@@ -198,7 +195,7 @@ class EmbeddedServer:
 
     async def _terminate(self) -> None:
         pid = self._read_state().get("pid", 0)
-        if not _alive(pid):
+        if not await self._answers():
             return
         os.kill(pid, signal.SIGTERM)
         for _ in range(int(STOP_TIMEOUT_S / _POLL_S)):
@@ -233,9 +230,9 @@ def _write_private(path: Path, text: str) -> None:
 
 
 def _alive(pid: int) -> bool:
-    if not pid:
+    if pid <= 0:
         return False
-    with contextlib.suppress(ChildProcessError, InterruptedError):
+    with contextlib.suppress(ChildProcessError):
         os.waitpid(pid, os.WNOHANG)
     try:
         os.kill(pid, 0)

@@ -46,26 +46,25 @@ def _decimal(value: float) -> str:
 
 def pack_item(item: NewExecution, execution_id: str) -> bytes:
     """Encode what create.lua reads of a new execution; what is absent is left out."""
-    fields: dict[str, object] = {
+    optional = {
+        "requires": ",".join(item.requires) or None,
+        "priority": item.priority or None,
+        "delay": item.delay_ms or None,
+        "run_at": item.run_at and to_ms(item.run_at),
+        "deadline": item.deadline_ms,
+        "attempt_timeout": item.attempt_timeout_ms,
+        "max_reclaims": item.max_reclaims,
+        "max_replays": item.max_replays,
+        "keep": item.retention_ms,
+        "key": item.idempotency_key,
+    }
+    fields: dict[str, object] = {k: v for k, v in optional.items() if v is not None}
+    fields |= {
         "id": execution_id,
         "tenant": item.tenant,
         "lane": item.lane,
         "kind": item.kind,
     }
-    for name, value in (
-        ("requires", ",".join(item.requires) or None),
-        ("priority", item.priority or None),
-        ("delay", item.delay_ms or None),
-        ("run_at", item.run_at and to_ms(item.run_at)),
-        ("deadline", item.deadline_ms),
-        ("attempt_timeout", item.attempt_timeout_ms),
-        ("max_reclaims", item.max_reclaims),
-        ("max_replays", item.max_replays),
-        ("keep", item.retention_ms),
-        ("key", item.idempotency_key),
-    ):
-        if value is not None:
-            fields[name] = value
     if item.retry is not None:
         fields["retry"] = pack_retry(item.retry)
         if item.retry.give_up_on:

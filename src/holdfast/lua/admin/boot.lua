@@ -2,7 +2,7 @@
 --- @key tag the global partition
 --- @arg partitions 0 to take what is stored @arg default what to store if nothing is @arg format
 --- @ok PARTITIONS FORMAT as stored
---- @flags write
+--- @flags allow-oom
 --- @requires lib/keys
 
 local function run(tag, args)

@@ -2,7 +2,7 @@
 --- @key tag the partition
 --- @arg settings name, value pairs
 --- @ok
---- @flags write
+--- @flags allow-oom
 --- @requires lib/keys
 
 local function run(tag, args)

@@ -6,7 +6,7 @@
 --- @arg capabilities comma separated
 --- @ok claims: id, fields, input, steps of each
 --- @event claimed | resumed
---- @flags write
+--- @flags allow-oom
 --- @requires lib/keys lib/clock lib/claims lib/lanes
 
 local function run(tag, args)

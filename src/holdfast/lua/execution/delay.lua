@@ -4,7 +4,7 @@
 --- @ok STATE RUN_AT
 --- @no execution_not_found | not_active | stale_lease | lease_revoked
 --- @event delayed
---- @flags write
+--- @flags allow-oom
 --- @requires lib/clock lib/lease lib/log lib/requeue
 
 local function run(tag, args)

@@ -1,10 +1,10 @@
 --- Everything about an execution but its input, result, steps and history.
 --- @key tag the partition
 --- @arg id
---- @ok fields as name, value pairs, tags, progress message, last log entry
+--- @ok fields as name, value pairs, tags, progress message, the log entry of its end
 --- @no execution_not_found
 --- @flags no-writes
---- @requires lib/keys lib/record lib/reply
+--- @requires lib/keys lib/record lib/log lib/reply
 
 local function run(tag, args)
   local id = args[1]
@@ -14,6 +14,5 @@ local function run(tag, args)
   for i = 1, #flat, 2 do rec[flat[i]] = flat[i + 1] end
   local tags = rec.tagged and cmsgpack.pack(record.tags(tag, id, rec)) or ''
   local note = rec.pct and server.call('GET', keys.note(tag, id)) or ''
-  local last = server.call('LINDEX', keys.log(tag, id), -1) or ''
-  return { 'ok', flat, tags, note, last }
+  return { 'ok', flat, tags, note, log.ending(tag, id, rec) }
 end

@@ -4,7 +4,7 @@
 --- @ok PREVIOUS
 --- @no execution_not_found | already_terminal
 --- @event prioritized
---- @flags write
+--- @flags allow-oom
 --- @requires lib/clock lib/record lib/reply lib/log lib/ready lib/settings
 
 local function run(tag, args)

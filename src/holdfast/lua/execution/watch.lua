@@ -1,10 +1,10 @@
 --- The outcome of an execution; if it has none yet, tell this process when it has.
 --- @key tag the partition
 --- @arg id @arg process its mailbox, or empty to only read
---- @ok STATE, and of a terminal execution: result, content type, last log entry
+--- @ok STATE, and of a terminal execution: result, content type, the log entry of its end
 --- @no execution_not_found
---- @flags write
---- @requires lib/keys lib/record lib/reply
+--- @flags allow-oom
+--- @requires lib/keys lib/record lib/log lib/reply
 
 local function run(tag, args)
   local id, process = unpack(args)
@@ -12,8 +12,7 @@ local function run(tag, args)
   if not rec then return reply.no('execution_not_found', 'id', id) end
   if record.is_terminal(rec.state) then
     local result = rec.state == 'completed' and record.result(tag, id, rec) or ''
-    local last = server.call('LINDEX', keys.log(tag, id), -1) or ''
-    return { 'ok', rec.state, result, rec.content_type or '', last }
+    return { 'ok', rec.state, result, rec.content_type or '', log.ending(tag, id, rec) }
   end
   if process ~= '' then
     server.call('SADD', keys.watchers(tag, id), process)

@@ -2,7 +2,7 @@
 --- @key tag the partition
 --- @arg lane @arg state open, paused or draining
 --- @ok
---- @flags write
+--- @flags allow-oom
 --- @requires lib/keys lib/wake
 
 local function run(tag, args)

@@ -4,7 +4,7 @@
 --- @ok waiting
 --- @no execution_not_found | not_active
 --- @event lease_revoked
---- @flags write
+--- @flags allow-oom
 --- @requires lib/clock lib/record lib/reply lib/log lib/requeue
 
 local function run(tag, args)

@@ -50,6 +50,12 @@ function log.all(tag, id, rec)
   return packed
 end
 
+--- The packed entry that says why an execution ended, empty if it completed or has not ended.
+function log.ending(tag, id, rec)
+  if rec.state == 'completed' or not record.is_terminal(rec.state) then return '' end
+  return server.call('LINDEX', keys.log(tag, id), -1)
+end
+
 --- The newest entry with these values, or nil.
 function log.find(tag, id, rec, wanted)
   local packed = log.all(tag, id, rec)

@@ -3,7 +3,7 @@
 --- @arg instance
 --- @ok
 --- @no worker_not_found
---- @flags write
+--- @flags allow-oom
 --- @requires lib/keys lib/reply
 
 local function run(tag, args)

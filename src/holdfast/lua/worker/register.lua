@@ -3,7 +3,7 @@
 --- @arg instance @arg worker @arg lanes comma separated @arg capabilities comma separated
 --- @arg slots @arg busy @arg ttl_ms
 --- @ok registered | refreshed, EXPIRES_AT, DRAINING as 1 or 0
---- @flags write
+--- @flags allow-oom
 --- @requires lib/keys lib/clock lib/timers
 
 local function run(tag, args)
