@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from holdfast.engine.engine import Engine
+from holdfast.engine import Engine
 from holdfast.model.executions import NewExecution
 
 ROUNDS = 10

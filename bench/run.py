@@ -24,7 +24,7 @@ from typing import Any
 
 from bench import workloads
 from bench.costs import flat_costs
-from holdfast.engine.engine import Engine, open_engine
+from holdfast.engine import Engine, open_engine
 
 RESULTS = Path(__file__).parent / "results"
 SIZES = (100, 4096)

@@ -15,7 +15,7 @@ import tempfile
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
-from holdfast.engine.engine import Engine, open_engine
+from holdfast.engine import Engine, open_engine
 from holdfast.model.executions import Claim, Event, Failure
 from holdfast.model.retry import Backoff, RetryPolicy
 

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from holdfast.engine.engine import Engine, open_engine
+from holdfast.engine import Engine, open_engine
 from holdfast.errors import InvalidInput, StoreFull
 from holdfast.model.executions import Failure
 from holdfast.model.retry import Backoff, RetryPolicy
