@@ -175,6 +175,8 @@ class Claim:
     deadline_at: datetime | None
     #: When this attempt times out.
     timeout_at: datetime | None
+    #: How often the execution was replayed before.
+    replays: int = 0
     #: Steps recorded so far, in the order of recording.
     steps: Mapping[str, bytes]
 

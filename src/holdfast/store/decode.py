@@ -78,6 +78,7 @@ def claim(row: Sequence[Any], lease_id: str) -> Claim:
         created_at=born(record),
         deadline_at=moment(get(b"deadline")),
         timeout_at=moment(get(b"timeout_at")),
+        replays=int(get(b"replays", 0)),
         steps={step.name: step.result for step in steps(journal)} if journal else {},
     )
 

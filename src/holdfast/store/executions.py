@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from datetime import datetime
+from decimal import Decimal
 
 import msgspec
 
-from holdfast.errors import HoldfastError
+from holdfast.errors import ExecutionNotFound, HoldfastError, IdempotencyConflict
 from holdfast.model.executions import (
     Claim,
     ExecutionId,
@@ -41,7 +42,8 @@ def pack_retry(policy: RetryPolicy) -> str:
 
 
 def _decimal(value: float) -> str:
-    return f"{value:f}".rstrip("0").rstrip(".") if isinstance(value, float) else str(value)
+    """Write a number without an exponent and without losing a digit."""
+    return format(Decimal(str(value)), "f")
 
 
 def pack_item(item: NewExecution, execution_id: str) -> bytes:
@@ -121,44 +123,71 @@ class Executions(Domain):
         replies = await self._call.write("hf_execution_create", tag, *args)
         for index, (word, *rest) in zip(indexes, replies, strict=True):
             item, execution_id = items[index], ids[index]
-            if word == b"no":
-                context = {"id": execution_id, "lane": item.lane}
-                answers[index] = refusal(rest[0].decode(), context)
-            elif word == b"created":
-                answers[index] = Submitted(
-                    id=ExecutionId(execution_id), state=State(rest[0].decode())
-                )
+            if word == b"created":
+                state = State(rest[0].decode())
+                answers[index] = Submitted(id=ExecutionId(execution_id), state=state)
             else:
-                answers[index] = await self._duplicate(item, *rest)
+                answers[index] = await self._taken(item, execution_id, word, rest)
 
-    async def _duplicate(self, item: NewExecution, execution_id: bytes, state: bytes) -> Submitted:
-        known = execution_id.decode()
-        if not state:
-            state = (await self._call.write(*self._watch_args(known, "")))[0]
+    async def _taken(
+        self, item: NewExecution, execution_id: str, word: bytes, rest: list[bytes]
+    ) -> Submitted | HoldfastError:
+        """Answer for an item that exists already, under its own id or another."""
+        other = rest[1 if word == b"no" else 0].decode()
+        if other != execution_id and await self._state(other) is None:
+            # The key is bound to an execution that is gone or never came to be.
+            await self._bind(item, execution_id, gone=other)
+            (answer,) = await self.create([item])
+            return answer
+        if word == b"no":
+            return refusal(rest[0].decode(), {"id": other, "lane": item.lane})
+        state = State(rest[1].decode()) if rest[1] else await self._state(other)
         # An id of our own making is a duplicate only of the same call, sent twice.
         duplicate = item.id is not None or item.idempotency_key is not None
-        return Submitted(id=ExecutionId(known), state=State(state.decode()), duplicate=duplicate)
+        return Submitted(id=ExecutionId(other), state=state, duplicate=duplicate)
+
+    async def _state(self, execution_id: str) -> State | None:
+        try:
+            state, *_ = await self.watch(execution_id, "")
+        except ExecutionNotFound:
+            return None
+        return State(state.decode())
 
     async def _bind_key(
         self, item: NewExecution, execution_id: str
     ) -> Submitted | HoldfastError | None:
         """Bind the key of an item that also names its id; None: go on and create it."""
+        gone = ""
+        while True:
+            conflict: IdempotencyConflict | None = None
+            try:
+                other = await self._bind(item, execution_id, gone=gone)
+            except IdempotencyConflict as error:
+                conflict, other = error, error.context["id"]
+            if conflict is None and other == execution_id:
+                return None
+            state = await self._state(other)
+            if state is not None:
+                answer = Submitted(id=ExecutionId(other), state=state, duplicate=True)
+                return conflict or answer
+            gone = other
+
+    async def _bind(self, item: NewExecution, execution_id: str, *, gone: str) -> str:
+        """Bind the item's key to an id, unless it is bound; returns the id it is bound to."""
         key = item.idempotency_key or ""
         derived = id_of_key(item.tenant, key)
-        try:
-            word, bound = await self._call.write(
-                "hf_execution_alias",
-                self._store.tag_of(derived),
-                item.tenant,
-                key,
-                derived,
-                execution_id,
-                item.digest(),
-                str(ALIAS_TTL_MS),
-            )
-        except HoldfastError as error:
-            return error
-        return await self._duplicate(item, bound, b"") if word == b"taken" else None
+        _, bound = await self._call.write(
+            "hf_execution_alias",
+            self._store.tag_of(derived),
+            item.tenant,
+            key,
+            derived,
+            execution_id,
+            item.digest(),
+            str(ALIAS_TTL_MS),
+            gone,
+        )
+        return str(bound.decode())
 
     async def claim(
         self,
@@ -280,11 +309,8 @@ class Executions(Domain):
 
     async def watch(self, execution_id: str, process: str) -> list[bytes]:
         """Return state and outcome; without one, have `process` told when there is."""
-        return await self._call.write(*self._watch_args(execution_id, process))
-
-    def _watch_args(self, execution_id: str, process: str) -> tuple[str, str, str, str]:
         tag = self._store.tag_of(execution_id)
-        return "hf_execution_watch", tag, execution_id, process
+        return await self._call.write("hf_execution_watch", tag, execution_id, process)
 
 
 def _chunks(indexes: list[int], items: Sequence[NewExecution]) -> list[list[int]]:

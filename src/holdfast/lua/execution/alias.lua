@@ -2,13 +2,14 @@
 --- creates that id; a crash in between leaves a binding that the next call with the key follows.
 --- @key tag the partition of the key
 --- @arg tenant @arg key @arg derived the id the key alone would get @arg id @arg digest @arg ttl_ms
+--- @arg gone an id that is known to be gone, whose binding does not count, or empty
 --- @ok bound ID | taken ID
 --- @no idempotency_conflict
 --- @flags write
 --- @requires lib/keys lib/reply
 
 local function run(tag, args)
-  local tenant, key, derived, id, digest, ttl_ms = unpack(args)
+  local tenant, key, derived, id, digest, ttl_ms, gone = unpack(args)
   local alias = keys.alias(tag, tenant, key)
   local bound = server.call('GET', alias)
   local other, other_digest
@@ -18,6 +19,7 @@ local function run(tag, args)
     other_digest = server.call('HGET', keys.record(tag, derived), 'digest')
     other = other_digest and derived
   end
+  if other == gone then other = nil end
   if other and other_digest ~= digest then return reply.no('idempotency_conflict', 'id', other) end
   if other and other ~= id then return { 'ok', 'taken', other } end
   server.call('SET', alias, id .. ' ' .. digest, 'PX', ttl_ms)

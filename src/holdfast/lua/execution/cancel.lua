@@ -19,7 +19,7 @@ local function run(tag, args)
 
   finish.now(tag, id, rec, 'cancelled', now, {}, {
     event = 'cancelled',
-    attempt = rec.state == 'active' and rec.attempts - 1 or nil,
+    attempt = record.open_attempt(rec),
     reason = reason,
     request = request,
   })

@@ -4,7 +4,7 @@
 --- @arg request id of this call; repeated, it returns the same leases @arg worker @arg max
 --- @arg lease_ms @arg tenant only this one, or empty @arg lanes comma separated
 --- @arg capabilities comma separated
---- @ok claims: id, fields, input, steps of each
+--- @ok claims: id, fields, input, tags, steps of each
 --- @event claimed | resumed
 --- @flags allow-oom
 --- @requires lib/keys lib/clock lib/claims lib/lanes
@@ -16,10 +16,10 @@ local function run(tag, args)
   if known then return claims.again(tag, request, known) end
 
   local only = tenant ~= '' and tenant or nil
-  local routes = lanes.open_routes(tag, lanes_csv, capabilities_csv)
+  local open = lanes.open(tag, lanes_csv, capabilities_csv, request)
   local claimed, opened, left = { 'ok' }, {}, tonumber(max)
   while left > 0 do
-    local taken = lanes.take_turn(tag, routes, only, left)
+    local taken = lanes.take_turn(tag, open, only, left)
     if not taken then break end
     for _, id in ipairs(taken) do
       local claim, rec = claims.open(tag, id, request, worker, tonumber(lease_ms), now)

@@ -1,7 +1,7 @@
 --- Create executions. Each item is accepted or refused on its own, in order.
 --- @key tag the partition
 --- @arg items per item two values: its fields in msgpack, its input
---- @ok per item: created STATE, duplicate ID STATE, or no CODE
+--- @ok per item: created STATE, duplicate ID STATE (empty if elsewhere), or no CODE ID
 --- @no id_conflict | idempotency_conflict | lane_draining
 --- @event created
 --- @flags write
@@ -13,30 +13,27 @@ local KEPT = {
   'max_reclaims', 'max_replays', 'keep', 'key', 'digest', 'nonce', 'tagged',
 }
 
---- A birth stamp in microseconds, unique and rising in the partition: exact order, exact cursors.
-local function next_stamp(tag, now, count)
+--- The next birth stamp in microseconds, unique and rising in the partition: exact order and cursors.
+local function next_stamp(tag, now)
   local last = tonumber(server.call('HGET', keys.meta(tag), 'stamp') or 0)
-  local stamp = math.max(now * 1000, last + 1)
-  server.call('HSET', keys.meta(tag), 'stamp', stamp + count - 1)
-  return stamp
+  return math.max(now * 1000, last + 1)
 end
 
 --- Answer for an id that is taken: the same call again, the same content, or something else.
 local function answer_taken(id, found, item)
   if item.nonce and found.nonce == item.nonce then return { 'created', found.state } end
   if not item.digest or found.digest == item.digest then return { 'duplicate', id, found.state } end
-  return { 'no', item.key and 'idempotency_conflict' or 'id_conflict' }
+  return { 'no', item.key and 'idempotency_conflict' or 'id_conflict', id }
 end
 
+--- The answer of an item that exists already, or whose key is bound to another id.
 local function find_taken(tag, item)
   local id = item.id
-  if item.key and not item.named then
-    local alias = server.call('GET', keys.alias(tag, item.tenant, item.key))
-    if alias then
-      local other, digest = alias:match('^(%S+) (%S+)$')
-      if digest ~= item.digest then return { 'no', 'idempotency_conflict' } end
-      return { 'duplicate', other, '' }
-    end
+  local alias = item.key and not item.named and server.call('GET', keys.alias(tag, item.tenant, item.key))
+  if alias then
+    local other, digest = alias:match('^(%S+) (%S+)$')
+    if other ~= id and digest ~= item.digest then return { 'no', 'idempotency_conflict', other } end
+    if other ~= id then return { 'duplicate', other, '' } end
   end
   local state = server.call('HGET', keys.record(tag, id), 'state')
   if not state then return nil end
@@ -81,7 +78,7 @@ end
 
 local function run(tag, args)
   local now = clock.now(tag)
-  local stamp = next_stamp(tag, now, #args / 2)
+  local stamp = next_stamp(tag, now)
   local priority_us = settings.priority_us(tag)
   local answers, lanes, created, ready_now = { 'ok' }, {}, {}, {}
   for i = 1, #args, 2 do
@@ -89,9 +86,9 @@ local function run(tag, args)
     local id, lane = item.id, item.lane
     if lanes[lane] == nil then lanes[lane] = settings.lane(tag, lane) end
     local answer = find_taken(tag, item)
-    if not answer and lanes[lane] == 'draining' then answer = { 'no', 'lane_draining' } end
+    if not answer and lanes[lane] == 'draining' then answer = { 'no', 'lane_draining', id } end
     if not answer then
-      local rec = compose(item, now, stamp + (i - 1) / 2, priority_us)
+      local rec = compose(item, now, stamp + #created, priority_us)
       store(tag, id, rec, item, args[i + 1])
       created[#created + 1] = { id, rec }
       if rec.state == 'waiting' then ready_now[#ready_now + 1] = { id, rec } end
@@ -100,7 +97,10 @@ local function run(tag, args)
     end
     answers[#answers + 1] = answer
   end
-  index.move_many(tag, created)
-  ready.add_many(tag, ready_now)
+  if #created > 0 then
+    server.call('HSET', keys.meta(tag), 'stamp', stamp + #created - 1)
+    index.move_many(tag, created)
+    ready.add_many(tag, ready_now)
+  end
   return answers
 end

@@ -42,7 +42,7 @@ end
 local function expire(tag, id, rec, now)
   finish.now(tag, id, rec, 'expired', now, {}, {
     event = 'expired',
-    attempt = rec.state == 'active' and attempt_of(rec) or nil,
+    attempt = record.open_attempt(rec),
   })
 end
 

@@ -1,4 +1,6 @@
---- Whose turn it is over the open routes of several lanes.
+--- Whose turn it is over the open routes of several lanes. Lanes take turns evenly, from a start that
+--- differs from claim to claim, so no lane starves another; inside a lane tenants take turns by
+--- their passes.
 --- @requires lib/keys lib/ready lib/settings
 local lanes = {}
 
@@ -9,30 +11,35 @@ local function serves(capabilities, requires)
   return true
 end
 
---- The routes with ready work that a worker with these capabilities may serve now.
-function lanes.open_routes(tag, lanes_csv, capabilities_csv)
-  local capabilities, routes = {}, {}
+--- The routes with ready work that a worker with these capabilities may serve now, by lane.
+--- `seed` decides which lane is first.
+function lanes.open(tag, lanes_csv, capabilities_csv, seed)
+  local capabilities, open = {}, {}
   for capability in capabilities_csv:gmatch('[^,]+') do capabilities[capability] = true end
   for lane in lanes_csv:gmatch('[^,]+') do
+    local routes = {}
     if settings.lane(tag, lane) ~= 'paused' then
       for _, requires in ipairs(server.call('SMEMBERS', keys.routes(tag, lane))) do
-        if serves(capabilities, requires) then routes[#routes + 1] = { lane = lane, requires = requires } end
+        if serves(capabilities, requires) then routes[#routes + 1] = requires end
       end
     end
+    if #routes > 0 then open[#open + 1] = { lane = lane, routes = routes } end
   end
-  return routes
+  open.turn = (seed:byte(-1) or 0) * 31 + (seed:byte(-2) or 0)
+  return open
 end
 
---- Of several routes: the one whose tenant lags most behind its lane's clock, then the oldest work.
-local function pick(tag, routes, only)
+--- The route of a lane on which the tenant with the least pass has work, the oldest of several.
+local function pick(tag, lane, routes, only)
   local best
-  for _, route in ipairs(routes) do
-    local tenant, pass = ready.turn(tag, route.lane, route.requires, only)
-    if tenant then
-      local lead = pass - ready.lane_clock(tag, route.lane)
-      local rank = ready.head_rank(tag, route.lane, route.requires, tenant)
-      if not best or lead < best.lead or (lead == best.lead and rank < best.rank) then
-        best = { route = route, tenant = tenant, pass = pass, lead = lead, rank = rank }
+  for _, requires in ipairs(routes) do
+    local tenant, pass, ahead = ready.turn(tag, lane, requires, only)
+    if tenant and #routes == 1 then
+      return { requires = requires, tenant = tenant, pass = pass, ahead = ahead }
+    elseif tenant then
+      local rank = ready.head_rank(tag, lane, requires, tenant)
+      if not best or pass < best.pass or (pass == best.pass and rank < best.rank) then
+        best = { requires = requires, tenant = tenant, pass = pass, ahead = 0, rank = rank }
       end
     end
   end
@@ -40,19 +47,17 @@ local function pick(tag, routes, only)
 end
 
 --- Take what the next turn gives, at most `most` executions; nil when nothing is ready.
-function lanes.take_turn(tag, routes, only, most)
-  if #routes == 0 then return nil end
-  local route, tenant, pass, ahead = routes[1], nil, nil, 0
-  if #routes == 1 then
-    tenant, pass, ahead = ready.turn(tag, route.lane, route.requires, only)
-    if not tenant then return nil end
-  else
-    local best = pick(tag, routes, only)
-    if not best then return nil end
-    route, tenant, pass = best.route, best.tenant, best.pass
+function lanes.take_turn(tag, open, only, most)
+  for _ = 1, #open do
+    open.turn = open.turn + 1
+    local lane = open[open.turn % #open + 1]
+    local best = pick(tag, lane.lane, lane.routes, only)
+    if best then
+      local weight = settings.weight(tag, lane.lane, best.tenant)
+      -- On a single route a tenant may go on until it reaches the next tenant's pass.
+      local count = #open == 1 and math.min(most, math.floor(best.ahead * weight) + 1) or 1
+      return ready.take(tag, lane.lane, best.requires, best.tenant, best.pass, weight, count)
+    end
   end
-  local weight = settings.weight(tag, route.lane, tenant)
-  -- On a single route a tenant may go on until it reaches the next tenant's pass.
-  local count = math.min(most, math.floor(ahead * weight) + 1)
-  return ready.take(tag, route.lane, route.requires, tenant, pass, weight, count)
+  return nil
 end

@@ -94,10 +94,6 @@ function ready.turn(tag, lane, requires, only)
   end
 end
 
-function ready.lane_clock(tag, lane)
-  return tonumber(server.call('HGET', keys.pass(tag, lane), CLOCK) or 0)
-end
-
 --- The rank of a tenant's first execution on a route.
 function ready.head_rank(tag, lane, requires, tenant)
   local key = keys.ready(tag, ready.route(lane, requires), tenant)
@@ -112,7 +108,8 @@ function ready.take(tag, lane, requires, tenant, pass, weight, count)
   for i = 1, #popped, 2 do taken[#taken + 1] = popped[i] end
   local moved = pass + #taken / weight
   local passes = keys.pass(tag, lane)
-  server.call('HSET', passes, tenant, moved, CLOCK, math.max(pass, ready.lane_clock(tag, lane)))
+  local clock = tonumber(server.call('HGET', passes, CLOCK) or 0)
+  server.call('HSET', passes, tenant, moved, CLOCK, math.max(pass, clock))
   if settle(tag, lane, requires, tenant) then server.call('ZADD', keys.turns(tag, route), moved, tenant) end
   return taken
 end

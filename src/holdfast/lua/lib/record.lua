@@ -38,6 +38,11 @@ function record.clear(tag, id, rec, names)
   if #present > 0 then server.call('HDEL', keys.record(tag, id), unpack(present)) end
 end
 
+--- The index of the attempt that runs or is interrupted, or nil.
+function record.open_attempt(rec)
+  return (rec.state == 'active' or rec.open) and rec.attempts - 1 or nil
+end
+
 --- Put a payload into `changes` if it is small, else into its own key.
 function record.put_payload(key, field, bytes, changes)
   if #bytes <= INLINE_BYTES then

@@ -10,7 +10,12 @@ local function run(tag, args)
   local instance, worker, lanes_csv, capabilities, slots, busy, ttl_ms = unpack(args)
   local now = clock.now(tag)
   local key = keys.worker(tag, instance)
-  local before = server.call('HMGET', key, 'registered_at', 'draining')
+  local before = server.call('HMGET', key, 'registered_at', 'draining', 'expires_at')
+  -- One that has expired is gone, even if its timer has not fired yet.
+  if before[3] and tonumber(before[3]) <= now then
+    server.call('DEL', key)
+    before = {}
+  end
   local expires_at = now + tonumber(ttl_ms)
   server.call(
     'HSET', key,
