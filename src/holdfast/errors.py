@@ -7,6 +7,8 @@ HoldfastError
 ├─ Conflict                IdConflict, IdempotencyConflict, AlreadyTerminal, NotTerminal,
 │                          ReplayLimit, TooManySteps, LaneDraining
 ├─ LeaseLost               StaleLease, LeaseRevoked, NotActive: stop work, write nothing more
+├─ TaskError               a task and its code do not fit together
+│                          JournalMismatch, DuplicateStep, TaskNotFound
 ├─ ExecutionFailed         what waiting for a result raises when the execution did not complete
 ├─ Refused                 StoreFull: try again later
 ├─ StoreUnavailable        nothing was sent, safe to retry
@@ -152,6 +154,30 @@ class NotActive(LeaseLost):
     """The execution is not running; `context["state"]` says what it is."""
 
     code = "not_active"
+
+
+class TaskError(HoldfastError):
+    """A task and its code do not fit together."""
+
+    code = "task_error"
+
+
+class JournalMismatch(TaskError):
+    """The function asks for other steps than earlier attempts of it recorded."""
+
+    code = "journal_mismatch"
+
+
+class DuplicateStep(TaskError):
+    """Two steps of an execution have the same name."""
+
+    code = "duplicate_step"
+
+
+class TaskNotFound(TaskError):
+    """The app has no task of this name."""
+
+    code = "task_not_found"
 
 
 class ExecutionFailed(HoldfastError):

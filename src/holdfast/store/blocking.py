@@ -34,7 +34,8 @@ class BlockingStore:
             "socket_connect_timeout": timeout_s,
         }
         if url.cluster:
-            nodes = [ClusterNode(host, port) for host, port in url.addresses]
+            node: Any = ClusterNode
+            nodes = [node(host, port) for host, port in url.addresses]
             self._client: Any = ValkeyCluster(startup_nodes=nodes, **options)
         else:
             host, port = url.addresses[0]

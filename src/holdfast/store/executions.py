@@ -134,17 +134,19 @@ class Executions(Domain):
     ) -> Submitted | HoldfastError:
         """Answer for an item that exists already, under its own id or another."""
         other = rest[1 if word == b"no" else 0].decode()
-        if other != execution_id and await self._state(other) is None:
-            # The key is bound to an execution that is gone or never came to be.
-            await self._bind(item, execution_id, gone=other)
-            (answer,) = await self.create([item])
-            return answer
-        if word == b"no":
+        known = State(rest[1].decode()) if word == b"duplicate" and rest[1] else None
+        if other != execution_id:
+            known = await self._state(other)
+            if known is None:
+                # The key is bound to an execution that is gone or never came to be.
+                await self._bind(item, execution_id, gone=other)
+                (answer,) = await self.create([item])
+                return answer
+        if word == b"no" or known is None:
             return refusal(rest[0].decode(), {"id": other, "lane": item.lane})
-        state = State(rest[1].decode()) if rest[1] else await self._state(other)
         # An id of our own making is a duplicate only of the same call, sent twice.
         duplicate = item.id is not None or item.idempotency_key is not None
-        return Submitted(id=ExecutionId(other), state=state, duplicate=duplicate)
+        return Submitted(id=ExecutionId(other), state=known, duplicate=duplicate)
 
     async def _state(self, execution_id: str) -> State | None:
         try:

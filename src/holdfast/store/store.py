@@ -19,6 +19,7 @@ from holdfast.store.lanes import Lanes
 from holdfast.store.leases import Leases
 from holdfast.store.queries import Queries
 from holdfast.store.subscriptions import Subscriptions
+from holdfast.store.tasks import Tasks
 from holdfast.store.timers import Timers
 from holdfast.store.urls import StoreUrl
 from holdfast.store.workers import Workers
@@ -63,6 +64,7 @@ class Store:
         self.lanes = Lanes(self)
         self.workers = Workers(self)
         self.timers = Timers(self)
+        self.tasks = Tasks(self)
         self.subscriptions = Subscriptions(client)
 
     async def boot(self) -> None:

@@ -38,6 +38,7 @@ function keys.alias(tag, tenant, key) return tag .. ':alias:' .. tenant .. '|' .
 -- In the global partition only.
 function keys.worker(tag, instance) return tag .. ':worker:' .. instance end
 function keys.workers(tag) return tag .. ':workers' end
+function keys.tasks(tag) return tag .. ':tasks' end
 
 -- Channels, not keys.
 function keys.wake_channel(tag, lane) return tag .. ':wake:' .. lane end

@@ -1,0 +1,7 @@
+--- The tasks that workers have published.
+--- @key tag the global partition
+--- @ok name, description in JSON pairs
+--- @flags no-writes
+--- @requires lib/keys
+
+local function run(tag, _) return { 'ok', server.call('HGETALL', keys.tasks(tag)) } end

@@ -1,0 +1,1 @@
+"""The SDK: declare tasks, run them durably, wait for their results."""

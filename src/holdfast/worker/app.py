@@ -1,0 +1,189 @@
+"""The app: a store and the tasks that run on it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar, Unpack, overload
+
+from holdfast.engine import Engine, open_engine
+from holdfast.errors import HoldfastError, TaskNotFound
+from holdfast.model import checks
+from holdfast.store.store import StoreSettings
+from holdfast.worker.context import Context, SyncContext
+from holdfast.worker.task import Pool, Task, TaskFields, TaskOptions
+from holdfast.worker.worker import Worker, WorkerSettings
+
+P = ParamSpec("P")
+R = TypeVar("R")
+F = TypeVar("F", bound=Callable[..., Any])
+
+DEFAULT_STORE = "embedded://.holdfast"
+
+#: Called with the context; `on_error` hooks also get the error.
+Hook = Callable[..., Awaitable[None] | None]
+
+
+class TaskDecorator:
+    """Makes tasks of functions, with options."""
+
+    def __init__(self, app: App, name: str | None, pool: Pool, options: TaskOptions) -> None:
+        self._app = app
+        self._name = name
+        self._pool = pool
+        self._options = options
+
+    @overload
+    def __call__(
+        self, fn: Callable[Concatenate[Context, P], Coroutine[Any, Any, R]]
+    ) -> Task[P, R, Coroutine[Any, Any, R]]: ...
+    @overload
+    def __call__(self, fn: Callable[Concatenate[SyncContext, P], R]) -> Task[P, R, R]: ...
+    @overload
+    def __call__(
+        self, fn: Callable[P, Coroutine[Any, Any, R]]
+    ) -> Task[P, R, Coroutine[Any, Any, R]]: ...
+    @overload
+    def __call__(self, fn: Callable[P, R]) -> Task[P, R, R]: ...
+    def __call__(self, fn: Callable[..., Any]) -> Task[Any, Any, Any]:
+        """Make a task of a function."""
+        name = self._name or fn.__name__
+        return self._app.add(Task(self._app, fn, name=name, pool=self._pool, options=self._options))
+
+
+class App:
+    """A store and the tasks that run on it.
+
+    `async with app:` opens the store for submitting and asking; `app.run(...)` and
+    `holdfast worker module:app` run tasks.
+    """
+
+    def __init__(self, store: str | None = None, *, settings: StoreSettings | None = None) -> None:
+        #: Where the store is: the argument, HOLDFAST_STORE, or an embedded one.
+        self.store = store or os.environ.get("HOLDFAST_STORE") or DEFAULT_STORE
+        self.tasks: dict[str, Task[Any, Any, Any]] = {}
+        self.before_hooks: list[Hook] = []
+        self.after_hooks: list[Hook] = []
+        self.error_hooks: list[Hook] = []
+        self._settings = settings
+        self._engine: Engine | None = None
+        self._opened: contextlib.AsyncExitStack | None = None
+
+    @property
+    def engine(self) -> Engine:
+        """The open engine; raises if the app is not open."""
+        if self._engine is None:
+            message = "the app is not open: use `async with app:`, or app.run(...)"
+            raise HoldfastError(message)
+        return self._engine
+
+    async def __aenter__(self) -> Self:
+        if self._engine is None:
+            self._opened = contextlib.AsyncExitStack()
+            opening = open_engine(self.store, self._settings)
+            self._engine = await self._opened.enter_async_context(opening)
+        return self
+
+    async def __aexit__(self, *_error: object) -> None:
+        if self._opened is not None:
+            opened, self._opened, self._engine = self._opened, None, None
+            await opened.aclose()
+
+    def attach(self, engine: Engine) -> Self:
+        """Use an engine that somebody else opened and closes, such as a test."""
+        self._engine = engine
+        return self
+
+    @overload
+    def task(
+        self, fn: Callable[Concatenate[Context, P], Coroutine[Any, Any, R]], /
+    ) -> Task[P, R, Coroutine[Any, Any, R]]: ...
+    @overload
+    def task(self, fn: Callable[Concatenate[SyncContext, P], R], /) -> Task[P, R, R]: ...
+    @overload
+    def task(
+        self, fn: Callable[P, Coroutine[Any, Any, R]], /
+    ) -> Task[P, R, Coroutine[Any, Any, R]]: ...
+    @overload
+    def task(self, fn: Callable[P, R], /) -> Task[P, R, R]: ...
+    @overload
+    def task(
+        self, *, name: str | None = None, pool: Pool = "thread", **options: Unpack[TaskFields]
+    ) -> TaskDecorator: ...
+    def task(  # type: ignore[misc]
+        self,
+        fn: Callable[..., Any] | None = None,
+        /,
+        *,
+        name: str | None = None,
+        pool: Pool = "thread",
+        **options: Unpack[TaskFields],
+    ) -> Any:
+        """Declare a task: `@app.task`, or `@app.task(retries=3, timeout=30, ...)`.
+
+        The options are those of TaskOptions. `name` is the kind of its executions; set it so that
+        the function can be renamed safely. `pool="process"` runs a plain function in a process of
+        its own, for work that keeps a CPU busy.
+        """
+        checks.known_fields("task", options, TaskOptions.__dataclass_fields__)
+        decorator = TaskDecorator(self, name, pool, TaskOptions(**options))
+        return decorator if fn is None else decorator(fn)
+
+    def add(self, task: Task[Any, Any, Any]) -> Task[Any, Any, Any]:
+        """Add a task; its name must be new."""
+        if task.name in self.tasks:
+            message = f"two tasks are called {task.name!r}: give one of them another name"
+            raise HoldfastError(message, name=task.name)
+        self.tasks[task.name] = task
+        return task
+
+    def find(self, name: str) -> Task[Any, Any, Any]:
+        """Return a task by name; raises TaskNotFound."""
+        if name not in self.tasks:
+            known = ", ".join(sorted(self.tasks)) or "none"
+            message = f"the app has no task {name!r}; it has: {known}"
+            raise TaskNotFound(message, name=name)
+        return self.tasks[name]
+
+    def before(self, hook: F) -> F:
+        """Call a function with the context before every attempt."""
+        self.before_hooks.append(hook)
+        return hook
+
+    def after(self, hook: F) -> F:
+        """Call a function with the context after every attempt that succeeded."""
+        self.after_hooks.append(hook)
+        return hook
+
+    def on_error(self, hook: F) -> F:
+        """Call a function with the context and the error after every attempt that failed."""
+        self.error_hooks.append(hook)
+        return hook
+
+    @contextlib.asynccontextmanager
+    async def worker(self, settings: WorkerSettings | None = None) -> AsyncIterator[Worker]:
+        """Run a worker in this process for as long as the block runs; then it drains."""
+        async with self:
+            worker = Worker(self, settings or WorkerSettings())
+            running = asyncio.ensure_future(worker.run())
+            try:
+                await worker.wait_started(running)
+                yield worker
+            finally:
+                worker.drain()
+                await running
+
+    def run(self, task: Task[P, R, Any], *args: P.args, **kwargs: P.kwargs) -> R:
+        """Submit a task, run a worker until it has ended, and return its result.
+
+        For scripts and first steps. An execution that a crash left behind goes on as well.
+        """
+
+        async def go() -> R:
+            async with self.worker():
+                handle = await task.submit(*args, **kwargs)
+                return await handle.result()
+
+        return asyncio.run(go())

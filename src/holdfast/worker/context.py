@@ -1,0 +1,327 @@
+"""What a running task can do: record steps, sleep, submit children, report progress.
+
+`Context` is for `async def` tasks, `SyncContext` for `def` tasks, which run in a thread.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import logging
+import random
+import threading
+import time
+from collections.abc import Awaitable, Callable, Coroutine
+from datetime import datetime, timedelta
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    ParamSpec,
+    TypeVar,
+    TypeVarTuple,
+    get_type_hints,
+    overload,
+)
+
+from pydantic import TypeAdapter
+
+from holdfast.engine import Engine
+from holdfast.errors import LeaseLost
+from holdfast.model.executions import Claim
+from holdfast.model.moments import to_ms as moment_ms
+from holdfast.worker.durations import Duration, to_ms
+from holdfast.worker.handle import Handle
+from holdfast.worker.journal import Journal
+from holdfast.worker.outcomes import AttemptLost, AttemptPaused
+from holdfast.worker.slots import Slots
+
+if TYPE_CHECKING:
+    from holdfast.worker.task import Task
+
+P = ParamSpec("P")
+R = TypeVar("R")
+Ts = TypeVarTuple("Ts")
+
+#: A shorter sleep keeps its slot: giving the lease back and claiming again costs more.
+SHORTEST_PAUSE_MS = 1_000
+_STEP_BACKOFF_S, _STEP_BACKOFF_MOST_S = 0.1, 10.0
+
+_ANY: TypeAdapter[Any] = TypeAdapter(Any)
+
+
+class Context:
+    """The running attempt of an `async def` task."""
+
+    def __init__(self, engine: Engine, claim: Claim, lease_ms: int, slots: Slots) -> None:
+        self._engine = engine
+        self._claim = claim
+        self._slots = slots
+        self._journal = Journal(claim.id, claim.steps)
+        self._claimed_at = claim.expires_at - timedelta(milliseconds=lease_ms)
+        self._claimed_on_clock = time.monotonic()
+        self._children = 0
+        self.lost = threading.Event()
+        self.logger = logging.LoggerAdapter(
+            logging.getLogger(f"holdfast.task.{claim.kind}"),
+            {"tenant": claim.tenant, "execution": claim.id, "attempt": claim.lease.attempt},
+        )
+
+    @property
+    def id(self) -> str:
+        """The id of the execution."""
+        return self._claim.id
+
+    @property
+    def claim(self) -> Claim:
+        """The claim, with everything that is known about the execution."""
+        return self._claim
+
+    @property
+    def attempt(self) -> int:
+        """The index of this attempt, from 0."""
+        return self._claim.lease.attempt
+
+    @property
+    def deadline(self) -> datetime | None:
+        """When the execution expires."""
+        return self._claim.deadline_at
+
+    @property
+    def journal(self) -> Journal:
+        """The step journal of this attempt."""
+        return self._journal
+
+    def now(self) -> datetime:
+        """Return the time on the store's clock."""
+        return self._claimed_at + timedelta(seconds=time.monotonic() - self._claimed_on_clock)
+
+    def idempotency_key(self, step: str) -> str:
+        """Return a key for another system, the same in every attempt at this step."""
+        return f"{self._claim.id}:{self._claim.replays}:{step}"
+
+    def check(self) -> None:
+        """Raise through the task if its lease is lost; every call of the context does it."""
+        if self.lost.is_set():
+            raise AttemptLost(f"execution {self.id} is no longer ours")
+
+    @overload
+    def step(
+        self,
+        name: str,
+        fn: Callable[[*Ts], Coroutine[Any, Any, R]],
+        *args: *Ts,
+        retries: int = 0,
+    ) -> Awaitable[R]: ...
+    @overload
+    def step(
+        self, name: str, fn: Callable[[*Ts], R], *args: *Ts, retries: int = 0
+    ) -> Awaitable[R]: ...
+    def step(  # type: ignore[misc]
+        self, name: str, fn: Callable[..., Any], *args: Any, retries: int = 0
+    ) -> Any:
+        """Run a function once and record its result under a name.
+
+        A later attempt gets the recorded result. With `retries` a function that raises is tried
+        again, after a growing pause, before the step fails.
+        """
+        self._journal.ask(name)
+        return self._run_step(name, fn, args, retries)
+
+    async def _run_step(
+        self, name: str, fn: Callable[..., Any], args: tuple[Any, ...], retries: int
+    ) -> Any:
+        adapter = _result_adapter(fn)
+        try:
+            self.check()
+            found = self._journal.find(name)
+            if found is not None:
+                return adapter.validate_json(found)
+            value = await _try_step(fn, args, retries)
+            recorded = await self.record(name, adapter.dump_json(value))
+            return adapter.validate_json(recorded)
+        finally:
+            self._journal.settle()
+
+    async def record(self, name: str, result: bytes) -> bytes:
+        """Write a step to the store; returns what is recorded."""
+        self.check()
+        try:
+            return await self._engine.checkpoint(self.id, self._claim.lease, name, result)
+        except LeaseLost as error:
+            self.lost.set()
+            raise AttemptLost(str(error)) from error
+
+    async def gather(self, *steps: Awaitable[R]) -> list[R]:
+        """Run steps in parallel; the first that fails cancels the others."""
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(_as_coroutine(step)) for step in steps]
+        return [task.result() for task in tasks]
+
+    async def sleep(self, duration: Duration, *, name: str | None = None) -> None:
+        """Sleep durably; a long sleep gives the worker's slot back and survives crashes."""
+        wake_at = await self.wake_time(to_ms("duration", duration), name)
+        left_ms = wake_at - moment_ms(self.now())
+        if left_ms >= SHORTEST_PAUSE_MS:
+            raise AttemptPaused(left_ms)
+        if left_ms > 0:
+            await asyncio.sleep(left_ms / 1000)
+
+    async def wake_time(self, duration_ms: int, name: str | None) -> int:
+        """Return when a sleep ends, recorded at its first start, in ms."""
+        name = name or self._journal.number("sleep")
+        self._journal.ask(name)
+        try:
+            self.check()
+            found = self._journal.find(name)
+            if found is None:
+                wake_at = moment_ms(self.now()) + duration_ms
+                found = await self.record(name, str(wake_at).encode())
+            return int(found)
+        finally:
+            self._journal.settle()
+
+    async def progress(self, pct: float, message: str = "") -> None:
+        """Report how far the task is, 0 to 100."""
+        self.check()
+        try:
+            await self._engine.progress(self.id, self._claim.lease, pct, message)
+        except LeaseLost as error:
+            self.lost.set()
+            raise AttemptLost(str(error)) from error
+
+    async def submit(self, task: Task[P, R, Any], *args: P.args, **kwargs: P.kwargs) -> Handle[R]:
+        """Submit a child; a later attempt finds the same child again.
+
+        Children are told apart by the order of their submission, so submit them in a fixed order.
+        """
+        self.check()
+        self._children += 1
+        child = f"{self.id}~{self._claim.replays}.{self._children}"
+        return await task.options(id=child, tenant=self._claim.tenant).submit(*args, **kwargs)
+
+    async def result(self, handle: Handle[R]) -> R:
+        """Wait for a child without holding a slot; its failure is raised as ExecutionFailed."""
+        self.check()
+        async with self._slots.lent():
+            return await handle.result()
+
+
+class SyncContext:
+    """The running attempt of a `def` task, in a thread: it blocks where Context awaits."""
+
+    def __init__(self, context: Context, loop: asyncio.AbstractEventLoop) -> None:
+        self._context = context
+        self._loop = loop
+        self.logger = context.logger
+
+    @property
+    def id(self) -> str:
+        """The id of the execution."""
+        return self._context.id
+
+    @property
+    def claim(self) -> Claim:
+        """The claim, with everything that is known about the execution."""
+        return self._context.claim
+
+    @property
+    def attempt(self) -> int:
+        """The index of this attempt, from 0."""
+        return self._context.attempt
+
+    @property
+    def deadline(self) -> datetime | None:
+        """When the execution expires."""
+        return self._context.deadline
+
+    def now(self) -> datetime:
+        """Return the time on the store's clock."""
+        return self._context.now()
+
+    def idempotency_key(self, step: str) -> str:
+        """Return a key for another system, the same in every attempt at this step."""
+        return self._context.idempotency_key(step)
+
+    def check(self) -> None:
+        """Raise through the task if its lease is lost; call it in long computations."""
+        self._context.check()
+
+    def step(self, name: str, fn: Callable[[*Ts], R], *args: *Ts, retries: int = 0) -> R:
+        """Run a function once, in this thread, and record its result under a name."""
+        journal, adapter = self._context.journal, _result_adapter(fn)
+        journal.ask(name)
+        try:
+            self.check()
+            found = journal.find(name)
+            if found is None:
+                value = _try_step_blocking(fn, args, retries)
+                found = self._wait(self._context.record(name, adapter.dump_json(value)))
+            result: R = adapter.validate_json(found)
+            return result
+        finally:
+            journal.settle()
+
+    def sleep(self, duration: Duration, *, name: str | None = None) -> None:
+        """Sleep durably; a long sleep gives the worker's slot back and survives crashes."""
+        wake_at = self._wait(self._context.wake_time(to_ms("duration", duration), name))
+        left_ms = wake_at - moment_ms(self.now())
+        if left_ms >= SHORTEST_PAUSE_MS:
+            raise AttemptPaused(left_ms)
+        self._context.lost.wait(max(left_ms, 0) / 1000)
+        self.check()
+
+    def progress(self, pct: float, message: str = "") -> None:
+        """Report how far the task is, 0 to 100."""
+        self._wait(self._context.progress(pct, message))
+
+    def submit(self, task: Task[P, R, Any], *args: P.args, **kwargs: P.kwargs) -> Handle[R]:
+        """Submit a child; a later attempt finds the same child again."""
+        return self._wait(self._context.submit(task, *args, **kwargs))
+
+    def result(self, handle: Handle[R]) -> R:
+        """Wait for a child; its failure is raised as ExecutionFailed."""
+        return self._wait(self._context.result(handle))
+
+    def _wait(self, coroutine: Coroutine[Any, Any, R]) -> R:
+        return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result()
+
+
+async def _as_coroutine(step: Awaitable[R]) -> R:
+    return await step
+
+
+def _result_adapter(fn: Callable[..., Any]) -> TypeAdapter[Any]:
+    """Return how the result of a step is checked: by the hint of its function, if it has one."""
+    try:
+        returns = get_type_hints(fn).get("return", Any)
+    except (NameError, TypeError):
+        return _ANY
+    return _ANY if returns is Any else TypeAdapter(returns)
+
+
+def _pause(tried: int) -> float:
+    longest: float = min(_STEP_BACKOFF_MOST_S, _STEP_BACKOFF_S * 2**tried)
+    return longest * random.uniform(0.5, 1)  # noqa: S311
+
+
+async def _try_step(fn: Callable[..., Any], args: tuple[Any, ...], retries: int) -> Any:
+    for tried in range(retries + 1):
+        try:
+            value = fn(*args)
+            return await value if inspect.isawaitable(value) else value
+        except Exception:
+            if tried == retries:
+                raise
+            await asyncio.sleep(_pause(tried))
+    raise AssertionError
+
+
+def _try_step_blocking(fn: Callable[..., Any], args: tuple[Any, ...], retries: int) -> Any:
+    for tried in range(retries + 1):
+        try:
+            return fn(*args)
+        except Exception:
+            if tried == retries:
+                raise
+            time.sleep(_pause(tried))
+    raise AssertionError

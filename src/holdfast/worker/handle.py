@@ -1,0 +1,65 @@
+"""Handles: executions as their submitter sees them, typed by the task's result."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Generic, TypeVar
+
+from holdfast.engine import Engine
+from holdfast.engine.explain import Explanation
+from holdfast.engine.results import result_of
+from holdfast.model.executions import Execution, ExecutionId
+from holdfast.model.states import State
+from holdfast.worker.durations import Duration, optional_ms
+
+R_co = TypeVar("R_co", covariant=True)
+
+
+class Handle(Generic[R_co]):
+    """An execution that was submitted."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        execution_id: ExecutionId,
+        decode: Callable[[bytes], Any],
+        *,
+        duplicate: bool = False,
+    ) -> None:
+        self._engine = engine
+        self._decode = decode
+        self.id = execution_id
+        #: It existed already, by its id or its idempotency key.
+        self.duplicate = duplicate
+
+    def __repr__(self) -> str:
+        return f"Handle({self.id!r})"
+
+    async def result(self, *, timeout: Duration | None = None) -> R_co:  # noqa: ASYNC109
+        """Wait for the result.
+
+        Raises:
+            ExecutionFailed: it ended without a result; `context` has state and error.
+            ResultNotReady: the time is over.
+        """
+        timeout_ms = optional_ms("timeout", timeout)
+        timeout_s = None if timeout_ms is None else timeout_ms / 1000
+        outcome = await self._engine.wait(self.id, timeout_s=timeout_s)
+        result: R_co = self._decode(result_of(outcome))
+        return result
+
+    async def state(self) -> State:
+        """Return its state."""
+        return (await self.describe()).state
+
+    async def describe(self) -> Execution:
+        """Return what is known about it."""
+        return await self._engine.describe(self.id)
+
+    async def cancel(self, reason: str = "") -> None:
+        """Cancel it; its worker is told at its next heartbeat."""
+        await self._engine.cancel(self.id, reason)
+
+    async def explain(self) -> Explanation:
+        """Say why it is not running."""
+        return await self._engine.explain(self.id)

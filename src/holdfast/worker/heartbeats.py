@@ -1,0 +1,130 @@
+"""Heartbeats: a thread renews leases, so that a blocked event loop does not lose them.
+
+It talks to the store over a blocking connection of its own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from holdfast.errors import HoldfastError, LeaseLost
+from holdfast.model.executions import Lease
+from holdfast.store.blocking import BlockingStore
+
+log = logging.getLogger(__name__)
+
+#: A loop that does not answer for this long is worth a warning.
+BLOCKED_S = 1.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Beat:
+    """What a worker says of itself."""
+
+    instance: str
+    worker: str
+    lanes: tuple[str, ...]
+    capabilities: tuple[str, ...]
+    slots: int
+    lease_ms: int
+
+
+class Heartbeats:
+    """Renews the leases of a worker and keeps it registered."""
+
+    def __init__(
+        self,
+        store: BlockingStore,
+        beat: Beat,
+        *,
+        on_lost: Callable[[str, LeaseLost], None],
+        on_drain: Callable[[], None],
+    ) -> None:
+        self._store = store
+        self._beat = beat
+        self._on_lost = on_lost
+        self._on_drain = on_drain
+        self._loop = asyncio.get_running_loop()
+        self._held: dict[str, Lease] = {}
+        self._lock = threading.Lock()
+        self._stop = threading.Event()
+        self._answered_at = time.monotonic()
+        self._thread = threading.Thread(target=self._run, name="holdfast-heartbeats", daemon=True)
+
+    def start(self) -> None:
+        """Register the worker and start beating."""
+        self._register()
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Stop, and take the worker off the registry."""
+        self._stop.set()
+        self._thread.join()
+        try:
+            self._store.remove_worker(self._beat.instance)
+        except HoldfastError as error:
+            log.warning("the worker could not be taken off the registry: %s", error)
+        self._store.close()
+
+    def hold(self, execution_id: str, lease: Lease) -> None:
+        """Keep a lease alive."""
+        with self._lock:
+            self._held[execution_id] = lease
+
+    def release(self, execution_id: str) -> None:
+        """Let a lease go."""
+        with self._lock:
+            self._held.pop(execution_id, None)
+
+    def _run(self) -> None:
+        interval_s = self._beat.lease_ms / 3000
+        while not self._stop.wait(interval_s):
+            self._check_loop(interval_s)
+            try:
+                self._register()
+                self._renew()
+            except HoldfastError as error:
+                log.warning("a heartbeat failed: %s", error)
+
+    def _register(self) -> None:
+        with self._lock:
+            busy = min(len(self._held), self._beat.slots)
+        beat = self._beat
+        draining = self._store.register_worker(
+            instance=beat.instance,
+            worker=beat.worker,
+            lanes=beat.lanes,
+            capabilities=beat.capabilities,
+            slots=beat.slots,
+            busy=busy,
+            ttl_ms=beat.lease_ms,
+        )
+        if draining:
+            self._loop.call_soon_threadsafe(self._on_drain)
+
+    def _renew(self) -> None:
+        with self._lock:
+            held = list(self._held.items())
+        answers = self._store.renew(held, self._beat.lease_ms)
+        for (execution_id, _), answer in zip(held, answers, strict=True):
+            if isinstance(answer, LeaseLost):
+                self._loop.call_soon_threadsafe(self._on_lost, execution_id, answer)
+
+    def _check_loop(self, interval_s: float) -> None:
+        """Warn when the event loop has not run since the last beat."""
+        silent_s = time.monotonic() - self._answered_at
+        if silent_s > interval_s + BLOCKED_S:
+            log.warning(
+                "the event loop has been blocked for %.1f s; leases are renewed, but nothing else "
+                "goes on: declare blocking tasks with `def`, or give them pool='process'",
+                silent_s,
+            )
+        self._loop.call_soon_threadsafe(self._loop_answered)
+
+    def _loop_answered(self) -> None:
+        self._answered_at = time.monotonic()

@@ -1,0 +1,72 @@
+"""The step journal of one attempt: what earlier attempts recorded, and what this one asks for.
+
+A step is asked for by its name. A recorded one is answered from the journal; another runs and is
+recorded. Code that no longer fits its journal must not go on silently, so a step that is new
+while recorded ones have not been asked for is a mismatch, and so is a recorded step that was
+never asked for when the function ends. Where steps run in parallel their order is open, so there
+only the second rule holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from holdfast.errors import DuplicateStep, JournalMismatch
+
+
+class Journal:
+    """The names and results of the steps of one execution."""
+
+    def __init__(self, execution_id: str, recorded: Mapping[str, bytes]) -> None:
+        self._execution_id = execution_id
+        self._recorded = recorded
+        self._asked: set[str] = set()
+        self._counts: dict[str, int] = {}
+        self._outstanding = 0
+        self._parallel = False
+
+    def ask(self, name: str) -> None:
+        """Register that the code asks for a step; a name may be used once."""
+        if name in self._asked:
+            raise DuplicateStep(
+                f"execution {self._execution_id}: two steps are called {name!r}; "
+                "give each its own name",
+                id=self._execution_id,
+                step=name,
+            )
+        self._asked.add(name)
+        self._outstanding += 1
+        self._parallel = self._parallel or self._outstanding > 1
+
+    def number(self, kind: str) -> str:
+        """Return the next name of an unnamed step of a kind, such as sleep:2."""
+        self._counts[kind] = self._counts.get(kind, 0) + 1
+        return f"{kind}:{self._counts[kind]}"
+
+    def find(self, name: str) -> bytes | None:
+        """Return the recorded result of a step that was asked for, or None if it must run."""
+        found = self._recorded.get(name)
+        if found is None and not self._parallel:
+            self._refuse_leftovers(f"step {name!r}")
+        return found
+
+    def settle(self) -> None:
+        """Register that a step is done."""
+        self._outstanding -= 1
+
+    def finish(self) -> None:
+        """Check at the end of the function that every recorded step was asked for."""
+        self._refuse_leftovers("its end")
+
+    def _refuse_leftovers(self, found: str) -> None:
+        expected = [name for name in self._recorded if name not in self._asked]
+        if expected:
+            names = ", ".join(map(repr, expected))
+            raise JournalMismatch(
+                f"execution {self._execution_id}: the code reached {found}, but earlier attempts "
+                f"recorded {names}, which it has not asked for. Was a step renamed or removed? "
+                "Run the old code to the end, or replay without the recorded steps.",
+                id=self._execution_id,
+                expected=expected,
+                found=found,
+            )

@@ -1,0 +1,33 @@
+"""What user code raises to say how an attempt ends, and what is raised through it."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+
+class Retry(Exception):
+    """Try again, as far as the policy allows; `after` replaces its backoff."""
+
+    def __init__(self, reason: str = "retry", *, after: float | timedelta | None = None) -> None:
+        super().__init__(reason)
+        self.after = after
+
+
+class GiveUp(Exception):
+    """End the execution as failed, whatever its policy."""
+
+
+class ControlFlow(BaseException):
+    """Raised through user code, which cannot catch it with `except Exception`."""
+
+
+class AttemptPaused(ControlFlow):
+    """The attempt goes on later, on any worker."""
+
+    def __init__(self, delay_ms: int) -> None:
+        super().__init__(f"goes on in {delay_ms} ms")
+        self.delay_ms = delay_ms
+
+
+class AttemptLost(ControlFlow):
+    """The lease is gone: cancelled, revoked, expired. Nothing more may be written."""

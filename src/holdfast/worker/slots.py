@@ -1,0 +1,49 @@
+"""The slots of a worker: how many executions it runs at once."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+
+
+class Slots:
+    """Counts free slots; a waiting task may lend its slot to others."""
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+        self.free = count
+        self._freed = asyncio.Event()
+
+    @property
+    def busy(self) -> int:
+        """Slots in use."""
+        return self.count - self.free
+
+    def take(self, count: int) -> None:
+        """Take slots that are free."""
+        self.free -= count
+
+    def give_back(self) -> None:
+        """Return a slot."""
+        self.free += 1
+        self._freed.set()
+
+    async def wait_free(self) -> None:
+        """Wait until there is a free slot."""
+        while self.free <= 0:
+            self._freed.clear()
+            await self._freed.wait()
+
+    @contextlib.asynccontextmanager
+    async def lent(self) -> AsyncIterator[None]:
+        """Lend one's slot while one waits for something else.
+
+        It is taken back at once at the end, even if that makes one too many for a moment:
+        waiting for a slot here could wait for ever.
+        """
+        self.give_back()
+        try:
+            yield
+        finally:
+            self.free -= 1

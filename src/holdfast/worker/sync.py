@@ -1,0 +1,92 @@
+"""The app for code without an event loop: one thin wrapper, the same calls, blocking."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Coroutine, Mapping, Sequence
+from typing import Any, Generic, ParamSpec, Self, TypeVar
+
+from holdfast.engine.explain import Explanation
+from holdfast.model.executions import Execution
+from holdfast.model.states import State
+from holdfast.worker.app import App
+from holdfast.worker.durations import Duration
+from holdfast.worker.handle import Handle
+from holdfast.worker.task import Task
+
+P = ParamSpec("P")
+R = TypeVar("R")
+T = TypeVar("T")
+
+
+class SyncClient:
+    """Submits and asks from plain code: `with SyncClient(app) as client: ...`.
+
+    It keeps an event loop in a thread of its own; calls may come from any thread.
+    """
+
+    def __init__(self, app: App) -> None:
+        self._app = app
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(
+            target=self._loop.run_forever, name="holdfast-client", daemon=True
+        )
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        self.wait(self._app.__aenter__())
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.wait(self._app.__aexit__(*error))
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+    def wait(self, coroutine: Coroutine[Any, Any, T]) -> T:
+        """Run a coroutine of the app on its loop and return the result."""
+        return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result()
+
+    def submit(self, task: Task[P, R, Any], *args: P.args, **kwargs: P.kwargs) -> SyncHandle[R]:
+        """Submit an execution."""
+        return SyncHandle(self, self.wait(task.submit(*args, **kwargs)))
+
+    def submit_many(
+        self, task: Task[P, R, Any], inputs: Sequence[Mapping[str, Any]]
+    ) -> list[SyncHandle[R]]:
+        """Submit one execution for each mapping of arguments."""
+        return [SyncHandle(self, handle) for handle in self.wait(task.submit_many(inputs))]
+
+
+class SyncHandle(Generic[R]):
+    """A handle whose calls block."""
+
+    def __init__(self, client: SyncClient, handle: Handle[R]) -> None:
+        self._client = client
+        self._handle = handle
+        self.id = handle.id
+        self.duplicate = handle.duplicate
+
+    def __repr__(self) -> str:
+        return f"SyncHandle({self.id!r})"
+
+    def result(self, *, timeout: Duration | None = None) -> R:
+        """Wait for the result; raises ExecutionFailed or ResultNotReady."""
+        return self._client.wait(self._handle.result(timeout=timeout))
+
+    def state(self) -> State:
+        """Return its state."""
+        return self._client.wait(self._handle.state())
+
+    def describe(self) -> Execution:
+        """Return what is known about it."""
+        return self._client.wait(self._handle.describe())
+
+    def cancel(self, reason: str = "") -> None:
+        """Cancel it."""
+        self._client.wait(self._handle.cancel(reason))
+
+    def explain(self) -> Explanation:
+        """Say why it is not running."""
+        return self._client.wait(self._handle.explain())

@@ -1,0 +1,197 @@
+"""Tasks: plain functions that can be submitted."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Generic,
+    Literal,
+    ParamSpec,
+    Self,
+    TypedDict,
+    TypeVar,
+    Unpack,
+)
+
+from holdfast.errors import HoldfastError
+from holdfast.model import checks, limits
+from holdfast.model.executions import NewExecution, Submitted
+from holdfast.model.retry import Backoff, RetryPolicy
+from holdfast.worker.context import Context, SyncContext
+from holdfast.worker.durations import Duration, optional_ms
+from holdfast.worker.handle import Handle
+from holdfast.worker.signature import inspect_function
+
+if TYPE_CHECKING:
+    from holdfast.worker.app import App
+
+P = ParamSpec("P")
+R = TypeVar("R")
+#: What calling the function directly returns: a coroutine, if it is async.
+C = TypeVar("C")
+
+Pool = Literal["thread", "process"]
+
+#: Spread, so that tasks that failed together are not retried together.
+DEFAULT_BACKOFF = Backoff(jitter=0.2)
+
+
+class TaskFields(TypedDict, total=False):
+    """The options of a task as keyword arguments; TaskOptions describes them."""
+
+    lane: str
+    tenant: str
+    priority: int
+    retries: int | RetryPolicy
+    timeout: Duration | None
+    deadline: Duration | None
+    requires: Sequence[str]
+    max_reclaims: int | None
+    retention: Duration | None
+    tags: Mapping[str, str]
+    id: str | None
+    idempotency_key: str | None
+    delay: Duration | None
+    run_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskOptions:
+    """How executions of a task are submitted. Durations are seconds or timedelta."""
+
+    lane: str = "default"
+    tenant: str = "default"
+    priority: int = 0
+    #: Tries after the first, or a whole policy.
+    retries: int | RetryPolicy = 0
+    #: A longer attempt is ended and uses up a retry.
+    timeout: Duration | None = None
+    #: The execution expires this long after its submission.
+    deadline: Duration | None = None
+    requires: Sequence[str] = ()
+    max_reclaims: int | None = None
+    retention: Duration | None = None
+    tags: Mapping[str, str] = field(default_factory=dict)
+    id: str | None = None
+    idempotency_key: str | None = None
+    delay: Duration | None = None
+    run_at: datetime | None = None
+
+    def policy(self) -> RetryPolicy | None:
+        """Return the retry policy."""
+        if isinstance(self.retries, RetryPolicy):
+            return self.retries
+        checks.integer("retries", self.retries, 0, limits.MAX_ATTEMPTS - 1)
+        if self.retries == 0:
+            return None
+        return RetryPolicy(max_attempts=self.retries + 1, backoff=DEFAULT_BACKOFF)
+
+    def new_execution(self, kind: str, payload: bytes) -> NewExecution:
+        """Return what is submitted; raises InvalidInput."""
+        return NewExecution(
+            kind=kind,
+            input=payload,
+            id=self.id,
+            tenant=self.tenant,
+            lane=self.lane,
+            priority=self.priority,
+            requires=tuple(self.requires),
+            delay_ms=optional_ms("delay", self.delay),
+            run_at=self.run_at,
+            deadline_ms=optional_ms("deadline", self.deadline),
+            attempt_timeout_ms=optional_ms("timeout", self.timeout),
+            retry=self.policy(),
+            max_reclaims=self.max_reclaims,
+            idempotency_key=self.idempotency_key,
+            tags=self.tags,
+            retention_ms=optional_ms("retention", self.retention),
+        )
+
+
+class Task(Generic[P, R, C]):
+    """A function that can be submitted. Calling it runs it here and now, undurably."""
+
+    def __init__(
+        self,
+        app: App,
+        fn: Callable[..., C],
+        *,
+        name: str,
+        pool: Pool = "thread",
+        options: TaskOptions | None = None,
+    ) -> None:
+        self.app = app
+        self.fn = fn
+        self.name = checks.kind("name", name)
+        self.pool = pool
+        self.is_async = inspect.iscoroutinefunction(fn)
+        self.signature = inspect_function(fn, (Context, SyncContext))
+        self._options = options or TaskOptions()
+        self._options.new_execution(self.name, b"null")
+        self.__doc__ = fn.__doc__
+        self.__name__ = getattr(fn, "__name__", name)
+
+    def __repr__(self) -> str:
+        return f"Task({self.name!r})"
+
+    def __call__(self, *args: Any, **kwargs: Any) -> C:
+        """Call the function itself."""
+        return self.fn(*args, **kwargs)
+
+    @property
+    def lane(self) -> str:
+        """The lane of its executions."""
+        return self._options.lane
+
+    def options(self, **changes: Unpack[TaskFields]) -> Self:
+        """Return the same task with other options for its submissions."""
+        checks.known_fields("options", changes, TaskOptions.__dataclass_fields__)
+        other = object.__new__(type(self))
+        other.__dict__.update(self.__dict__)
+        other._options = replace(self._options, **changes)
+        return other
+
+    async def submit(self, *args: P.args, **kwargs: P.kwargs) -> Handle[R]:
+        """Submit an execution; when this returns, the work is held fast."""
+        engine = self.app.engine
+        (answer,) = await engine.submit_many([self._item(args, kwargs)])
+        if isinstance(answer, HoldfastError):
+            raise answer
+        return self._handle(answer)
+
+    async def submit_many(self, inputs: Sequence[Mapping[str, Any]]) -> list[Handle[R]]:
+        """Submit one execution for each mapping of arguments; raises the first refusal.
+
+        Everything that was accepted before a refusal stays accepted.
+        """
+        handles: list[Handle[R]] = []
+        items = [self._item((), dict(arguments)) for arguments in inputs]
+        for start in range(0, len(items), limits.BATCH_ITEMS):
+            chunk = items[start : start + limits.BATCH_ITEMS]
+            for answer in await self.app.engine.submit_many(chunk):
+                if isinstance(answer, HoldfastError):
+                    raise answer
+                handles.append(self._handle(answer))
+        return handles
+
+    def describe(self) -> dict[str, Any]:
+        """Return what tools may know of it: JSON Schema, lane, documentation."""
+        about = (self.fn.__doc__ or "").strip()
+        return {**self.signature.schema(), "lane": self.lane, "description": about}
+
+    def handle(self, execution_id: str) -> Handle[R]:
+        """Return a handle on an execution that was submitted earlier."""
+        checked = checks.execution_id("id", execution_id)
+        return self._handle(Submitted(id=checked, state=None))  # type: ignore[arg-type]
+
+    def _item(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> NewExecution:
+        return self._options.new_execution(self.name, self.signature.encode(args, kwargs))
+
+    def _handle(self, answer: Submitted) -> Handle[R]:
+        decode = self.signature.decode_result
+        return Handle(self.app.engine, answer.id, decode, duplicate=answer.duplicate)
