@@ -98,6 +98,15 @@ class NewExecution:
             checks.refuse("kind", "is required", None)
         return cls(**values)
 
+    def with_input(self, payload: bytes) -> Self:
+        """Return the same with another input; only that is checked again."""
+        checks.payload("input", payload)
+        other = object.__new__(type(self))
+        for name in _FIELDS:
+            object.__setattr__(other, name, getattr(self, name))
+        object.__setattr__(other, "input", payload)
+        return other
+
     def digest(self) -> str:
         """Return a short digest of the content, to tell a repetition from a conflict."""
         content = [getattr(self, f.name) for f in fields(self) if f.name not in _NAMING]
@@ -105,6 +114,7 @@ class NewExecution:
         return hashlib.blake2b(packed, digest_size=9).hexdigest()
 
 
+_FIELDS = tuple(f.name for f in fields(NewExecution))
 _NAMING = frozenset({"id", "idempotency_key"})
 _DURATIONS = (
     ("delay_ms", 0),

@@ -60,11 +60,25 @@ class Context:
         self._claimed_at = claim.expires_at - timedelta(milliseconds=lease_ms)
         self._claimed_on_clock = time.monotonic()
         self._children = 0
-        self.lost = threading.Event()
-        self.logger = logging.LoggerAdapter(
+        #: The lease is gone; set once, from the event loop.
+        self.lost = False
+        #: For a thread that waits: set together with `lost`.
+        self.lost_event: threading.Event | None = None
+
+    @property
+    def logger(self) -> logging.LoggerAdapter[logging.Logger]:
+        """A logger that knows tenant, execution and attempt."""
+        claim = self._claim
+        return logging.LoggerAdapter(
             logging.getLogger(f"holdfast.task.{claim.kind}"),
             {"tenant": claim.tenant, "execution": claim.id, "attempt": claim.lease.attempt},
         )
+
+    def lose(self) -> None:
+        """Say that the lease is gone."""
+        self.lost = True
+        if self.lost_event is not None:
+            self.lost_event.set()
 
     @property
     def id(self) -> str:
@@ -101,7 +115,7 @@ class Context:
 
     def check(self) -> None:
         """Raise through the task if its lease is lost; every call of the context does it."""
-        if self.lost.is_set():
+        if self.lost:
             raise AttemptLost(f"execution {self.id} is no longer ours")
 
     @overload
@@ -148,7 +162,7 @@ class Context:
         try:
             return await self._engine.checkpoint(self.id, self._claim.lease, name, result)
         except LeaseLost as error:
-            self.lost.set()
+            self.lose()
             raise AttemptLost(str(error)) from error
 
     async def gather(self, *steps: Awaitable[R]) -> list[R]:
@@ -186,7 +200,7 @@ class Context:
         try:
             await self._engine.progress(self.id, self._claim.lease, pct, message)
         except LeaseLost as error:
-            self.lost.set()
+            self.lose()
             raise AttemptLost(str(error)) from error
 
     async def submit(self, task: Task[P, R, Any], *args: P.args, **kwargs: P.kwargs) -> Handle[R]:
@@ -212,6 +226,7 @@ class SyncContext:
     def __init__(self, context: Context, loop: asyncio.AbstractEventLoop) -> None:
         self._context = context
         self._loop = loop
+        self._lost = context.lost_event = threading.Event()
         self.logger = context.logger
 
     @property
@@ -267,7 +282,7 @@ class SyncContext:
         left_ms = wake_at - moment_ms(self.now())
         if left_ms >= SHORTEST_PAUSE_MS:
             raise AttemptPaused(left_ms)
-        self._context.lost.wait(max(left_ms, 0) / 1000)
+        self._lost.wait(max(left_ms, 0) / 1000)
         self.check()
 
     def progress(self, pct: float, message: str = "") -> None:

@@ -81,7 +81,7 @@ class Runner:
         except AttemptLost as lost:
             log.info("stopped: %s", lost, extra=_fields(claim))
         except asyncio.CancelledError:
-            if not context.lost.is_set():
+            if not context.lost:
                 raise
             log.info("stopped: its lease is lost", extra=_fields(claim))
         except Exception as error:  # noqa: BLE001 - whatever a task raises ends its attempt only

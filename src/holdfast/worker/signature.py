@@ -38,16 +38,18 @@ class Signature:
 
     def encode(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bytes:
         """Check arguments and encode them; raises InvalidInput."""
-        try:
-            bound = self.shape.bind(*args, **kwargs)
-        except TypeError as error:
-            raise InvalidInput(f"input: {error}", field="input") from error
+        arguments = kwargs
+        if args or self.raw_input is not None:
+            try:
+                arguments = self.shape.bind(*args, **kwargs).arguments
+            except TypeError as error:
+                raise InvalidInput(f"input: {error}", field="input") from error
         if self.raw_input is not None:
-            value = bound.arguments[self.raw_input]
+            value = arguments[self.raw_input]
             if not isinstance(value, bytes):
                 raise InvalidInput("input: must be bytes", field="input")
             return value
-        return self._checked(bound.arguments).model_dump_json(exclude_unset=True).encode()
+        return self._checked(arguments).model_dump_json(exclude_unset=True).encode()
 
     def decode(self, payload: bytes) -> dict[str, Any]:
         """Return the keyword arguments of an input; raises InvalidInput."""
@@ -63,7 +65,7 @@ class Signature:
 
     def _checked(self, values: Mapping[str, Any]) -> BaseModel:
         try:
-            return self.arguments.model_validate(dict(values))
+            return self.arguments.model_validate(values)
         except ValidationError as error:
             raise _invalid(error) from error
 

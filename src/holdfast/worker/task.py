@@ -37,6 +37,9 @@ C = TypeVar("C")
 
 Pool = Literal["thread", "process"]
 
+#: Small enough that other tasks of the event loop get their turn in between.
+_CHUNK = 200
+
 #: Spread, so that tasks that failed together are not retried together.
 DEFAULT_BACKOFF = Backoff(jitter=0.2)
 
@@ -91,11 +94,10 @@ class TaskOptions:
             return None
         return RetryPolicy(max_attempts=self.retries + 1, backoff=DEFAULT_BACKOFF)
 
-    def new_execution(self, kind: str, payload: bytes) -> NewExecution:
-        """Return what is submitted; raises InvalidInput."""
+    def new_execution(self, kind: str) -> NewExecution:
+        """Return what is submitted, but for its input; raises InvalidInput."""
         return NewExecution(
             kind=kind,
-            input=payload,
             id=self.id,
             tenant=self.tenant,
             lane=self.lane,
@@ -132,7 +134,7 @@ class Task(Generic[P, R, C]):
         self.is_async = inspect.iscoroutinefunction(fn)
         self.signature = inspect_function(fn, (Context, SyncContext))
         self._options = options or TaskOptions()
-        self._options.new_execution(self.name, b"null")
+        self._template = self._options.new_execution(self.name)
         self.__doc__ = fn.__doc__
         self.__name__ = getattr(fn, "__name__", name)
 
@@ -154,6 +156,7 @@ class Task(Generic[P, R, C]):
         other = object.__new__(type(self))
         other.__dict__.update(self.__dict__)
         other._options = replace(self._options, **changes)
+        other._template = other._options.new_execution(self.name)
         return other
 
     async def submit(self, *args: P.args, **kwargs: P.kwargs) -> Handle[R]:
@@ -170,10 +173,9 @@ class Task(Generic[P, R, C]):
         Everything that was accepted before a refusal stays accepted.
         """
         handles: list[Handle[R]] = []
-        items = [self._item((), dict(arguments)) for arguments in inputs]
-        for start in range(0, len(items), limits.BATCH_ITEMS):
-            chunk = items[start : start + limits.BATCH_ITEMS]
-            for answer in await self.app.engine.submit_many(chunk):
+        for start in range(0, len(inputs), _CHUNK):
+            items = [self._item((), dict(given)) for given in inputs[start : start + _CHUNK]]
+            for answer in await self.app.engine.submit_many(items):
                 if isinstance(answer, HoldfastError):
                     raise answer
                 handles.append(self._handle(answer))
@@ -190,7 +192,7 @@ class Task(Generic[P, R, C]):
         return self._handle(Submitted(id=checked, state=None))  # type: ignore[arg-type]
 
     def _item(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> NewExecution:
-        return self._options.new_execution(self.name, self.signature.encode(args, kwargs))
+        return self._template.with_input(self.signature.encode(args, kwargs))
 
     def _handle(self, answer: Submitted) -> Handle[R]:
         decode = self.signature.decode_result

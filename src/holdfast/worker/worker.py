@@ -173,10 +173,10 @@ class Worker:
         """Tell the task that its lease is lost: a flag for threads, cancellation for coroutines."""
         context = self._runner.running.get(execution_id)
         attempt = self._attempts.get(execution_id)
-        if context is None or attempt is None or context.lost.is_set():
+        if context is None or attempt is None or context.lost:
             return
         log.info("lease lost: %s", error)
-        context.lost.set()
+        context.lose()
         self._heartbeats.release(execution_id)
         if self._app.tasks[context.claim.kind].is_async:
             attempt.cancel()
