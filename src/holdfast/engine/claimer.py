@@ -6,6 +6,7 @@ import asyncio
 from collections import deque
 from collections.abc import Sequence
 
+from holdfast.errors import HoldfastError
 from holdfast.model import checks, limits
 from holdfast.model.executions import Claim
 from holdfast.model.ids import new_id
@@ -77,25 +78,38 @@ class Claimer:
             self._hopeful.update(self._rotation)
             self._next_poll = now + POLL_S
         claims: list[Claim] = []
+        problem: HoldfastError | None = None
         for _ in range(len(self._rotation)):
             tag = self._rotation[0]
             self._rotation.rotate(-1)
             if tag not in self._hopeful:
                 continue
             wanted = limit - len(claims)
+            # Before the call: a wake-up that comes meanwhile must count.
             self._hopeful.discard(tag)
-            found = await self._store.executions.claim(
-                tag,
-                request=new_id(),
-                worker=self._worker,
-                lanes=self._lanes,
-                capabilities=self._capabilities,
-                limit=wanted,
-                lease_ms=lease_ms,
-                tenant=self._tenant,
-            )
+            try:
+                found = await self._claim_in(tag, wanted, lease_ms)
+            except HoldfastError as error:
+                # The leases that other partitions gave must not be lost with this error.
+                self._hopeful.add(tag)
+                problem = error
+                continue
             claims += found
             if len(found) == wanted:
                 self._hopeful.add(tag)
                 break
+        if problem is not None and not claims:
+            raise problem
         return claims
+
+    async def _claim_in(self, tag: str, limit: int, lease_ms: int) -> list[Claim]:
+        return await self._store.executions.claim(
+            tag,
+            request=new_id(),
+            worker=self._worker,
+            lanes=self._lanes,
+            capabilities=self._capabilities,
+            limit=limit,
+            lease_ms=lease_ms,
+            tenant=self._tenant,
+        )

@@ -62,6 +62,8 @@ class Engine:
     async def submit_many(self, items: Sequence[NewExecution]) -> list[Submitted | HoldfastError]:
         """Create up to 1,000 executions: an answer or an error for each, in order."""
         checks.integer("number of items", len(items), 0, limits.BATCH_ITEMS)
+        for number, item in enumerate(items):
+            checks.instance(f"items[{number}]", item, NewExecution)
         return await self.store.executions.create(items)
 
     # Running
@@ -94,8 +96,9 @@ class Engine:
     ) -> list[datetime | HoldfastError]:
         """Extend leases: the new expiry or an error for each, in order."""
         checks.lease_ms("lease_ms", lease_ms)
-        for execution_id, _ in held:
+        for execution_id, lease in held:
             checks.execution_id("execution", execution_id)
+            checks.instance("lease", lease, Lease)
         return await self.store.leases.renew(held, lease_ms)
 
     async def complete(
@@ -107,7 +110,7 @@ class Engine:
         content_type: str | None = None,
     ) -> None:
         """End an execution with its result; safe to repeat."""
-        checks.execution_id("id", execution_id)
+        _check_holder(execution_id, lease)
         checks.payload("result", result)
         if content_type is not None:
             checks.text("content_type", content_type, limits.CONTENT_TYPE_CHARS)
@@ -117,12 +120,13 @@ class Engine:
         self, execution_id: str, lease: Lease, failure: Failure
     ) -> tuple[State, datetime | None]:
         """End an attempt; returns the state and when it is tried again. Safe to repeat."""
-        checks.execution_id("id", execution_id)
+        _check_holder(execution_id, lease)
+        checks.instance("failure", failure, Failure)
         return await self.store.executions.fail(execution_id, lease, failure)
 
     async def delay(self, execution_id: str, lease: Lease, delay_ms: int) -> tuple[State, datetime]:
         """Give the lease back and go on with the same attempt later; safe to repeat."""
-        checks.execution_id("id", execution_id)
+        _check_holder(execution_id, lease)
         checks.integer("delay_ms", delay_ms, 0, limits.DURATION_MS)
         return await self.store.executions.delay(execution_id, lease, delay_ms)
 
@@ -130,14 +134,14 @@ class Engine:
         self, execution_id: str, lease: Lease, pct: float, message: str = ""
     ) -> None:
         """Record how far the holder is."""
-        checks.execution_id("id", execution_id)
+        _check_holder(execution_id, lease)
         checks.number("pct", pct, 0, 100)
         checks.text("message", message, limits.PROGRESS_CHARS)
         await self.store.executions.progress(execution_id, lease, pct, message)
 
     async def checkpoint(self, execution_id: str, lease: Lease, name: str, result: bytes) -> bytes:
         """Record a step; returns its recorded result, which never changes."""
-        checks.execution_id("id", execution_id)
+        _check_holder(execution_id, lease)
         checks.text("step", name, limits.STEP_NAME_CHARS, empty=False)
         checks.payload("result", result)
         return await self.store.executions.checkpoint(execution_id, lease, name, result)
@@ -213,6 +217,8 @@ class Engine:
 
     async def wait(self, execution_id: str, *, timeout_s: float | None = None) -> Outcome:
         """Wait for its end; raises ResultNotReady when the time is over."""
+        if timeout_s is not None:
+            checks.number("timeout_s", timeout_s, 0, limits.DURATION_MS / 1000)
         return await self._results.wait(_id(execution_id), timeout_s)
 
     async def result(self, execution_id: str, *, timeout_s: float | None = None) -> bytes:
@@ -224,7 +230,8 @@ class Engine:
     ) -> Page:
         """Return a page of executions, newest first."""
         checks.integer("limit", limit, 1, limits.PAGE_ITEMS)
-        return await self.store.queries.page(wanted or Filter(), limit, cursor)
+        wanted = Filter() if wanted is None else checks.instance("wanted", wanted, Filter)
+        return await self.store.queries.page(wanted, limit, cursor)
 
     async def count(self, tenant: str | None = None) -> Sequence[Count]:
         """Return exact counts by tenant, lane, kind and state."""
@@ -238,6 +245,11 @@ class Engine:
             self.store.queries.standing(_id(execution_id)), self.store.workers.list()
         )
         return explain(standing, workers)
+
+
+def _check_holder(execution_id: str, lease: Lease) -> None:
+    checks.execution_id("id", execution_id)
+    checks.instance("lease", lease, Lease)
 
 
 def _id(execution_id: str) -> str:

@@ -85,7 +85,9 @@ def _waiting(standing: Standing, workers: Sequence[Worker]) -> Explanation:
         reasons.append(reason)
     elif standing.ahead:
         holds.append({"type": "queue", "id": execution.lane, "ahead": standing.ahead})
-        reasons.append(f"{standing.ahead} executions of tenant {execution.tenant} are ahead of it")
+        count = "1 execution" if standing.ahead == 1 else f"{standing.ahead} executions"
+        verb = "is" if standing.ahead == 1 else "are"
+        reasons.append(f"{count} of tenant {execution.tenant} {verb} ahead of it")
     elif not reasons:
         holds.append({"type": "queue", "id": execution.lane, "ahead": 0})
         reasons.append(f"it is next of tenant {execution.tenant} on lane {execution.lane}")

@@ -30,7 +30,7 @@ class Lanes:
     async def set_weights(self, lane: str, weights: Mapping[str, float | None]) -> None:
         """Set tenants' shares of the lane's claims; None goes back to the default, 1."""
         checks.name("lane", lane)
-        for tenant, weight in weights.items():
+        for tenant, weight in checks.mapping("weights", weights).items():
             checks.name("tenant", tenant)
             if weight is not None:
                 field = f"weights[{tenant}]"
@@ -44,7 +44,7 @@ class Lanes:
 
         It holds for executions that end from now on.
         """
-        for state, keep in keep_ms.items():
+        for state, keep in checks.mapping("keep_ms", keep_ms).items():
             checks.one_of("state", state, sorted(TERMINAL))
             if keep is not None:
                 checks.integer(f"keep_ms[{state}]", keep, 0, limits.DURATION_MS)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 
 from holdfast.errors import HoldfastError
 from holdfast.store import keys
@@ -51,14 +52,16 @@ class Ticker:
         await asyncio.gather(*(self._tick(tag) for tag in due))
 
     async def _tick(self, tag: str) -> None:
-        loop = asyncio.get_running_loop()
+        # A wake-up may overtake the reply; it must not be forgotten.
+        self._look_at[tag] = math.inf
         try:
             _, sleep_ms = await self._store.timers.tick(tag, TIMERS_IN_TICK)
+            pause_s = sleep_ms / 1000
         except HoldfastError as error:
             log.warning("a tick failed: %s", error, extra={"partition": tag})
-            self._look_at[tag] = loop.time() + _PAUSE_AFTER_ERROR_S
-        else:
-            self._look_at[tag] = loop.time() + sleep_ms / 1000
+            pause_s = _PAUSE_AFTER_ERROR_S
+        next_look = asyncio.get_running_loop().time() + pause_s
+        self._look_at[tag] = min(self._look_at[tag], next_look)
 
     async def _sleep(self) -> None:
         loop = asyncio.get_running_loop()

@@ -25,6 +25,7 @@ class Results:
 
     async def close(self) -> None:
         """Stop listening."""
+        await asyncio.gather(*self._mailboxes.values(), return_exceptions=True)
         await self._store.subscriptions.remove(self._mailboxes, self._on_message)
         self._mailboxes.clear()
 
@@ -34,12 +35,12 @@ class Results:
 
     async def wait(self, execution_id: str, timeout_s: float | None) -> Outcome:
         """Wait for the end; raises ResultNotReady when the time is over."""
-        await self._open_mailbox(self._store.tag_of(execution_id))
         ended = asyncio.Event()
         waiters = self._waiters.setdefault(execution_id, set())
         waiters.add(ended)
         try:
             async with asyncio.timeout(timeout_s):
+                await self._open_mailbox(self._store.tag_of(execution_id))
                 while True:
                     outcome = await self._look(execution_id, process=self._process)
                     if outcome is not None:
@@ -70,14 +71,12 @@ class Results:
         )
 
     async def _open_mailbox(self, tag: str) -> None:
+        """Listen on the mailbox of a partition, once for all waiters."""
         channel = keys.mailbox_channel(tag, self._process)
-        opening = self._mailboxes.get(channel)
-        if opening is None:
-            opening = asyncio.get_running_loop().create_future()
-            self._mailboxes[channel] = opening
-            await self._store.subscriptions.add([channel], self._on_message)
-            opening.set_result(None)
-        await opening
+        if channel not in self._mailboxes:
+            opening = self._store.subscriptions.add([channel], self._on_message)
+            self._mailboxes[channel] = asyncio.ensure_future(opening)
+        await asyncio.shield(self._mailboxes[channel])
 
     def _on_message(self, _channel: str, message: str) -> None:
         _, _, execution_id = message.partition(" ")

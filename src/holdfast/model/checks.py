@@ -6,14 +6,17 @@ coerced or trimmed.
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterable, Mapping
 from datetime import datetime
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 from holdfast.errors import InvalidInput, TooLarge
 from holdfast.model import limits
+
+T = TypeVar("T")
+K = TypeVar("K")
+V = TypeVar("V")
 
 _NAME = re.compile(r"[A-Za-z0-9_.:@-]+\Z")
 _KIND = re.compile(r"[A-Za-z0-9_.:@/-]+\Z")
@@ -88,7 +91,7 @@ def number(field: str, value: Any, least: float, most: float) -> float:
     """Check a finite number."""
     if not isinstance(value, int | float) or isinstance(value, bool):
         refuse(field, "must be a number", value)
-    if not math.isfinite(value) or not least <= value <= most:
+    if not least <= value <= most:
         refuse(field, f"must be a finite number between {least} and {most}", value)
     return value
 
@@ -113,6 +116,13 @@ def instant(field: str, value: Any) -> datetime:
         refuse(field, "must be a datetime", value)
     if value.tzinfo is None:
         refuse(field, "must have a time zone", value)
+    return value
+
+
+def instance(field: str, value: Any, kind: type[T]) -> T:
+    """Check that a value is of one of our own types."""
+    if not isinstance(value, kind):
+        refuse(field, f"must be a {kind.__name__}", value)
     return value
 
 
@@ -148,6 +158,13 @@ def tags(field: str, value: Any) -> dict[str, str]:
         )
         for key, item in value.items()
     }
+
+
+def mapping(field: str, value: Mapping[K, V]) -> Mapping[K, V]:
+    """Check that a value is a mapping."""
+    if not isinstance(value, Mapping):
+        refuse(field, "must be a mapping", value)
+    return value
 
 
 def known_fields(field: str, value: Mapping[str, Any], allowed: Iterable[str]) -> None:

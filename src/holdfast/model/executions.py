@@ -62,13 +62,11 @@ class NewExecution:
         if self.idempotency_key is not None:
             key = self.idempotency_key
             checks.text("idempotency_key", key, limits.ID_CHARS, empty=False)
-        if self.priority:
-            checks.integer("priority", self.priority, -limits.PRIORITY, limits.PRIORITY)
-        if self.requires:
+        checks.integer("priority", self.priority, -limits.PRIORITY, limits.PRIORITY)
+        if self.requires != ():
             names = checks.names("requires", self.requires, limits.CAPABILITIES)
             object.__setattr__(self, "requires", names)
-        if self.tags:
-            object.__setattr__(self, "tags", checks.tags("tags", self.tags))
+        object.__setattr__(self, "tags", checks.tags("tags", self.tags))
         self._check_times()
         self._check_caps()
 
@@ -87,8 +85,8 @@ class NewExecution:
             checks.integer("max_reclaims", self.max_reclaims, 0, limits.MAX_RECLAIMS)
         if self.max_replays is not None:
             checks.integer("max_replays", self.max_replays, 0, limits.MAX_REPLAYS)
-        if self.retry is not None and not isinstance(self.retry, RetryPolicy):
-            checks.refuse("retry", "must be a RetryPolicy", self.retry)
+        if self.retry is not None:
+            checks.instance("retry", self.retry, RetryPolicy)
 
     @classmethod
     def from_fields(cls, values: Mapping[str, Any]) -> Self:
@@ -109,8 +107,8 @@ class NewExecution:
 
     def digest(self) -> str:
         """Return a short digest of the content, to tell a repetition from a conflict."""
-        content = [getattr(self, f.name) for f in fields(self) if f.name not in _NAMING]
-        packed = msgspec.msgpack.encode(content)
+        content = [getattr(self, name) for name in _FIELDS if name not in _NAMING]
+        packed = msgspec.msgpack.encode(content, order="deterministic")
         return hashlib.blake2b(packed, digest_size=9).hexdigest()
 
 
@@ -332,6 +330,8 @@ class Filter:
         if self.state is not None:
             checks.one_of("state", self.state, list(State))
         if self.tag is not None:
+            if not isinstance(self.tag, tuple) or len(self.tag) != 2:  # noqa: PLR2004
+                checks.refuse("tag", "must be a pair of name and value", self.tag)
             checks.tags("tag", dict([self.tag]))
         for field_name in ("since", "until"):
             if getattr(self, field_name) is not None:

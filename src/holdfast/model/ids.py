@@ -29,5 +29,5 @@ def id_of_key(tenant: str, key: str) -> str:
 
     The same key always means the same id, so the execution itself is the memory of the key.
     """
-    digest = hashlib.blake2b(f"{tenant}\0{key}".encode(), digest_size=16).digest()
-    return "k" + _encode(int.from_bytes(digest, "big"), 13)
+    digest = hashlib.blake2b(f"{tenant}\0{key}".encode(), digest_size=15).digest()
+    return "k" + _encode(int.from_bytes(digest, "big"), 12)

@@ -19,7 +19,7 @@ class Backoff:
     kind: BackoffKind = "exponential"
     #: Wait after the first failure, in ms.
     initial_ms: int = 1_000
-    #: No wait is longer, before jitter, in ms.
+    #: No exponential wait is longer, before jitter, in ms.
     max_ms: int = 60_000
     #: Each wait is this many times the one before (exponential only).
     factor: float = 2.0
@@ -30,8 +30,10 @@ class Backoff:
         checks.one_of("retry.backoff.kind", self.kind, ("fixed", "exponential"))
         checks.integer("retry.backoff.initial_ms", self.initial_ms, 0, limits.DURATION_MS)
         checks.integer("retry.backoff.max_ms", self.max_ms, 0, limits.DURATION_MS)
-        checks.number("retry.backoff.factor", self.factor, 1, 1_000)
-        checks.number("retry.backoff.jitter", self.jitter, 0, 1)
+        factor = checks.number("retry.backoff.factor", self.factor, 1, 1_000)
+        jitter = checks.number("retry.backoff.jitter", self.jitter, 0, 1)
+        object.__setattr__(self, "factor", float(factor))
+        object.__setattr__(self, "jitter", float(jitter))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +60,7 @@ class RetryPolicy:
             return None
         backoff = self.backoff
         base: float = backoff.initial_ms
-        if backoff.kind == "exponential":
+        if backoff.kind == "exponential" and base:
             base = min(backoff.max_ms, base * _power(backoff.factor, failures - 1))
         seed = hashlib.sha1(f"{execution_id}:{epoch}".encode(), usedforsecurity=False)
         spread = int(seed.hexdigest()[:8], 16) / 0xFFFFFFFF * 2 - 1

@@ -15,10 +15,13 @@ from typing import Any, cast
 
 import glide
 
-from holdfast.errors import StoreUnavailable
+from holdfast.errors import StoreIncompatible, StoreUnavailable
 from holdfast.store.urls import StoreUrl
 
 log = logging.getLogger(__name__)
+
+#: Words by which a server refuses a user.
+REFUSED_LOGIN = ("NOAUTH", "WRONGPASS", "NOPERM", "AuthenticationFailed", "authentication failed")
 
 Command = Sequence[str | bytes]
 Pending = tuple[Command, asyncio.Future[Any]]
@@ -80,7 +83,10 @@ class Client:
             client._glide = await _create(url, None, *timeouts)
             client._listener = await _create(url, client._on_message, *timeouts)
         except glide.GlideError as error:
+            await client.close()
             message = f"cannot connect to {url}: {error}"
+            if any(word in str(error) for word in REFUSED_LOGIN):
+                raise StoreIncompatible(message, store=str(url)) from error
             raise StoreUnavailable(message, store=str(url)) from error
         return client
 
@@ -88,10 +94,12 @@ class Client:
         """Close the connection; calls under way fail."""
         self._closed = True
         self._drop_pending("the client is closed")
-        for batch in list(self._batches):
-            batch.cancel()
+        under_way: list[asyncio.Task[None]] = [*self._batches]
         if self._recovery is not None:
-            self._recovery.cancel()
+            under_way.append(self._recovery)
+        for task in under_way:
+            task.cancel()
+        await asyncio.gather(*under_way, return_exceptions=True)
         for connection in (self._glide, self._listener):
             if connection is not None:
                 await connection.close()

@@ -56,14 +56,27 @@ class EmbeddedServer:
     def _state_file(self) -> Path:
         return self.folder / "server.json"
 
+    @property
+    def _server_lock(self) -> Path:
+        return self.folder / "server.lock"
+
+    def _lives(self) -> bool:
+        """Whether a server runs on the folder, be it ever so slow to answer."""
+        with self._server_lock.open("a") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return True
+        return False
+
     async def start(self) -> None:
         """Find the running server of the folder, or start one."""
         try:
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._users = (self.folder / "users.lock").open("a")
         except OSError as error:
             message = f"cannot use the data folder {self.folder}: {error}"
             raise StoreUnavailable(message) from error
-        self._users = (self.folder / "users.lock").open("a")
         async with self._exclusive():
             fcntl.flock(self._users, fcntl.LOCK_SH)
             await self._ensure_running()
@@ -108,7 +121,8 @@ class EmbeddedServer:
         state = self._read_state()
         self.port = state.get("port", 0)
         self.password = state.get("password", "")
-        if self.port and await self._answers():
+        if self._lives():
+            await self._wait_ready()
             if state.get("fsync") != self.fsync:
                 message = (
                     f"the server of {self.folder} runs with fsync={state.get('fsync')}, "
@@ -119,9 +133,8 @@ class EmbeddedServer:
         if not self.port or not _is_free(self.port):
             self.port = _free_port()
         self.password = self.password or secrets.token_urlsafe(24)
-        pid = self._spawn()
-        self._write_state(pid)
-        await self._wait_ready(pid)
+        self._write_state(self._spawn())
+        await self._wait_ready()
 
     def _spawn(self) -> int:
         try:
@@ -131,15 +144,22 @@ class EmbeddedServer:
             raise StoreIncompatible(message) from error
         config = self.folder / "valkey.conf"
         _write_private(config, self._configuration())
-        nowhere = [(os.POSIX_SPAWN_OPEN, fd, os.devnull, os.O_RDWR, 0) for fd in (0, 1, 2)]
-        # A session of its own: Ctrl-C in a terminal must not reach the server.
-        return os.posix_spawn(
-            binary,
-            [str(binary), str(config)],
-            {**_ALLOCATOR, **os.environ},
-            file_actions=nowhere,
-            setsid=True,
-        )
+        actions: list[tuple[Any, ...]] = [
+            (os.POSIX_SPAWN_OPEN, fd, os.devnull, os.O_RDWR, 0) for fd in (0, 1, 2)
+        ]
+        with self._server_lock.open("a") as lock:
+            # The server inherits the lock and holds it for as long as it lives.
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            inherited = lock.fileno() + 1
+            actions.append((os.POSIX_SPAWN_DUP2, lock.fileno(), inherited))
+            # A session of its own: Ctrl-C in a terminal must not reach the server.
+            return os.posix_spawn(
+                binary,
+                [str(binary), str(config)],
+                {**_ALLOCATOR, **os.environ},
+                file_actions=actions,
+                setsid=True,
+            )
 
     def _configuration(self) -> str:
         return "\n".join(
@@ -157,34 +177,41 @@ class EmbeddedServer:
             )
         )
 
-    async def _wait_ready(self, pid: int) -> None:
-        for _ in range(int(START_TIMEOUT_S / _POLL_S)):
+    async def _wait_ready(self) -> None:
+        deadline = asyncio.get_running_loop().time() + START_TIMEOUT_S
+        while asyncio.get_running_loop().time() < deadline:
             if await self._answers():
                 return
-            if not _alive(pid):
+            if not self._lives():
                 break
             await asyncio.sleep(_POLL_S)
+        what = "does not answer" if self._lives() else "did not start"
         tail = _tail(self.folder / "valkey.log")
-        message = f"the embedded server of {self.folder} did not start: {tail}"
+        message = f"the embedded server of {self.folder} {what}: {tail}"
         raise StoreUnavailable(message)
 
     async def _answers(self) -> bool:
         """Whether our server answers on the port; a foreign one does not know the password."""
         try:
+            reader, writer = await asyncio.open_connection("127.0.0.1", self.port)
+        except OSError:
+            return False
+        try:
             async with asyncio.timeout(2):
-                reader, writer = await asyncio.open_connection("127.0.0.1", self.port)
                 writer.write(f"AUTH {self.password}\r\nPING\r\n".encode())
                 ok, pong = await reader.readline(), await reader.readline()
-                writer.close()
         except (OSError, TimeoutError):
             return False
+        finally:
+            writer.close()
         return ok.startswith(b"+OK") and pong.startswith(b"+PONG")
 
     async def _watch(self) -> None:
         """Start the server again if it dies; connections come back by themselves."""
         while True:
             await asyncio.sleep(_WATCH_S)
-            if _alive(self._read_state().get("pid", 0)):
+            _reap(self._read_state().get("pid", 0))
+            if self._lives():
                 continue
             log.warning("the embedded server died, starting it again")
             try:
@@ -195,11 +222,12 @@ class EmbeddedServer:
 
     async def _terminate(self) -> None:
         pid = self._read_state().get("pid", 0)
-        if not await self._answers():
+        if not self._lives():
             return
         os.kill(pid, signal.SIGTERM)
         for _ in range(int(STOP_TIMEOUT_S / _POLL_S)):
-            if not _alive(pid):
+            _reap(pid)
+            if not self._lives():
                 return
             await asyncio.sleep(_POLL_S)
         log.warning("the embedded server is slow to stop", extra={"pid": pid})
@@ -229,18 +257,11 @@ def _write_private(path: Path, text: str) -> None:
     draft.replace(path)
 
 
-def _alive(pid: int) -> bool:
-    if pid <= 0:
-        return False
+def _reap(pid: int) -> None:
+    """Let go of a server that has ended, if it was our child."""
     with contextlib.suppress(ChildProcessError):
-        os.waitpid(pid, os.WNOHANG)
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True
+        if pid > 0:
+            os.waitpid(pid, os.WNOHANG)
 
 
 def _free_port() -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from decimal import Decimal
 
 import msgspec
@@ -29,7 +29,8 @@ from holdfast.store.domain import Domain
 #: Bounds the time for which one call keeps the server busy, about 2 ms.
 ITEMS_IN_CALL = 100
 BYTES_IN_CALL = 1 << 20
-ALIAS_TTL_MS = 86_400_000
+#: A key that is given together with an id is remembered at least this long after its start.
+ALIAS_TTL_MS = 30 * 86_400_000
 
 _pack = msgspec.msgpack.Encoder().encode
 
@@ -120,7 +121,12 @@ class Executions(Domain):
         for index in indexes:
             args.append(pack_item(items[index], ids[index]))
             args.append(items[index].input)
-        replies = await self._call.write("hf_execution_create", tag, *args)
+        try:
+            replies = await self._call.write("hf_execution_create", tag, *args)
+        except HoldfastError as error:
+            for index in indexes:
+                answers[index] = error
+            return
         for index, (word, *rest) in zip(indexes, replies, strict=True):
             item, execution_id = items[index], ids[index]
             if word == b"created":
@@ -186,7 +192,7 @@ class Executions(Domain):
             derived,
             execution_id,
             item.digest(),
-            str(ALIAS_TTL_MS),
+            str(ALIAS_TTL_MS + _start_delay_ms(item)),
             gone,
         )
         return str(bound.decode())
@@ -313,6 +319,12 @@ class Executions(Domain):
         """Return state and outcome; without one, have `process` told when there is."""
         tag = self._store.tag_of(execution_id)
         return await self._call.write("hf_execution_watch", tag, execution_id, process)
+
+
+def _start_delay_ms(item: NewExecution) -> int:
+    if item.run_at is not None:
+        return max(0, to_ms(item.run_at) - to_ms(datetime.now(UTC)))
+    return item.delay_ms or 0
 
 
 def _chunks(indexes: list[int], items: Sequence[NewExecution]) -> list[list[int]]:

@@ -30,7 +30,12 @@ class Leases(Domain):
 
         async def renew_chunk(tag: str, indexes: list[int]) -> None:
             args = [part for i in indexes for part in (held[i][0], held[i][1].fence)]
-            replies = await self._call.write("hf_lease_renew", tag, str(lease_ms), *args)
+            try:
+                replies = await self._call.write("hf_lease_renew", tag, str(lease_ms), *args)
+            except HoldfastError as error:
+                for index in indexes:
+                    answers[index] = error
+                return
             for index, reply in zip(indexes, replies, strict=True):
                 ok = reply[0] == b"ok"
                 answers[index] = from_ms(reply[1]) if ok else refusal_of(reply[1:])

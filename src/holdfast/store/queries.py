@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from holdfast.errors import InvalidInput
+from holdfast.model import checks, limits
 from holdfast.model.executions import (
     Attempt,
     Count,
@@ -176,12 +177,15 @@ class _Row:
 
 
 def _stamp(moment: datetime) -> int:
-    return to_ms(moment) * 1000
+    """Return the least birth stamp at or after a moment; stamps are whole ms and more."""
+    ms = to_ms(moment)
+    return (ms if from_ms(ms) == moment else ms + 1) * 1000
 
 
 def _parse_cursor(cursor: str | None) -> tuple[int, int]:
     if cursor is None:
         return _END_OF_TIME, -1
+    checks.text("cursor", cursor, limits.ID_CHARS)
     stamp, _, partition = cursor.partition(".")
     if not (stamp.isdecimal() and partition.isdecimal()):
         message = "cursor: is not one that a list returned"

@@ -20,6 +20,7 @@ from holdfast.model import checks, partitions
 Fsync = Literal["always", "everysec", "no"]
 
 DEFAULT_PORT = 6379
+_LONGEST = 2048
 DEFAULT_PREFIX = "hf"
 DEFAULT_EMBEDDED_PATH = ".holdfast"
 
@@ -60,7 +61,10 @@ class StoreUrl:
 
 def parse(url: str) -> StoreUrl:
     """Parse a store URL; raises InvalidInput that says what is wrong."""
-    checks.text("store", url, 2048, empty=False)
+    if not isinstance(url, str) or len(url) > _LONGEST or not url.isprintable():
+        # Not shown: it may hold a password.
+        message = f"store: must be a printable URL of at most {_LONGEST} characters"
+        raise InvalidInput(message, field="store")
     scheme, separator, rest = url.partition("://")
     if not separator or (scheme != "embedded" and scheme not in _SCHEMES):
         known = ", ".join(f"{s}://" for s in ("embedded", *_SCHEMES))
@@ -72,11 +76,18 @@ def parse(url: str) -> StoreUrl:
         folder = Path(unquote(path) or DEFAULT_EMBEDDED_PATH).expanduser().absolute()
         return StoreUrl(path=folder, **options)
     cluster, tls = _SCHEMES[scheme]
-    netloc, _, query = rest.partition("?")
-    login, _, hosts = netloc.rstrip("/").rpartition("@")
+    login, _, place = rest.rpartition("@")
+    netloc, _, query = place.partition("?")
     username, _, password = login.partition(":")
+    if login and not password:
+        message = "store: a user needs a password: user:password@host"
+        raise InvalidInput(message, field="store")
+    hosts = netloc.rstrip("/").split(",")
+    if len(hosts) > 1 and not cluster:
+        message = f"store: {scheme}:// takes one address; several are for valkey-cluster://"
+        raise InvalidInput(message, field="store")
     return StoreUrl(
-        addresses=tuple(_address(host, cluster=cluster) for host in hosts.split(",")),
+        addresses=tuple(_address(host, cluster=cluster) for host in hosts),
         cluster=cluster,
         tls=tls,
         username=unquote(username) or None,

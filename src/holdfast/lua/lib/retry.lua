@@ -4,7 +4,7 @@
 local retry = {}
 
 local function backoff(kind, initial, most, factor, failures)
-  if kind == 'fixed' then return initial end
+  if kind == 'fixed' or initial == 0 then return initial end
   return math.min(most, initial * factor ^ (failures - 1))
 end
 

@@ -1,0 +1,86 @@
+"""store.call: one table from refusal codes to errors, the same set everywhere."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from typing import Any
+
+import pytest
+
+from holdfast import errors
+from holdfast.errors import HoldfastError
+from holdfast.store import call, library
+
+HEADERS = [source.header for source in library.sources().values()]
+CONTEXT = {
+    "id": "x1",
+    "state": "waiting",
+    "lane": "bulk",
+    "limit": 3,
+    "step": "s1",
+    "instance": "w1",
+}
+
+
+def test_the_codes_of_the_headers_are_those_of_the_table() -> None:
+    """No code without an error, no error that nobody gives."""
+    assert {code for header in HEADERS for code in header.refusals} == set(call.REFUSALS)
+
+
+@pytest.mark.parametrize("code", call.REFUSALS)
+def test_each_code_is_the_code_of_its_class(code: str) -> None:
+    """Lua, Python and later HTTP say the same word."""
+    kind, _ = call.REFUSALS[code]
+    assert kind.code == code
+    assert getattr(errors, kind.__name__) is kind
+
+
+def test_every_specific_refusal_class_is_in_the_table() -> None:
+    """Errors of families that only the store can refuse with are all given by it."""
+    families = (errors.Conflict, errors.LeaseLost, errors.NotFound)
+    made_in_python = {errors.ResultNotReady}
+    given = {kind for kind, _ in call.REFUSALS.values()}
+    leaves = {
+        cls
+        for _, cls in inspect.getmembers(errors, inspect.isclass)
+        if issubclass(cls, families) and cls not in families
+    }
+    assert leaves - made_in_python == given
+
+
+@pytest.mark.parametrize("code", call.REFUSALS)
+def test_each_refusal_has_its_sentence(code: str) -> None:
+    """The sentence is complete and the context is kept."""
+    error = call.refusal(code, dict(CONTEXT))
+    assert type(error) is call.REFUSALS[code][0]
+    assert "{" not in str(error)
+    assert error.context == CONTEXT
+
+
+@pytest.mark.parametrize(
+    ("reply", "kind", "context"),
+    [
+        ([b"execution_not_found", b"id", b"x1"], errors.ExecutionNotFound, {"id": "x1"}),
+        (
+            [b"replay_limit", b"id", b"x1", b"limit", 10],
+            errors.ReplayLimit,
+            {"id": "x1", "limit": 10},
+        ),
+    ],
+)
+def test_a_refusal_is_read_from_its_reply(
+    reply: list[Any], kind: type[HoldfastError], context: dict[str, Any]
+) -> None:
+    """Code first, then names and values."""
+    error = call.refusal_of(reply)
+    assert type(error) is kind
+    assert error.context == context
+
+
+def test_each_sentence_gets_what_it_needs_from_lua() -> None:
+    """Every reply.no of a code carries the values that its sentence shows."""
+    text = "".join(source.text for source in library.sources().values())
+    for code, given in re.findall(r"reply\.no\('(\w+)'([^)]*)\)", text):
+        needed = set(re.findall(r"{(\w+)}", call.REFUSALS[code][1]))
+        assert needed <= set(re.findall(r"'(\w+)'", given)), code
