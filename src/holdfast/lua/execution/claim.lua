@@ -16,7 +16,7 @@ local function run(tag, args)
   if known then return claims.again(tag, request, known) end
 
   local only = tenant ~= '' and tenant or nil
-  local open = lanes.open(tag, lanes_csv, capabilities_csv, request)
+  local open = lanes.open(tag, lanes_csv, capabilities_csv)
   local claimed, opened, left = { 'ok' }, {}, tonumber(max)
   while left > 0 do
     local taken = lanes.take_turn(tag, open, only, left)
@@ -31,6 +31,7 @@ local function run(tag, args)
     end
   end
   if #opened > 0 then
+    lanes.close(tag, open)
     claims.settle(tag, opened, now)
     claims.remember(tag, request, opened)
   end

@@ -1,6 +1,5 @@
---- Whose turn it is over the open routes of several lanes. Lanes take turns evenly, from a start that
---- differs from claim to claim, so no lane starves another; inside a lane tenants take turns by
---- their passes.
+--- Whose turn it is over the open routes of several lanes. Lanes take turns evenly, over all claims
+--- that serve several, so no lane starves another; inside a lane tenants take turns by their passes.
 --- @requires lib/keys lib/ready lib/settings
 local lanes = {}
 
@@ -12,8 +11,7 @@ local function serves(capabilities, requires)
 end
 
 --- The routes with ready work that a worker with these capabilities may serve now, by lane.
---- `seed` decides which lane is first.
-function lanes.open(tag, lanes_csv, capabilities_csv, seed)
+function lanes.open(tag, lanes_csv, capabilities_csv)
   local capabilities, open = {}, {}
   for capability in capabilities_csv:gmatch('[^,]+') do capabilities[capability] = true end
   for lane in lanes_csv:gmatch('[^,]+') do
@@ -25,8 +23,13 @@ function lanes.open(tag, lanes_csv, capabilities_csv, seed)
     end
     if #routes > 0 then open[#open + 1] = { lane = lane, routes = routes } end
   end
-  open.turn = (seed:byte(-1) or 0) * 31 + (seed:byte(-2) or 0)
+  open.turn = #open > 1 and tonumber(server.call('HGET', keys.meta(tag), 'lane_turn') or 0) or 0
   return open
+end
+
+--- Remember which lane had its turn.
+function lanes.close(tag, open)
+  if #open > 1 then server.call('HSET', keys.meta(tag), 'lane_turn', open.turn % 1000000) end
 end
 
 --- The route of a lane on which the tenant with the least pass has work, the oldest of several.

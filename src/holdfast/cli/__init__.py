@@ -1,0 +1,1 @@
+"""The command line: `holdfast`. One module per noun; `main` puts them together."""

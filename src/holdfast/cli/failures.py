@@ -1,0 +1,73 @@
+"""How commands fail: one line for people or one object for programs, and an exit code.
+
+0    done
+1    what was asked for failed: an execution failed, a result is not there yet, a conflict
+2    wrong usage or bad input
+3    there is no such thing
+4    the store cannot be reached or cannot be used
+130  stopped with Ctrl-C
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from typing import Any
+
+from holdfast import errors
+from holdfast.errors import HoldfastError
+
+FAILED = 1
+WRONG_USAGE = 2
+NOT_FOUND = 3
+STORE_TROUBLE = 4
+INTERRUPTED = 130
+
+#: The first class that fits counts.
+_CODES: tuple[tuple[type[HoldfastError], int], ...] = (
+    (errors.InvalidInput, WRONG_USAGE),
+    (errors.ResultNotReady, FAILED),
+    (errors.NotFound, NOT_FOUND),
+    (errors.StoreUnavailable, STORE_TROUBLE),
+    (errors.OutcomeUnknown, STORE_TROUBLE),
+    (errors.StoreIncompatible, STORE_TROUBLE),
+    (errors.StoreFault, STORE_TROUBLE),
+)
+
+#: Everything up to the last @: a password may itself contain one.
+_LOGIN = re.compile(r"://.*@")
+
+
+def exit_code(error: HoldfastError) -> int:
+    """Return the exit code of an error."""
+    return next((code for kind, code in _CODES if isinstance(error, kind)), FAILED)
+
+
+def hide_secrets(text: str) -> str:
+    """Hide the user and password of any URL in a text."""
+    return _LOGIN.sub("://***@", text)
+
+
+def one_line(text: str) -> str:
+    """Put a text on one line, without characters that could steer a terminal."""
+    words = " ".join(text.split())
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in words)
+
+
+def report(code: str, message: str, *, as_json: bool, context: dict[str, Any]) -> None:
+    """Write an error to stderr."""
+    message = hide_secrets(message)
+    if as_json:
+        shown = {key: hide_secrets(str(value)) for key, value in context.items()}
+        error = {"code": code, "message": message, "context": shown}
+        text = json.dumps({"error": error}, ensure_ascii=False)
+    else:
+        text = f"holdfast: {one_line(message)} ({code})"
+    print(text, file=sys.stderr)  # noqa: T201 - this is the command line
+
+
+def report_error(error: HoldfastError, *, as_json: bool) -> int:
+    """Write one of our errors to stderr and return its exit code."""
+    report(error.code, error.message, as_json=as_json, context=error.context)
+    return exit_code(error)

@@ -1,0 +1,39 @@
+"""Options and arguments that several commands share."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+StoreOption = Annotated[
+    str | None,
+    typer.Option(
+        "--store",
+        metavar="URL",
+        help="The store: embedded://PATH, valkey://HOST, valkey-cluster://HOST,HOST.",
+        show_default="HOLDFAST_STORE, or embedded://.holdfast",
+    ),
+]
+
+AppStoreOption = Annotated[
+    str | None,
+    typer.Option(
+        "--store",
+        metavar="URL",
+        help="The store, instead of the one that the app names.",
+        show_default="the app's, HOLDFAST_STORE, or embedded://.holdfast",
+    ),
+]
+
+JsonOption = Annotated[
+    bool, typer.Option("--json", help="Write JSON for programs; errors as well, to stderr.")
+]
+
+ExecutionId = Annotated[str, typer.Argument(metavar="ID", help="The id of the execution.")]
+
+Reason = Annotated[str, typer.Option("--reason", help="Kept in the history.")]
+
+AppTarget = Annotated[
+    str, typer.Argument(metavar="MODULE:APP", help="Where the app is, such as shop.tasks:app.")
+]

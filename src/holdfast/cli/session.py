@@ -1,0 +1,79 @@
+"""Opening a store for the length of one command."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, TypeVar
+
+from holdfast.errors import InvalidInput, StoreUnavailable
+from holdfast.store import urls
+from holdfast.store.urls import StoreUrl
+
+if TYPE_CHECKING:
+    from holdfast.engine import Engine
+
+T = TypeVar("T")
+
+STORE_VARIABLE = "HOLDFAST_STORE"
+DEFAULT_STORE = f"embedded://{urls.DEFAULT_EMBEDDED_PATH}"
+
+#: A person waits: a store that does not answer is reported sooner than a worker would.
+BOOT_TIMEOUT_MS = 5_000
+CALL_TIMEOUT_MS = 10_000
+
+
+def store_text(option: str | None) -> tuple[str, str]:
+    """Return the URL that is in force and where it comes from."""
+    if option is not None:
+        return option, "--store"
+    if found := os.environ.get(STORE_VARIABLE):
+        return found, STORE_VARIABLE
+    return DEFAULT_STORE, "default"
+
+
+def parse_store(text: str) -> StoreUrl:
+    """Parse a store URL; the error never shows what may be a password."""
+    try:
+        return urls.parse(text)
+    except InvalidInput as error:
+        message, _, _ = error.message.partition(", got ")
+        raise InvalidInput(message, **error.context) from None
+
+
+def existing(option: str | None, *, create: bool) -> str:
+    """Return the URL in force. Unless `create`, an embedded store must exist: asking makes none."""
+    text, _ = store_text(option)
+    url = parse_store(text)
+    if url.path is not None and not create and not url.path.is_dir():
+        message = (
+            f"there is no store in {url.path}: start one with `holdfast dev MODULE:APP`, "
+            "or say with --store where it is"
+        )
+        raise StoreUnavailable(message, store=str(url))
+    return text
+
+
+def ask(
+    option: str | None,
+    work: Callable[[Engine], Awaitable[T]],
+    *,
+    create: bool = False,
+    maintenance: bool = False,
+) -> T:
+    """Open the store, do the work, close the store.
+
+    Commands that wait pass `maintenance`: with no other process there, timers must still fire.
+    """
+    text = existing(option, create=create)
+
+    async def go() -> T:
+        from holdfast.engine import open_engine  # noqa: PLC0415 - loads the client library
+        from holdfast.store.store import StoreSettings  # noqa: PLC0415
+
+        settings = StoreSettings(call_timeout_ms=CALL_TIMEOUT_MS, boot_timeout_ms=BOOT_TIMEOUT_MS)
+        async with open_engine(text, settings, maintenance=maintenance) as engine:
+            return await work(engine)
+
+    return asyncio.run(go())
