@@ -24,6 +24,7 @@ from typing import Any
 
 from bench import workloads
 from bench.costs import flat_costs
+from bench.sdk import measure_sdk
 from holdfast.engine import Engine, open_engine
 
 RESULTS = Path(__file__).parent / "results"
@@ -103,6 +104,8 @@ async def measure(results: dict[str, Figures], *, backlog: int) -> None:
     async with _fresh_engine() as engine:
         print("wake-up of an idle worker ...", flush=True)
         results["latency"] = await measure_wake_up(engine)
+    print("tasks of the SDK ...", flush=True)
+    results["SDK"] = await measure_sdk()
     if backlog:
         async with _fresh_engine() as engine:
             print(f"cost per call with up to {backlog:,} waiting ...", flush=True)

@@ -90,9 +90,7 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> Renderabl
     return made
 
 
-def show_table(
-    columns: Sequence[str], rows: Sequence[Sequence[object]], *, nothing: str
-) -> None:
+def show_table(columns: Sequence[str], rows: Sequence[Sequence[object]], *, nothing: str) -> None:
     """Write a table on stdout, or say that there is nothing."""
     if rows:
         console().print(table(columns, rows))

@@ -1,1 +1,33 @@
-"""Helpers for tests: real servers, a clock that can be set, waiting without sleeping."""
+"""Helpers for tests: real servers, a clock that can be set, an app run to idle, crashes."""
+
+from __future__ import annotations
+
+from holdfast.testing.app import NotIdle, TestApp
+from holdfast.testing.clock import Clock
+from holdfast.testing.crashes import (
+    CrashesMatter,
+    CrashReport,
+    CrashRun,
+    CrashTest,
+    crash_everywhere,
+)
+from holdfast.testing.servers import TestServer, start_cluster, start_server
+from holdfast.testing.stores import TestStore, open_test_store
+from holdfast.testing.waiting import wait_for
+
+__all__ = [
+    "Clock",
+    "CrashReport",
+    "CrashRun",
+    "CrashTest",
+    "CrashesMatter",
+    "NotIdle",
+    "TestApp",
+    "TestServer",
+    "TestStore",
+    "crash_everywhere",
+    "open_test_store",
+    "start_cluster",
+    "start_server",
+    "wait_for",
+]

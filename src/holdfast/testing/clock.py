@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
+from datetime import datetime, timedelta
 
+from holdfast.model.moments import from_ms
 from holdfast.store.store import Store
 
 #: 2026-01-01 00:00:00 UTC.
 START_MS = 1_767_225_600_000
+
+_TIMERS_IN_TICK = 100
+#: Holders of leases renew them before each hop; the longest lease is a day.
+_HOP_MS = 12 * 3_600_000
 
 
 class Clock:
@@ -16,6 +23,13 @@ class Clock:
     def __init__(self, store: Store) -> None:
         self._store = store
         self.now_ms = START_MS
+        #: Called before the time moves on, with the ms to come, by those who hold leases.
+        self.before_move: list[Callable[[int], Awaitable[None]]] = []
+
+    @property
+    def now(self) -> datetime:
+        """The time."""
+        return from_ms(self.now_ms)
 
     async def set(self, now_ms: int) -> None:
         """Set the time of every partition."""
@@ -27,18 +41,39 @@ class Clock:
             )
         )
 
-    async def advance(self, ms: int) -> None:
-        """Move the time on."""
-        await self.set(self.now_ms + ms)
+    async def advance(
+        self,
+        ms: int = 0,
+        *,
+        seconds: float = 0,
+        minutes: float = 0,
+        hours: float = 0,
+        days: float = 0,
+    ) -> None:
+        """Move the time on, such as `advance(minutes=5)`. Nothing fires until a tick."""
+        span = timedelta(days=days, hours=hours, minutes=minutes, seconds=seconds)
+        left = ms + span // timedelta(milliseconds=1)
+        while self.before_move and left > 0:
+            hop = min(left, _HOP_MS)
+            for keep in self.before_move:
+                await keep(hop)
+            await self.set(self.now_ms + hop)
+            left -= hop
+        if left:
+            await self.set(self.now_ms + left)
 
-    async def advance_and_tick(self, ms: int) -> int:
-        """Move the time on and fire what is due; returns how many timers fired."""
-        await self.advance(ms)
+    async def tick(self) -> int:
+        """Fire what is due; returns how many timers fired."""
         fired = 0
         for tag in (*self._store.tags(), self._store.global_tag):
             while True:
-                count, sleep_ms = await self._store.timers.tick(tag, 100)
+                count, sleep_ms = await self._store.timers.tick(tag, _TIMERS_IN_TICK)
                 fired += count
                 if sleep_ms > 0:
                     break
         return fired
+
+    async def advance_and_tick(self, ms: int) -> int:
+        """Move the time on and fire what is due; returns how many timers fired."""
+        await self.advance(ms)
+        return await self.tick()

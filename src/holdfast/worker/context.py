@@ -57,7 +57,7 @@ class Context:
         self._claim = claim
         self._slots = slots
         self._journal = Journal(claim.id, claim.steps)
-        self._claimed_at = claim.expires_at - timedelta(milliseconds=lease_ms)
+        self._lease_ms = lease_ms
         self._claimed_on_clock = time.monotonic()
         self._children = 0
         #: The lease is gone; set once, from the event loop.
@@ -107,7 +107,8 @@ class Context:
 
     def now(self) -> datetime:
         """Return the time on the store's clock."""
-        return self._claimed_at + timedelta(seconds=time.monotonic() - self._claimed_on_clock)
+        claimed_at = self._claim.expires_at - timedelta(milliseconds=self._lease_ms)
+        return claimed_at + timedelta(seconds=time.monotonic() - self._claimed_on_clock)
 
     def idempotency_key(self, step: str) -> str:
         """Return a key for another system, the same in every attempt at this step."""

@@ -12,7 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from holdfast.errors import HoldfastError, InvalidInput, LeaseLost
-from holdfast.model import limits
+from holdfast.model import checks, limits
 from holdfast.model.executions import Claim, Failure
 from holdfast.worker.context import Context, SyncContext
 from holdfast.worker.durations import optional_ms
@@ -87,7 +87,8 @@ class Runner:
         except Exception as error:  # noqa: BLE001 - whatever a task raises ends its attempt only
             await self._failed(context, error)
         else:
-            await self._engine.complete(claim.id, claim.lease, result, content_type=content_type)
+            executions = self._engine.store.executions
+            await executions.complete(claim.id, claim.lease, result, content_type or "")
 
     async def _call(self, task: Task[Any, Any, Any], context: Context) -> tuple[bytes, str | None]:
         signature = task.signature
@@ -100,9 +101,10 @@ class Runner:
         else:
             value = await self._call_blocking(task, context, arguments)
         context.journal.finish()
-        encoded = signature.encode_result(value)
+        encoded, content_type = signature.encode_result(value)
+        checks.payload("result", encoded)
         await _call_hooks(self._app.after_hooks, context)
-        return encoded
+        return encoded, content_type
 
     async def _call_async(
         self, task: Task[Any, Any, Any], context: Context, arguments: dict[str, Any]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
+import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -170,15 +172,21 @@ class Task(Generic[P, R, C]):
     async def submit_many(self, inputs: Sequence[Mapping[str, Any]]) -> list[Handle[R]]:
         """Submit one execution for each mapping of arguments; raises the first refusal.
 
-        Everything that was accepted before a refusal stays accepted.
+        What was accepted stays accepted: give ids or idempotency keys to submit again safely.
         """
+        engine = self.app.engine
+        async with asyncio.TaskGroup() as group:
+            chunks = []
+            for start in range(0, len(inputs), _CHUNK):
+                items = [self._item((), dict(given)) for given in inputs[start : start + _CHUNK]]
+                chunks.append(group.create_task(engine.submit_many(items)))
+                # The store works on this chunk while the next one is encoded.
+                await asyncio.sleep(0)
         handles: list[Handle[R]] = []
-        for start in range(0, len(inputs), _CHUNK):
-            items = [self._item((), dict(given)) for given in inputs[start : start + _CHUNK]]
-            for answer in await self.app.engine.submit_many(items):
-                if isinstance(answer, HoldfastError):
-                    raise answer
-                handles.append(self._handle(answer))
+        for answer in itertools.chain.from_iterable(chunk.result() for chunk in chunks):
+            if isinstance(answer, HoldfastError):
+                raise answer
+            handles.append(self._handle(answer))
         return handles
 
     def describe(self) -> dict[str, Any]:

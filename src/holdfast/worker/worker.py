@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import concurrent.futures
 import contextlib
 import logging
 import multiprocessing
@@ -11,6 +10,7 @@ import os
 import signal
 import socket
 from collections.abc import Iterator
+from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -106,7 +106,7 @@ class Worker:
         self._heartbeats = Heartbeats(blocking, beat, on_lost=self._on_lost, on_drain=self.drain)
         await asyncio.to_thread(self._heartbeats.start)
         try:
-            with _executors(settings) as (threads, processes):
+            with _executors(self._app, settings) as (threads, processes):
                 self._runner = Runner(
                     self._app,
                     slots=self._slots,
@@ -188,14 +188,14 @@ def _lanes_of(app: App) -> tuple[str, ...]:
 
 
 @contextlib.contextmanager
-def _executors(
-    settings: WorkerSettings,
-) -> Iterator[tuple[concurrent.futures.Executor, concurrent.futures.Executor]]:
-    threads = concurrent.futures.ThreadPoolExecutor(settings.threads, "holdfast-task")
-    processes = concurrent.futures.ProcessPoolExecutor(
-        settings.processes, multiprocessing.get_context("spawn")
-    )
-    with threads, processes:
+def _executors(app: App, settings: WorkerSettings) -> Iterator[tuple[Executor, Executor]]:
+    """Open the pools for blocking tasks; without tasks for processes, threads serve for both."""
+    threads = ThreadPoolExecutor(settings.threads, "holdfast-task")
+    with contextlib.ExitStack() as stack:
+        processes: Executor = stack.enter_context(threads)
+        if any(task.pool == "process" for task in app.tasks.values()):
+            spawned = multiprocessing.get_context("spawn")
+            processes = stack.enter_context(ProcessPoolExecutor(settings.processes, spawned))
         yield threads, processes
 
 

@@ -1,0 +1,51 @@
+"""`holdfast config`: which settings are in force, and where they come from."""
+
+from __future__ import annotations
+
+import os
+import platform
+from importlib.metadata import version
+
+import typer
+
+from holdfast.cli import output, session
+from holdfast.cli.failures import hide_secrets
+from holdfast.cli.options import JsonOption, StoreOption
+
+app = typer.Typer(help="Settings that are in force.", no_args_is_help=True)
+
+
+@app.command()
+def show(store: StoreOption = None, as_json: JsonOption = False) -> None:
+    """Show the settings in force, secrets hidden. Does not open the store."""
+    settings = effective(store)
+    if as_json:
+        output.emit(settings)
+    else:
+        rows = [(name, "" if value is None else value) for name, value in settings.items()]
+        output.show_table(("setting", "value"), rows, nothing="")
+
+
+def effective(store: str | None) -> dict[str, object]:
+    """Return the settings by name."""
+    text, source = session.store_text(store)
+    url = session.parse_store(text)
+    found: dict[str, object] = {
+        "store": str(url),
+        "store.from": source,
+        "store.user": url.username,
+        "store.password": "***" if url.password else None,
+        "store.tls": url.tls,
+        "store.cluster": url.cluster,
+        "store.prefix": url.prefix,
+        "store.partitions": url.partitions or "as stored",
+        "store.fsync": url.fsync if url.path is not None else "as the server has it",
+        "command.boot_timeout_ms": session.BOOT_TIMEOUT_MS,
+        "command.call_timeout_ms": session.CALL_TIMEOUT_MS,
+        "version": version("holdfast"),
+        "python": platform.python_version(),
+    }
+    for name in sorted(os.environ):
+        if name.startswith("HOLDFAST_"):
+            found[name] = hide_secrets(os.environ[name])
+    return found

@@ -1,0 +1,159 @@
+"""`holdfast dev`: a worker in a child process that starts anew when a source file changes."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from holdfast.cli import output, session, watching
+from holdfast.cli.failures import INTERRUPTED, WRONG_USAGE
+from holdfast.cli.options import AppStoreOption, AppTarget, JsonOption
+
+LOOK_EVERY_S = 0.3
+#: At a reload, tasks may finish for this long; then they go on in the new process.
+GRACE_S = 2.0
+KILL_AFTER_S = 10.0
+
+
+def dev(
+    target: AppTarget,
+    slots: Annotated[int, typer.Option("--slots", help="Executions at once.")] = 100,
+    watch: Annotated[
+        list[Path] | None,
+        typer.Option("--watch", help="Folder to watch; repeatable.", show_default="this one"),
+    ] = None,
+    store: AppStoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Run an app for development: an embedded store, a worker, reload when a file changes."""
+    if store is not None:
+        session.parse_store(store)
+    command = [sys.executable, "-m", "holdfast.cli", "worker", target, "--slots", str(slots)]
+    command += ["--lease", "5s", "--parent", str(os.getpid())]
+    command += ["--json"] if as_json else []
+    command += ["--store", store] if store is not None else []
+    code = Supervisor(command, watch or [Path.cwd()]).run()
+    if code:
+        raise typer.Exit(code)
+
+
+class Stopped(BaseException):
+    """A signal asks us to stop; it crosses everything."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.number = number
+
+
+class Supervisor:
+    """Runs a command, and runs it anew when files change."""
+
+    def __init__(self, command: Sequence[str], folders: Sequence[Path]) -> None:
+        self._command = list(command)
+        self._folders = folders
+        self._child: subprocess.Popen[bytes] | None = None
+
+    def run(self) -> int:
+        """Run until a signal; returns the exit code."""
+        with _raising_signals() as stop_raising:
+            try:
+                return self._watch()
+            except Stopped as stopped:
+                stop_raising(self._hurry)
+                output.note("stopping: Ctrl-C once more to stop at once")
+                self._wait(grace_s=None)
+                return INTERRUPTED if stopped.number == signal.SIGINT else 0
+            finally:
+                if self._child is not None and self._child.poll() is None:
+                    self._child.kill()
+
+    def _watch(self) -> int:
+        seen = watching.times_of(self._folders)
+        self._start("--first")
+        reported = False
+        reloads = 0
+        while True:
+            time.sleep(LOOK_EVERY_S)
+            now = watching.times_of(self._folders)
+            changed = watching.changes(seen, now)
+            code = self._child.poll() if self._child is not None else None
+            if changed:
+                seen, reported, reloads = now, False, reloads + 1
+                output.note(f"reload: {_shown(changed)}")
+                self._wait(grace_s=GRACE_S)
+                self._start()
+            elif code is not None and not reported:
+                if code == WRONG_USAGE and not reloads and not self._has_source():
+                    return code
+                reported = True
+                output.note(f"the worker ended ({code}); it starts again when a file changes")
+
+    def _has_source(self) -> bool:
+        """Whether the app's module is a file here, so that editing it may help."""
+        module = self._command[self._command.index("worker") + 1].partition(":")[0]
+        path = module.replace(".", "/")
+        return Path(f"{path}.py").exists() or Path(path, "__init__.py").exists()
+
+    def _start(self, *options: str) -> None:
+        # A file saved twice within a second would be taken from the cache of its first state.
+        environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
+        # A group of its own: Ctrl-C reaches us, and we tell the child.
+        self._child = subprocess.Popen(
+            [*self._command, *options], env=environment, start_new_session=True
+        )
+
+    def _hurry(self) -> None:
+        """Tell the child again: the second signal makes it stop at once."""
+        if self._child is not None and self._child.poll() is None:
+            self._child.send_signal(signal.SIGTERM)
+
+    def _wait(self, *, grace_s: float | None) -> None:
+        """Stop the child: let it finish, then tell it to give its work back, then kill it."""
+        if self._child is None or self._child.poll() is not None:
+            return
+        self._child.send_signal(signal.SIGTERM)
+        try:
+            self._child.wait(grace_s)
+        except subprocess.TimeoutExpired:
+            self._hurry()
+            try:
+                self._child.wait(KILL_AFTER_S)
+            except subprocess.TimeoutExpired:
+                self._child.kill()
+                self._child.wait()
+
+
+@contextlib.contextmanager
+def _raising_signals() -> Iterator[Callable[[Callable[[], None]], None]]:
+    """Raise Stopped at SIGINT and SIGTERM; yields what makes later ones call a function."""
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    previous = [signal.getsignal(number) for number in numbers]
+
+    def stop(number: int, _frame: object) -> None:
+        raise Stopped(number)
+
+    def call_instead(function: Callable[[], None]) -> None:
+        for number in numbers:
+            signal.signal(number, lambda *_: function())
+
+    for number in numbers:
+        signal.signal(number, stop)
+    try:
+        yield call_instead
+    finally:
+        for number, handler in zip(numbers, previous, strict=True):
+            signal.signal(number, handler)
+
+
+def _shown(paths: Sequence[str]) -> str:
+    first = os.path.relpath(paths[0])
+    return first if len(paths) == 1 else f"{first} and {len(paths) - 1} more"

@@ -1,0 +1,93 @@
+"""Operating one execution: cancel, replay, prioritize, revoke, explain."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from holdfast.cli import output, session
+from holdfast.cli.options import ExecutionId, JsonOption, Reason, StoreOption
+
+if TYPE_CHECKING:
+    from holdfast.engine import Engine
+
+
+def cancel(
+    execution_id: ExecutionId,
+    reason: Reason = "",
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Cancel an execution that has not ended; its worker is told at its next heartbeat."""
+    session.ask(store, lambda engine: engine.cancel(execution_id, reason))
+    _done(f"cancelled {execution_id}", {"id": execution_id, "state": "cancelled"}, as_json=as_json)
+
+
+def replay(
+    execution_id: ExecutionId,
+    from_step: Annotated[
+        str | None, typer.Option("--from-step", help="Forget this step and all after it.")
+    ] = None,
+    keep_steps: Annotated[
+        bool, typer.Option("--keep-steps", help="Forget no step: go on where it failed.")
+    ] = False,
+    reason: Reason = "",
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Run an execution that has ended once more, from its start unless told otherwise."""
+
+    async def work(engine: Engine) -> str:
+        return await engine.replay(
+            execution_id, keep_steps=keep_steps, from_step=from_step, reason=reason
+        )
+
+    state = session.ask(store, work)
+    done = {"id": execution_id, "state": state}
+    _done(f"{execution_id} runs again: it is {state}", done, as_json=as_json)
+
+
+def prioritize(
+    execution_id: ExecutionId,
+    priority: Annotated[int, typer.Argument(metavar="N", help="-1000 to 1000, higher is sooner.")],
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Change the priority of an execution; a point is worth a minute of waiting."""
+    previous = session.ask(store, lambda engine: engine.prioritize(execution_id, priority))
+    done = {"id": execution_id, "priority": priority, "previous": previous}
+    _done(f"priority of {execution_id}: {previous} -> {priority}", done, as_json=as_json)
+
+
+def revoke(
+    execution_id: ExecutionId,
+    reason: Reason = "",
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Take a running execution from its worker; another one may take it at once."""
+    session.ask(store, lambda engine: engine.revoke_lease(execution_id, reason))
+    _done(f"took {execution_id} from its worker", {"id": execution_id}, as_json=as_json)
+
+
+def explain(
+    execution_id: ExecutionId,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Say why an execution is not running."""
+    found = session.ask(store, lambda engine: engine.explain(execution_id))
+    if as_json:
+        output.emit(
+            {"id": execution_id, "state": found.state, "why": found.why, "holds": found.holds}
+        )
+    else:
+        output.say(found.why)
+
+
+def _done(text: str, value: object, *, as_json: bool) -> None:
+    if as_json:
+        output.emit(value)
+    else:
+        output.say(text)

@@ -1,0 +1,17 @@
+"""Nouns with several verbs: without a verb they list."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from typer.core import TyperGroup
+
+
+class Noun(TyperGroup):
+    """A group for which `holdfast lanes` means `holdfast lanes ls`."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Put the verb in where it is missing."""
+        if not args or (args[0].startswith("-") and "--help" not in args):
+            args = ["ls", *args]
+        return super().parse_args(ctx, args)

@@ -1,0 +1,150 @@
+"""`holdfast lanes`: what is on them, and whether they are open."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from holdfast.cli import inputs, output, session
+from holdfast.cli.groups import Noun
+from holdfast.cli.options import JsonOption, StoreOption
+from holdfast.errors import InvalidInput
+from holdfast.model.states import State
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from holdfast.engine import Engine
+
+app = typer.Typer(cls=Noun, help="Lanes: list, pause, resume, drain, tenants' weights.")
+
+Lane = Annotated[str, typer.Argument(metavar="LANE")]
+
+_STATES = (State.WAITING, State.DELAYED, State.ACTIVE)
+
+
+@app.command()
+def ls(store: StoreOption = None, as_json: JsonOption = False) -> None:
+    """List the lanes that have executions, workers or settings."""
+    found = session.ask(store, look)
+    if as_json:
+        output.emit({"items": found})
+        return
+    rows = [
+        (
+            view.lane,
+            view.setting,
+            *(view.counts.get(state, 0) for state in _STATES),
+            sum(count for state, count in view.counts.items() if state.is_terminal),
+            view.workers,
+            " ".join(f"{tenant}={weight:g}" for tenant, weight in view.weights.items()),
+        )
+        for view in found
+    ]
+    columns = ("lane", "setting", *_STATES, "ended", "workers", "weights")
+    output.show_table(columns, rows, nothing="no lanes")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LaneView:
+    """What is known of a lane."""
+
+    lane: str
+    #: open, paused or draining.
+    setting: str
+    counts: Mapping[State, int]
+    #: Workers that claim from it.
+    workers: int
+    #: Shares of tenants, where they are not 1.
+    weights: Mapping[str, float]
+
+
+async def look(engine: Engine) -> list[LaneView]:
+    """Return what is known of each lane."""
+    counts, states, workers, settings = await asyncio.gather(
+        engine.count(), engine.lanes.states(), engine.workers.list(), engine.store.lanes.settings()
+    )
+    by_lane: dict[str, Counter[State]] = {}
+    for cell in counts:
+        by_lane.setdefault(cell.lane, Counter())[cell.state] += cell.count
+    weights: dict[str, dict[str, float]] = {}
+    for name, value in settings.items():
+        kind, _, rest = name.partition("|")
+        if kind == "weight":
+            lane, _, tenant = rest.partition("|")
+            weights.setdefault(lane, {})[tenant] = float(value)
+    served = Counter(lane for worker in workers if not worker.draining for lane in worker.lanes)
+    return [
+        LaneView(
+            lane=lane,
+            setting=states.get(lane, "open"),
+            counts=dict(by_lane.get(lane, {})),
+            workers=served[lane],
+            weights=weights.get(lane, {}),
+        )
+        for lane in sorted({*by_lane, *states, *served, *weights})
+    ]
+
+
+@app.command()
+def pause(lane: Lane, store: StoreOption = None, as_json: JsonOption = False) -> None:
+    """Claim nothing from a lane until it is resumed; what runs goes on."""
+    _set(store, lambda engine: engine.lanes.pause(lane), lane, "paused", as_json=as_json)
+
+
+@app.command()
+def resume(lane: Lane, store: StoreOption = None, as_json: JsonOption = False) -> None:
+    """Open a lane again."""
+    _set(store, lambda engine: engine.lanes.resume(lane), lane, "open", as_json=as_json)
+
+
+@app.command()
+def drain(lane: Lane, store: StoreOption = None, as_json: JsonOption = False) -> None:
+    """Accept nothing new on a lane; what is there runs."""
+    _set(store, lambda engine: engine.lanes.drain(lane), lane, "draining", as_json=as_json)
+
+
+@app.command()
+def weights(
+    lane: Lane,
+    shares: Annotated[
+        list[str], typer.Argument(metavar="TENANT=WEIGHT...", help="`TENANT=` goes back to 1.")
+    ],
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Set tenants' shares of a lane's claims, 0.001 to 1000."""
+    wanted = {tenant: _weight(text) for tenant, text in inputs.pairs("weights", shares).items()}
+    session.ask(store, lambda engine: engine.lanes.set_weights(lane, wanted), create=True)
+    if as_json:
+        output.emit({"lane": lane, "weights": wanted})
+    else:
+        shown = " ".join(f"{tenant}={weight or 1:g}" for tenant, weight in wanted.items())
+        output.say(f"lane {lane}: {shown}")
+
+
+def _weight(text: str) -> float | None:
+    try:
+        return float(text) if text else None
+    except ValueError:
+        raise InvalidInput(f"weights: {text!r} is not a number", field="weights") from None
+
+
+def _set(
+    store: str | None,
+    work: Callable[[Engine], Awaitable[None]],
+    lane: str,
+    setting: str,
+    *,
+    as_json: bool,
+) -> None:
+    session.ask(store, work, create=True)
+    if as_json:
+        output.emit({"lane": lane, "setting": setting})
+    else:
+        output.say(f"lane {lane} is {setting}")

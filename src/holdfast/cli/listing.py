@@ -1,0 +1,120 @@
+"""`holdfast ls`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from holdfast.cli import inputs, output, session, times
+from holdfast.cli.options import JsonOption, StoreOption
+from holdfast.model import limits
+from holdfast.model.executions import Execution, Filter
+from holdfast.model.states import State
+
+if TYPE_CHECKING:
+    from holdfast.engine import Engine
+
+_COLUMNS = ("id", "kind", "state", "lane", "tenant", "attempts", "created", "note")
+
+
+def ls(
+    tenant: Annotated[str | None, typer.Option("--tenant", help="Only of this tenant.")] = None,
+    state: Annotated[State | None, typer.Option("--state", help="Only in this state.")] = None,
+    lane: Annotated[str | None, typer.Option("--lane", help="Only on this lane.")] = None,
+    kind: Annotated[str | None, typer.Option("--kind", help="Only of this task.")] = None,
+    tag: Annotated[
+        str | None, typer.Option("--tag", metavar="NAME=VALUE", help="Only with this tag.")
+    ] = None,
+    since: Annotated[
+        str | None, typer.Option("--since", help="Created at or after: 2h, 2026-01-31T12:00.")
+    ] = None,
+    until: Annotated[str | None, typer.Option("--until", help="Created before.")] = None,
+    limit: Annotated[int, typer.Option("--limit", "-n", help="How many on a page.")] = 50,
+    cursor: Annotated[
+        str | None, typer.Option("--cursor", help="Go on where a page ended.")
+    ] = None,
+    everything: Annotated[bool, typer.Option("--all", help="All pages.")] = False,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """List executions, newest first."""
+    wanted = Filter(
+        tenant=tenant,
+        state=state,
+        lane=lane,
+        kind=kind,
+        tag=_tag(tag),
+        since=inputs.moment("since", since),
+        until=inputs.moment("until", until),
+    )
+
+    async def work(engine: Engine) -> tuple[list[Execution], str | None]:
+        if everything:
+            return await _all(engine, wanted, cursor), None
+        page = await engine.list(wanted, limit=limit, cursor=cursor)
+        return list(page.items), page.next_cursor
+
+    items, next_cursor = session.ask(store, work)
+    if as_json:
+        output.emit({"items": items, "next_cursor": next_cursor})
+        return
+    output.show_table(_COLUMNS, [row(item) for item in items], nothing="no executions")
+    if next_cursor is not None:
+        output.note(f"more: --cursor {next_cursor}, or --all")
+
+
+def _tag(text: str | None) -> tuple[str, str] | None:
+    if text is None:
+        return None
+    ((name, value),) = inputs.pairs("tag", [text]).items()
+    return name, value
+
+
+async def _all(engine: Engine, wanted: Filter, cursor: str | None) -> list[Execution]:
+    """Return all pages; the total is known when counts can answer the filter."""
+    total = None
+    if wanted.tag is None and wanted.since is None and wanted.until is None and cursor is None:
+        total = sum(
+            cell.count
+            for cell in await engine.count(wanted.tenant)
+            if wanted.lane in (None, cell.lane)
+            and wanted.kind in (None, cell.kind)
+            and wanted.state in (None, cell.state)
+        )
+    found: list[Execution] = []
+    with output.progress("listing", total) as advance:
+        while True:
+            page = await engine.list(wanted, limit=limits.PAGE_ITEMS, cursor=cursor)
+            found += page.items
+            advance(len(page.items))
+            cursor = page.next_cursor
+            if cursor is None:
+                return found
+
+
+def row(item: Execution) -> tuple[object, ...]:
+    """Return what the list shows of an execution."""
+    return (
+        item.id,
+        item.kind,
+        item.state,
+        item.lane,
+        item.tenant,
+        item.attempts,
+        times.ago(item.created_at),
+        note_of(item),
+    )
+
+
+def note_of(item: Execution) -> str | None:
+    """Return the most telling fact about an execution in its state."""
+    if item.state is State.ACTIVE and item.progress_pct is not None:
+        return f"{item.progress_pct:g} %"
+    if item.state is State.ACTIVE:
+        return f"on {item.worker}"
+    if item.run_at is not None:
+        return f"{item.hold}, {times.ago(item.run_at)}"
+    if item.completed_at is not None and item.started_at is not None:
+        return f"took {times.between(item.started_at, item.completed_at)}"
+    return None

@@ -1,0 +1,75 @@
+"""Finding an app by `module:name`, as workers are told."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+import traceback
+from typing import TYPE_CHECKING
+
+from holdfast.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from holdfast.worker.app import App
+
+
+def load_app(target: str) -> App:
+    """Import an app; raises InvalidInput that says what is wrong with the target or its code."""
+    from holdfast.worker.app import App  # noqa: PLC0415 - the SDK is large
+
+    module_name, separator, attribute = target.partition(":")
+    if not module_name or not separator or not attribute or "/" in target:
+        raise _wrong(f"must be MODULE:APP such as shop.tasks:app, got {target!r}{_hint(target)}")
+    _import_from_here()
+    found: object = _import(module_name)
+    for part in attribute.split("."):
+        try:
+            found = getattr(found, part)
+        except AttributeError:
+            raise _wrong(f"module {module_name} has no {attribute!r}") from None
+    if not isinstance(found, App):
+        raise _wrong(f"{target} is not an App but {type(found).__name__}")
+    if not found.tasks:
+        raise _wrong(f"{target} has no tasks: declare one with @{attribute}.task")
+    return found
+
+
+def _wrong(problem: str) -> InvalidInput:
+    return InvalidInput(f"app: {problem}", field="app")
+
+
+def _hint(target: str) -> str:
+    """Suggest the module of a file name."""
+    path = target.partition(":")[0].removesuffix("/")
+    module = path.removeprefix("./").removesuffix(".py").replace("/", ".")
+    return f": did you mean {module}:app?" if path.endswith(".py") or ":" not in target else ""
+
+
+def _import_from_here() -> None:
+    """Find modules in the working folder, as `python -m` does; an installed command does not."""
+    here = os.getcwd()  # noqa: PTH109 - sys.path holds strings
+    if here not in sys.path and "" not in sys.path:
+        sys.path.insert(0, here)
+
+
+def _import(name: str) -> object:
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name and (name == error.name or name.startswith(error.name + ".")):
+            message = f"there is no module {name} in {os.getcwd()} or on the path"  # noqa: PTH109
+            raise _wrong(message) from None
+        raise _wrong(f"module {name} {_failed(error)}") from error
+    except SyntaxError as error:
+        where = f"{error.filename}, line {error.lineno}"
+        raise _wrong(f"module {name} has an error in {where}: {error.msg}") from error
+    except Exception as error:
+        raise _wrong(f"module {name} {_failed(error)}") from error
+
+
+def _failed(error: Exception) -> str:
+    """Describe what went wrong while a module was imported, and where."""
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    where = f"{frame.filename}, line {frame.lineno}"
+    return f"cannot be imported: {type(error).__name__}: {error} ({where})"

@@ -1,0 +1,91 @@
+"""`holdfast logs`."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from holdfast.cli import output, session, times
+from holdfast.cli.failures import one_line
+from holdfast.cli.options import ExecutionId, JsonOption, StoreOption
+from holdfast.model.executions import Event
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import Any
+
+    from holdfast.engine import Engine
+
+_LOOK_EVERY_S = 0.3
+
+
+def logs(
+    execution_id: ExecutionId,
+    follow: Annotated[
+        bool, typer.Option("--follow", "-f", help="Go on until the execution has ended.")
+    ] = False,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Print what happened to an execution, oldest first; with --json one object per line."""
+
+    def show(event: Event) -> None:
+        if as_json:
+            output.emit(event)
+        else:
+            output.say(line(event))
+
+    async def work(engine: Engine) -> None:
+        if follow:
+            await _follow(engine, execution_id, show)
+        else:
+            for event in await engine.history(execution_id):
+                show(event)
+
+    session.ask(store, work, maintenance=follow)
+
+
+async def _follow(engine: Engine, execution_id: str, show: Callable[[Event], None]) -> None:
+    seen: Event | None = None
+    while True:
+        # The state first: what it says has ended is in the history that is read after it.
+        state = (await engine.describe(execution_id)).state
+        for event in news(await engine.history(execution_id), seen):
+            show(event)
+            seen = event
+        if state.is_terminal:
+            return
+        await asyncio.sleep(_LOOK_EVERY_S)
+
+
+def news(history: Sequence[Event], seen: Event | None) -> Sequence[Event]:
+    """Return what follows the event that was shown last; old events may have been dropped."""
+    for index in range(len(history) - 1, -1, -1):
+        if history[index] == seen:
+            return history[index + 1 :]
+    return history
+
+
+def line(event: Event) -> str:
+    """Return an event as a line."""
+    return f"{times.stamp(event.at)}  {event.event:<14}{facts(event.data)}".rstrip()
+
+
+def facts(data: Mapping[str, Any]) -> str:
+    """Return what an event says, in short; attempts are counted from 1 for people."""
+    parts = []
+    for name, value in data.items():
+        if value is None or value == "":
+            continue
+        if name == "error":
+            shown = ": ".join(str(value[k]) for k in ("type", "message") if value.get(k))
+            parts.append(f"error={one_line(shown)}")
+        elif name == "attempt":
+            parts.append(f"attempt={value + 1}")
+        elif name in ("retry_at", "run_at"):
+            parts.append(f"{name}={times.stamp(value)}")
+        else:
+            parts.append(f"{name}={one_line(str(value))}")
+    return " ".join(parts)

@@ -1,0 +1,173 @@
+"""`holdfast show`: everything about an execution on one screen."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from holdfast.cli import logs, output, session, timeline, times
+from holdfast.cli.failures import one_line
+from holdfast.cli.options import ExecutionId, JsonOption, StoreOption
+from holdfast.model.executions import Attempt, Event, Execution, Outcome, Step
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from holdfast.engine import Engine
+    from holdfast.engine.explain import Explanation
+
+#: Longer payloads are cut; `--json` has them whole.
+_PAYLOAD_CHARS = 300
+_STEP_CHARS = 80
+#: A screen has room for the end of a long history; `holdfast logs` has it whole.
+_EVENTS = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Picture:
+    """What is known about an execution, read at one moment."""
+
+    execution: Execution
+    explanation: Explanation
+    input: bytes
+    outcome: Outcome | None
+    attempts: list[Attempt]
+    steps: list[Step]
+    history: list[Event]
+
+
+def show(
+    execution_id: ExecutionId,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Show an execution: its state, attempts, steps, history, and what it waits for."""
+    picture = session.ask(store, lambda engine: take(engine, execution_id))
+    if as_json:
+        output.emit(as_value(picture))
+    else:
+        _print(picture)
+
+
+async def take(engine: Engine, execution_id: str) -> Picture:
+    """Read everything about an execution, in one round trip."""
+    execution, explanation, data, outcome, attempts, steps, history = await asyncio.gather(
+        engine.describe(execution_id),
+        engine.explain(execution_id),
+        engine.input(execution_id),
+        engine.outcome(execution_id),
+        engine.attempts(execution_id),
+        engine.steps(execution_id),
+        engine.history(execution_id),
+    )
+    return Picture(
+        execution=execution,
+        explanation=explanation,
+        input=data,
+        outcome=outcome,
+        attempts=attempts,
+        steps=steps,
+        history=history,
+    )
+
+
+def as_value(picture: Picture) -> dict[str, object]:
+    """Return it as JSON holds it."""
+    outcome = picture.outcome
+    return {
+        "execution": picture.execution,
+        "state_vector": picture.execution.state_vector,
+        "explanation": {"why": picture.explanation.why, "holds": picture.explanation.holds},
+        "input": output.payload(picture.input),
+        "result": output.payload(outcome.result, outcome.content_type) if outcome else None,
+        "attempts": picture.attempts,
+        "steps": [
+            {"name": step.name, "at": step.at, "result": output.payload(step.result)}
+            for step in picture.steps
+        ],
+        "history": picture.history,
+    }
+
+
+def _print(picture: Picture) -> None:
+    execution = picture.execution
+    for name, value in _facts(picture):
+        output.say(f"{name:<12}{value}")
+    if picture.attempts:
+        output.say("\nAttempts")
+        columns = ("#", "kind", "worker", "start", "length", "outcome", "since its creation")
+        rows = timeline.rows(picture.attempts, execution.created_at, datetime.now(UTC))
+        output.console().print(output.table(columns, rows))
+    if picture.steps:
+        output.say("\nSteps")
+        steps = [
+            (step.name, times.stamp(step.at), _short(step.result, _STEP_CHARS))
+            for step in picture.steps
+        ]
+        output.console().print(output.table(("step", "recorded", "result"), steps))
+    output.say("\nHistory")
+    if len(picture.history) > _EVENTS:
+        output.say(f"... {len(picture.history) - _EVENTS} earlier: holdfast logs {execution.id}")
+    for event in picture.history[-_EVENTS:]:
+        output.say(logs.line(event))
+
+
+def _facts(picture: Picture) -> Iterator[tuple[str, str]]:
+    """Return the facts that this execution has, by name."""
+    execution, outcome = picture.execution, picture.outcome
+    yield "execution", execution.id
+    yield "kind", f"{execution.kind}   lane {execution.lane}   tenant {execution.tenant}"
+    yield "state", f"{execution.state}. {picture.explanation.why}"
+    if execution.progress_pct is not None:
+        message = one_line(execution.progress_message or "")
+        yield "progress", f"{execution.progress_pct:g} % {message}".rstrip()
+    yield "created", f"{times.stamp(execution.created_at)} ({times.ago(execution.created_at)})"
+    for name, moment in _moments(execution):
+        if moment is not None:
+            yield name, f"{times.stamp(moment)} ({times.ago(moment)})"
+    yield "tries", _tries(execution)
+    if execution.priority:
+        yield "priority", str(execution.priority)
+    if execution.requires:
+        yield "requires", ", ".join(execution.requires)
+    if execution.tags:
+        yield "tags", " ".join(f"{name}={value}" for name, value in execution.tags.items())
+    if execution.idempotency_key:
+        yield "key", execution.idempotency_key
+    yield "input", _short(picture.input, _PAYLOAD_CHARS)
+    if outcome is not None and outcome.result is not None:
+        yield "result", _short(outcome.result, _PAYLOAD_CHARS)
+    if execution.error:
+        error = execution.error
+        yield "error", one_line(f"{error.get('type')}: {error.get('message')}")
+    if execution.reason:
+        yield "reason", one_line(execution.reason)
+
+
+def _moments(execution: Execution) -> Iterator[tuple[str, datetime | None]]:
+    yield "started", execution.started_at
+    yield "ended", execution.completed_at
+    yield "runs", execution.run_at
+    yield "lease ends", execution.lease_expires_at
+    yield "times out", execution.timeout_at
+    yield "deadline", execution.deadline_at
+    yield "kept until", execution.forget_at
+
+
+def _tries(execution: Execution) -> str:
+    parts = [f"{execution.attempts} attempts", f"{execution.failures} failed"]
+    if execution.reclaims:
+        parts.append(f"{execution.reclaims} lost their worker")
+    if execution.replays:
+        parts.append(f"replayed {execution.replays} times")
+    return ", ".join(parts)
+
+
+def _short(data: bytes, most: int) -> str:
+    try:
+        text = one_line(data.decode())
+    except UnicodeDecodeError:
+        return f"{len(data)} bytes"
+    return text if len(text) <= most else f"{text[:most]}... ({len(data)} bytes)"

@@ -1,0 +1,94 @@
+"""`holdfast submit`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from holdfast.cli import inputs, output, result, session
+from holdfast.cli.options import JsonOption, StoreOption
+from holdfast.cli.waiting import wait_for_end
+from holdfast.model.retry import Backoff, RetryPolicy
+
+if TYPE_CHECKING:
+    from holdfast.engine import Engine
+    from holdfast.model.executions import Outcome, Submitted
+
+#: As tasks have it: spread, so that what failed together is not retried together.
+_BACKOFF = Backoff(jitter=0.2)
+
+
+def submit(
+    kind: Annotated[str, typer.Argument(metavar="KIND", help="The name of the task.")],
+    data: Annotated[
+        str,
+        typer.Option(
+            "--input", "-i", metavar="JSON", help="Its arguments; @FILE and - (stdin) work too."
+        ),
+    ] = "null",
+    raw: Annotated[bool, typer.Option("--raw", help="The input is bytes, not JSON.")] = False,
+    wait: Annotated[bool, typer.Option("--wait", "-w", help="Wait, and print the result.")] = False,
+    lane: Annotated[
+        str | None, typer.Option("--lane", show_default="the task's, or default")
+    ] = None,
+    tenant: Annotated[str, typer.Option("--tenant")] = "default",
+    priority: Annotated[int, typer.Option("--priority", help="-1000 to 1000.")] = 0,
+    delay: Annotated[str | None, typer.Option("--delay", help="Start later: 30, 10m, 2h.")] = None,
+    deadline: Annotated[
+        str | None, typer.Option("--deadline", help="Give up when this long has passed.")
+    ] = None,
+    retries: Annotated[int, typer.Option("--retries", min=0, help="Tries after the first.")] = 0,
+    key: Annotated[
+        str | None, typer.Option("--key", help="Idempotency key: submit once, however often.")
+    ] = None,
+    execution_id: Annotated[str | None, typer.Option("--id", help="Choose the id.")] = None,
+    tag: Annotated[
+        list[str] | None, typer.Option("--tag", metavar="NAME=VALUE", help="Repeatable.")
+    ] = None,
+    requires: Annotated[
+        list[str] | None, typer.Option("--requires", help="A capability; repeatable.")
+    ] = None,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Submit an execution of a task. Prints its id, or with --wait its result."""
+    fields: dict[str, Any] = {
+        "input": inputs.payload(data, raw=raw),
+        "lane": lane,
+        "tenant": tenant,
+        "priority": priority,
+        "delay_ms": inputs.optional_ms("delay", delay),
+        "deadline_ms": inputs.optional_ms("deadline", deadline),
+        "retry": RetryPolicy(max_attempts=retries + 1, backoff=_BACKOFF) if retries else None,
+        "idempotency_key": key,
+        "id": execution_id,
+        "tags": inputs.pairs("tag", tag or ()),
+        "requires": inputs.names(requires or ()),
+    }
+
+    async def work(engine: Engine) -> tuple[Submitted, Outcome | None]:
+        submitted = await _submit(engine, kind, fields)
+        if not wait:
+            return submitted, None
+        output.note(f"submitted {submitted.id}")
+        return submitted, await wait_for_end(engine, submitted.id, None)
+
+    submitted, outcome = session.ask(store, work, create=True, maintenance=wait)
+    if outcome is not None:
+        result.show(outcome, as_json=as_json)
+    elif as_json:
+        output.emit(submitted)
+    else:
+        output.say(submitted.id)
+
+
+async def _submit(engine: Engine, kind: str, fields: dict[str, Any]) -> Submitted:
+    """Submit on the lane of the task, if none is asked for and a worker has published it."""
+    published = await engine.store.tasks.list()
+    if kind not in published and published:
+        known = ", ".join(sorted(published))
+        output.note(f"note: no worker has published a task {kind!r}; known are: {known}")
+    if fields["lane"] is None:
+        fields["lane"] = published.get(kind, {}).get("lane", "default")
+    return await engine.submit(kind, **fields)

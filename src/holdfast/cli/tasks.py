@@ -1,0 +1,124 @@
+"""`holdfast tasks`: what workers have published of their tasks."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+import typer
+
+from holdfast.cli import output, session
+from holdfast.cli.options import JsonOption, StoreOption
+from holdfast.errors import NotFound
+
+Description = Mapping[str, Any]
+
+
+def tasks(
+    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="Only this task.")] = None,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """List the tasks that workers have published, with their signatures; with NAME, its schema."""
+    found = session.ask(store, lambda engine: engine.store.tasks.list())
+    if name is not None:
+        if name not in found:
+            known = ", ".join(found) or "none"
+            raise NotFound(f"no worker has published a task {name}; known are: {known}", name=name)
+        found = {name: found[name]}
+    if as_json:
+        output.emit({"items": [{"name": task, **about} for task, about in found.items()]})
+    elif name is not None:
+        _print(name, found[name])
+    else:
+        rows = [
+            (signature(task, about), about.get("lane"), _first_line(about.get("description")))
+            for task, about in found.items()
+        ]
+        output.show_table(("task", "lane", "description"), rows, nothing="no tasks")
+
+
+def _print(name: str, about: Description) -> None:
+    output.say(signature(name, about))
+    if about.get("description"):
+        output.say(f"\n{about['description']}")
+    for part in ("input", "result"):
+        output.say(f"\n{part}")
+        output.say(json.dumps(about.get(part), indent=2, ensure_ascii=False))
+    output.say(f"\n{submit_line(name, about)}")
+
+
+def _first_line(text: str | None) -> str:
+    return (text or "").strip().partition("\n")[0]
+
+
+def signature(name: str, about: Description) -> str:
+    """Return a task as its author might write it: greet(name: string, times: integer = 1)."""
+    schema = about.get("input", {})
+    required = schema.get("required", ())
+    parts = []
+    for parameter, field in schema.get("properties", {}).items():
+        part = f"{parameter}: {_type(field)}"
+        if parameter not in required:
+            part += f" = {json.dumps(field.get('default'), ensure_ascii=False)}"
+        parts.append(part)
+    if "contentMediaType" in schema:
+        parts.append("bytes")
+    return f"{name}({', '.join(parts)}) -> {_type(about.get('result', {}))}"
+
+
+def _type(field: Description) -> str:
+    if "contentMediaType" in field and "type" not in field:
+        return "bytes"
+    if "$ref" in field:
+        return str(field["$ref"]).rpartition("/")[2]
+    for several in ("anyOf", "oneOf"):
+        if several in field:
+            return " | ".join(_type(one) for one in field[several])
+    if "enum" in field:
+        return " | ".join(json.dumps(value) for value in field["enum"])
+    kind = field.get("type", "any")
+    if kind == "array" and field.get("items"):
+        return f"{_type(field['items'])}[]"
+    return str(field.get("title", kind)) if kind == "object" else str(kind)
+
+
+def submit_line(name: str, about: Description, *, store: str | None = None) -> str:
+    """Return a command that submits the task with values of the right shape."""
+    words = ["holdfast", "submit", name]
+    schema = about.get("input", {})
+    if schema.get("properties"):
+        words += ["--input", json.dumps(sample(schema, schema), ensure_ascii=False)]
+    if store is not None:
+        words += ["--store", store]
+    return shlex.join([*words, "--wait"])
+
+
+_SAMPLES: dict[str, Any] = {"string": "text", "integer": 1, "number": 1.5, "boolean": True}
+
+
+def sample(schema: Description, root: Description, depth: int = 0) -> Any:
+    """Return a value that fits a JSON Schema, roughly: required properties only."""
+    if "$ref" in schema:
+        target: Any = root
+        for part in str(schema["$ref"]).removeprefix("#/").split("/"):
+            target = target.get(part, {})
+        schema = target
+    for known in ("default", "const"):
+        if known in schema:
+            return schema[known]
+    if schema.get("examples"):
+        return schema["examples"][0]
+    if schema.get("enum"):
+        return schema["enum"][0]
+    for several in ("anyOf", "oneOf"):
+        if schema.get(several):
+            return sample(schema[several][0], root, depth)
+    if schema.get("type") == "object" or "properties" in schema:
+        required = schema.get("required", ())
+        inner = schema.get("properties", {})
+        deeper = depth < 5  # noqa: PLR2004 - a type that contains itself must end somewhere
+        return {name: sample(inner[name], root, depth + 1) for name in required if deeper}
+    return [] if schema.get("type") == "array" else _SAMPLES.get(schema.get("type", ""))

@@ -1,0 +1,45 @@
+"""Noticing changed source files by their times of modification."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+#: Folders in which nobody edits sources by hand.
+_SKIPPED = frozenset({"__pycache__", "node_modules", "site-packages"})
+
+Times = Mapping[str, int]
+
+
+def times_of(folders: Iterable[Path]) -> Times:
+    """Return every Python file under the folders with its time of modification."""
+    return {path: mtime for folder in folders for path, mtime in _scan(str(folder))}
+
+
+def _scan(folder: str) -> Iterator[tuple[str, int]]:
+    try:
+        with os.scandir(folder) as entries:
+            found = list(entries)
+    except OSError:
+        return
+    if any(entry.name == "pyvenv.cfg" for entry in found):
+        return
+    for entry in found:
+        if entry.name.startswith(".") or entry.name in _SKIPPED:
+            continue
+        try:
+            if entry.is_dir(follow_symlinks=False):
+                yield from _scan(entry.path)
+            elif entry.name.endswith(".py"):
+                yield entry.path, entry.stat().st_mtime_ns
+        except OSError:
+            # Gone since we looked: editors replace files.
+            continue
+
+
+def changes(before: Times, after: Times) -> list[str]:
+    """Return the files that were changed, made or removed."""
+    return sorted(
+        path for path in before.keys() | after.keys() if before.get(path) != after.get(path)
+    )

@@ -1,0 +1,54 @@
+"""`holdfast workers`: who is there."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from holdfast.cli import output, session, times
+from holdfast.cli.groups import Noun
+from holdfast.cli.options import JsonOption, StoreOption
+from holdfast.model.workers import Worker
+
+app = typer.Typer(cls=Noun, help="Workers: list, drain.")
+
+COLUMNS = ("instance", "lanes", "capabilities", "slots", "busy", "state", "heartbeat", "since")
+
+
+@app.command()
+def ls(store: StoreOption = None, as_json: JsonOption = False) -> None:
+    """List the workers that are alive."""
+    found = session.ask(store, lambda engine: engine.workers.list())
+    if as_json:
+        output.emit({"items": found})
+    else:
+        output.show_table(COLUMNS, [row(worker) for worker in found], nothing="no workers")
+
+
+def row(worker: Worker) -> tuple[object, ...]:
+    """Return what the list shows of a worker."""
+    return (
+        worker.instance,
+        ", ".join(worker.lanes),
+        ", ".join(worker.capabilities),
+        worker.slots,
+        worker.busy,
+        "draining" if worker.draining else "working",
+        times.ago(worker.heartbeat_at),
+        times.ago(worker.registered_at),
+    )
+
+
+@app.command()
+def drain(
+    instance: Annotated[str, typer.Argument(metavar="INSTANCE", help="As `workers ls` has it.")],
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Ask a worker to finish what it has and stop; it learns so at its next heartbeat."""
+    session.ask(store, lambda engine: engine.workers.drain(instance))
+    if as_json:
+        output.emit({"instance": instance, "state": "draining"})
+    else:
+        output.say(f"{instance} drains")

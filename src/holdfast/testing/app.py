@@ -1,0 +1,295 @@
+"""An app under test: its tasks run in this process, on a real store whose time the test moves."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from datetime import datetime
+from typing import Any, ParamSpec, Self, TypeVar
+
+from holdfast.engine import Engine
+from holdfast.errors import ExecutionFailed
+from holdfast.model import limits
+from holdfast.model.executions import Execution, Filter
+from holdfast.model.ids import new_id
+from holdfast.model.moments import to_ms
+from holdfast.model.states import State
+from holdfast.testing.attempts import open_attempts
+from holdfast.testing.clock import Clock
+from holdfast.testing.engine import WatchedEngine, Write
+from holdfast.testing.servers import TestServer
+from holdfast.testing.stores import TestStore, open_test_store
+from holdfast.worker.app import App
+from holdfast.worker.handle import Handle
+from holdfast.worker.task import Task
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+_OPEN_STATES = (State.WAITING, State.DELAYED, State.ACTIVE)
+
+
+class NotIdle(AssertionError):
+    """There is work left that did not come to its end."""
+
+
+class TestApp:
+    """Runs an app's tasks when the test says so: `async with TestApp(app) as t: ...`.
+
+    The app is attached to an empty store with a settable clock: the given one, or one on the
+    given server, or one on a server of its own. Nothing runs and nothing fires by itself.
+    """
+
+    __test__ = False
+
+    def __init__(
+        self,
+        app: App,
+        *,
+        store: TestStore | None = None,
+        server: TestServer | None = None,
+        resources: Mapping[Callable[[], Any], Any] | None = None,
+        lanes: Sequence[str] | None = None,
+        capabilities: Sequence[str] | None = None,
+        slots: int = 100,
+        lease_ms: int = 30_000,
+    ) -> None:
+        """Prepare a test.
+
+        Args:
+            app: the app.
+            store: an open store of this event loop.
+            server: a server on which a store is opened.
+            resources: values by provider, in place of what the providers would open.
+            lanes: the lanes that are served; absent means all.
+            capabilities: what the worker can do; absent means everything.
+            slots: how many executions run at once.
+            lease_ms: the length of leases; they are renewed whenever the clock moves.
+        """
+        self.app = app
+        #: The last error of each execution that failed an attempt, by id.
+        self.errors: dict[str, Exception] = {}
+        self._given = store
+        self._server = server
+        self._resources = dict(resources or {})
+        self._lanes = lanes
+        self._capabilities = capabilities
+        self._seen_lanes = {task.lane for task in app.tasks.values()}
+        self._seen_capabilities: set[str] = set()
+        self._slots = slots
+        self._lease_ms = lease_ms
+        self._stack = contextlib.AsyncExitStack()
+
+    async def __aenter__(self) -> Self:
+        async with contextlib.AsyncExitStack() as stack:
+            store = self._given
+            if store is None:
+                store = await stack.enter_async_context(open_test_store(self._server))
+            self.store = store
+            self.engine = WatchedEngine(store)
+            stack.push_async_callback(self.engine.close)
+            stack.callback(_restore_engine, self.app, _engine_of(self.app))
+            self.app.attach(self.engine)
+            attempts = open_attempts(
+                self.app,
+                self.engine,
+                slots=self._slots,
+                lease_ms=self._lease_ms,
+                resources=self._resources,
+            )
+            self._attempts = await stack.enter_async_context(attempts)
+            self._listen(stack)
+            self._stack = stack.pop_all()
+        return self
+
+    async def __aexit__(self, *_error: object) -> None:
+        await self._stack.aclose()
+
+    def _listen(self, stack: contextlib.AsyncExitStack) -> None:
+        def note_error(context: Any, error: Exception) -> None:
+            self.errors[context.id] = error
+
+        async def keep_leases(ms: int) -> None:
+            await self._attempts.renew(ms + self._lease_ms)
+
+        self.app.error_hooks.append(note_error)
+        stack.callback(self.app.error_hooks.remove, note_error)
+        self.clock.before_move.append(keep_leases)
+        stack.callback(self.clock.before_move.remove, keep_leases)
+
+    @property
+    def clock(self) -> Clock:
+        """The time of the store."""
+        return self.store.clock
+
+    @contextlib.asynccontextmanager
+    async def fresh(self) -> AsyncIterator[TestApp]:
+        """Attach the app to an empty store for as long as the block runs."""
+        async with TestApp(
+            self.app,
+            store=await self.store.fresh(),
+            resources=self._resources,
+            lanes=self._lanes,
+            capabilities=self._capabilities,
+            slots=self._slots,
+            lease_ms=self._lease_ms,
+        ) as other:
+            yield other
+
+    async def run(self, task: Task[P, R, Any], *args: P.args, **kwargs: P.kwargs) -> R:
+        """Submit a task, run until idle, and return its result.
+
+        Raises:
+            ExecutionFailed: it ended without a result; what the function raised is the cause.
+            NotIdle: it has not ended; the message says why.
+        """
+        handle = await task.submit(*args, **kwargs)
+        await self.run_until_idle()
+        return await self.result(handle)
+
+    async def call(self, task: Task[P, R, Any], *args: P.args, **kwargs: P.kwargs) -> R:
+        """Call a task's function once, with a real context; raises what the function raises."""
+        handle = await task.options(retries=0).submit(*args, **kwargs)
+        await self.run_until_idle()
+        if handle.id in self.errors:
+            raise self.errors[handle.id]
+        return await self.result(handle)
+
+    async def result(self, handle: Handle[R]) -> R:
+        """Return the result of an execution that has ended, without waiting."""
+        if await self.engine.outcome(handle.id) is None:
+            explanation = await handle.explain()
+            raise NotIdle(f"execution {handle.id} has not ended. {explanation.why}")
+        try:
+            return await handle.result()
+        except ExecutionFailed as failed:
+            raise failed from self.errors.get(handle.id)
+
+    async def run_until_idle(
+        self, *, advance: bool = True, most: int = 1_000, timeout_s: float = 30
+    ) -> int:
+        """Run everything that is ready, and what becomes ready; returns how many attempts ran.
+
+        With `advance` the clock moves to the next due time, again and again, until no timer is
+        left that could bring work: sleeps and backoffs end, lost leases expire, deadlines pass.
+        Without it the clock stays. An attempt that waits for a child stays alive between calls.
+
+        Raises:
+            NotIdle: more than `most` attempts, or `timeout_s` of real time.
+        """
+        started = 0
+        try:
+            async with asyncio.timeout(timeout_s):
+                while True:
+                    self.engine.changed.clear()
+                    await self.beat()
+                    started += await self._claim()
+                    if started > most:
+                        raise NotIdle(f"there is still work after {most} attempts; raise `most`?")
+                    if await self._attempts.go_on():
+                        await self.engine.changed.wait()
+                    elif not self.engine.changed.is_set() and not await self._look_ahead(advance):
+                        return started
+        except TimeoutError:
+            running = [f"{one.kind} ({one.id})" for one in self._attempts.claims.values()]
+            names = ", ".join(running) or "nothing"
+            raise NotIdle(f"not idle after {timeout_s} s; running: {names}") from None
+        finally:
+            self._attempts.raise_broken()
+
+    async def beat(self) -> None:
+        """Do once what timers and heartbeats do all the time.
+
+        What is due fires, leases are renewed, and attempts that lost theirs are told. For tests
+        that move the clock, or cancel, while run_until_idle runs in another task.
+        """
+        if await self.clock.tick():
+            self.engine.changed.set()
+        await self._attempts.renew(self._lease_ms)
+
+    def kill_after(self, step: str) -> None:
+        """Kill the worker of the next execution that records this step, once it is recorded.
+
+        The attempt writes nothing more. Its lease expires when the clock has moved on, and the
+        execution starts a new attempt, as after a `kill -9`.
+        """
+        self.kill_when(lambda write: write.what == "step" and write.name == step)
+
+    def kill_when(self, condition: Callable[[Write], bool]) -> None:
+        """Kill the worker after the next write for which a condition holds."""
+        self._attempts.kill_when = condition
+
+    async def _claim(self) -> int:
+        lanes = tuple(self._seen_lanes) if self._lanes is None else self._lanes
+        capabilities = self._capabilities
+        if capabilities is None:
+            capabilities = tuple(self._seen_capabilities)
+        started = 0
+        for tag in self.store.tags():
+            free = min(self._attempts.slots.free, limits.CLAIM_ITEMS)
+            if free <= 0:
+                break
+            claims = await self.store.executions.claim(
+                tag,
+                request=new_id(),
+                worker="test",
+                lanes=lanes,
+                capabilities=capabilities,
+                limit=free,
+                lease_ms=self._lease_ms,
+                tenant=None,
+            )
+            for claim in claims:
+                self.app.find(claim.kind)
+                self._attempts.start(claim)
+            started += len(claims)
+        return started
+
+    async def _look_ahead(self, advance: bool) -> bool:  # noqa: FBT001
+        """Find more to do: routes not yet served, or a time to move on to."""
+        executions = await self._open_executions()
+        if self._learn_routes(executions):
+            return True
+        dues = [at for one in executions for at in self._dues(one) if at > self.clock.now]
+        if not advance or not dues:
+            return False
+        await self.clock.advance(to_ms(min(dues)) - self.clock.now_ms)
+        return True
+
+    def _learn_routes(self, executions: Sequence[Execution]) -> bool:
+        """Take up lanes and capabilities of waiting executions that are new to us."""
+        waiting = [one for one in executions if one.state is State.WAITING]
+        lanes = {one.lane for one in waiting} - self._seen_lanes
+        capabilities = {name for one in waiting for name in one.requires}
+        capabilities -= self._seen_capabilities
+        self._seen_lanes |= lanes
+        self._seen_capabilities |= capabilities
+        return bool(lanes or capabilities)
+
+    def _dues(self, one: Execution) -> list[datetime]:
+        """Return when something happens to an execution by itself."""
+        found = [one.deadline_at, one.run_at, one.timeout_at]
+        if one.id not in self._attempts.claims:
+            found.append(one.lease_expires_at)
+        return [at for at in found if at is not None]
+
+    async def _open_executions(self) -> list[Execution]:
+        found: list[Execution] = []
+        for state in _OPEN_STATES:
+            wanted, cursor = Filter(state=state), None
+            while True:
+                page = await self.engine.list(wanted, limit=limits.PAGE_ITEMS, cursor=cursor)
+                found += page.items
+                cursor = page.next_cursor
+                if cursor is None:
+                    break
+        return found
+
+
+def _engine_of(app: App) -> Engine | None:
+    return app._engine  # noqa: SLF001 - there is no public way to ask without raising
+
+
+def _restore_engine(app: App, engine: Engine | None) -> None:
+    app._engine = engine  # noqa: SLF001 - there is no public way to detach

@@ -1,0 +1,155 @@
+"""The attempts of an app under test: started, kept alive, told that they are lost, killed."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from holdfast.errors import HoldfastError
+from holdfast.model import limits
+from holdfast.model.executions import Claim
+from holdfast.testing.engine import WatchedEngine, Write
+from holdfast.worker.app import App
+from holdfast.worker.resources import Resource, Resources
+from holdfast.worker.runner import Runner
+from holdfast.worker.slots import Slots
+
+_THREADS = 32
+
+
+class Attempts:
+    """What runs now, by the runner of real workers. Make it with `open_attempts`."""
+
+    def __init__(self, app: App, engine: WatchedEngine, runner: Runner, slots: Slots) -> None:
+        self._app = app
+        self._engine = engine
+        self._runner = runner
+        self.slots = slots
+        #: Claims that are held, by execution; those of killed attempts are not.
+        self.claims: dict[str, Claim] = {}
+        self.kill_when: Callable[[Write], bool] = lambda _: False
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._broken: list[BaseException] = []
+
+    def start(self, claim: Claim) -> None:
+        """Run a claimed execution."""
+        self.slots.take(1)
+        self.claims[claim.id] = claim
+        self._tasks[claim.id] = asyncio.ensure_future(self._run(claim))
+        self._engine.changed.set()
+
+    async def _run(self, claim: Claim) -> None:
+        try:
+            await self._runner.run(claim)
+        except asyncio.CancelledError:
+            pass
+        except BaseException as error:  # noqa: BLE001 - told by `raise_broken`
+            if (claim.id, claim.lease.fence) not in self._engine.dead:
+                self._broken.append(error)
+        finally:
+            if self.claims.get(claim.id) is claim:
+                self._forget(claim)
+            self.slots.give_back()
+
+    def _forget(self, claim: Claim) -> None:
+        del self.claims[claim.id], self._tasks[claim.id]
+
+    async def go_on(self) -> bool:
+        """Whether something runs that is not just waiting for other executions."""
+        return self.slots.busy > 0 or bool(self.claims and await self._engine.has_news())
+
+    async def renew(self, lease_ms: int) -> None:
+        """Extend all leases; tell attempts that have lost theirs, as heartbeats would."""
+        held = list(self.claims.values())
+        span = min(lease_ms, limits.LEASE_MAX_MS)
+        answers = await self._engine.renew([(claim.id, claim.lease) for claim in held], span)
+        for claim, answer in zip(held, answers, strict=True):
+            if isinstance(answer, HoldfastError):
+                self._tell_lost(claim)
+
+    def _tell_lost(self, claim: Claim) -> None:
+        context, attempt = self._runner.running.get(claim.id), self._tasks.get(claim.id)
+        if context is None or attempt is None or context.lost:
+            return
+        context.lose()
+        if self._app.tasks[claim.kind].is_async:
+            attempt.cancel()
+
+    def dies(self, write: Write) -> bool:
+        """Kill the attempt of a write if it is the one that was asked for."""
+        claim = self.claims.get(write.execution_id)
+        if claim is None or not self.kill_when(write):
+            return False
+        self.kill_when = lambda _: False
+        self._engine.dead.add((claim.id, claim.lease.fence))
+        self._runner.running[claim.id].lose()
+        self._forget(claim)
+        return True
+
+    def raise_broken(self) -> None:
+        """Raise what an attempt raised that no attempt should."""
+        if self._broken:
+            broken, self._broken = self._broken, []
+            raise broken[0]
+
+    async def stop(self) -> None:
+        """End everything that runs; nothing more is written."""
+        tasks = list(self._tasks.values())
+        for context in self._runner.running.values():
+            context.lose()
+        self._engine.stop_waiting()
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+@contextlib.asynccontextmanager
+async def open_attempts(
+    app: App,
+    engine: WatchedEngine,
+    *,
+    slots: int,
+    lease_ms: int,
+    resources: Mapping[Callable[[], Any], Any],
+) -> AsyncIterator[Attempts]:
+    """Make attempts possible: threads, slots, resources."""
+    threads = ThreadPoolExecutor(_THREADS, "holdfast-test")
+    watched = _WatchedSlots(slots, engine.changed)
+    runner = Runner(app, slots=watched, lease_ms=lease_ms, threads=threads, processes=threads)
+    runner.resources = _OverriddenResources(resources)
+    attempts = Attempts(app, engine, runner, watched)
+    engine.dies = attempts.dies
+    try:
+        yield attempts
+    finally:
+        await attempts.stop()
+        await runner.resources.close()
+        threads.shutdown(wait=False, cancel_futures=True)
+
+
+class _WatchedSlots(Slots):
+    """Slots that say when one is given back or lent."""
+
+    def __init__(self, count: int, changed: asyncio.Event) -> None:
+        super().__init__(count)
+        self._changed = changed
+
+    def give_back(self) -> None:
+        super().give_back()
+        self._changed.set()
+
+
+class _OverriddenResources(Resources):
+    """Resources of which a test gives some."""
+
+    def __init__(self, given: Mapping[Callable[[], Any], Any]) -> None:
+        super().__init__()
+        self._given = given
+
+    async def open(self, resource: Resource) -> Any:
+        if resource.provider in self._given:
+            return self._given[resource.provider]
+        return await super().open(resource)
