@@ -46,7 +46,7 @@ async def test_a_bound_key_with_other_content_is_a_conflict(store: Store, dump: 
     """The refusal names the execution that has the key."""
     await bind(store, "a")
     for other in ("a", "b"):
-        await refused(bind(store, other, digest="d2"), IdempotencyConflict, dump, id="a")
+        await refused(bind(store, other, digest="d2"), IdempotencyConflict, dump, id="a", digest="d1")
 
 
 async def test_a_key_that_made_an_execution_by_itself_is_taken(store: Store, dump: Dump) -> None:
@@ -56,7 +56,8 @@ async def test_a_key_that_made_an_execution_by_itself_is_taken(store: Store, dum
     before = dump()
     assert await bind(store, "b", digest=item.digest()) == [b"taken", first.encode()]
     assert dump() == before
-    await refused(bind(store, "b", digest="d2"), IdempotencyConflict, dump, id=first)
+    conflict = {"id": first, "digest": item.digest()}
+    await refused(bind(store, "b", digest="d2"), IdempotencyConflict, dump, **conflict)
 
 
 async def test_keys_of_tenants_are_apart(store: Store) -> None:

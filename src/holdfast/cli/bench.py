@@ -26,6 +26,8 @@ _LEASE_MS = 60_000
 #: What an interrupted run leaves behind goes away by itself.
 _DEADLINE_MS = 600_000
 _CLAIM_WAIT_MS = 5_000
+_CLEAR_S = 30
+_LOOK_EVERY_S = 0.1
 
 Advance = Callable[[int], None]
 
@@ -41,6 +43,7 @@ class Rate:
 
 
 def bench(
+    *,
     count: Annotated[
         int, typer.Option("--count", "-n", min=100, max=1_000_000, help="Executions.")
     ] = 5_000,
@@ -65,7 +68,7 @@ def bench(
 
 
 async def _measure(engine: Engine, count: int, payload: bytes) -> list[Rate]:
-    lane = f"bench-{new_id()}"
+    lane = f"bench-{new_id()[-6:]}"
     with output.progress("submitting", count) as advance:
         submitted = await _timed(
             "submit", count, lambda: _submit(engine, lane, count, payload, advance)
@@ -74,7 +77,17 @@ async def _measure(engine: Engine, count: int, payload: bytes) -> list[Rate]:
         completed = await _timed(
             "claim and complete", count, lambda: _complete(engine, lane, count, payload, advance)
         )
+    with output.status("clearing up"):
+        await _clear(engine, lane)
     return [submitted, completed]
+
+
+async def _clear(engine: Engine, lane: str) -> None:
+    """Wait until retention has removed all: our own process fires the timers."""
+    for _ in range(int(_CLEAR_S / _LOOK_EVERY_S)):
+        if not any(cell.lane == lane for cell in await engine.count()):
+            return
+        await asyncio.sleep(_LOOK_EVERY_S)
 
 
 async def _timed(what: str, count: int, work: Callable[[], Awaitable[None]]) -> Rate:

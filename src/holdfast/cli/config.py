@@ -10,13 +10,14 @@ import typer
 
 from holdfast.cli import output, session
 from holdfast.cli.failures import hide_secrets
+from holdfast.cli.groups import Settings
 from holdfast.cli.options import JsonOption, StoreOption
 
-app = typer.Typer(help="Settings that are in force.", no_args_is_help=True)
+app = typer.Typer(cls=Settings, help="Settings that are in force: show.")
 
 
 @app.command()
-def show(store: StoreOption = None, as_json: JsonOption = False) -> None:
+def show(*, store: StoreOption = None, as_json: JsonOption = False) -> None:
     """Show the settings in force, secrets hidden. Does not open the store."""
     settings = effective(store)
     if as_json:

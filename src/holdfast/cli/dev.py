@@ -26,7 +26,12 @@ KILL_AFTER_S = 10.0
 
 def dev(
     target: AppTarget,
+    *,
     slots: Annotated[int, typer.Option("--slots", help="Executions at once.")] = 100,
+    capabilities: Annotated[
+        list[str] | None,
+        typer.Option("--capability", metavar="NAME", help="What it can do; repeatable."),
+    ] = None,
     watch: Annotated[
         list[Path] | None,
         typer.Option("--watch", help="Folder to watch; repeatable.", show_default="this one"),
@@ -39,6 +44,7 @@ def dev(
         session.parse_store(store)
     command = [sys.executable, "-m", "holdfast.cli", "worker", target, "--slots", str(slots)]
     command += ["--lease", "5s", "--parent", str(os.getpid())]
+    command += [part for name in capabilities or () for part in ("--capability", name)]
     command += ["--json"] if as_json else []
     command += ["--store", store] if store is not None else []
     code = Supervisor(command, watch or [Path.cwd()]).run()
@@ -78,7 +84,7 @@ class Supervisor:
 
     def _watch(self) -> int:
         seen = watching.times_of(self._folders)
-        self._start("--first")
+        self._start()
         reported = False
         reloads = 0
         while True:
@@ -103,13 +109,11 @@ class Supervisor:
         path = module.replace(".", "/")
         return Path(f"{path}.py").exists() or Path(path, "__init__.py").exists()
 
-    def _start(self, *options: str) -> None:
+    def _start(self) -> None:
         # A file saved twice within a second would be taken from the cache of its first state.
         environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
         # A group of its own: Ctrl-C reaches us, and we tell the child.
-        self._child = subprocess.Popen(
-            [*self._command, *options], env=environment, start_new_session=True
-        )
+        self._child = subprocess.Popen(self._command, env=environment, start_new_session=True)
 
     def _hurry(self) -> None:
         """Tell the child again: the second signal makes it stop at once."""

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 def cancel(
     execution_id: ExecutionId,
+    *,
     reason: Reason = "",
     store: StoreOption = None,
     as_json: JsonOption = False,
@@ -26,6 +27,7 @@ def cancel(
 
 def replay(
     execution_id: ExecutionId,
+    *,
     from_step: Annotated[
         str | None, typer.Option("--from-step", help="Forget this step and all after it.")
     ] = None,
@@ -51,6 +53,7 @@ def replay(
 def prioritize(
     execution_id: ExecutionId,
     priority: Annotated[int, typer.Argument(metavar="N", help="-1000 to 1000, higher is sooner.")],
+    *,
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -62,6 +65,7 @@ def prioritize(
 
 def revoke(
     execution_id: ExecutionId,
+    *,
     reason: Reason = "",
     store: StoreOption = None,
     as_json: JsonOption = False,
@@ -73,6 +77,7 @@ def revoke(
 
 def explain(
     execution_id: ExecutionId,
+    *,
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+from collections.abc import Mapping
 from typing import Any
 
 from holdfast import errors
@@ -55,12 +56,22 @@ def one_line(text: str) -> str:
     return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in words)
 
 
+def _shown(value: Any) -> Any:
+    """Return a value as JSON can hold it, without secrets."""
+    if isinstance(value, Mapping):
+        return {str(key): _shown(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_shown(item) for item in value]
+    if value is None or isinstance(value, bool | int | float):
+        return value
+    return hide_secrets(str(value))
+
+
 def report(code: str, message: str, *, as_json: bool, context: dict[str, Any]) -> None:
     """Write an error to stderr."""
     message = hide_secrets(message)
     if as_json:
-        shown = {key: hide_secrets(str(value)) for key, value in context.items()}
-        error = {"code": code, "message": message, "context": shown}
+        error = {"code": code, "message": message, "context": _shown(context)}
         text = json.dumps({"error": error}, ensure_ascii=False)
     else:
         text = f"holdfast: {one_line(message)} ({code})"

@@ -1,4 +1,4 @@
-"""Nouns with several verbs: without a verb they list."""
+"""Nouns with several verbs: without a verb they show what there is."""
 
 from __future__ import annotations
 
@@ -10,8 +10,16 @@ from typer.core import TyperGroup
 class Noun(TyperGroup):
     """A group for which `holdfast lanes` means `holdfast lanes ls`."""
 
+    verb = "ls"
+
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Put the verb in where it is missing."""
         if not args or (args[0].startswith("-") and "--help" not in args):
-            args = ["ls", *args]
+            args = [self.verb, *args]
         return super().parse_args(ctx, args)
+
+
+class Settings(Noun):
+    """A group for which `holdfast config` means `holdfast config show`."""
+
+    verb = "show"

@@ -29,7 +29,7 @@ _STATES = (State.WAITING, State.DELAYED, State.ACTIVE)
 
 
 @app.command()
-def ls(store: StoreOption = None, as_json: JsonOption = False) -> None:
+def ls(*, store: StoreOption = None, as_json: JsonOption = False) -> None:
     """List the lanes that have executions, workers or settings."""
     found = session.ask(store, look)
     if as_json:
@@ -92,19 +92,19 @@ async def look(engine: Engine) -> list[LaneView]:
 
 
 @app.command()
-def pause(lane: Lane, store: StoreOption = None, as_json: JsonOption = False) -> None:
+def pause(lane: Lane, *, store: StoreOption = None, as_json: JsonOption = False) -> None:
     """Claim nothing from a lane until it is resumed; what runs goes on."""
     _set(store, lambda engine: engine.lanes.pause(lane), lane, "paused", as_json=as_json)
 
 
 @app.command()
-def resume(lane: Lane, store: StoreOption = None, as_json: JsonOption = False) -> None:
+def resume(lane: Lane, *, store: StoreOption = None, as_json: JsonOption = False) -> None:
     """Open a lane again."""
     _set(store, lambda engine: engine.lanes.resume(lane), lane, "open", as_json=as_json)
 
 
 @app.command()
-def drain(lane: Lane, store: StoreOption = None, as_json: JsonOption = False) -> None:
+def drain(lane: Lane, *, store: StoreOption = None, as_json: JsonOption = False) -> None:
     """Accept nothing new on a lane; what is there runs."""
     _set(store, lambda engine: engine.lanes.drain(lane), lane, "draining", as_json=as_json)
 
@@ -115,6 +115,7 @@ def weights(
     shares: Annotated[
         list[str], typer.Argument(metavar="TENANT=WEIGHT...", help="`TENANT=` goes back to 1.")
     ],
+    *,
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:

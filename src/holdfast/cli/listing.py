@@ -15,10 +15,11 @@ from holdfast.model.states import State
 if TYPE_CHECKING:
     from holdfast.engine import Engine
 
-_COLUMNS = ("id", "kind", "state", "lane", "tenant", "attempts", "created", "note")
+_COLUMNS = ("id", "kind", "state", "lane", "tenant", "tries", "created", "note")
 
 
 def ls(
+    *,
     tenant: Annotated[str | None, typer.Option("--tenant", help="Only of this tenant.")] = None,
     state: Annotated[State | None, typer.Option("--state", help="Only in this state.")] = None,
     lane: Annotated[str | None, typer.Option("--lane", help="Only on this lane.")] = None,
@@ -59,9 +60,17 @@ def ls(
     if as_json:
         output.emit({"items": items, "next_cursor": next_cursor})
         return
-    output.show_table(_COLUMNS, [row(item) for item in items], nothing="no executions")
+    _print(items)
     if next_cursor is not None:
         output.note(f"more: --cursor {next_cursor}, or --all")
+
+
+def _print(items: list[Execution]) -> None:
+    """Print a table; a column in which all would be `default` is left out."""
+    left_out = "tenant" if all(item.tenant == "default" for item in items) else ""
+    kept = [number for number, column in enumerate(_COLUMNS) if column != left_out]
+    rows = [[row(item)[number] for number in kept] for item in items]
+    output.show_table([_COLUMNS[number] for number in kept], rows, nothing="no executions")
 
 
 def _tag(text: str | None) -> tuple[str, str] | None:

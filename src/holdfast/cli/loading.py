@@ -19,7 +19,8 @@ def load_app(target: str) -> App:
     from holdfast.worker.app import App  # noqa: PLC0415 - the SDK is large
 
     module_name, separator, attribute = target.partition(":")
-    if not module_name or not separator or not attribute or "/" in target:
+    is_file = module_name.endswith(".py") or "/" in module_name
+    if not module_name or not separator or not attribute or is_file:
         raise _wrong(f"must be MODULE:APP such as shop.tasks:app, got {target!r}{_hint(target)}")
     _import_from_here()
     found: object = _import(module_name)
@@ -41,9 +42,9 @@ def _wrong(problem: str) -> InvalidInput:
 
 def _hint(target: str) -> str:
     """Suggest the module of a file name."""
-    path = target.partition(":")[0].removesuffix("/")
-    module = path.removeprefix("./").removesuffix(".py").replace("/", ".")
-    return f": did you mean {module}:app?" if path.endswith(".py") or ":" not in target else ""
+    path, _, attribute = target.partition(":")
+    module = path.removeprefix("./").removesuffix(".py").strip("/").replace("/", ".")
+    return f": did you mean {module}:{attribute or 'app'}?" if module else ""
 
 
 def _import_from_here() -> None:

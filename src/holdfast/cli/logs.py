@@ -23,6 +23,7 @@ _LOOK_EVERY_S = 0.3
 
 def logs(
     execution_id: ExecutionId,
+    *,
     follow: Annotated[
         bool, typer.Option("--follow", "-f", help="Go on until the execution has ended.")
     ] = False,

@@ -87,6 +87,7 @@ def _print_version(wanted: bool) -> None:  # noqa: FBT001 - typer calls it so
 
 @app.callback()
 def _global(
+    *,
     version: Annotated[
         bool,
         typer.Option("--version", callback=_print_version, is_eager=True, help="Say which."),

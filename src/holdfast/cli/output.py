@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 #: Into a pipe, tables are this wide, so that ids stay whole.
 PIPE_COLUMNS = 200
+_SHORT_CHARS = 12
 
 
 def emit(value: object) -> None:
@@ -74,19 +75,26 @@ def note(text: str) -> None:
     print(hide_secrets(one_line(text)), file=sys.stderr, flush=True)  # noqa: T201 - likewise
 
 
+def nothing(_text: str) -> None:
+    """Write no remark: a program reads both streams."""
+
+
 def table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> RenderableType:
-    """Return a plain table; a value of None is shown as nothing. The first column stays whole."""
+    """Return a plain table; None shows as nothing. The first column and short ones stay whole."""
     from rich import box  # noqa: PLC0415 - loaded when used
     from rich.table import Table  # noqa: PLC0415
     from rich.text import Text  # noqa: PLC0415
 
-    made = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    made = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
+    cells = [["" if cell is None else one_line(str(cell)) for cell in row] for row in rows]
     for number, column in enumerate(columns):
         numeric = bool(rows) and all(isinstance(row[number], int | float) for row in rows)
         justify: Any = "right" if numeric else "left"
-        made.add_column(column, no_wrap=number == 0, justify=justify, overflow="fold")
-    for row in rows:
-        made.add_row(*(Text("" if cell is None else one_line(str(cell))) for cell in row))
+        longest = max([len(column), *(len(row[number]) for row in cells)])
+        whole = number == 0 or longest <= _SHORT_CHARS
+        made.add_column(column, no_wrap=whole, justify=justify, overflow="fold")
+    for row in cells:
+        made.add_row(*map(Text, row))
     return made
 
 

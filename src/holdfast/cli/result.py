@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 def result(
     execution_id: ExecutionId,
+    *,
     wait: Annotated[
         str | None,
         typer.Option("--wait", "-w", metavar="SECONDS", help="Wait this long for the end."),

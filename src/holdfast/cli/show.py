@@ -40,6 +40,7 @@ class Picture:
 
 def show(
     execution_id: ExecutionId,
+    *,
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -52,15 +53,15 @@ def show(
 
 
 async def take(engine: Engine, execution_id: str) -> Picture:
-    """Read everything about an execution, in one round trip."""
-    execution, explanation, data, outcome, attempts, steps, history = await asyncio.gather(
+    """Read everything about an execution."""
+    execution, explanation, data, outcome = await asyncio.gather(
         engine.describe(execution_id),
         engine.explain(execution_id),
         engine.input(execution_id),
         engine.outcome(execution_id),
-        engine.attempts(execution_id),
-        engine.steps(execution_id),
-        engine.history(execution_id),
+    )
+    attempts, steps, history = await asyncio.gather(
+        engine.attempts(execution_id), engine.steps(execution_id), engine.history(execution_id)
     )
     return Picture(
         execution=execution,
@@ -119,7 +120,8 @@ def _facts(picture: Picture) -> Iterator[tuple[str, str]]:
     execution, outcome = picture.execution, picture.outcome
     yield "execution", execution.id
     yield "kind", f"{execution.kind}   lane {execution.lane}   tenant {execution.tenant}"
-    yield "state", f"{execution.state}. {picture.explanation.why}"
+    ended = execution.state.is_terminal
+    yield "state", execution.state if ended else f"{execution.state}. {picture.explanation.why}"
     if execution.progress_pct is not None:
         message = one_line(execution.progress_message or "")
         yield "progress", f"{execution.progress_pct:g} % {message}".rstrip()
@@ -128,14 +130,7 @@ def _facts(picture: Picture) -> Iterator[tuple[str, str]]:
         if moment is not None:
             yield name, f"{times.stamp(moment)} ({times.ago(moment)})"
     yield "tries", _tries(execution)
-    if execution.priority:
-        yield "priority", str(execution.priority)
-    if execution.requires:
-        yield "requires", ", ".join(execution.requires)
-    if execution.tags:
-        yield "tags", " ".join(f"{name}={value}" for name, value in execution.tags.items())
-    if execution.idempotency_key:
-        yield "key", execution.idempotency_key
+    yield from _wishes(execution)
     yield "input", _short(picture.input, _PAYLOAD_CHARS)
     if outcome is not None and outcome.result is not None:
         yield "result", _short(outcome.result, _PAYLOAD_CHARS)
@@ -144,6 +139,18 @@ def _facts(picture: Picture) -> Iterator[tuple[str, str]]:
         yield "error", one_line(f"{error.get('type')}: {error.get('message')}")
     if execution.reason:
         yield "reason", one_line(execution.reason)
+
+
+def _wishes(execution: Execution) -> Iterator[tuple[str, str]]:
+    """Return what its submitter asked for."""
+    if execution.priority:
+        yield "priority", str(execution.priority)
+    if execution.requires:
+        yield "requires", ", ".join(execution.requires)
+    if execution.tags:
+        yield "tags", " ".join(f"{name}={value}" for name, value in execution.tags.items())
+    if execution.idempotency_key:
+        yield "key", execution.idempotency_key
 
 
 def _moments(execution: Execution) -> Iterator[tuple[str, datetime | None]]:
@@ -157,7 +164,8 @@ def _moments(execution: Execution) -> Iterator[tuple[str, datetime | None]]:
 
 
 def _tries(execution: Execution) -> str:
-    parts = [f"{execution.attempts} attempts", f"{execution.failures} failed"]
+    number = execution.attempts
+    parts = [f"{number} attempt{'' if number == 1 else 's'}", f"{execution.failures} failed"]
     if execution.reclaims:
         parts.append(f"{execution.reclaims} lost their worker")
     if execution.replays:

@@ -83,7 +83,7 @@ async def oldest_waiting(engine: Engine) -> Execution | None:
 
 
 async def _newest_before(engine: Engine, item: Execution | None, step_ms: int) -> Execution | None:
-    until = item and item.created_at - timedelta(milliseconds=step_ms)
+    until = None if item is None else item.created_at - timedelta(milliseconds=step_ms)
     page = await engine.list(Filter(state=State.WAITING, until=until), limit=1)
     return page.items[0] if page.items else None
 

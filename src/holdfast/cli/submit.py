@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -19,36 +20,49 @@ if TYPE_CHECKING:
 _BACKOFF = Backoff(jitter=0.2)
 
 
+#: Writes a remark for people.
+Note = Callable[[str], None]
+
+Kind = Annotated[str, typer.Argument(metavar="KIND", help="The name of the task.")]
+Input = Annotated[
+    str,
+    typer.Option(
+        "--input", "-i", metavar="JSON", help="Its arguments; @FILE and - (stdin) work too."
+    ),
+]
+Raw = Annotated[bool, typer.Option("--raw", help="The input is bytes, not JSON.")]
+Wait = Annotated[bool, typer.Option("--wait", "-w", help="Wait, and print the result.")]
+Lane = Annotated[str | None, typer.Option("--lane", show_default="the task's, or default")]
+Tenant = Annotated[str, typer.Option("--tenant", help="On whose behalf.")]
+Priority = Annotated[int, typer.Option("--priority", help="-1000 to 1000, higher is sooner.")]
+Delay = Annotated[str | None, typer.Option("--delay", help="Start later: 30, 10m, 2h.")]
+Deadline = Annotated[str | None, typer.Option("--deadline", help="It expires after this long.")]
+Retries = Annotated[int, typer.Option("--retries", min=0, help="Tries after the first.")]
+Key = Annotated[str | None, typer.Option("--key", help="Idempotency key: submitted once.")]
+Id = Annotated[str | None, typer.Option("--id", help="Choose the id.")]
+Tags = Annotated[list[str] | None, typer.Option("--tag", metavar="NAME=VALUE", help="Repeatable.")]
+Requires = Annotated[
+    list[str] | None,
+    typer.Option("--requires", metavar="NAME", help="A capability; repeatable."),
+]
+
+
 def submit(
-    kind: Annotated[str, typer.Argument(metavar="KIND", help="The name of the task.")],
-    data: Annotated[
-        str,
-        typer.Option(
-            "--input", "-i", metavar="JSON", help="Its arguments; @FILE and - (stdin) work too."
-        ),
-    ] = "null",
-    raw: Annotated[bool, typer.Option("--raw", help="The input is bytes, not JSON.")] = False,
-    wait: Annotated[bool, typer.Option("--wait", "-w", help="Wait, and print the result.")] = False,
-    lane: Annotated[
-        str | None, typer.Option("--lane", show_default="the task's, or default")
-    ] = None,
-    tenant: Annotated[str, typer.Option("--tenant")] = "default",
-    priority: Annotated[int, typer.Option("--priority", help="-1000 to 1000.")] = 0,
-    delay: Annotated[str | None, typer.Option("--delay", help="Start later: 30, 10m, 2h.")] = None,
-    deadline: Annotated[
-        str | None, typer.Option("--deadline", help="Give up when this long has passed.")
-    ] = None,
-    retries: Annotated[int, typer.Option("--retries", min=0, help="Tries after the first.")] = 0,
-    key: Annotated[
-        str | None, typer.Option("--key", help="Idempotency key: submit once, however often.")
-    ] = None,
-    execution_id: Annotated[str | None, typer.Option("--id", help="Choose the id.")] = None,
-    tag: Annotated[
-        list[str] | None, typer.Option("--tag", metavar="NAME=VALUE", help="Repeatable.")
-    ] = None,
-    requires: Annotated[
-        list[str] | None, typer.Option("--requires", help="A capability; repeatable.")
-    ] = None,
+    kind: Kind,
+    *,
+    data: Input = "null",
+    raw: Raw = False,
+    wait: Wait = False,
+    lane: Lane = None,
+    tenant: Tenant = "default",
+    priority: Priority = 0,
+    delay: Delay = None,
+    deadline: Deadline = None,
+    retries: Retries = 0,
+    key: Key = None,
+    execution_id: Id = None,
+    tag: Tags = None,
+    requires: Requires = None,
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -66,15 +80,13 @@ def submit(
         "tags": inputs.pairs("tag", tag or ()),
         "requires": inputs.names(requires or ()),
     }
-
-    async def work(engine: Engine) -> tuple[Submitted, Outcome | None]:
-        submitted = await _submit(engine, kind, fields)
-        if not wait:
-            return submitted, None
-        output.note(f"submitted {submitted.id}")
-        return submitted, await wait_for_end(engine, submitted.id, None)
-
-    submitted, outcome = session.ask(store, work, create=True, maintenance=wait)
+    note = output.nothing if as_json else output.note
+    submitted, outcome = session.ask(
+        store,
+        lambda engine: _work(engine, kind, fields, note, wait=wait),
+        create=True,
+        maintenance=wait,
+    )
     if outcome is not None:
         result.show(outcome, as_json=as_json)
     elif as_json:
@@ -83,12 +95,22 @@ def submit(
         output.say(submitted.id)
 
 
-async def _submit(engine: Engine, kind: str, fields: dict[str, Any]) -> Submitted:
+async def _work(
+    engine: Engine, kind: str, fields: dict[str, Any], note: Note, *, wait: bool
+) -> tuple[Submitted, Outcome | None]:
+    submitted = await _submit(engine, kind, fields, note)
+    if not wait:
+        return submitted, None
+    note(f"submitted {submitted.id}")
+    return submitted, await wait_for_end(engine, submitted.id, None)
+
+
+async def _submit(engine: Engine, kind: str, fields: dict[str, Any], note: Note) -> Submitted:
     """Submit on the lane of the task, if none is asked for and a worker has published it."""
     published = await engine.store.tasks.list()
     if kind not in published and published:
         known = ", ".join(sorted(published))
-        output.note(f"note: no worker has published a task {kind!r}; known are: {known}")
+        note(f"note: no worker has published a task {kind!r}; known are: {known}")
     if fields["lane"] is None:
         fields["lane"] = published.get(kind, {}).get("lane", "default")
     return await engine.submit(kind, **fields)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import shlex
 from collections.abc import Mapping
@@ -18,6 +19,7 @@ Description = Mapping[str, Any]
 
 def tasks(
     name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="Only this task.")] = None,
+    *,
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -43,7 +45,7 @@ def tasks(
 def _print(name: str, about: Description) -> None:
     output.say(signature(name, about))
     if about.get("description"):
-        output.say(f"\n{about['description']}")
+        output.say(f"\n{inspect.cleandoc(about['description'])}")
     for part in ("input", "result"):
         output.say(f"\n{part}")
         output.say(json.dumps(about.get(part), indent=2, ensure_ascii=False))

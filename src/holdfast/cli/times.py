@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 _SECOND, _MINUTE, _HOUR, _DAY = 1, 60, 3_600, 86_400
+_UNITS = ((_DAY, "d"), (_HOUR, "h"), (_MINUTE, "min"), (_SECOND, "s"))
 
 
 def span(seconds: float) -> str:
@@ -33,7 +34,13 @@ def ago(moment: datetime | None) -> str | None:
     if moment is None:
         return None
     seconds = (datetime.now(UTC) - moment) / timedelta(seconds=1)
-    return f"in {span(-seconds)}" if seconds < 0 else f"{span(seconds)} ago"
+    return f"in {_rough(-seconds)}" if seconds < 0 else f"{_rough(seconds)} ago"
+
+
+def _rough(seconds: float) -> str:
+    """Return a duration in one unit."""
+    size, unit = next((size, unit) for size, unit in _UNITS if seconds >= size or size == _SECOND)
+    return f"{int(seconds // size)} {unit}"
 
 
 def stamp(moment: datetime | None) -> str | None:

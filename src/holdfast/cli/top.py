@@ -34,6 +34,7 @@ _SHOWN = (
 
 
 def top(
+    *,
     once: Annotated[bool, typer.Option("--once", help="Look once and stop.")] = False,
     interval: Annotated[
         float, typer.Option("--interval", min=0.1, max=3600, help="Seconds between looks.")

@@ -17,7 +17,7 @@ COLUMNS = ("instance", "lanes", "capabilities", "slots", "busy", "state", "heart
 
 
 @app.command()
-def ls(store: StoreOption = None, as_json: JsonOption = False) -> None:
+def ls(*, store: StoreOption = None, as_json: JsonOption = False) -> None:
     """List the workers that are alive."""
     found = session.ask(store, lambda engine: engine.workers.list())
     if as_json:
@@ -43,6 +43,7 @@ def row(worker: Worker) -> tuple[object, ...]:
 @app.command()
 def drain(
     instance: Annotated[str, typer.Argument(metavar="INSTANCE", help="As `workers ls` has it.")],
+    *,
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:

@@ -142,9 +142,9 @@ class Executions(Domain):
         other = rest[1 if word == b"no" else 0].decode()
         known = State(rest[1].decode()) if word == b"duplicate" and rest[1] else None
         if other != execution_id:
-            known = await self._state(other)
+            digest = rest[2].decode() if word == b"no" else item.digest()
+            known = await self._bound_state(other, digest)
             if known is None:
-                # The key is bound to an execution that is gone or never came to be.
                 await self._bind(item, execution_id, gone=other)
                 (answer,) = await self.create([item])
                 return answer
@@ -154,12 +154,22 @@ class Executions(Domain):
         duplicate = item.id is not None or item.idempotency_key is not None
         return Submitted(id=ExecutionId(other), state=known, duplicate=duplicate)
 
-    async def _state(self, execution_id: str) -> State | None:
+    async def _bound_state(self, execution_id: str, digest: str) -> State | None:
+        """Return the state of the execution that a key is bound to.
+
+        None if the binding is void: the execution is gone, or never came to be under this id.
+        """
+        tag = self._store.tag_of(execution_id)
         try:
-            state, *_ = await self.watch(execution_id, "")
+            fields, *_ = await self._call.read("hf_execution_describe", tag, execution_id)
         except ExecutionNotFound:
             return None
-        return State(state.decode())
+        record = decode.pairs(fields)
+        return (
+            State(record[b"state"].decode())
+            if record.get(b"digest", b"").decode() == digest
+            else None
+        )
 
     async def _bind_key(
         self, item: NewExecution, execution_id: str
@@ -174,7 +184,8 @@ class Executions(Domain):
                 conflict, other = error, error.context["id"]
             if conflict is None and other == execution_id:
                 return None
-            state = await self._state(other)
+            digest = conflict.context["digest"] if conflict else item.digest()
+            state = await self._bound_state(other, digest)
             if state is not None:
                 answer = Submitted(id=ExecutionId(other), state=state, duplicate=True)
                 return conflict or answer
@@ -311,7 +322,7 @@ class Executions(Domain):
         """Change the priority; returns the previous one."""
         tag = self._store.tag_of(execution_id)
         (previous,) = await self._call.write(
-            "hf_execution_prioritize", tag, execution_id, str(priority)
+            "hf_execution_prioritize", tag, execution_id, new_id(), str(priority)
         )
         return int(previous)
 

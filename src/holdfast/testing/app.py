@@ -17,9 +17,9 @@ from holdfast.model.moments import to_ms
 from holdfast.model.states import State
 from holdfast.testing.attempts import open_attempts
 from holdfast.testing.clock import Clock
-from holdfast.testing.engine import WatchedEngine, Write
 from holdfast.testing.servers import TestServer
 from holdfast.testing.stores import TestStore, open_test_store
+from holdfast.testing.watching import WatchedEngine, Write
 from holdfast.worker.app import App
 from holdfast.worker.handle import Handle
 from holdfast.worker.task import Task
@@ -87,13 +87,14 @@ class TestApp:
             if store is None:
                 store = await stack.enter_async_context(open_test_store(self._server))
             self.store = store
-            self.engine = WatchedEngine(store)
+            self.engine = WatchedEngine(store, store.watch)
             stack.push_async_callback(self.engine.close)
             stack.callback(_restore_engine, self.app, _engine_of(self.app))
             self.app.attach(self.engine)
             attempts = open_attempts(
                 self.app,
                 self.engine,
+                store.watch,
                 slots=self._slots,
                 lease_ms=self._lease_ms,
                 resources=self._resources,
@@ -182,14 +183,16 @@ class TestApp:
         try:
             async with asyncio.timeout(timeout_s):
                 while True:
-                    self.engine.changed.clear()
+                    self.store.watch.changed.clear()
                     await self.beat()
                     started += await self._claim()
                     if started > most:
                         raise NotIdle(f"there is still work after {most} attempts; raise `most`?")
                     if await self._attempts.go_on():
-                        await self.engine.changed.wait()
-                    elif not self.engine.changed.is_set() and not await self._look_ahead(advance):
+                        await self.store.watch.changed.wait()
+                    elif not self.store.watch.changed.is_set() and not await self._look_ahead(
+                        advance
+                    ):
                         return started
         except TimeoutError:
             running = [f"{one.kind} ({one.id})" for one in self._attempts.claims.values()]
@@ -205,7 +208,7 @@ class TestApp:
         that move the clock, or cancel, while run_until_idle runs in another task.
         """
         if await self.clock.tick():
-            self.engine.changed.set()
+            self.store.watch.changed.set()
         await self._attempts.renew(self._lease_ms)
 
     def kill_after(self, step: str) -> None:

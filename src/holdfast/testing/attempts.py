@@ -11,7 +11,7 @@ from typing import Any
 from holdfast.errors import HoldfastError
 from holdfast.model import limits
 from holdfast.model.executions import Claim
-from holdfast.testing.engine import WatchedEngine, Write
+from holdfast.testing.watching import Watch, WatchedEngine, Write
 from holdfast.worker.app import App
 from holdfast.worker.resources import Resource, Resources
 from holdfast.worker.runner import Runner
@@ -23,9 +23,12 @@ _THREADS = 32
 class Attempts:
     """What runs now, by the runner of real workers. Make it with `open_attempts`."""
 
-    def __init__(self, app: App, engine: WatchedEngine, runner: Runner, slots: Slots) -> None:
+    def __init__(
+        self, app: App, engine: WatchedEngine, watch: Watch, runner: Runner, slots: Slots
+    ) -> None:
         self._app = app
         self._engine = engine
+        self._watch = watch
         self._runner = runner
         self.slots = slots
         #: Claims that are held, by execution; those of killed attempts are not.
@@ -39,7 +42,7 @@ class Attempts:
         self.slots.take(1)
         self.claims[claim.id] = claim
         self._tasks[claim.id] = asyncio.ensure_future(self._run(claim))
-        self._engine.changed.set()
+        self._watch.changed.set()
 
     async def _run(self, claim: Claim) -> None:
         try:
@@ -47,7 +50,7 @@ class Attempts:
         except asyncio.CancelledError:
             pass
         except BaseException as error:  # noqa: BLE001 - told by `raise_broken`
-            if (claim.id, claim.lease.fence) not in self._engine.dead:
+            if (claim.id, claim.lease.fence) not in self._watch.dead:
                 self._broken.append(error)
         finally:
             if self.claims.get(claim.id) is claim:
@@ -84,7 +87,7 @@ class Attempts:
         if claim is None or not self.kill_when(write):
             return False
         self.kill_when = lambda _: False
-        self._engine.dead.add((claim.id, claim.lease.fence))
+        self._watch.dead.add((claim.id, claim.lease.fence))
         self._runner.running[claim.id].lose()
         self._forget(claim)
         return True
@@ -110,6 +113,7 @@ class Attempts:
 async def open_attempts(
     app: App,
     engine: WatchedEngine,
+    watch: Watch,
     *,
     slots: int,
     lease_ms: int,
@@ -117,14 +121,15 @@ async def open_attempts(
 ) -> AsyncIterator[Attempts]:
     """Make attempts possible: threads, slots, resources."""
     threads = ThreadPoolExecutor(_THREADS, "holdfast-test")
-    watched = _WatchedSlots(slots, engine.changed)
+    watched = _WatchedSlots(slots, watch.changed)
     runner = Runner(app, slots=watched, lease_ms=lease_ms, threads=threads, processes=threads)
     runner.resources = _OverriddenResources(resources)
-    attempts = Attempts(app, engine, runner, watched)
-    engine.dies = attempts.dies
+    attempts = Attempts(app, engine, watch, runner, watched)
+    before, watch.dies = watch.dies, attempts.dies
     try:
         yield attempts
     finally:
+        watch.dies = before
         await attempts.stop()
         await runner.resources.close()
         threads.shutdown(wait=False, cancel_futures=True)

@@ -12,7 +12,7 @@ from typing import Any, Generic, ParamSpec, TypeVar
 from holdfast.errors import ExecutionFailed, HoldfastError
 from holdfast.model.ids import new_id
 from holdfast.testing.app import NotIdle, TestApp
-from holdfast.testing.engine import Write
+from holdfast.testing.watching import Write
 from holdfast.worker.task import Task
 
 P = ParamSpec("P")
@@ -142,7 +142,7 @@ class CrashTest(Generic[R]):
         async with self._test.fresh() as test:
             await _call(self._before_each)
             result: R = await test.run(case.task, *case.args, **case.kwargs)
-            return result, [one for one in test.engine.writes if one.execution_id == case.id]
+            return result, [one for one in test.store.watch.writes if one.execution_id == case.id]
 
     async def _run_killed(
         self, case: _Case[R], number: int, expected: R, writes: Sequence[Write]
@@ -161,7 +161,7 @@ class CrashTest(Generic[R]):
             else:
                 if not self._same(expected, found):
                     problems.append(f"expected {expected!r}, got {found!r}")
-            own = [one for one in test.engine.writes if one.execution_id == case.id]
+            own = [one for one in test.store.watch.writes if one.execution_id == case.id]
         problems += _compare(writes, own)
         place = f"({number} of {len(writes)})"
         if killer.killed_after is None:
@@ -174,7 +174,8 @@ class CrashTest(Generic[R]):
         try:
             await _call(self._after_each, run)
         except AssertionError as error:
-            return replace(run, problems=(*run.problems, str(error) or "after_each refused it"))
+            said = "; ".join(str(error).splitlines()) or "after_each refused it"
+            return replace(run, problems=(*run.problems, said))
         return run
 
 

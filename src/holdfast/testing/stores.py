@@ -13,6 +13,7 @@ from holdfast.store.store import Store, StoreSettings
 from holdfast.store.urls import StoreUrl
 from holdfast.testing.clock import Clock
 from holdfast.testing.servers import TestServer, start_server
+from holdfast.testing.watching import Watch, WatchedExecutions
 
 _CONNECT_TIMEOUT_MS = 5_000
 
@@ -27,6 +28,8 @@ class TestStore(Store):
     def __init__(self, client: Client, url: StoreUrl, settings: StoreSettings) -> None:
         super().__init__(client, url, settings)
         self.clock = Clock(self)
+        self.watch = Watch()
+        self.executions = WatchedExecutions(self, self.watch)
 
     async def fresh(self) -> TestStore:
         """Return an empty store on the same connection."""

@@ -12,10 +12,8 @@ local function run(tag, args)
   local now = clock.now(tag)
   local rec = record.read(tag, id)
   if not rec then return reply.no('execution_not_found', 'id', id) end
-  if record.is_terminal(rec.state) then
-    if log.find(tag, id, rec, { event = 'cancelled', request = request }) then return { 'ok', 'cancelled' } end
-    return reply.no('already_terminal', 'id', id, 'state', rec.state)
-  end
+  if log.find(tag, id, rec, { event = 'cancelled', request = request }) then return { 'ok', 'cancelled' } end
+  if record.is_terminal(rec.state) then return reply.no('already_terminal', 'id', id, 'state', rec.state) end
 
   finish.now(tag, id, rec, 'cancelled', now, {}, {
     event = 'cancelled',

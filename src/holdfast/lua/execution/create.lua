@@ -1,7 +1,7 @@
 --- Create executions. Each item is accepted or refused on its own, in order.
 --- @key tag the partition
 --- @arg items per item two values: its fields in msgpack, its input
---- @ok per item: created STATE, duplicate ID STATE (empty if elsewhere), or no CODE ID
+--- @ok per item: created STATE, duplicate ID STATE (empty if elsewhere), or no CODE ID (and its digest, if elsewhere)
 --- @no id_conflict | idempotency_conflict | lane_draining
 --- @event created
 --- @flags write
@@ -23,7 +23,7 @@ end
 local function answer_taken(id, found, item)
   if item.nonce and found.nonce == item.nonce then return { 'created', found.state } end
   if not item.digest or found.digest == item.digest then return { 'duplicate', id, found.state } end
-  return { 'no', item.key and 'idempotency_conflict' or 'id_conflict', id }
+  return { 'no', item.key and not item.named and 'idempotency_conflict' or 'id_conflict', id }
 end
 
 --- The answer of an item that exists already, or whose key is bound to another id.
@@ -32,7 +32,7 @@ local function find_taken(tag, item)
   local alias = item.key and not item.named and server.call('GET', keys.alias(tag, item.tenant, item.key))
   if alias then
     local other, digest = alias:match('^(%S+) (%S+)$')
-    if other ~= id and digest ~= item.digest then return { 'no', 'idempotency_conflict', other } end
+    if other ~= id and digest ~= item.digest then return { 'no', 'idempotency_conflict', other, digest } end
     if other ~= id then return { 'duplicate', other, '' } end
   end
   local state = server.call('HGET', keys.record(tag, id), 'state')

@@ -1,6 +1,6 @@
 --- Change the priority of an execution that has not ended; one that waits moves at once.
 --- @key tag the partition
---- @arg id @arg priority
+--- @arg id @arg request id of this call @arg priority
 --- @ok PREVIOUS
 --- @no execution_not_found | already_terminal
 --- @event prioritized
@@ -8,10 +8,12 @@
 --- @requires lib/clock lib/record lib/reply lib/log lib/ready lib/settings
 
 local function run(tag, args)
-  local id, priority = args[1], tonumber(args[2])
+  local id, request, priority = args[1], args[2], tonumber(args[3])
   local now = clock.now(tag)
   local rec = record.read(tag, id)
   if not rec then return reply.no('execution_not_found', 'id', id) end
+  local done = log.find(tag, id, rec, { event = 'prioritized', request = request })
+  if done then return { 'ok', done.from } end
   if record.is_terminal(rec.state) then return reply.no('already_terminal', 'id', id, 'state', rec.state) end
   local previous = tonumber(rec.priority or 0)
   if previous == priority then return { 'ok', previous } end
@@ -19,6 +21,6 @@ local function run(tag, args)
   local rank = tonumber(rec.rank or rec.born) + (previous - priority) * settings.priority_us(tag)
   record.write(tag, id, rec, { 'priority', priority, 'rank', rank })
   if rec.state == 'waiting' then ready.rerank(tag, id, rec) end
-  log.append(tag, id, rec, { at = now, event = 'prioritized', from = previous, to = priority })
+  log.append(tag, id, rec, { at = now, event = 'prioritized', from = previous, to = priority, request = request })
   return { 'ok', previous }
 end

@@ -1,7 +1,7 @@
 --- Run a terminal execution again: retries start anew, a deadline counts from now.
 --- @key tag the partition
 --- @arg id @arg request id of this call @arg keep_steps 1 or 0 @arg from_step or empty @arg reason
---- @ok STATE
+--- @ok waiting
 --- @no execution_not_found | not_terminal | replay_limit | step_not_found
 --- @event replayed
 --- @flags write
@@ -27,7 +27,7 @@ local function run(tag, args)
   local now = clock.now(tag)
   local rec = record.read(tag, id)
   if not rec then return reply.no('execution_not_found', 'id', id) end
-  if log.find(tag, id, rec, { event = 'replayed', request = request }) then return { 'ok', rec.state } end
+  if log.find(tag, id, rec, { event = 'replayed', request = request }) then return { 'ok', 'waiting' } end
   if not record.is_terminal(rec.state) then return reply.no('not_terminal', 'id', id, 'state', rec.state) end
   local replays, most = tonumber(rec.replays or 0), tonumber(rec.max_replays or DEFAULT_MAX_REPLAYS)
   if replays >= most then return reply.no('replay_limit', 'id', id, 'limit', most) end

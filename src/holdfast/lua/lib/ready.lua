@@ -81,8 +81,9 @@ function ready.turn(tag, lane, requires, only)
   local turns = keys.turns(tag, ready.route(lane, requires))
   local passes = keys.pass(tag, lane)
   if only then
-    local pass = server.call('ZSCORE', turns, only)
-    return pass and only, tonumber(pass), math.huge
+    local copy = server.call('ZSCORE', turns, only)
+    if not copy then return nil end
+    return only, math.max(tonumber(copy), tonumber(server.call('HGET', passes, only) or 0)), math.huge
   end
   while true do
     local heads = server.call('ZRANGE', turns, 0, 1, 'WITHSCORES')

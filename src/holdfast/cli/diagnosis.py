@@ -1,0 +1,208 @@
+"""Examining a store step by step, so that one that cannot be opened is still described."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from typing import Any
+
+from holdfast.cli import drift, findings, lanes, output
+from holdfast.cli.findings import Facts, Finding, ok, problem, warning
+from holdfast.cli.session import BOOT_TIMEOUT_MS, CALL_TIMEOUT_MS
+from holdfast.engine import Engine
+from holdfast.errors import StoreFault, StoreIncompatible, StoreUnavailable
+from holdfast.model.states import State
+from holdfast.store import boot, library
+from holdfast.store.client import CallFailed, Client
+from holdfast.store.embedded import EmbeddedServer
+from holdfast.store.store import Store, StoreSettings
+from holdfast.store.urls import StoreUrl
+
+_SETTINGS = StoreSettings(call_timeout_ms=CALL_TIMEOUT_MS, boot_timeout_ms=BOOT_TIMEOUT_MS)
+
+#: Timers may be this late before somebody should look why.
+_LATE_S = 1.5
+_LOOK_EVERY_S = 0.1
+
+
+async def examine(url: StoreUrl, *, fix: bool, drift: bool) -> list[Finding]:
+    """Return what is found, from the server up; raises if nothing answers."""
+    async with _connected(url) as (client, target):
+        try:
+            await boot.wait_until_loaded(client, _SETTINGS.boot_timeout_ms)
+            found = await _servers(client)
+            found.append(await _library(client, fix=fix))
+        except CallFailed as failure:
+            raise _trouble(failure) from failure
+        if any(finding.status is findings.Status.PROBLEM for finding in _blocking(found)):
+            return found
+        store = Store(client, target, _SETTINGS)
+        try:
+            await store.boot()
+        except StoreIncompatible as error:
+            return [*found, problem("data", error.message, "")]
+        engine = Engine(store)
+        try:
+            found += await _contents(engine, search_drift=drift)
+        finally:
+            await engine.close()
+        return found
+
+
+def _blocking(found: list[Finding]) -> list[Finding]:
+    """Without these nothing more can be asked of the store."""
+    return [finding for finding in found if finding.check in ("server", "memory", "library")]
+
+
+@contextlib.asynccontextmanager
+async def _connected(url: StoreUrl) -> AsyncIterator[tuple[Client, StoreUrl]]:
+    """Connect without any check of the store."""
+    async with contextlib.AsyncExitStack() as stack:
+        if url.path is not None:
+            server = EmbeddedServer(url.path, url.fsync)
+            stack.push_async_callback(server.stop)
+            await server.start()
+            url = replace(url, addresses=(("127.0.0.1", server.port),), password=server.password)
+        client = await Client.connect(url, timeout_ms=BOOT_TIMEOUT_MS)
+        stack.push_async_callback(client.close)
+        yield client, url
+
+
+def _trouble(failure: CallFailed) -> StoreFault | StoreUnavailable:
+    kind = StoreFault if failure.answered else StoreUnavailable
+    return kind(f"the store cannot be examined: {failure.text}")
+
+
+async def _servers(client: Client) -> list[Finding]:
+    """Judge every primary: kind, durability, replication, memory, clock."""
+    infos = [_text(reply) for reply in await client.on_primaries(["INFO", "everything"])]
+    facts = [findings.parse_info(info) for info in infos]
+    settings = await _configuration(client)
+    durable = [findings.durability(one) for one in settings]
+    memory = [findings.memory(one) for one in facts]
+    return [
+        *_kinds(infos, facts, cluster=client.cluster),
+        _worst(durable),
+        findings.replication(facts, settings[0], cluster=client.cluster),
+        _worst(memory),
+        findings.clock(await _skews_ms(client)),
+    ]
+
+
+def _kinds(infos: list[str], facts: list[Facts], *, cluster: bool) -> list[Finding]:
+    versions = sorted({one.get("valkey_version", "unknown") for one in facts})
+    kind = f"a cluster of {len(facts)} primaries" if cluster else "one server"
+    for info in infos:
+        try:
+            boot.check_server(info)
+        except StoreIncompatible as error:
+            # Eviction has a finding of its own.
+            if "policy" not in error.context:
+                return [problem("server", error.message, "")]
+    return [ok("server", f"Valkey {', '.join(versions)}, {kind}")]
+
+
+def _worst(found: list[Finding]) -> Finding:
+    """Return the finding of the primary that is worst off."""
+    order = list(findings.Status)
+    return max(found, key=lambda finding: order.index(finding.status))
+
+
+async def _configuration(client: Client) -> list[Facts | None]:
+    """Return persistence settings of each primary; None where we may not ask."""
+    names = ("appendonly", "appendfsync", "min-replicas-to-write")
+    try:
+        replies = await client.on_primaries(["CONFIG", "GET", *names])
+    except CallFailed as failure:
+        if not failure.answered:
+            raise
+        return [None]
+    return [_pairs(reply) for reply in replies]
+
+
+def _pairs(reply: Any) -> Facts:
+    """Return a map reply, which older protocols send as a list."""
+    pairs = reply.items() if isinstance(reply, dict) else zip(reply[::2], reply[1::2], strict=True)
+    return {_text(name): _text(value) for name, value in pairs}
+
+
+async def _skews_ms(client: Client) -> list[float]:
+    before = time.time()
+    replies = await client.on_primaries(["TIME"])
+    ours = (before + time.time()) / 2
+    return [(int(seconds) + int(micros) / 1e6 - ours) * 1000 for seconds, micros in replies]
+
+
+async def _library(client: Client, *, fix: bool) -> Finding:
+    ours = library.load()
+    if fix:
+        await client.on_primaries(["FUNCTION", "LOAD", "REPLACE", ours.code])
+    listings = await client.on_primaries(["FUNCTION", "LIST", "LIBRARYNAME", library.NAME])
+    loaded = [
+        next((mark for name in _names(listing) if (mark := library.parse_marker(name))), (0, ""))
+        for listing in listings
+    ]
+    return findings.library(loaded, (ours.revision, ours.digest))
+
+
+def _names(value: Any) -> list[str]:
+    """Return every text in a reply of nested maps and lists."""
+    if isinstance(value, dict):
+        return _names([*value.keys(), *value.values()])
+    if isinstance(value, list):
+        return [name for item in value for name in _names(item)]
+    return [value.decode()] if isinstance(value, bytes) else []
+
+
+async def _contents(engine: Engine, *, search_drift: bool) -> list[Finding]:
+    """Judge what is in the store."""
+    store = engine.store
+    found = [ok("partitions", f"{store.partitions}, prefix {store.prefix}")]
+    timers = await _timers(store)
+    found += [timers, await _lanes(engine)]
+    if search_drift:
+        total = sum(cell.count for cell in await engine.count())
+        with output.progress("comparing indexes", total) as advance:
+            due_matters = timers.status is findings.Status.OK
+            drifted = await drift.search(engine, advance, check_due=due_matters)
+        if drifted:
+            advice = "please report it, with these ids: " + "; ".join(drifted[:5])
+            found.append(problem("drift", f"{len(drifted)} disagreements", advice))
+        else:
+            found.append(ok("drift", f"lists, counts and queues agree on {total} executions"))
+    return found
+
+
+async def _timers(store: Store) -> Finding:
+    """Find timers that are due and that nobody fires; looking with a limit of 0 fires none."""
+    start = time.monotonic()
+    late = [*store.tags(), store.global_tag]
+    waited = 0.0
+    while late and waited < _LATE_S:
+        looks = await asyncio.gather(*(store.timers.tick(tag, 0) for tag in late))
+        late = [tag for tag, (_, sleep_ms) in zip(late, looks, strict=True) if sleep_ms == 0]
+        waited = time.monotonic() - start
+        if late:
+            await asyncio.sleep(_LOOK_EVERY_S)
+    if late:
+        detail = f"due timers of {len(late)} partitions are not fired"
+        return warning("timers", detail, "no process does it: start a worker")
+    return ok("timers", "none is overdue" if waited < _LOOK_EVERY_S else f"{waited:.1f} s late")
+
+
+async def _lanes(engine: Engine) -> Finding:
+    """Find work that nobody will take."""
+    views = await lanes.look(engine)
+    workers = await engine.workers.list()
+    abandoned = [view.lane for view in views if view.counts.get(State.WAITING) and not view.workers]
+    if abandoned:
+        detail = f"executions wait on lanes without workers: {', '.join(abandoned)}"
+        return warning("workers", detail, "start a worker for them, see `holdfast workers`")
+    return ok("workers", f"{len(workers)} alive")
+
+
+def _text(value: Any) -> str:
+    return value.decode() if isinstance(value, bytes) else str(value)

@@ -1,0 +1,102 @@
+"""The search for drift: do lists, counts, queues and timers agree with the records?
+
+It asks what any client may ask, so it sees what the store's functions see: executions that a list
+has lost, that wait in no queue, or whose timer is gone. Entries of queues and timers that belong
+to no execution cannot be seen from here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from datetime import datetime, timedelta
+
+from holdfast.engine import Engine
+from holdfast.errors import ExecutionNotFound
+from holdfast.model import limits
+from holdfast.model.executions import Count, Execution, Filter
+from holdfast.model.states import State
+
+#: A cell that moves while it is compared is compared again, so often.
+_TRIES = 5
+#: A timer may fire this late without being lost.
+_SLACK = timedelta(seconds=5)
+_AT_ONCE = 200
+
+
+async def search(engine: Engine, advance: Callable[[int], None], *, check_due: bool) -> list[str]:
+    """Return a line for each disagreement. `check_due` also finds lost timers."""
+    found: list[str] = []
+    for cell in await engine.count():
+        found += await _compare(engine, cell)
+        async for page in _pages(engine, cell):
+            for start in range(0, len(page), _AT_ONCE):
+                looks = (
+                    _look(engine, item, check_due=check_due)
+                    for item in page[start : start + _AT_ONCE]
+                )
+                found += [line for line in await asyncio.gather(*looks) if line]
+            advance(len(page))
+    return found
+
+
+async def _pages(engine: Engine, cell: Count) -> AsyncIterator[tuple[Execution, ...]]:
+    cursor = None
+    while True:
+        page = await engine.list(_filter(cell), limit=limits.PAGE_ITEMS, cursor=cursor)
+        yield page.items
+        cursor = page.next_cursor
+        if cursor is None:
+            return
+
+
+def _filter(cell: Count) -> Filter:
+    return Filter(tenant=cell.tenant, lane=cell.lane, kind=cell.kind, state=cell.state)
+
+
+async def _compare(engine: Engine, cell: Count) -> list[str]:
+    """Compare the size of a cell with the records that a list finds in it."""
+    name = f"{cell.tenant} {cell.lane} {cell.kind} {cell.state}"
+    for _ in range(_TRIES):
+        before = await _size(engine, cell)
+        listed = 0
+        async for page in _pages(engine, cell):
+            listed += len(page)
+        if before == await _size(engine, cell):
+            if listed == before:
+                return []
+            return [f"{name}: counted {before}, listed {listed}"]
+    return []
+
+
+async def _size(engine: Engine, cell: Count) -> int:
+    return sum(
+        other.count
+        for other in await engine.count(cell.tenant)
+        if (other.lane, other.kind, other.state) == (cell.lane, cell.kind, cell.state)
+    )
+
+
+async def _look(engine: Engine, item: Execution, *, check_due: bool) -> str | None:
+    """Look closer at one execution, if it can be wrong."""
+    if item.state is State.WAITING or (check_due and due_of(item) is not None):
+        try:
+            standing = await engine.store.queries.standing(item.id)
+        except ExecutionNotFound:
+            return None
+        now = standing.execution
+        if now.state is State.WAITING and standing.ahead is None:
+            return f"{item.id}: waits in no queue"
+        due = due_of(now)
+        if check_due and due is not None and due + _SLACK < standing.now:
+            return f"{item.id}: is {now.state}, was due at {due.isoformat()}, has no timer"
+    return None
+
+
+def due_of(item: Execution) -> datetime | None:
+    """Return when a timer of this execution must fire."""
+    if item.state is State.ACTIVE:
+        return item.lease_expires_at
+    if item.state is State.DELAYED:
+        return item.run_at
+    return item.forget_at if item.state.is_terminal else None

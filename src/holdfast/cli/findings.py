@@ -1,0 +1,141 @@
+"""What the doctor finds, and its judgement of facts that servers report."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+Facts = Mapping[str, str]
+
+#: A fuller store is worth a warning: soon it will refuse new work.
+_FULL = 0.8
+#: A difference of clocks that is worth a warning, in ms.
+_SKEW_MS = 1_000
+
+
+class Status(StrEnum):
+    """How bad it is."""
+
+    OK = "ok"
+    WARNING = "warning"
+    PROBLEM = "problem"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """The answer to one question."""
+
+    check: str
+    status: Status
+    detail: str
+    advice: str = ""
+
+
+def ok(check: str, detail: str) -> Finding:
+    """All is well."""
+    return Finding(check=check, status=Status.OK, detail=detail)
+
+
+def warning(check: str, detail: str, advice: str) -> Finding:
+    """It works, but one should know."""
+    return Finding(check=check, status=Status.WARNING, detail=detail, advice=advice)
+
+
+def problem(check: str, detail: str, advice: str) -> Finding:
+    """It does not work, or not as promised."""
+    return Finding(check=check, status=Status.PROBLEM, detail=detail, advice=advice)
+
+
+def parse_info(text: str) -> Facts:
+    """Return the facts of an INFO reply."""
+    return dict(line.split(":", 1) for line in text.splitlines() if ":" in line)
+
+
+def durability(settings: Facts | None) -> Finding:
+    """Say what an acknowledgement survives, from one server's configuration."""
+    check = "durability"
+    if settings is None:
+        detail = "the server does not let us read its configuration"
+        return warning(check, detail, "make sure that it has appendonly yes")
+    if settings.get("appendonly") != "yes":
+        detail = "appendonly is off: a restart of the server forgets everything since its last dump"
+        return problem(
+            check, detail, "CONFIG SET appendonly yes, and put it into its configuration"
+        )
+    fsync = settings.get("appendfsync", "unknown")
+    if fsync == "always":
+        return ok(check, "appendonly yes, appendfsync always: acknowledged means on disk")
+    if fsync == "everysec":
+        detail = "appendonly yes, appendfsync everysec: a crash of the machine may lose a second"
+        return ok(check, detail)
+    detail = f"appendonly yes, appendfsync {fsync}: a crash of the machine may lose half a minute"
+    return warning(check, detail, "CONFIG SET appendfsync everysec, or always")
+
+
+def replication(servers: Sequence[Facts], settings: Facts | None, *, cluster: bool) -> Finding:
+    """Say whether a primary that dies has a successor."""
+    check = "replication"
+    replicas = [int(facts.get("connected_slaves", 0)) for facts in servers]
+    least = (settings or {}).get("min-replicas-to-write", "unknown")
+    detail = f"{min(replicas)} replicas or more for each of {len(servers)} primaries, "
+    detail += f"min-replicas-to-write {least}"
+    if not cluster:
+        return ok(check, f"one server with {replicas[0]} replicas")
+    if min(replicas) == 0:
+        return warning(check, detail, "a primary without replica takes its data along when it dies")
+    if least == "0":
+        return warning(check, detail, "a failover may lose the last writes; set it to 1")
+    return ok(check, detail)
+
+
+def memory(facts: Facts) -> Finding:
+    """Say how full a server is."""
+    check = "memory"
+    used, most = int(facts.get("used_memory", 0)), int(facts.get("maxmemory", 0))
+    policy = facts.get("maxmemory_policy", "unknown")
+    detail = f"{facts.get('used_memory_human', used)} used"
+    detail += f" of {facts.get('maxmemory_human', most)}" if most else ", no limit"
+    detail += f", policy {policy}"
+    if policy != "noeviction":
+        advice = "the server may throw work away: CONFIG SET maxmemory-policy noeviction"
+        return problem(check, detail, advice)
+    if most and used > most * _FULL:
+        return warning(check, detail, "free memory, raise maxmemory, or shorten retention")
+    return ok(check, detail)
+
+
+def library(loaded: Sequence[tuple[int, str]], ours: tuple[int, str]) -> Finding:
+    """Compare the function library of each primary with ours."""
+    check = "library"
+    revision, digest = ours
+    oldest, newest = min(loaded), max(loaded)
+    detail = f"revision {newest[0]} in the store, {revision} here"
+    if oldest == newest == ours:
+        return ok(check, f"revision {revision}, the same as here")
+    if oldest[0] == 0:
+        advice = "a worker loads it when it starts; --fix loads it now"
+        return problem(check, "a primary has none", advice)
+    if oldest[0] < newest[0]:
+        advice = "start a process of the newer version, or use --fix of it"
+        return problem(
+            check, f"the primaries disagree: revisions {oldest[0]} to {newest[0]}", advice
+        )
+    if newest[0] > revision:
+        return warning(check, detail, "the store is newer: upgrade this installation")
+    if newest[0] < revision:
+        return problem(check, detail, "a worker of this version loads it; --fix loads it now")
+    detail = f"revision {revision}, but another text ({newest[1]}, here {digest})"
+    return problem(check, detail, "--fix loads ours")
+
+
+def clock(skews_ms: Sequence[float]) -> Finding:
+    """Say how far servers' clocks are from ours; only theirs decide."""
+    worst = max(skews_ms, key=abs)
+    detail = f"{worst:+.0f} ms from this machine's"
+    if len(skews_ms) > 1:
+        detail += f", {max(skews_ms) - min(skews_ms):.0f} ms between primaries"
+    if abs(worst) > _SKEW_MS or max(skews_ms) - min(skews_ms) > _SKEW_MS:
+        advice = "due times are on the store's clock: run a time service on both machines"
+        return warning("clock", detail, advice)
+    return ok("clock", detail)

@@ -1,0 +1,77 @@
+"""Running a worker in this process until a signal has drained it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+from collections.abc import Callable, Iterator
+
+from holdfast.cli import intro
+from holdfast.worker.app import App
+from holdfast.worker.worker import Worker, WorkerSettings, stop_on_signals
+
+_PARENT_LOOK_S = 1.0
+
+
+def serve(target: str, app: App, settings: WorkerSettings, *, as_json: bool, parent: int) -> bool:
+    """Work until told to stop; returns whether that was by Ctrl-C.
+
+    `parent` is the process that started us for development, if one did.
+    """
+
+    def announce(worker: Worker) -> None:
+        intro.show(target, app, worker, as_json=as_json, try_line=bool(parent))
+
+    async def work() -> bool:
+        async with app:
+            return await _run(Worker(app, settings), announce, parent)
+
+    with asyncio.Runner(loop_factory=_loop_factory()) as runner:
+        return runner.run(work())
+
+
+async def _run(worker: Worker, announce: Callable[[Worker], None], parent: int) -> bool:
+    with stop_on_signals(worker), _noting_ctrl_c() as interrupted:
+        running = asyncio.ensure_future(worker.run())
+        watching = asyncio.ensure_future(_follow_parent(worker, parent))
+        try:
+            await worker.wait_started(running)
+            announce(worker)
+            await running
+        finally:
+            watching.cancel()
+    return interrupted.is_set()
+
+
+@contextlib.contextmanager
+def _noting_ctrl_c() -> Iterator[asyncio.Event]:
+    """Treat Ctrl-C as SIGTERM, but remember it for the exit code."""
+    seen = asyncio.Event()
+
+    def interrupt() -> None:
+        seen.set()
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    asyncio.get_running_loop().add_signal_handler(signal.SIGINT, interrupt)
+    yield seen
+
+
+async def _follow_parent(worker: Worker, parent: int) -> None:
+    """Drain when the process that started us is gone, as `holdfast dev` may be killed."""
+    if not parent:
+        return
+    while os.getppid() == parent:  # noqa: ASYNC110 - nothing tells us of it
+        await asyncio.sleep(_PARENT_LOOK_S)
+    worker.drain()
+
+
+def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
+    """Use uvloop where it is installed."""
+    try:
+        import uvloop  # noqa: PLC0415 - optional
+    except ImportError:
+        return None
+    factory: Callable[[], asyncio.AbstractEventLoop] = uvloop.new_event_loop
+    return factory

@@ -1,0 +1,147 @@
+"""The real store and engine, watched: a test knows what changed, and can let workers die."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal
+
+from holdfast.engine import Engine
+from holdfast.errors import HoldfastError, StaleLease
+from holdfast.model.executions import Failure, Lease, NewExecution, Outcome, Submitted
+from holdfast.model.states import State
+from holdfast.store.domain import Partitioned
+from holdfast.store.executions import Executions
+from holdfast.store.store import Store
+from holdfast.worker.outcomes import AttemptLost
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """Something that an attempt records: a step, a child, or its end."""
+
+    execution_id: str
+    what: Literal["step", "child", "end"]
+    #: The name of the step, the id of the child.
+    name: str = ""
+
+    def __str__(self) -> str:
+        return "its last line" if self.what == "end" else f"{self.what} {self.name!r}"
+
+
+class Watch:
+    """What happens on a store."""
+
+    def __init__(self) -> None:
+        #: Set by whatever may have made work ready, ended an attempt, or let one go on.
+        self.changed = asyncio.Event()
+        #: What attempts recorded, in order; an end is here before it is recorded.
+        self.writes: list[Write] = []
+        #: Asked at each write whether its worker dies now.
+        self.dies: Callable[[Write], bool] = lambda _: False
+        #: Executions and fences of killed attempts; executions claimed together share a lease id.
+        self.dead: set[tuple[str, str]] = set()
+
+    def wrote(self, write: Write) -> None:
+        """Note a write; raises AttemptLost through the attempt if its worker dies."""
+        self.writes.append(write)
+        self.changed.set()
+        if self.dies(write):
+            raise AttemptLost(f"execution {write.execution_id} was killed by the test")
+
+    def refuse_dead(self, execution_id: str, lease: Lease) -> None:
+        """Refuse what a killed worker could not have sent."""
+        if (execution_id, lease.fence) in self.dead:
+            raise StaleLease(f"execution {execution_id} was killed by the test", id=execution_id)
+
+
+class WatchedExecutions(Executions):
+    """Transitions, none of them by a killed attempt."""
+
+    def __init__(self, store: Partitioned, watch: Watch) -> None:
+        super().__init__(store)
+        self._watch = watch
+
+    async def create(self, items: Sequence[NewExecution]) -> list[Submitted | HoldfastError]:
+        """Create executions; a child is something that its parent recorded."""
+        answers = await super().create(items)
+        self._watch.changed.set()
+        for item in items:
+            parent, _, _ = (item.id or "").rpartition("~")
+            if parent:
+                self._watch.wrote(Write(parent, "child", item.id or ""))
+        return answers
+
+    async def checkpoint(self, execution_id: str, lease: Lease, name: str, result: bytes) -> bytes:
+        """Record a step."""
+        self._watch.refuse_dead(execution_id, lease)
+        recorded = await super().checkpoint(execution_id, lease, name, result)
+        self._watch.wrote(Write(execution_id, "step", name))
+        return recorded
+
+    async def complete(
+        self, execution_id: str, lease: Lease, result: bytes, content_type: str = ""
+    ) -> None:
+        """End an execution, unless its worker dies just before."""
+        self._watch.refuse_dead(execution_id, lease)
+        self._watch.wrote(Write(execution_id, "end"))
+        await super().complete(execution_id, lease, result, content_type)
+        self._watch.changed.set()
+
+    async def fail(
+        self, execution_id: str, lease: Lease, failure: Failure
+    ) -> tuple[State, datetime | None]:
+        """End an attempt."""
+        self._watch.refuse_dead(execution_id, lease)
+        answer = await super().fail(execution_id, lease, failure)
+        self._watch.changed.set()
+        return answer
+
+    async def delay(self, execution_id: str, lease: Lease, delay_ms: int) -> tuple[State, datetime]:
+        """Go on with the same attempt later."""
+        self._watch.refuse_dead(execution_id, lease)
+        answer = await super().delay(execution_id, lease, delay_ms)
+        self._watch.changed.set()
+        return answer
+
+    async def progress(self, execution_id: str, lease: Lease, pct: float, message: str) -> None:
+        """Record how far the holder is."""
+        self._watch.refuse_dead(execution_id, lease)
+        await super().progress(execution_id, lease, pct, message)
+
+
+class WatchedEngine(Engine):
+    """An engine that knows who waits for the end of an execution."""
+
+    def __init__(self, store: Store, watch: Watch) -> None:
+        super().__init__(store)
+        self._watch = watch
+        self._waited_on: Counter[str] = Counter()
+        self._waiters: set[asyncio.Task[Any]] = set()
+
+    async def wait(self, execution_id: str, *, timeout_s: float | None = None) -> Outcome:
+        """Wait for the end of an execution."""
+        waiter = asyncio.current_task()
+        assert waiter is not None  # noqa: S101 - a coroutine runs in a task
+        self._waiters.add(waiter)
+        self._waited_on[execution_id] += 1
+        try:
+            return await super().wait(execution_id, timeout_s=timeout_s)
+        finally:
+            self._waited_on[execution_id] -= 1
+            self._waiters.discard(waiter)
+            self._watch.changed.set()
+
+    async def has_news(self) -> bool:
+        """Whether an execution that is waited for has ended: its waiter will go on."""
+        waited_on = [one for one, count in self._waited_on.items() if count > 0]
+        outcomes = await asyncio.gather(*map(self.outcome, waited_on))
+        return any(outcome is not None for outcome in outcomes)
+
+    def stop_waiting(self) -> None:
+        """Cancel everybody who waits."""
+        for waiter in self._waiters:
+            waiter.cancel()

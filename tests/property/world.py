@@ -1,0 +1,172 @@
+"""The real side of the state machine: a store on a server of its own, driven synchronously."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Coroutine, Iterator
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from holdfast.errors import HoldfastError
+from holdfast.store.call import Caller
+from holdfast.store.client import Client
+from holdfast.store.executions import Executions
+from holdfast.store.lanes import Lanes
+from holdfast.store.leases import Leases
+from holdfast.store.store import Store, StoreSettings
+from holdfast.store.timers import Timers
+from holdfast.store.urls import StoreUrl
+from holdfast.testing.clock import START_MS, Clock
+from holdfast.testing.servers import start_server
+
+T = TypeVar("T")
+
+# All keys in one round trip: key, type and content of each.
+_DUMP = """
+local rows = {}
+local read = {
+  hash = function(k) return server.call('HGETALL', k) end,
+  zset = function(k) return server.call('ZRANGE', k, 0, -1, 'WITHSCORES') end,
+  set = function(k) return server.call('SMEMBERS', k) end,
+  list = function(k) return server.call('LRANGE', k, 0, -1) end,
+  string = function(k) return { server.call('GET', k) } end,
+}
+for _, key in ipairs(server.call('KEYS', '*')) do
+  local kind = server.call('TYPE', key).ok
+  rows[#rows + 1] = { key, kind, read[kind](key) }
+end
+return rows
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A call that was answered: what was sent, and the answer or the code of the refusal."""
+
+    function: str
+    tag: str
+    args: tuple[str | bytes, ...]
+    answer: list[Any] | None
+    error: HoldfastError | None = None
+
+    @property
+    def code(self) -> str | None:
+        """The code of the refusal."""
+        return self.error.code if self.error else None
+
+
+class RepeatingCaller(Caller):
+    """A caller that can lose replies: the call has happened, its sender sends it again."""
+
+    def __init__(self, store: Store, world: World) -> None:
+        super().__init__(store.client, timeout_ms=5_000, reload_library=store.load_library)
+        self._world = world
+        #: The replies of the coming calls are lost once.
+        self.lossy = False
+        #: What was called, without ticks and repetitions.
+        self.calls: list[Call] = []
+
+    async def write(self, function: str, tag: str, *args: str | bytes) -> list[Any]:
+        """Call; when the reply is lost, call again, which must change nothing."""
+        call = await self.send(function, tag, args)
+        if self.lossy and function != "hf_timer_tick":
+            before = await self._world.read_all()
+            again = await self.send(function, tag, args)
+            assert without_meta(await self._world.read_all()) == without_meta(before)
+            assert again.code == call.code
+            call = again
+        if function != "hf_timer_tick":
+            self.calls.append(call)
+        if call.error is not None:
+            raise call.error
+        return list(call.answer or ())
+
+    async def send(self, function: str, tag: str, args: tuple[str | bytes, ...]) -> Call:
+        """Call once, and keep the answer."""
+        try:
+            answer = await super().write(function, tag, *args)
+        except HoldfastError as error:
+            return Call(function, tag, args, None, error)
+        return Call(function, tag, args, answer)
+
+
+class World:
+    """A store with a settable clock."""
+
+    def __init__(self, client: Client, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+        self.store = Store(client, StoreUrl(prefix="m"), StoreSettings(fake_clock=True))
+        self.caller = RepeatingCaller(self.store, self)
+        self.clock = Clock(self.store)
+        self._repeat_calls_of(self.store)
+
+    def _repeat_calls_of(self, store: Store) -> None:
+        store.caller = self.caller
+        store.executions = Executions(store)
+        store.leases = Leases(store)
+        store.lanes = Lanes(store)
+        store.timers = Timers(store)
+
+    def run(self, work: Coroutine[Any, Any, T]) -> T:
+        """Run to the end."""
+        return self._loop.run_until_complete(work)
+
+    async def reset(self) -> None:
+        """Start with an empty store."""
+        self.caller.lossy = False
+        self.caller.calls.clear()
+        await self.store.client.call(["FLUSHALL"])
+        await self.store.boot()
+        await self.clock.set(START_MS)
+
+    @property
+    def tag(self) -> str:
+        """The one partition."""
+        (tag,) = self.store.tags()
+        return tag
+
+    def dump(self) -> dict[str, Any]:
+        """Return every key, shaped as by tests.support.dump."""
+        return self.run(self.read_all())
+
+    async def read_all(self) -> dict[str, Any]:
+        """Return every key, shaped as by tests.support.dump."""
+        rows = await self.store.client.call(["EVAL", _DUMP, "0"])
+        found = {}
+        for key, kind, content in rows:
+            name = key.decode()
+            part = name.split("}:", 1)[1]
+            if part != "clock" and not part.startswith("claim:"):
+                found[name] = _shaped(kind, content)
+        return found
+
+
+def _shaped(kind: bytes, content: list[bytes]) -> Any:
+    if kind == b"hash":
+        return dict(zip(content[::2], content[1::2], strict=True))
+    if kind == b"zset":
+        scores = map(float, content[1::2])
+        return dict(zip(content[::2], scores, strict=True))
+    if kind == b"set":
+        return set(content)
+    return content if kind == b"list" else content[0]
+
+
+def without_meta(dump: dict[str, Any]) -> dict[str, Any]:
+    """Leave out the counters that any call may move."""
+    return {key: value for key, value in dump.items() if not key.endswith("}:meta")}
+
+
+@contextlib.contextmanager
+def open_world() -> Iterator[World]:
+    """Start a server and connect to it, on an event loop of its own."""
+    loop = asyncio.new_event_loop()
+    with start_server() as server, contextlib.closing(loop):
+        url = StoreUrl(addresses=(("127.0.0.1", server.port),))
+        client = loop.run_until_complete(Client.connect(url, timeout_ms=5_000))
+        try:
+            yield World(client, loop)
+        finally:
+            loop.run_until_complete(client.close())
+            loop.run_until_complete(loop.shutdown_asyncgens())
