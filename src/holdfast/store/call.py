@@ -17,6 +17,9 @@ from holdfast.store.client import CallFailed, Client
 
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.01, 0.5
 
+#: Answers that show a bug of ours. Other errors of a server pass, so the call is repeated.
+_FAULTS = ("user_function", "WRONGTYPE", "CROSSSLOT", "wrong number of arg", "unknown command")
+
 #: Refusal codes of the Lua library: the error and its sentence.
 REFUSALS: dict[str, tuple[type[HoldfastError], str]] = {
     "execution_not_found": (errors.ExecutionNotFound, "no execution has the id {id}"),
@@ -119,7 +122,7 @@ def _raise_if_final(failure: CallFailed) -> None:
     if any(word in text for word in ("NOAUTH", "WRONGPASS", "NOPERM")):
         message = f"the store refused our user: {text}"
         raise errors.StoreIncompatible(message) from failure
-    if failure.answered and failure.sent:
+    if failure.answered and any(word in text for word in _FAULTS):
         message = f"the store failed: {text}"
         raise errors.StoreFault(message) from failure
 

@@ -242,18 +242,19 @@ def _settle(future: asyncio.Future[Any], answer: Any) -> None:
 
 _NO_ANSWER = (glide.ConnectionError, glide.TimeoutError, glide.ClosingError)
 
-# Errors by which a server says that it did not run the command.
+# Errors by which a server says that it did not run the command, in lower case: the client library
+# writes some of them its own way, such as `Moved`.
 _NOT_RUN = (
-    "LOADING", "BUSY", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN", "READONLY", "MOVED", "ASK",
-    "OOM", "NOAUTH", "WRONGPASS", "NOPERM", "Function not found", "Reached maximum inflight",
+    "loading", "busy", "masterdown", "clusterdown", "tryagain", "readonly", "moved", "ask",
+    "oom", "noauth", "wrongpass", "noperm", "function not found", "maximum inflight",
 )  # fmt: skip
 
 
 def _failure(error: Exception) -> CallFailed:
     text = str(error)
     if isinstance(error, _NO_ANSWER):
-        return CallFailed(text, sent="Reached maximum inflight" not in text, answered=False)
-    sent = not any(word in text for word in _NOT_RUN)
+        return CallFailed(text, sent="maximum inflight" not in text, answered=False)
+    sent = not any(word in text.lower() for word in _NOT_RUN)
     return CallFailed(text, sent=sent, answered=True)
 
 

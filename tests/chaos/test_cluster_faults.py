@@ -1,0 +1,128 @@
+"""A cluster loses a primary, or its function library, under load."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import Iterator
+from random import Random
+from typing import Any
+
+import pytest
+
+from holdfast.errors import LeaseLost, NotFound
+from holdfast.store.store import StoreSettings, open_store
+from holdfast.testing.servers import TestServer, start_cluster
+from holdfast.testing.waiting import wait_for
+from tests.chaos.load import Load, check_history, check_nothing_is_lost
+from tests.support.dump import dump_keys
+from tests.support.invariants import violations
+
+pytestmark = pytest.mark.xdist_group("chaos")
+
+PRIMARIES = 3
+FAILOVER_S = 15
+SETTINGS = StoreSettings(call_timeout_ms=30_000)
+
+
+@pytest.fixture(scope="module")
+def nodes() -> Iterator[list[TestServer]]:
+    with start_cluster(primaries=PRIMARIES, replicas=1) as nodes:
+        for node in nodes[:PRIMARIES]:
+            # By default a primary waits 5 s for further replicas before it sends its data.
+            _command(node, "CONFIG", "SET", "repl-diskless-sync-delay", "0")
+        yield nodes
+
+
+def _command(node: TestServer, *words: str) -> Any:
+    with node.raw() as client:
+        return client.execute_command(*words)
+
+
+def _url(nodes: list[TestServer], prefix: str) -> str:
+    places = ",".join(f"127.0.0.1:{node.port}" for node in nodes)
+    return f"valkey-cluster://{places}?partitions=16&prefix={prefix}"
+
+
+async def _wait_for_replicas(nodes: list[TestServer]) -> None:
+    """Wait until every replica has the data of its primary; before that it cannot take over."""
+
+    async def connected() -> bool:
+        return all(_command(node, "ROLE")[3] == b"connected" for node in nodes[PRIMARIES:])
+
+    await wait_for(connected, timeout_s=20)
+
+
+async def _flush_functions(primaries: list[TestServer], load: Load) -> None:
+    """Take the library from every primary, several times, while the load goes on."""
+    for _ in range(5):
+        await load.wait_for_calls(300)
+        for node in primaries:
+            _command(node, "FUNCTION", "FLUSH")
+    await load.wait_for_calls(300)
+    load.stop()
+
+
+@pytest.mark.timeout(90)
+async def test_a_flushed_library_comes_back_by_itself(nodes: list[TestServer]) -> None:
+    """Calls that find no library load it and go on; nobody notices."""
+    random = Random(secrets.randbits(32))
+    primaries = nodes[:PRIMARIES]
+    async with open_store(_url(nodes, "flush"), SETTINGS) as store:
+        load = Load(store, random)
+        async with asyncio.TaskGroup() as group:
+            for _ in range(2):
+                group.create_task(load.submit())
+            for number in range(4):
+                group.create_task(load.work(f"w{number}"))
+            group.create_task(_flush_functions(primaries, load))
+        await load.drain()
+        assert load.completed.keys() == load.submitted.keys()
+        check_nothing_is_lost(load, dump_keys(primaries, "flush"))
+        await check_history(load, store)
+
+
+async def _kill_one(victim: TestServer, replica: TestServer, load: Load) -> None:
+    """Kill a primary; its replica takes over, and the load gets on, within seconds."""
+    await load.wait_for_calls(300)
+    victim.process.kill()
+    victim.process.wait()
+
+    async def promoted() -> bool:
+        role: bytes = _command(replica, "ROLE")[0]
+        return role == b"master"
+
+    async with asyncio.timeout(FAILOVER_S):
+        await wait_for(promoted, timeout_s=FAILOVER_S)
+        await load.wait_for_calls(300)
+    load.stop()
+
+
+@pytest.mark.timeout(90)
+async def test_the_load_goes_on_when_a_primary_dies(nodes: list[TestServer]) -> None:
+    """Its replica takes over with data and library; what replication lost breaks no invariant.
+
+    This test ends a node of the module's cluster, so it is the last one.
+    """
+    seed = secrets.randbits(32)
+    print(f"seed {seed}")  # noqa: T201 - to run it again
+    victim, replica = nodes[0], nodes[PRIMARIES]
+    await _wait_for_replicas(nodes)
+    async with open_store(_url(nodes, "failover"), SETTINGS) as store:
+        load = Load(store, Random(seed))
+        async with asyncio.TaskGroup() as group:
+            for _ in range(2):
+                group.create_task(load.submit(tolerant=True))
+            for number in range(4):
+                group.create_task(load.work(f"w{number}", tolerant=True))
+            group.create_task(_kill_one(victim, replica, load))
+        # The store layer waits for the failover. Only what replication lost may be refused.
+        assert [e for e in load.errors if not isinstance(e, LeaseLost | NotFound)] == []
+        listing = _command(replica, "FUNCTION", "LIST", "LIBRARYNAME", "holdfast")
+        assert listing, "the promoted node has no library"
+        await load.drain()
+        dump = dump_keys([*nodes[1:PRIMARIES], replica], "failover")
+    assert violations(dump) == []
+    states = {record[b"state"] for key, record in dump.items() if "}:x:" in key}
+    # A claim that replication lost was made again; a completion that it lost left a lease.
+    assert states <= {b"completed", b"active"}
