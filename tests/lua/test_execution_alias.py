@@ -46,7 +46,9 @@ async def test_a_bound_key_with_other_content_is_a_conflict(store: Store, dump: 
     """The refusal names the execution that has the key."""
     await bind(store, "a")
     for other in ("a", "b"):
-        await refused(bind(store, other, digest="d2"), IdempotencyConflict, dump, id="a", digest="d1")
+        await refused(
+            bind(store, other, digest="d2"), IdempotencyConflict, dump, id="a", digest="d1"
+        )
 
 
 async def test_a_key_that_made_an_execution_by_itself_is_taken(store: Store, dump: Dump) -> None:

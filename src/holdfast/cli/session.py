@@ -20,7 +20,7 @@ STORE_VARIABLE = "HOLDFAST_STORE"
 DEFAULT_STORE = f"embedded://{urls.DEFAULT_EMBEDDED_PATH}"
 
 #: A person waits: a store that does not answer is reported sooner than a worker would.
-BOOT_TIMEOUT_MS = 5_000
+BOOT_TIMEOUT_MS = 3_000
 CALL_TIMEOUT_MS = 10_000
 
 

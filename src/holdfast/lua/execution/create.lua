@@ -80,16 +80,16 @@ local function run(tag, args)
   local now = clock.now(tag)
   local stamp = next_stamp(tag, now)
   local priority_us = settings.priority_us(tag)
-  local answers, lanes, created, ready_now = { 'ok' }, {}, {}, {}
-  for i = 1, #args, 2 do
-    local item = cmsgpack.unpack(args[i])
+  local items, answers, lanes, created, ready_now = {}, { 'ok' }, {}, {}, {}
+  for i = 1, #args, 2 do items[#items + 1] = cmsgpack.unpack(args[i]) end
+  for i, item in ipairs(items) do
     local id, lane = item.id, item.lane
     if lanes[lane] == nil then lanes[lane] = settings.lane(tag, lane) end
     local answer = find_taken(tag, item)
     if not answer and lanes[lane] == 'draining' then answer = { 'no', 'lane_draining', id } end
     if not answer then
       local rec = compose(item, now, stamp + #created, priority_us)
-      store(tag, id, rec, item, args[i + 1])
+      store(tag, id, rec, item, args[2 * i])
       created[#created + 1] = { id, rec }
       if rec.state == 'waiting' then ready_now[#ready_now + 1] = { id, rec } end
       if rec.due or rec.deadline then timers.arm(tag, id, rec, now) end
