@@ -20,7 +20,9 @@ local function run(tag, args)
     other = other_digest and derived
   end
   if other == gone then other = nil end
-  if other and other_digest ~= digest then return reply.no('idempotency_conflict', 'id', other, 'digest', other_digest) end
+  if other and other_digest ~= digest then
+    return reply.no('idempotency_conflict', 'id', other, 'digest', other_digest)
+  end
   if other and other ~= id then return { 'ok', 'taken', other } end
   server.call('SET', alias, id .. ' ' .. digest, 'PX', ttl_ms)
   return { 'ok', 'bound', id }
