@@ -8,12 +8,13 @@ from collections.abc import AsyncIterator, Callable, Iterator
 
 import pytest
 
-from holdfast.engine.engine import Engine
+from holdfast.engine import Engine
 from holdfast.store.client import Client
 from holdfast.store.store import Store, StoreSettings
 from holdfast.store.urls import StoreUrl
 from holdfast.testing.clock import Clock
 from holdfast.testing.servers import TestServer, start_cluster, start_server
+from tests.support.dump import dump_keys
 
 _prefixes = (f"t{os.getpid()}x{n}" for n in itertools.count())
 
@@ -92,6 +93,4 @@ def dump(request: pytest.FixtureRequest, store: Store) -> Callable[[], dict[str,
         nodes = request.getfixturevalue("cluster_nodes")
     else:
         nodes = [request.getfixturevalue("single_server")]
-    from tests.support.dump import dump_keys
-
     return lambda: dump_keys(nodes, store.prefix)

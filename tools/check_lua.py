@@ -20,8 +20,23 @@ from holdfast.store.library import FLAGS, Source
 LUA = Path(__file__).parent.parent / "src" / "holdfast" / "lua"
 
 BUILTINS = frozenset(
-    "server cjson cmsgpack bit string table math tonumber tostring ipairs pairs unpack select"
-    " type error".split()
+    {
+        "server",
+        "cjson",
+        "cmsgpack",
+        "bit",
+        "string",
+        "table",
+        "math",
+        "tonumber",
+        "tostring",
+        "ipairs",
+        "pairs",
+        "unpack",
+        "select",
+        "type",
+        "error",
+    }
 )
 FORBIDDEN = (
     (re.compile(r"\bredis\."), "use `server`, not `redis`"),
@@ -43,9 +58,11 @@ class Scopes:
         self._stack: list[dict[str, bool]] = [{}]
 
     def declare(self, name: str) -> None:
+        """Declare a local."""
         self._stack[-1][name] = name == "_"
 
     def use(self, name: str) -> None:
+        """Use a name: the nearest local, or a global."""
         for scope in reversed(self._stack):
             if name in scope:
                 scope[name] = True
@@ -53,6 +70,7 @@ class Scopes:
         self.globals.add(name)
 
     def leave(self) -> None:
+        """Leave a scope; what was not used in it is a problem."""
         for name, used in self._stack.pop().items():
             if not used:
                 self.problems.append(f"local {name} is never used")
@@ -68,38 +86,64 @@ class Scopes:
             self._visit_node(node)
 
     def _visit_node(self, node: Any) -> None:
-        if isinstance(node, astnodes.LocalAssign):
-            self.visit(node.values)
-            for target in node.targets:
-                self.declare(target.id)
-        elif isinstance(node, astnodes.LocalFunction):
-            self.declare(node.name.id)
-            self._function(node)
-        elif isinstance(node, astnodes.Function | astnodes.AnonymousFunction):
-            self.visit(getattr(node, "name", None))
-            self._function(node)
-        elif isinstance(node, astnodes.Fornum | astnodes.Forin):
-            self._loop(node)
-        elif isinstance(node, astnodes.Block):
-            self._stack.append({})
-            self.visit(node.body)
-            self.leave()
-        elif isinstance(node, astnodes.Index):
-            self.visit(node.value)
-            if node.notation is not astnodes.IndexNotation.DOT:
-                self.visit(node.idx)
-        elif isinstance(node, astnodes.Invoke):
-            self.visit([node.source, *node.args])
-        elif isinstance(node, astnodes.Field):
-            self.visit(node.value)
-            if node.between_brackets:
-                self.visit(node.key)
-        else:
-            for child in vars(node).values():
-                if isinstance(child, list | astnodes.Node) and child is not node.comments:
-                    self.visit(child)
+        handle = getattr(self, f"_{type(node).__name__.lower()}", None)
+        if handle is not None:
+            handle(node)
+            return
+        for child in vars(node).values():
+            if isinstance(child, list | astnodes.Node) and child is not node.comments:
+                self.visit(child)
+
+    def _localassign(self, node: Any) -> None:
+        self.visit(node.values)
+        for target in node.targets:
+            self.declare(target.id)
+
+    def _block(self, node: Any) -> None:
+        self._stack.append({})
+        self.visit(node.body)
+        self.leave()
+
+    def _index(self, node: Any) -> None:
+        self.visit(node.value)
+        if node.notation is not astnodes.IndexNotation.DOT:
+            self.visit(node.idx)
+
+    def _invoke(self, node: Any) -> None:
+        self.visit([node.source, *node.args])
+
+    def _field(self, node: Any) -> None:
+        self.visit(node.value)
+        if node.between_brackets:
+            self.visit(node.key)
+
+    def _localfunction(self, node: Any) -> None:
+        self.declare(node.name.id)
+        self._body(node)
 
     def _function(self, node: Any) -> None:
+        self.visit(node.name)
+        self._body(node)
+
+    def _anonymousfunction(self, node: Any) -> None:
+        self._body(node)
+
+    def _fornum(self, node: Any) -> None:
+        self.visit([node.start, node.stop, node.step])
+        self._loop(node, [node.target])
+
+    def _forin(self, node: Any) -> None:
+        self.visit(node.iter)
+        self._loop(node, node.targets)
+
+    def _loop(self, node: Any, names: list[Any]) -> None:
+        self._stack.append({})
+        for name in names:
+            self.declare(name.id)
+        self.visit(node.body.body)
+        self.leave()
+
+    def _body(self, node: Any) -> None:
         lines = node.last_token.line - node.first_token.line + 1
         if lines > FUNCTION_LINES:
             self.problems.append(f"a function of {lines} lines, at most {FUNCTION_LINES}")
@@ -107,19 +151,6 @@ class Scopes:
         for arg in node.args:
             if isinstance(arg, astnodes.Name):
                 self.declare(arg.id)
-        self.visit(node.body.body)
-        self.leave()
-
-    def _loop(self, node: Any) -> None:
-        if isinstance(node, astnodes.Forin):
-            self.visit(node.iter)
-            names = node.targets
-        else:
-            self.visit([node.start, node.stop, node.step])
-            names = [node.target]
-        self._stack.append({})
-        for name in names:
-            self.declare(name.id)
         self.visit(node.body.body)
         self.leave()
 

@@ -1,54 +1,125 @@
-"""README.md does what it says, as written."""
+"""README.md and the pages for users do what they say, with the programs as written there."""
 
 from __future__ import annotations
 
+import contextlib
 import re
+import signal
 import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from importlib.metadata import entry_points
 from pathlib import Path
 
 import pytest
+from typer.main import get_command
 
-from tests.acceptance.processes import ROOT, python
+from holdfast.cli.main import app as command_line
+from tests.acceptance.processes import ROOT, environment, python
 
-README = (ROOT / "README.md").read_text()
+PAGES = {
+    path.name: path.read_text()
+    for path in (
+        ROOT / "README.md",
+        *(ROOT / "docs" / f"{name}.md" for name in ("quickstart", "tasks", "testing")),
+        ROOT / "docs" / "migrate-from-celery.md",
+    )
+}
+WAIT_S = 20
+
+_PROGRAM = re.compile(r'^```python title="([\w.]+)"\n(.*?)^```$', re.DOTALL | re.MULTILINE)
+_PYTHON = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+_SHOWN = re.compile(r"^```text\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+_COMMAND = re.compile(r"(?:`|^    |\$\()holdfast ([^`\n#]*)", re.MULTILINE)
 
 
-@pytest.fixture
-def program(tmp_path: Path) -> Path:
-    """The README's Python program, alone in a fresh folder."""
-    (code,) = re.findall(r"^```python\n(.*?)^```$", README, re.DOTALL | re.MULTILINE)
-    path = tmp_path / "hello.py"
-    path.write_text(code)
-    return path
+def _write_programs(page: str, folder: Path) -> None:
+    """Write the programs of a page into a folder."""
+    for name, code in _PROGRAM.findall(PAGES[page]):
+        (folder / name).write_text(code)
 
 
-def _printed() -> str:
-    """Return what the README says that its program prints."""
-    (shown,) = re.findall(r"^```text\n(.*?)^```$", README, re.DOTALL | re.MULTILINE)
-    return str(shown)
+def _holdfast(folder: Path, *args: str) -> str:
+    """Run a command that must succeed, and return what it prints."""
+    shown = python("-m", "holdfast.cli", *args, folder=folder)
+    assert shown.returncode == 0, shown.stdout + shown.stderr
+    return shown.stdout.strip()
 
 
-def test_the_python_program_of_the_readme_runs_as_written(program: Path) -> None:
-    """A new person's first program prints what the README says."""
-    shown = python(program.name, folder=program.parent)
+class Running:
+    """A command that runs in the background."""
+
+    def __init__(self, process: subprocess.Popen[bytes], log: Path) -> None:
+        self.process = process
+        self._log = log
+
+    def said(self) -> str:
+        """Return what it has printed so far."""
+        return self._log.read_text()
+
+    def wait_for(self, text: str) -> None:
+        """Wait until it has printed something."""
+        deadline = time.monotonic() + WAIT_S
+        while text not in self.said():
+            assert self.process.poll() is None, self.said()
+            assert time.monotonic() < deadline, self.said()
+            time.sleep(0.02)
+
+
+@contextlib.contextmanager
+def _running(folder: Path, *args: str) -> Iterator[Running]:
+    log = folder / f"{args[0]}-{time.monotonic_ns()}.log"
+    with (
+        log.open("wb") as output,
+        subprocess.Popen(
+            [sys.executable, "-m", "holdfast.cli", *args],
+            cwd=folder,
+            env=environment(folder),
+            stdout=output,
+            stderr=subprocess.STDOUT,
+        ) as process,
+    ):
+        try:
+            yield Running(process, log)
+            process.send_signal(signal.SIGINT)
+            process.wait(WAIT_S)
+        finally:
+            process.kill()
+
+
+@pytest.mark.parametrize("warnings", [(), ("-W", "default")], ids=["plain", "with-warnings"])
+def test_the_first_program_of_the_readme_prints_what_it_says(
+    tmp_path: Path, warnings: tuple[str, ...]
+) -> None:
+    """A new person's first program, with nothing else running, and without a warning."""
+    _write_programs("README.md", tmp_path)
+    shown = python(*warnings, "hello.py", folder=tmp_path)
     assert (shown.returncode, shown.stderr) == (0, "")
-    assert shown.stdout == _printed()
+    assert [shown.stdout] == _SHOWN.findall(PAGES["README.md"])
 
 
-def test_the_program_run_again_finds_its_execution_by_its_key(program: Path) -> None:
-    """The second run prints the stored result: the data survives, the work is not redone."""
-    first = python(program.name, folder=program.parent)
-    changed = program.read_text().replace("Hello", "Good evening")
-    program.write_text(changed)
-    second = python(program.name, folder=program.parent)
-    assert (second.returncode, second.stderr) == (0, "")
-    assert second.stdout == first.stdout
+def test_the_first_program_has_at_most_15_lines() -> None:
+    """The first five minutes must not be spent typing."""
+    programs = dict(_PROGRAM.findall(PAGES["README.md"]))
+    assert len(programs["hello.py"].splitlines()) <= 15
 
 
-def test_the_program_gives_no_warnings(program: Path) -> None:
-    """Users who turn warnings on, as test suites do, see none of ours."""
-    shown = python("-W", "default", program.name, folder=program.parent)
-    assert (shown.returncode, shown.stderr) == (0, "")
+def test_the_second_program_of_the_readme_runs_as_written(tmp_path: Path) -> None:
+    """A task with steps and a sleep."""
+    _write_programs("README.md", tmp_path)
+    shown = python("order.py", folder=tmp_path)
+    assert (shown.returncode, shown.stdout, shown.stderr) == (0, "RECEIPT FOR 1250\n", "")
+
+
+def test_the_commands_of_the_readme_run_as_written(tmp_path: Path) -> None:
+    """`dev` in one terminal, `submit --wait` and `ls` in another."""
+    _write_programs("README.md", tmp_path)
+    with _running(tmp_path, "dev", "hello:app") as dev:
+        dev.wait_for("Try, in another terminal")
+        shown = _holdfast(tmp_path, "submit", "hello", "--input", '{"name": "Ada"}', "--wait")
+        assert "Hello Ada" in shown
+        assert "completed" in _holdfast(tmp_path, "ls")
 
 
 def test_make_help_lists_the_commands() -> None:
@@ -62,3 +133,74 @@ def test_make_help_lists_the_commands() -> None:
     )
     listed = dict(re.findall(r"^ +make (\w+) +(\S.*)$", shown.stdout, re.MULTILINE))
     assert {"help", "run", "test", "check", "fmt", "bench"} <= listed.keys()
+
+
+def test_the_quickstart_goes_as_it_says(tmp_path: Path) -> None:
+    """Run, explain, crash and go on: what is charged before the crash is not charged after it."""
+    _write_programs("quickstart.md", tmp_path)
+    result, why = (text.strip() for text in _SHOWN.findall(PAGES["quickstart.md"]))
+    first = ("submit", "fulfil", "--input", '{"order": 1, "cents": 1250}', "--wait")
+    with _running(tmp_path, "dev", "shop:app") as dev:
+        dev.wait_for("Try, in another terminal")
+        assert _holdfast(tmp_path, *first) == result
+
+    order = _holdfast(tmp_path, "submit", "fulfil", "--input", '{"order": 2, "cents": 99}')
+    assert _holdfast(tmp_path, "explain", order) == why
+    with _running(tmp_path, "worker", "shop:app", "--lease", "2s") as worker:
+        worker.wait_for("shipping order 2")
+        assert "charging 99 cents" in worker.said()
+        worker.process.kill()
+    with _running(tmp_path, "worker", "shop:app", "--lease", "2s") as worker:
+        shown = _holdfast(tmp_path, "result", order, "--wait", "30")
+        assert shown == '{"receipt":"receipt-99","parcel":"parcel-2"}'
+        assert "shipping order 2" in worker.said()
+        assert "charging" not in worker.said()
+        story = _holdfast(tmp_path, "show", order)
+        assert all(word in story for word in ("initial", "reclaim", "charge", "ship"))
+
+    runs = [python("buy.py", folder=tmp_path).stdout.splitlines() for _ in range(2)]
+    answer = "{'receipt': 'receipt-500', 'parcel': 'parcel-3'}"
+    assert runs == [["charging 500 cents", "shipping order 3", answer], [answer]]
+
+
+def test_the_python_of_the_tasks_page_is_one_program_that_runs(tmp_path: Path) -> None:
+    """Every block of the page, from top to bottom."""
+    (tmp_path / "page.py").write_text("\n\n".join(_PYTHON.findall(PAGES["tasks.md"])))
+    shown = python("page.py", folder=tmp_path)
+    assert shown.returncode == 0, shown.stderr
+    assert "no worker runs here, so it waits: It waits for a worker" in shown.stdout
+
+
+def test_the_tests_of_the_testing_page_pass(tmp_path: Path) -> None:
+    """Every file of the page, together, as a project of its own."""
+    _write_programs("testing.md", tmp_path)
+    settings = "[pytest]\nasyncio_default_fixture_loop_scope = function\nfilterwarnings = error\n"
+    (tmp_path / "pytest.ini").write_text(settings)
+    found = any(e.value == "holdfast.testing.plugin" for e in entry_points(group="pytest11"))
+    plugin = () if found else ("-p", "holdfast.testing.plugin")
+    shown = python("-m", "pytest", "-q", *plugin, folder=tmp_path)
+    assert "6 passed" in shown.stdout, shown.stdout + shown.stderr
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_command_on_a_page_exists_with_its_options(page: str) -> None:
+    """Nobody is sent to a command or an option that is not there."""
+    unknown = []
+    for line in _COMMAND.findall(PAGES[page]):
+        known, rest = get_command(command_line), line.split()
+        options = {"--help", *_options(known)}
+        while rest and not rest[0].startswith("-") and rest[0] in getattr(known, "commands", {}):
+            known = known.commands[rest.pop(0)]  # type: ignore[attr-defined]
+            options = {"--help", *_options(known)}
+        if getattr(known, "commands", None) and rest and not rest[0].startswith("-"):
+            unknown.append(line)
+        unknown += [f"{line}: {word}" for word in rest if _is_option(word) and word not in options]
+    assert unknown == []
+
+
+def _options(command: object) -> list[str]:
+    return [name for one in getattr(command, "params", ()) for name in one.opts]
+
+
+def _is_option(word: str) -> bool:
+    return word.startswith("--")

@@ -66,10 +66,11 @@ async def _flush_functions(primaries: list[TestServer], load: Load) -> None:
 @pytest.mark.timeout(90)
 async def test_a_flushed_library_comes_back_by_itself(nodes: list[TestServer]) -> None:
     """Calls that find no library load it and go on; nobody notices."""
-    random = Random(secrets.randbits(32))
+    seed = secrets.randbits(32)
+    print(f"seed {seed}")  # noqa: T201 - to run it again
     primaries = nodes[:PRIMARIES]
     async with open_store(_url(nodes, "flush"), SETTINGS) as store:
-        load = Load(store, random)
+        load = Load(store, Random(seed))
         async with asyncio.TaskGroup() as group:
             for _ in range(2):
                 group.create_task(load.submit())

@@ -41,6 +41,7 @@ class Claimer:
         self._hopeful = set(tags)
         self._woken = asyncio.Event()
         self._next_poll = 0.0
+        self._stopped = False
 
     async def open(self) -> None:
         """Listen for work."""
@@ -49,6 +50,11 @@ class Claimer:
     async def close(self) -> None:
         """Stop listening."""
         await self._store.subscriptions.remove(self._channels, self._on_wake)
+
+    def stop(self) -> None:
+        """Have `claim` return at once, with what it has."""
+        self._stopped = True
+        self._woken.set()
 
     def _on_wake(self, channel: str, _message: str) -> None:
         self._hopeful.add(self._channels[channel])
@@ -64,7 +70,7 @@ class Claimer:
         while True:
             self._woken.clear()
             claims = await self._ask(limit, lease_ms)
-            if claims or loop.time() >= deadline:
+            if claims or self._stopped or loop.time() >= deadline:
                 return claims
             try:
                 async with asyncio.timeout_at(min(deadline, self._next_poll)):

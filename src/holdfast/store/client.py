@@ -16,6 +16,7 @@ from typing import Any, cast
 import glide
 
 from holdfast.errors import StoreIncompatible, StoreUnavailable
+from holdfast.store.replies import read_replies_here
 from holdfast.store.urls import StoreUrl
 
 log = logging.getLogger(__name__)
@@ -56,6 +57,7 @@ class Client:
 
     def __init__(self, *, cluster: bool) -> None:
         self.cluster = cluster
+        self._loop = asyncio.get_running_loop()
         self._glide: Any = None
         #: Subscriptions have a connection of their own: on a shared one, confirmations of
         #: SUBSCRIBE were seen to arrive as the replies of other calls (valkey-glide 2.5.3).
@@ -75,6 +77,7 @@ class Client:
     ) -> Client:
         """Connect once; raises StoreUnavailable if the server cannot be reached."""
         glide.Logger.init(glide.LogLevel.OFF)
+        read_replies_here()
         await _probe(url.addresses, timeout_ms)
         client = cls(cluster=url.cluster)
         client._addresses = url.addresses
@@ -92,6 +95,7 @@ class Client:
 
     async def close(self) -> None:
         """Close the connection; calls under way fail."""
+        read_replies_here()
         self._closed = True
         self._drop_pending("the client is closed")
         under_way: list[asyncio.Task[None]] = [*self._batches]
@@ -120,6 +124,7 @@ class Client:
 
     def _flush(self) -> None:
         self._flush_planned = False
+        read_replies_here()
         while self._pending and len(self._batches) < MOST_BATCHES:
             batch = self._next_batch()
             if not batch:
@@ -193,6 +198,7 @@ class Client:
 
     async def on_primaries(self, args: Command) -> list[Any]:
         """Send a command to every primary; returns their replies."""
+        read_replies_here()
         try:
             if not self.cluster:
                 return [await self._glide.custom_command(list(args))]
@@ -203,6 +209,7 @@ class Client:
 
     async def subscribe(self, handlers: dict[str, Callable[[str], None]]) -> None:
         """Call a handler for each message on its channel, until unsubscribed."""
+        read_replies_here()
         self._handlers.update(handlers)
         channels = set(handlers)
         try:
@@ -226,9 +233,15 @@ class Client:
             await self._listener.unsubscribe_lazy(set(channels))
 
     def _on_message(self, message: Any, _context: Any) -> None:
-        handler = self._handlers.get(message.channel.decode())
+        """Handle a message in our own loop, whichever has read it."""
+        if not self._loop.is_closed():
+            channel, text = message.channel.decode(), message.message.decode()
+            self._loop.call_soon_threadsafe(self._dispatch, channel, text)
+
+    def _dispatch(self, channel: str, text: str) -> None:
+        handler = self._handlers.get(channel)
         if handler is not None:
-            handler(message.message.decode())
+            handler(text)
 
 
 def _settle(future: asyncio.Future[Any], answer: Any) -> None:

@@ -12,7 +12,6 @@ from holdfast.store.client import Client
 from holdfast.store.store import Store, StoreSettings
 from holdfast.store.urls import StoreUrl
 from holdfast.testing.clock import Clock
-from holdfast.testing.loops import LoopClient, read_replies_here
 from holdfast.testing.servers import TestServer, start_server
 from holdfast.testing.watching import Watch, WatchedExecutions
 
@@ -61,7 +60,6 @@ async def open_test_store(
             server = await asyncio.to_thread(running.__enter__)
             stack.push_async_callback(asyncio.to_thread, running.__exit__, None, None, None)
         url = StoreUrl(addresses=(("127.0.0.1", server.port),), partitions=partitions)
-        read_replies_here()
-        client = await LoopClient.connect(url, timeout_ms=_CONNECT_TIMEOUT_MS)
+        client = await Client.connect(url, timeout_ms=_CONNECT_TIMEOUT_MS)
         stack.push_async_callback(client.close)
         yield await _boot(client, url)

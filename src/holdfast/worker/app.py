@@ -96,6 +96,10 @@ class App:
         self._engine = engine
         return self
 
+    def detach(self) -> None:
+        """Let go of an engine that was attached."""
+        self._engine = None
+
     @overload
     def task(
         self, fn: Callable[Concatenate[Context, P], Coroutine[Any, Any, R]], /

@@ -32,7 +32,7 @@ from holdfast.model.moments import to_ms as moment_ms
 from holdfast.worker.durations import Duration, to_ms
 from holdfast.worker.handle import Handle
 from holdfast.worker.journal import Journal
-from holdfast.worker.outcomes import AttemptLost, AttemptPaused
+from holdfast.worker.outcomes import AttemptLost, AttemptPaused, ControlFlow
 from holdfast.worker.slots import Slots
 
 if TYPE_CHECKING:
@@ -168,8 +168,11 @@ class Context:
 
     async def gather(self, *steps: Awaitable[R]) -> list[R]:
         """Run steps in parallel; the first that fails cancels the others."""
-        async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(_as_coroutine(step)) for step in steps]
+        try:
+            async with asyncio.TaskGroup() as group:
+                tasks = [group.create_task(_as_coroutine(step)) for step in steps]
+        except BaseExceptionGroup as problems:
+            raise _first(problems) from None
         return [task.result() for task in tasks]
 
     async def sleep(self, duration: Duration, *, name: str | None = None) -> None:
@@ -300,6 +303,15 @@ class SyncContext:
 
     def _wait(self, coroutine: Coroutine[Any, Any, R]) -> R:
         return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result()
+
+
+def _first(problems: BaseExceptionGroup[BaseException]) -> BaseException:
+    """Return what a group of parallel steps raises as one: control flow first, else the first."""
+    signals = problems.subgroup(ControlFlow)
+    found: BaseException = signals or problems
+    while isinstance(found, BaseExceptionGroup):
+        found = found.exceptions[0]
+    return found
 
 
 async def _as_coroutine(step: Awaitable[R]) -> R:

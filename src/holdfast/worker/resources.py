@@ -10,6 +10,7 @@ async def charge(order: int, pool: Pool = use(database)) -> None: ...
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import inspect
 from collections.abc import Callable
@@ -34,11 +35,14 @@ class Resources:
     def __init__(self) -> None:
         self._stack = contextlib.AsyncExitStack()
         self._values: dict[Callable[[], Any], Any] = {}
+        self._opening = asyncio.Lock()
 
     async def open(self, resource: Resource) -> Any:
         """Return the value of a resource, opening it at its first use."""
         if resource.provider not in self._values:
-            self._values[resource.provider] = await self._enter(resource.provider)
+            async with self._opening:
+                if resource.provider not in self._values:
+                    self._values[resource.provider] = await self._enter(resource.provider)
         return self._values[resource.provider]
 
     async def _enter(self, provider: Callable[[], Any]) -> Any:

@@ -11,7 +11,7 @@ from concurrent.futures import Executor
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from holdfast.errors import HoldfastError, InvalidInput, LeaseLost
+from holdfast.errors import HoldfastError, InvalidInput, LeaseLost, TaskError
 from holdfast.model import checks, limits
 from holdfast.model.executions import Claim, Failure
 from holdfast.worker.context import Context, SyncContext
@@ -152,7 +152,7 @@ class Runner:
 def failure_of(error: Exception) -> Failure:
     """Describe what a task raised."""
     after = optional_ms("after", error.after) if isinstance(error, Retry) else None
-    final = isinstance(error, GiveUp | InvalidInput) or _code(error) == "journal_mismatch"
+    final = isinstance(error, GiveUp | InvalidInput | TaskError)
     lines = traceback.format_exception(error)
     name = _code(error) or type(error).__name__
     return Failure(

@@ -14,6 +14,7 @@ class Slots:
         self.count = count
         self.free = count
         self._freed = asyncio.Event()
+        self._closed = False
 
     @property
     def busy(self) -> int:
@@ -30,10 +31,15 @@ class Slots:
         self._freed.set()
 
     async def wait_free(self) -> None:
-        """Wait until there is a free slot."""
-        while self.free <= 0:
+        """Wait until there is a free slot, or nobody needs one any more."""
+        while self.free <= 0 and not self._closed:
             self._freed.clear()
             await self._freed.wait()
+
+    def close(self) -> None:
+        """Let nobody wait for a slot any more."""
+        self._closed = True
+        self._freed.set()
 
     @contextlib.asynccontextmanager
     async def lent(self) -> AsyncIterator[None]:

@@ -20,7 +20,7 @@ from typing import (
     Unpack,
 )
 
-from holdfast.errors import HoldfastError
+from holdfast.errors import HoldfastError, InvalidInput
 from holdfast.model import checks, limits
 from holdfast.model.executions import NewExecution, Submitted
 from holdfast.model.retry import Backoff, RetryPolicy
@@ -135,6 +135,9 @@ class Task(Generic[P, R, C]):
         self.pool = pool
         self.is_async = inspect.iscoroutinefunction(fn)
         self.signature = inspect_function(fn, (Context, SyncContext))
+        if pool == "process" and (self.is_async or self.signature.context is not None):
+            message = f"task {name}: pool='process' is for plain functions without a context"
+            raise InvalidInput(message, field="pool")
         self._options = options or TaskOptions()
         self._template = self._options.new_execution(self.name)
         self.__doc__ = fn.__doc__

@@ -129,24 +129,25 @@ class Worker:
             await self._engine.store.tasks.publish(described)
             self._started.set()
             claiming = asyncio.ensure_future(self._claim(claimer))
-            drained = asyncio.ensure_future(self._draining.wait())
-            await asyncio.wait({claiming, drained}, return_when=asyncio.FIRST_COMPLETED)
-            claiming.cancel()
-            drained.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await claiming
+            await self._draining.wait()
+            # A claim that is under way is not cancelled: its leases would belong to nobody.
+            self._slots.close()
+            claimer.stop()
+            await claiming
         while self._attempts:
             await asyncio.wait(set(self._attempts.values()))
 
     async def _claim(self, claimer: Claimer) -> None:
         while True:
             await self._slots.wait_free()
+            if self._draining.is_set():
+                return
             limit = min(self._slots.free, limits.CLAIM_ITEMS)
             try:
                 claims = await claimer.claim(limit, self.settings.lease_ms, _CLAIM_WAIT_MS)
             except HoldfastError as error:
                 log.warning("claiming failed: %s", error)
-                await asyncio.sleep(_PAUSE_AFTER_ERROR_S)
+                await _pause(self._draining)
                 continue
             for claim in claims:
                 self._start(claim)
@@ -180,6 +181,12 @@ class Worker:
         self._heartbeats.release(execution_id)
         if self._app.tasks[context.claim.kind].is_async:
             attempt.cancel()
+
+
+async def _pause(draining: asyncio.Event) -> None:
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(_PAUSE_AFTER_ERROR_S):
+            await draining.wait()
 
 
 def _lanes_of(app: App) -> tuple[str, ...]:

@@ -1,0 +1,26 @@
+"""Which event loop reads the replies.
+
+The client library reads all replies of a process in one event loop, the first that connected. If
+that loop has ended or stands still, as loops of tests and of SyncClients do, replies for other
+loops would never arrive. So a loop that sends takes over from one that does not run.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+from glide import glide_client as library
+
+
+def read_replies_here() -> None:
+    """Have replies read by the running loop, unless the one that reads them runs as well."""
+    loop = asyncio.get_running_loop()
+    reader = library._async_pipe_loop  # noqa: SLF001 - the library has no other way
+    if reader is None or reader is loop or reader.is_running():
+        return
+    with library._async_pipe_lock:  # noqa: SLF001
+        pipe = library._async_pipe_read_fd  # noqa: SLF001
+        if not reader.is_closed():
+            reader.remove_reader(pipe)
+        loop.add_reader(pipe, library._on_async_pipe_readable)  # noqa: SLF001
+        library._async_pipe_loop = loop  # noqa: SLF001

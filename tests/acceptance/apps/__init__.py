@@ -1,0 +1,1 @@
+"""Small apps that acceptance tests run in worker processes."""

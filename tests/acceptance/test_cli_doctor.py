@@ -1,0 +1,129 @@
+"""`holdfast doctor`: sound stores are called sound, and each trouble is found."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+from holdfast.cli import drift, snapshot
+from holdfast.cli.diagnosis import examine
+from holdfast.cli.findings import Status
+from holdfast.engine import Engine
+from holdfast.store.store import Store, open_store
+from holdfast.store.urls import StoreUrl
+from holdfast.testing.clock import Clock
+from holdfast.testing.servers import TestServer
+from tests.acceptance.test_cli import holdfast
+
+
+async def _doctor(folder: Path, *options: str) -> tuple[int, dict[str, Any]]:
+    """Run the doctor on a store that this process holds open."""
+    store = f"embedded://{folder}"
+    shown = await asyncio.to_thread(
+        holdfast, "doctor", "--store", store, "--json", *options, folder=folder
+    )
+    found = json.loads(shown.stdout)
+    return shown.returncode, {item["check"]: item for item in found["findings"]}
+
+
+async def test_a_fresh_embedded_store_is_sound(tmp_path: Path) -> None:
+    """Everything is ok, and the durability in force is named."""
+    async with open_store(f"embedded://{tmp_path}"):
+        code, found = await _doctor(tmp_path, "--drift")
+    assert (code, {item["status"] for item in found.values()}) == (0, {"ok"})
+    assert "appendfsync always" in found["durability"]["detail"]
+    assert found.keys() >= {"server", "memory", "clock", "library", "timers", "drift"}
+
+
+async def test_a_lost_library_is_found_and_loaded_by_fix(tmp_path: Path) -> None:
+    """Without --fix nothing is changed."""
+    async with open_store(f"embedded://{tmp_path}") as store:
+        await store.client.on_primaries(["FUNCTION", "DELETE", "holdfast"])
+        code, found = await _doctor(tmp_path)
+        assert (code, found["library"]["status"]) == (1, "problem")
+        assert await store.client.on_primaries(["FUNCTION", "LIST"]) in ([[]], [{}])
+        code, found = await _doctor(tmp_path, "--fix")
+    assert (code, found["library"]["status"]) == (0, "ok")
+
+
+async def test_overdue_timers_and_abandoned_lanes_are_warned_of(tmp_path: Path) -> None:
+    """A store without any worker is sound, but nothing will move in it."""
+    async with open_store(f"embedded://{tmp_path}") as store:
+        engine = Engine(store)
+        await engine.submit("work", lane="mail")
+        await engine.submit("work", delay_ms=1)
+        code, found = await _doctor(tmp_path)
+    assert code == 0
+    assert found["timers"]["status"] == "warning"
+    assert "mail" in found["workers"]["detail"]
+
+
+async def test_a_server_that_keeps_nothing_is_a_problem(single_server: TestServer) -> None:
+    """The servers of tests have no append-only file, and another library than ours."""
+    url = StoreUrl(addresses=(("127.0.0.1", single_server.port),))
+    found = {f.check: f for f in await examine(url, fix=False, drift=False)}
+    assert found["durability"].status is Status.PROBLEM
+    assert "restart of the server forgets" in found["durability"].detail
+
+
+async def _executions(engine: Engine) -> dict[str, str]:
+    """Make one waiting, one active and one delayed execution; returns ids by state."""
+    ids: dict[str, str] = {"active": (await engine.submit("work")).id}
+    async with engine.claimer(worker="w1") as claimer:
+        await claimer.claim(1, 30_000)
+    ids["waiting"] = (await engine.submit("work")).id
+    ids["delayed"] = (await engine.submit("work", delay_ms=1_000)).id
+    return ids
+
+
+async def test_no_drift_is_found_in_a_healthy_store(engine: Engine) -> None:
+    """On one server and on a cluster."""
+    await _executions(engine)
+    advanced: list[int] = []
+    assert await drift.search(engine, advanced.append, check_due=True) == []
+    assert sum(advanced) == 3
+
+
+async def test_an_execution_that_fell_out_of_its_queue_is_found(
+    single_store: Store, single_server: TestServer
+) -> None:
+    """It waits, but no claim would ever return it."""
+    engine = Engine(single_store)
+    ids = await _executions(engine)
+    with single_server.raw() as raw:
+        for key in raw.keys(f"{single_store.tag_of(ids['waiting'])}:q:*"):
+            if raw.type(key) == b"zset":
+                raw.zrem(key, ids["waiting"])
+    found = await drift.search(engine, lambda _: None, check_due=True)
+    assert found == [f"{ids['waiting']}: waits in no queue"]
+
+
+async def test_a_lost_timer_and_a_lost_record_are_found(
+    single_store: Store, single_server: TestServer
+) -> None:
+    """What should have fired long ago and did not, and what is counted but gone."""
+    engine = Engine(single_store)
+    ids = await _executions(engine)
+    tag = single_store.tag_of(ids["delayed"])
+    with single_server.raw() as raw:
+        raw.zrem(f"{tag}:timers", f"x:{ids['delayed']}")
+        raw.delete(f"{tag}:x:{ids['waiting']}")
+    await Clock(single_store).advance(20_000)
+    found = await drift.search(engine, lambda _: None, check_due=True)
+    assert len(found) == 2
+    assert any("counted 1, listed 0" in line for line in found)
+    assert any(line.startswith(f"{ids['delayed']}: is delayed, was due") for line in found)
+
+
+async def test_the_oldest_waiting_execution_is_found(engine: Engine, clock: Clock) -> None:
+    """However old it is and however many came after it."""
+    assert await snapshot.oldest_waiting(engine) is None
+    oldest = (await engine.submit("work")).id
+    for age in (700, 30_000, 3_600_000, 86_400_000):
+        await clock.advance(age)
+        await engine.submit("work")
+        found = await snapshot.oldest_waiting(engine)
+        assert found is not None
+        assert found.id == oldest

@@ -1,0 +1,76 @@
+"""The examples do what they say, each in a fresh folder, each with one command."""
+
+from __future__ import annotations
+
+import ast
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.acceptance.processes import ROOT, python
+
+EXAMPLES = ROOT / "examples"
+
+
+def _run(name: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    return python(str(EXAMPLES / name), folder=folder)
+
+
+def test_hello_prints_the_result_and_nothing_else(tmp_path: Path) -> None:
+    """The first program of a new user."""
+    shown = _run("hello.py", tmp_path)
+    assert (shown.returncode, shown.stdout, shown.stderr) == (0, "Hello Ada\n", "")
+
+
+def test_hello_is_at_most_15_lines() -> None:
+    """What it promises is that it is short."""
+    assert len((EXAMPLES / "hello.py").read_text().splitlines()) <= 15
+
+
+def test_retries_succeeds_at_the_third_attempt(tmp_path: Path) -> None:
+    """One failure by its backoff, one by the task's own wait."""
+    shown = _run("retries.py", tmp_path)
+    assert shown.returncode == 0, shown.stderr
+    assert shown.stdout.splitlines() == [
+        "attempt 0: asking for EUR",
+        "attempt 1: asking for EUR",
+        "attempt 2: asking for EUR",
+        "the rate is 1.07",
+    ]
+    assert "ConnectionError: the line is busy" in shown.stderr
+
+
+def test_durable_steps_goes_on_after_the_crash(tmp_path: Path) -> None:
+    """The first run dies by SIGKILL after the charge; the second does not charge again."""
+    first = _run("durable_steps.py", tmp_path)
+    assert first.returncode == -signal.SIGKILL, first.stderr
+    assert first.stdout.splitlines() == [
+        "order 7 is new",
+        "charging card-4711: 1250 cents",
+        "pulling the plug",
+    ]
+    second = _run("durable_steps.py", tmp_path)
+    assert second.returncode == 0, second.stderr
+    assert second.stdout.splitlines() == [
+        "order 7 was known already",
+        "shipping order 7",
+        "done: {'receipt': 'receipt-1250', 'parcel': 'parcel-7'}",
+    ]
+
+
+def test_children_adds_up_what_the_children_counted(tmp_path: Path) -> None:
+    """A child that fails does not take its parent with it."""
+    shown = _run("children.py", tmp_path)
+    assert shown.returncode == 0, shown.stderr
+    assert shown.stdout.splitlines() == ["page 2: the page is empty", "words: 7"]
+
+
+@pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.py")), ids=lambda path: path.name)
+def test_every_example_says_how_to_run_it(path: Path) -> None:
+    """The docstring names the command, and this folder's tests run it."""
+    about = ast.get_docstring(ast.parse(path.read_text())) or ""
+    assert f"python examples/{path.name}" in about or "make run" in about
+    tests = "".join(test.read_text() for test in Path(__file__).parent.glob("test_*.py"))
+    assert path.name in tests

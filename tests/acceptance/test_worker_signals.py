@@ -1,0 +1,125 @@
+"""SIGTERM drains a worker process; a second one releases what it has."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from collections import Counter
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from holdfast import App
+from holdfast.model.states import State
+from holdfast.testing.waiting import wait_for
+from tests.acceptance.apps.crew import Crew
+from tests.acceptance.apps.effects import World
+from tests.acceptance.apps.shop import make_app
+
+pytestmark = pytest.mark.timeout(90)
+
+STOP_TIMEOUT_S = 10
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    return World(tmp_path)
+
+
+@pytest.fixture
+async def app(tmp_path: Path) -> AsyncIterator[App]:
+    """The app as its submitter sees it, on the embedded store of the folder."""
+    async with make_app(tmp_path) as app:
+        yield app
+
+
+@pytest.fixture
+async def crew(app: App, tmp_path: Path) -> AsyncIterator[Crew]:
+    async with Crew(tmp_path) as crew:
+        yield crew
+
+
+async def test_sigterm_loses_nothing_and_runs_nothing_twice(
+    app: App, world: World, crew: Crew
+) -> None:
+    """Workers are replaced one after the other while they are busy."""
+    many = 300
+    worker = await crew.start(lease_ms=30_000)
+    handles = await app.find("quick").submit_many([{"n": n} for n in range(many)])
+    for share in (0.2, 0.4, 0.6):
+
+        async def reached(share: float = share) -> bool:
+            return len(world.effects()) >= share * many
+
+        await wait_for(reached, timeout_s=20)
+        worker.send_signal(signal.SIGTERM)
+        successor = await crew.start(lease_ms=30_000)
+        assert await asyncio.wait_for(worker.wait(), STOP_TIMEOUT_S) == 0
+        worker = successor
+    results = [await handle.result(timeout=20) for handle in handles]
+    assert results == list(range(many))
+    assert set(Counter(world.names()).values()) == {1}
+    for handle in handles:
+        described = await handle.describe()
+        assert (described.attempts, described.reclaims, described.epoch) == (1, 0, 1)
+
+
+@pytest.mark.parametrize("kind", ["async", "plain"])
+async def test_sigterm_waits_for_what_runs(app: App, world: World, crew: Crew, kind: str) -> None:
+    """And keeps its lease meanwhile, though that is shorter than the wait."""
+    worker = await crew.start()
+    handle = await app.find(f"order.{kind}").submit(hold="charge")
+
+    async def held() -> bool:
+        return world.holder("charge") == worker.pid
+
+    await wait_for(held)
+    worker.send_signal(signal.SIGTERM)
+
+    async def drains() -> bool:
+        return "draining" in crew.log()
+
+    await wait_for(drains)
+    late = await app.find("quick").submit(n=1)
+    with pytest.raises(TimeoutError):
+        await asyncio.wait_for(worker.wait(), 1.5)
+    world.release()
+    assert await asyncio.wait_for(worker.wait(), STOP_TIMEOUT_S) == 0
+    assert world.names() == ["reserve", "charge", "mail"]
+    described = await handle.describe()
+    assert (described.state, described.epoch) == (State.COMPLETED, 1)
+    assert await late.state() is State.WAITING
+    assert await app.engine.workers.list() == []
+
+
+@pytest.mark.parametrize("kind", ["async", "plain"])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+async def test_a_second_signal_releases_at_once(
+    app: App, world: World, crew: Crew, kind: str, number: signal.Signals
+) -> None:
+    """The lease would last for a day; the next worker has the work at once."""
+    worker = await crew.start(lease_ms=86_400_000)
+    handle = await app.find(f"busy.{kind}").submit()
+
+    async def held() -> bool:
+        return world.holder("busy") == worker.pid
+
+    await wait_for(held)
+    worker.send_signal(signal.SIGTERM)
+
+    async def drains() -> bool:
+        return "draining" in crew.log()
+
+    await wait_for(drains)
+    assert worker.returncode is None
+    worker.send_signal(number)
+    assert await asyncio.wait_for(worker.wait(), STOP_TIMEOUT_S) == 0
+    described = await handle.describe()
+    assert (described.state, described.reclaims) == (State.WAITING, 0)
+    assert await app.engine.workers.list() == []
+
+    await crew.start()
+    await handle.result(timeout=10)
+    described = await handle.describe()
+    assert (described.attempts, described.epoch, world.names()) == (1, 2, ["busy", "busy"])

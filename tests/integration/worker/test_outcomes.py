@@ -1,0 +1,283 @@
+"""How attempts end: retries, giving up, and everything that a handler may do wrong."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from holdfast import App, Context, GiveUp, Retry, RetryPolicy, SyncContext
+from holdfast.engine import Engine
+from holdfast.errors import ExecutionFailed
+from holdfast.model import limits
+from holdfast.model.states import State
+from tests.integration.worker.conftest import Working, at_once
+
+
+class Sinister(BaseException):
+    """Not an Exception, so that no broad handler sees it."""
+
+
+class Mute(Exception):
+    """An error that cannot say what it is."""
+
+    def __str__(self) -> str:
+        raise RuntimeError
+
+
+async def test_a_failing_task_is_tried_as_often_as_it_may(
+    app: App, working: Working, engine: Engine
+) -> None:
+    """Then its last error is the outcome."""
+
+    @app.task(retries=at_once(3))
+    async def work(ctx: Context) -> None:
+        raise ValueError(f"attempt {ctx.attempt}")
+
+    async with working():
+        handle = await work.submit()
+        with pytest.raises(ExecutionFailed, match="attempt 2"):
+            await handle.result(timeout=5)
+    errors = [attempt.error for attempt in await engine.attempts(handle.id)]
+    assert [error and error["message"] for error in errors] == [f"attempt {n}" for n in range(3)]
+
+
+async def test_a_retry_says_when(app: App, working: Working) -> None:
+    """It replaces a backoff that would outlast the test."""
+    started: list[float] = []
+
+    @app.task(retries=5)
+    async def work(ctx: Context) -> int:
+        started.append(time.monotonic())
+        if ctx.attempt == 0:
+            raise Retry("busy", after=0.2)
+        if ctx.attempt == 1:
+            raise Retry(after=0)
+        return ctx.attempt
+
+    async with working():
+        assert await (await work.submit()).result(timeout=5) == 2
+    assert 0.2 <= started[1] - started[0] < 0.9
+    assert started[2] - started[1] < 0.9
+
+
+async def test_a_retry_uses_up_the_policy(app: App, working: Working) -> None:
+    """Without one there is one attempt."""
+
+    @app.task
+    async def work() -> None:
+        raise Retry("busy", after=0)
+
+    async with working():
+        handle = await work.submit()
+        with pytest.raises(ExecutionFailed, match="busy"):
+            await handle.result(timeout=5)
+    assert (await handle.describe()).attempts == 1
+
+
+async def test_giving_up_is_final(app: App, working: Working) -> None:
+    """In plain functions as well."""
+
+    @app.task(retries=at_once(5))
+    def work() -> None:
+        raise GiveUp("no such account")
+
+    async with working():
+        handle = await work.submit()
+        with pytest.raises(ExecutionFailed, match="no such account") as failed:
+            await handle.result(timeout=5)
+    assert failed.value.context["error"]["type"] == "GiveUp"
+    assert (await handle.describe()).attempts == 1
+
+
+async def test_an_error_type_of_the_policy_is_final(app: App, working: Working) -> None:
+    """Types are the names of their classes."""
+
+    @app.task(retries=RetryPolicy(max_attempts=5, give_up_on=("KeyError",)))
+    def work() -> None:
+        raise KeyError("x")
+
+    async with working():
+        handle = await work.submit()
+        with pytest.raises(ExecutionFailed):
+            await handle.result(timeout=5)
+    assert (await handle.describe()).attempts == 1
+
+
+def empty() -> None:
+    """Leak the exception by which iterators end."""
+    next(iter(()))
+
+
+def emoji() -> None:
+    """Raise a message that is larger in bytes than in characters."""
+    raise ValueError("🎈" * 10_000)
+
+
+def impossible_retry() -> None:
+    """Ask for a retry in the past."""
+    raise Retry(after=-5)
+
+
+def sinister() -> None:
+    """Raise what is no Exception."""
+    raise Sinister
+
+
+def mute() -> None:
+    """Raise an error whose text cannot be had."""
+    raise Mute
+
+
+def cancelled() -> None:
+    """Let the cancellation of something else escape."""
+    raise asyncio.CancelledError
+
+
+def unserialisable() -> Any:
+    """Return what cannot be JSON."""
+    return object()
+
+
+def oversized() -> Any:
+    """Return more than the store takes."""
+    return "x" * (limits.PAYLOAD_BYTES + 1)
+
+
+MISDEEDS = (
+    empty, emoji, impossible_retry, sinister, mute, cancelled, unserialisable, oversized,
+)  # fmt: skip
+
+
+@pytest.mark.timeout(15)
+@pytest.mark.parametrize("misdeed", MISDEEDS)
+@pytest.mark.parametrize("kind", ["async", "plain"])
+async def test_whatever_a_task_does_ends_its_attempt_only(
+    app: App, working: Working, kind: str, misdeed: Callable[[], Any]
+) -> None:
+    """The execution fails at once, and the worker goes on with its one slot."""
+
+    @app.task(name="async")
+    async def coroutine_function() -> Any:
+        return misdeed()
+
+    @app.task(name="plain")
+    def function() -> Any:
+        return misdeed()
+
+    @app.task
+    async def other() -> str:
+        return "ran"
+
+    async with working(slots=1, threads=1):
+        handle = await app.find(kind).submit()
+        try:
+            with pytest.raises(ExecutionFailed):
+                await handle.result(timeout=0.8)
+        finally:
+            if not (await handle.state()).is_terminal:
+                await handle.cancel()
+        assert (await handle.describe()).attempts == 1
+        assert await (await other.submit()).result(timeout=5) == "ran"
+
+
+async def test_an_oversized_step_ends_its_attempt(app: App, working: Working) -> None:
+    """By name and limit, without a retry."""
+
+    @app.task(retries=at_once(3))
+    async def work(ctx: Context) -> None:
+        await ctx.step("large", oversized)
+
+    async with working():
+        with pytest.raises(ExecutionFailed, match="over the limit") as failed:
+            await (await work.submit()).result(timeout=5)
+    assert failed.value.context["error"]["type"] == "too_large"
+
+
+async def test_progress_is_shown_while_it_runs(app: App, working: Working) -> None:
+    """From async and plain functions; a wrong one is refused."""
+    seen: list[tuple[float | None, str | None]] = []
+
+    async def look(execution_id: str) -> None:
+        described = await app.engine.describe(execution_id)
+        seen.append((described.progress_pct, described.progress_message))
+
+    @app.task
+    async def work(ctx: Context) -> None:
+        await ctx.progress(12.5, "an eighth")
+        await look(ctx.id)
+
+    @app.task
+    def plain(ctx: SyncContext) -> None:
+        ctx.progress(50)
+        asyncio.run_coroutine_threadsafe(look(ctx.id), loop).result()
+
+    @app.task
+    async def wrong(ctx: Context) -> None:
+        await ctx.progress(101)
+
+    loop = asyncio.get_running_loop()
+    async with working():
+        for task in (work, plain):
+            await (await task.submit()).result(timeout=5)
+        with pytest.raises(ExecutionFailed, match="pct: "):
+            await (await wrong.submit()).result(timeout=5)
+    assert [pct for pct, _ in seen] == [12.5, 50]
+    assert seen[0][1] == "an eighth"
+
+
+async def test_the_context_knows_the_execution(app: App, working: Working) -> None:
+    """Id, attempt, deadline, clock, claim; in both kinds of function."""
+
+    def facts(ctx: Context | SyncContext) -> list[Any]:
+        assert ctx.deadline is not None
+        left = (ctx.deadline - ctx.now()).total_seconds()
+        age = (ctx.now() - ctx.claim.created_at).total_seconds()
+        return [ctx.id, ctx.attempt, 50 < left <= 60, -0.1 < age < 5, dict(ctx.claim.tags)]
+
+    @app.task(deadline=60, tags={"a": "b"})
+    async def work(ctx: Context) -> list[Any]:
+        return facts(ctx)
+
+    @app.task(deadline=60, tags={"a": "b"})
+    def plain(ctx: SyncContext) -> list[Any]:
+        return facts(ctx)
+
+    async with working():
+        for task in (work, plain):
+            handle = await task.submit()
+            assert await handle.result(timeout=5) == [handle.id, 0, True, True, {"a": "b"}]
+
+
+async def test_the_logger_knows_the_execution(
+    app: App, working: Working, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Every line can be found by tenant, execution and attempt."""
+
+    @app.task
+    async def work(ctx: Context) -> None:
+        ctx.logger.warning("half way")
+
+    async with working():
+        handle = await work.submit()
+        await handle.result(timeout=5)
+    (record,) = [r for r in caplog.records if r.name == "holdfast.task.work"]
+    found = (record.__dict__[name] for name in ("tenant", "execution", "attempt"))
+    assert tuple(found) == ("default", handle.id, 0)
+
+
+async def test_a_task_past_its_deadline_is_expired(app: App, working: Working) -> None:
+    """Whether it runs or not."""
+
+    @app.task(deadline=0.1)
+    async def work() -> None:
+        await asyncio.Event().wait()
+
+    async with working():
+        handle = await work.submit()
+        with pytest.raises(ExecutionFailed) as failed:
+            await handle.result(timeout=5)
+    assert failed.value.context["state"] is State.EXPIRED

@@ -1,0 +1,1 @@
+"""The public API as users write it, for type checkers."""

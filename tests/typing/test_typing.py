@@ -1,0 +1,46 @@
+"""Type checkers know what a task takes and returns."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from mypy import api
+
+ROOT = Path(__file__).parents[2]
+
+pytestmark = pytest.mark.timeout(180)
+
+
+def check(path: Path) -> tuple[str, int]:
+    """Run mypy on a file as the project does: strictly, and an unused ignore is an error."""
+    config, cache = ROOT / "pyproject.toml", ROOT / ".mypy_cache"
+    report, problems, status = api.run(
+        ["--config-file", str(config), "--cache-dir", str(cache), "--no-error-summary", str(path)]
+    )
+    return report + problems, status
+
+
+def test_the_public_api_is_typed_as_users_write_it() -> None:
+    """Every assert_type holds, and every marked misuse is an error."""
+    report, status = check(Path(__file__).with_name("api.py"))
+    assert (report, status) == ("", 0)
+
+
+def test_the_check_can_fail(tmp_path: Path) -> None:
+    """A wrong argument without a mark is reported."""
+    module = tmp_path / "misuse.py"
+    module.write_text(
+        "from holdfast import App\n"
+        "app = App()\n"
+        "@app.task\n"
+        "async def double(x: int) -> int:\n"
+        "    return 2 * x\n"
+        "async def main() -> str:\n"
+        "    handle = await double.submit('four')\n"
+        "    return await handle.result()\n"
+    )
+    report, status = check(module)
+    assert status == 1
+    assert 'misuse.py:7: error: Argument 1 to "submit"' in report
+    assert 'misuse.py:8: error: Incompatible return value type (got "int"' in report

@@ -1,0 +1,156 @@
+"""The command as a whole: its tree, wrong usage, and a fast start."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from typer.main import get_command
+
+from holdfast.cli import main
+
+
+def leaves(command: Any = None, path: tuple[str, ...] = ()) -> Iterator[tuple[str, Any]]:
+    """Return every command that does something, by its words."""
+    command = command or get_command(main.app)
+    for name, child in getattr(command, "commands", {}).items():
+        if hasattr(child, "commands"):
+            yield from leaves(child, (*path, name))
+        else:
+            yield " ".join((*path, name)), child
+
+
+LEAVES = dict(leaves())
+
+
+@pytest.mark.parametrize("name", LEAVES)
+def test_every_command_has_json_store_and_a_sentence(name: str) -> None:
+    """No command is special."""
+    command = LEAVES[name]
+    options = {option for parameter in command.params for option in parameter.opts}
+    assert {"--json", "--store"} <= options
+    assert command.help.partition("\n")[0].rstrip().endswith(".")
+
+
+def test_the_commands_are_those_that_were_promised() -> None:
+    """None is missing."""
+    promised = {"dev", "worker", "submit", "ls", "show", "logs", "result", "cancel", "replay"}
+    promised |= {"prioritize", "revoke", "explain", "tasks", "top", "doctor", "bench"}
+    verbs = [f"lanes {verb}" for verb in ("ls", "pause", "resume", "drain", "weights")]
+    verbs += ["workers ls", "workers drain", "config show"]
+    assert LEAVES.keys() == {*promised, *verbs}
+
+
+@pytest.mark.parametrize(
+    ("args", "told"),
+    [
+        (["nosuch"], "No such command 'nosuch'"),
+        (["ls", "--nosuch"], "No such option: --nosuch"),
+        (["submit"], "Missing argument 'KIND'"),
+        (["ls", "--limit", "many"], "Invalid value for '--limit'"),
+        (["ls", "--state", "lost"], "Invalid value for '--state'"),
+        (["prioritize", "x", "--nosuch"], "Invalid value for 'N'"),
+        (["lanes", "nosuch"], "No such command 'nosuch'"),
+    ],
+)
+def test_wrong_usage_is_one_line_with_2(
+    args: list[str], told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It points at the help of the command."""
+    assert main.run(args) == 2
+    shown = capsys.readouterr()
+    (line,) = shown.err.splitlines()
+    assert (shown.out, told in line) == ("", True), line
+    assert "--help`" in line
+    assert line.endswith("(wrong_usage)")
+
+
+def test_wrong_usage_with_json_is_an_object(capsys: pytest.CaptureFixture[str]) -> None:
+    """A program that calls us wrongly learns so as it learns everything else."""
+    assert main.run(["ls", "--nosuch", "--json"]) == 2
+    assert json.loads(capsys.readouterr().err)["error"]["code"] == "wrong_usage"
+
+
+@pytest.mark.parametrize("args", [[], ["--help"], ["-h"], ["lanes", "--help"], ["submit", "-h"]])
+def test_help_is_given_for_the_asking(args: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    """Also when nothing is asked for."""
+    assert main.run(args) == 0
+    assert "Usage: holdfast" in capsys.readouterr().out
+
+
+def test_a_bug_is_told_in_one_line_too(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And the line says how to see more."""
+
+    def fail(*_args: object) -> None:
+        raise RuntimeError("oops")
+
+    monkeypatch.setattr("holdfast.cli.session.store_text", fail)
+    assert main.run(["config", "show"]) == 1
+    shown = capsys.readouterr().err
+    assert shown == "holdfast: RuntimeError: oops; HOLDFAST_DEBUG=1 shows where (internal_error)\n"
+
+
+def test_config_show_hides_secrets_and_names_its_sources(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The option counts before the variable, the variable before the default."""
+    monkeypatch.setenv("HOLDFAST_STORE", "valkeys://ada:s3cret@db:7000?prefix=shop")
+    assert main.run(["config", "show", "--json"]) == 0
+    text = capsys.readouterr().out
+    found = json.loads(text)
+    assert "s3cret" not in text
+    assert (found["store"], found["store.from"]) == ("valkeys://db:7000", "HOLDFAST_STORE")
+    assert (found["store.password"], found["store.prefix"]) == ("***", "shop")
+    assert main.run(["config", "--store", "embedded:///data"]) == 0
+    table = capsys.readouterr().out
+    assert "s3cret" not in table
+    assert "embedded:///data" in table
+    monkeypatch.delenv("HOLDFAST_STORE")
+    assert main.run(["config", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["store.from"] == "default"
+
+
+@pytest.mark.parametrize(
+    "store",
+    ["nothing://u:s3cret@h", "valkey://u:s3cret@h?password=s3cret", "valkey://u:s3cret@h\n"],
+)
+def test_a_store_url_that_is_wrong_is_not_shown(
+    store: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It may hold a password at a place where none belongs."""
+    assert main.run(["ls", "--store", store]) == 2
+    assert "s3cret" not in capsys.readouterr().err
+
+
+_PROBE = """
+import sys
+from holdfast.cli import main
+code = main.run({args!r})
+large = ("pydantic", "uvloop", "fastapi", "glide", "rich", "holdfast.worker", "holdfast.engine")
+print([name for name in large if name in sys.modules], file=sys.stderr)
+sys.exit(code)
+"""
+
+
+@pytest.mark.parametrize(
+    ("args", "loaded"), [(["--version"], []), (["--help"], ["rich"]), (["ls"], ["pydantic"])]
+)
+def test_the_command_starts_without_what_it_does_not_need(
+    args: list[str], loaded: list[str], tmp_path: Any
+) -> None:
+    """Help is drawn by rich, and typer checks options with pydantic; nothing else is loaded."""
+    shown = subprocess.run(
+        [sys.executable, "-c", _PROBE.format(args=args)],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=False,
+    )
+    assert shown.stderr.splitlines()[-1] == str(loaded)
