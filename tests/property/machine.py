@@ -49,6 +49,8 @@ class LifecycleMachine(RuleBasedStateMachine):
         self.model = Model(START_MS)
         #: Every lease ever handed out.
         self.leases: list[Held] = []
+        #: How many calls there were when an execution was created. Its id may have been another's.
+        self.first_calls: dict[str, int] = {}
         self.requests = 0
         self.last_dump: dict[str, Any] = world.dump()
 
@@ -99,6 +101,10 @@ class LifecycleMachine(RuleBasedStateMachine):
 
     def _create(self, batch: list[NewExecution]) -> None:
         batch = [item for item in batch if not self.model.is_dangling(item)]
+        if self.world.caller.lossy:
+            # A refusal is not remembered: sent again, an item may be refused for another reason,
+            # because a later item of its batch has taken its id meanwhile.
+            batch = list({item.id or item.idempotency_key: item for item in batch}.values())
         answers = self.world.run(self.store.executions.create(batch))
         dump = self.world.dump()
         for item, answer in zip(batch, answers, strict=True):
@@ -118,6 +124,7 @@ class LifecycleMachine(RuleBasedStateMachine):
             else:
                 assert (answer.id, answer.state, answer.duplicate) == expected
             for created in self.model.runs.keys() - before:
+                self.first_calls[created] = len(self.world.caller.calls)
                 self.model.set_birth(created, int(dump[f"{self.world.tag}:x:{created}"][b"born"]))
 
     # Claiming
@@ -320,7 +327,8 @@ class LifecycleMachine(RuleBasedStateMachine):
     @rule(index=draw.indexes)
     def send_again_late(self, *, index: int) -> None:
         """Whatever happened since, a call that had happened does not happen again."""
-        done = [call for call in self.world.caller.calls if call.answer and self._is_once(call)]
+        calls = enumerate(self.world.caller.calls)
+        done = [call for number, call in calls if call.answer and self._is_once(number, call)]
         if not done:
             return
         call = done[-1 - index % len(done)]
@@ -331,8 +339,10 @@ class LifecycleMachine(RuleBasedStateMachine):
         elif call.args[0] in self.model.runs:
             assert again.answer == call.answer
 
-    def _is_once(self, call: Call) -> bool:
-        return call.function in {*ONCE, "hf_execution_claim"}
+    def _is_once(self, number: int, call: Call) -> bool:
+        if call.function == "hf_execution_claim":
+            return True
+        return call.function in ONCE and number >= self.first_calls.get(str(call.args[0]), 0)
 
     def _still_held(self, call: Call) -> list[str]:
         """Return what a repeated claim must return: its leases that nobody ended."""

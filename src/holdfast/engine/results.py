@@ -35,6 +35,9 @@ class Results:
 
     async def wait(self, execution_id: str, timeout_s: float | None) -> Outcome:
         """Wait for the end; raises ResultNotReady when the time is over."""
+        outcome = await self.outcome(execution_id)
+        if outcome is not None:
+            return outcome
         ended = asyncio.Event()
         waiters = self._waiters.setdefault(execution_id, set())
         waiters.add(ended)

@@ -188,6 +188,11 @@ class Claim:
     #: Steps recorded so far, in the order of recording.
     steps: Mapping[str, bytes]
 
+    @property
+    def key(self) -> tuple[str, int]:
+        """Which hand-out it is: a worker may get an execution again whose lease it lost."""
+        return self.id, self.lease.epoch
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failure:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 from holdfast.errors import HoldfastError
@@ -13,6 +13,7 @@ from holdfast.model import limits
 from holdfast.model.executions import Claim
 from holdfast.testing.watching import Watch, WatchedEngine, Write
 from holdfast.worker.app import App
+from holdfast.worker.pools import ProcessPool, ThreadPool
 from holdfast.worker.resources import Resource, Resources
 from holdfast.worker.runner import Runner
 from holdfast.worker.slots import Slots
@@ -74,7 +75,7 @@ class Attempts:
                 self._tell_lost(claim)
 
     def _tell_lost(self, claim: Claim) -> None:
-        context, attempt = self._runner.running.get(claim.id), self._tasks.get(claim.id)
+        context, attempt = self._runner.running.get(claim.key), self._tasks.get(claim.id)
         if context is None or attempt is None or context.lost:
             return
         context.lose()
@@ -88,7 +89,7 @@ class Attempts:
             return False
         self.kill_when = lambda _: False
         self._watch.dead.add((claim.id, claim.lease.fence))
-        self._runner.running[claim.id].lose()
+        self._runner.running[claim.key].lose()
         self._forget(claim)
         return True
 
@@ -120,9 +121,10 @@ async def open_attempts(
     resources: Mapping[Callable[[], Any], Any],
 ) -> AsyncIterator[Attempts]:
     """Make attempts possible: threads, slots, resources."""
-    threads = ThreadPoolExecutor(_THREADS, "holdfast-test")
+    threads = ThreadPool(_THREADS)
     watched = _WatchedSlots(slots, watch.changed)
-    runner = Runner(app, slots=watched, lease_ms=lease_ms, threads=threads, processes=threads)
+    processes = _NoProcesses(threads)
+    runner = Runner(app, slots=watched, lease_ms=lease_ms, threads=threads, processes=processes)
     runner.resources = _OverriddenResources(resources)
     attempts = Attempts(app, engine, watch, runner, watched)
     before, watch.dies = watch.dies, attempts.dies
@@ -132,7 +134,17 @@ async def open_attempts(
         watch.dies = before
         await attempts.stop()
         await runner.resources.close()
-        threads.shutdown(wait=False, cancel_futures=True)
+
+
+class _NoProcesses(ProcessPool):
+    """Runs tasks for processes in threads, so that tests may declare them anywhere."""
+
+    def __init__(self, threads: ThreadPool) -> None:
+        super().__init__(1)
+        self._threads = threads
+
+    async def run(self, fn: Callable[..., Any], arguments: dict[str, Any]) -> tuple[bool, Any]:
+        return await self._threads.run(partial(fn, **arguments))
 
 
 class _WatchedSlots(Slots):

@@ -69,6 +69,7 @@ class App:
         self.error_hooks: list[Hook] = []
         self._settings = settings
         self._engine: Engine | None = None
+        self._users = 0
         self._opened: contextlib.AsyncExitStack | None = None
 
     @property
@@ -80,6 +81,7 @@ class App:
         return self._engine
 
     async def __aenter__(self) -> Self:
+        self._users += 1
         if self._engine is None:
             self._opened = contextlib.AsyncExitStack()
             opening = open_engine(self.store, self._settings)
@@ -87,7 +89,8 @@ class App:
         return self
 
     async def __aexit__(self, *_error: object) -> None:
-        if self._opened is not None:
+        self._users -= 1
+        if self._opened is not None and self._users == 0:
             opened, self._opened, self._engine = self._opened, None, None
             await opened.aclose()
 
@@ -179,7 +182,7 @@ class App:
                 worker.drain()
                 await running
 
-    def run(self, task: Task[P, R, Any], *args: P.args, **kwargs: P.kwargs) -> R:
+    def run(self, task: Task[P, R, Any], /, *args: P.args, **kwargs: P.kwargs) -> R:
         """Submit a task, run a worker until it has ended, and return its result.
 
         For scripts and first steps. An execution that a crash left behind goes on as well.

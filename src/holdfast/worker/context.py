@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import asyncio
+import concurrent.futures
 import inspect
 import logging
 import random
@@ -23,16 +24,17 @@ from typing import (
     overload,
 )
 
-from pydantic import TypeAdapter
-
 from holdfast.engine import Engine
 from holdfast.errors import LeaseLost
+from holdfast.model import checks, limits
 from holdfast.model.executions import Claim
 from holdfast.model.moments import to_ms as moment_ms
 from holdfast.worker.durations import Duration, to_ms
+from holdfast.worker.encoding import Encoding
 from holdfast.worker.handle import Handle
 from holdfast.worker.journal import Journal
-from holdfast.worker.outcomes import AttemptLost, AttemptPaused, ControlFlow
+from holdfast.worker.outcomes import AttemptLost, AttemptPaused, ControlFlow, GiveUp
+from holdfast.worker.pools import ThreadPool
 from holdfast.worker.slots import Slots
 
 if TYPE_CHECKING:
@@ -46,7 +48,7 @@ Ts = TypeVarTuple("Ts")
 SHORTEST_PAUSE_MS = 1_000
 _STEP_BACKOFF_S, _STEP_BACKOFF_MOST_S = 0.1, 10.0
 
-_ANY: TypeAdapter[Any] = TypeAdapter(Any)
+_ANY = Encoding("result of a step", Any)
 
 
 class Context:
@@ -60,10 +62,14 @@ class Context:
         self._lease_ms = lease_ms
         self._claimed_on_clock = time.monotonic()
         self._children = 0
+        self._main = asyncio.current_task()
         #: The lease is gone; set once, from the event loop.
         self.lost = False
-        #: For a thread that waits: set together with `lost`.
+        #: The worker stops and the attempt goes on elsewhere.
+        self.released = False
+        #: For a thread: set together with `lost`, and what it waits for.
         self.lost_event: threading.Event | None = None
+        self.waiting: concurrent.futures.Future[Any] | None = None
 
     @property
     def logger(self) -> logging.LoggerAdapter[logging.Logger]:
@@ -79,6 +85,8 @@ class Context:
         self.lost = True
         if self.lost_event is not None:
             self.lost_event.set()
+        if self.waiting is not None:
+            self.waiting.cancel()
 
     @property
     def id(self) -> str:
@@ -139,21 +147,25 @@ class Context:
         A later attempt gets the recorded result. With `retries` a function that raises is tried
         again, after a growing pause, before the step fails.
         """
-        self._journal.ask(name)
+        checks.integer("retries", retries, 0, limits.MAX_ATTEMPTS)
+        self._ask(name)
         return self._run_step(name, fn, args, retries)
+
+    def _ask(self, name: str) -> None:
+        # Outside the task of the handler itself, others may be on their way, too.
+        self._journal.ask(name, parallel=asyncio.current_task() is not self._main)
 
     async def _run_step(
         self, name: str, fn: Callable[..., Any], args: tuple[Any, ...], retries: int
     ) -> Any:
-        adapter = _result_adapter(fn)
+        encoding = _result_encoding(fn)
         try:
             self.check()
             found = self._journal.find(name)
-            if found is not None:
-                return adapter.validate_json(found)
-            value = await _try_step(fn, args, retries)
-            recorded = await self.record(name, adapter.dump_json(value))
-            return adapter.validate_json(recorded)
+            if found is None:
+                value = await _try_step(fn, args, retries)
+                found = await self.record(name, encoding.encode(value))
+            return encoding.decode(found)
         finally:
             self._journal.settle()
 
@@ -187,7 +199,7 @@ class Context:
     async def wake_time(self, duration_ms: int, name: str | None) -> int:
         """Return when a sleep ends, recorded at its first start, in ms."""
         name = name or self._journal.number("sleep")
-        self._journal.ask(name)
+        self._ask(name)
         try:
             self.check()
             found = self._journal.find(name)
@@ -207,7 +219,9 @@ class Context:
             self.lose()
             raise AttemptLost(str(error)) from error
 
-    async def submit(self, task: Task[P, R, Any], *args: P.args, **kwargs: P.kwargs) -> Handle[R]:
+    async def submit(
+        self, task: Task[P, R, Any], /, *args: P.args, **kwargs: P.kwargs
+    ) -> Handle[R]:
         """Submit a child; a later attempt finds the same child again.
 
         Children are told apart by the order of their submission, so submit them in a fixed order.
@@ -221,14 +235,27 @@ class Context:
         """Wait for a child without holding a slot; its failure is raised as ExecutionFailed."""
         self.check()
         async with self._slots.lent():
-            return await handle.result()
+            result = asyncio.ensure_future(handle.result())
+            closing = asyncio.ensure_future(self._slots.wait_closed())
+            try:
+                await asyncio.wait({result, closing}, return_when=asyncio.FIRST_COMPLETED)
+                if not result.done():
+                    # The worker stops: wait for the child elsewhere.
+                    raise AttemptPaused(SHORTEST_PAUSE_MS)
+                return result.result()
+            finally:
+                result.cancel()
+                closing.cancel()
 
 
 class SyncContext:
     """The running attempt of a `def` task, in a thread: it blocks where Context awaits."""
 
-    def __init__(self, context: Context, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(
+        self, context: Context, loop: asyncio.AbstractEventLoop, threads: ThreadPool
+    ) -> None:
         self._context = context
+        self._threads = threads
         self._loop = loop
         self._lost = context.lost_event = threading.Event()
         self.logger = context.logger
@@ -267,15 +294,16 @@ class SyncContext:
 
     def step(self, name: str, fn: Callable[[*Ts], R], *args: *Ts, retries: int = 0) -> R:
         """Run a function once, in this thread, and record its result under a name."""
-        journal, adapter = self._context.journal, _result_adapter(fn)
+        checks.integer("retries", retries, 0, limits.MAX_ATTEMPTS)
+        journal, encoding = self._context.journal, _result_encoding(fn)
         journal.ask(name)
         try:
             self.check()
             found = journal.find(name)
             if found is None:
                 value = _try_step_blocking(fn, args, retries)
-                found = self._wait(self._context.record(name, adapter.dump_json(value)))
-            result: R = adapter.validate_json(found)
+                found = self._wait(self._context.record(name, encoding.encode(value)))
+            result: R = encoding.decode(found)
             return result
         finally:
             journal.settle()
@@ -293,16 +321,26 @@ class SyncContext:
         """Report how far the task is, 0 to 100."""
         self._wait(self._context.progress(pct, message))
 
-    def submit(self, task: Task[P, R, Any], *args: P.args, **kwargs: P.kwargs) -> Handle[R]:
+    def submit(self, task: Task[P, R, Any], /, *args: P.args, **kwargs: P.kwargs) -> Handle[R]:
         """Submit a child; a later attempt finds the same child again."""
         return self._wait(self._context.submit(task, *args, **kwargs))
 
     def result(self, handle: Handle[R]) -> R:
         """Wait for a child; its failure is raised as ExecutionFailed."""
-        return self._wait(self._context.result(handle))
+        with self._threads.lent():
+            return self._wait(self._context.result(handle))
 
     def _wait(self, coroutine: Coroutine[Any, Any, R]) -> R:
-        return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result()
+        waiting = asyncio.run_coroutine_threadsafe(coroutine, self._loop)
+        self._context.waiting = waiting
+        try:
+            self.check()
+            return waiting.result()
+        except concurrent.futures.CancelledError:
+            self.check()
+            raise
+        finally:
+            self._context.waiting = None
 
 
 def _first(problems: BaseExceptionGroup[BaseException]) -> BaseException:
@@ -318,13 +356,13 @@ async def _as_coroutine(step: Awaitable[R]) -> R:
     return await step
 
 
-def _result_adapter(fn: Callable[..., Any]) -> TypeAdapter[Any]:
-    """Return how the result of a step is checked: by the hint of its function, if it has one."""
+def _result_encoding(fn: Callable[..., Any]) -> Encoding:
+    """Return how the result of a step is stored: by the hint of its function, if it has one."""
     try:
         returns = get_type_hints(fn).get("return", Any)
     except (NameError, TypeError):
         return _ANY
-    return _ANY if returns is Any else TypeAdapter(returns)
+    return _ANY if returns is Any else Encoding("result of the step", returns)
 
 
 def _pause(tried: int) -> float:
@@ -337,8 +375,8 @@ async def _try_step(fn: Callable[..., Any], args: tuple[Any, ...], retries: int)
         try:
             value = fn(*args)
             return await value if inspect.isawaitable(value) else value
-        except Exception:
-            if tried == retries:
+        except Exception as error:
+            if tried == retries or isinstance(error, GiveUp):
                 raise
             await asyncio.sleep(_pause(tried))
     raise AssertionError
@@ -348,8 +386,8 @@ def _try_step_blocking(fn: Callable[..., Any], args: tuple[Any, ...], retries: i
     for tried in range(retries + 1):
         try:
             return fn(*args)
-        except Exception:
-            if tried == retries:
+        except Exception as error:
+            if tried == retries or isinstance(error, GiveUp):
                 raise
             time.sleep(_pause(tried))
     raise AssertionError

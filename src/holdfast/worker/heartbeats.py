@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from holdfast.errors import HoldfastError, LeaseLost
-from holdfast.model.executions import Lease
+from holdfast.model.executions import Claim
 from holdfast.store.blocking import BlockingStore
 
 log = logging.getLogger(__name__)
@@ -42,7 +42,7 @@ class Heartbeats:
         store: BlockingStore,
         beat: Beat,
         *,
-        on_lost: Callable[[str, LeaseLost], None],
+        on_lost: Callable[[Claim, str], None],
         on_drain: Callable[[], None],
     ) -> None:
         self._store = store
@@ -50,7 +50,7 @@ class Heartbeats:
         self._on_lost = on_lost
         self._on_drain = on_drain
         self._loop = asyncio.get_running_loop()
-        self._held: dict[str, Lease] = {}
+        self._held: dict[tuple[str, int], Claim] = {}
         self._lock = threading.Lock()
         self._stop = threading.Event()
         self._answered_at = time.monotonic()
@@ -71,15 +71,15 @@ class Heartbeats:
             log.warning("the worker could not be taken off the registry: %s", error)
         self._store.close()
 
-    def hold(self, execution_id: str, lease: Lease) -> None:
+    def hold(self, claim: Claim) -> None:
         """Keep a lease alive."""
         with self._lock:
-            self._held[execution_id] = lease
+            self._held[claim.key] = claim
 
-    def release(self, execution_id: str) -> None:
+    def release(self, claim: Claim) -> None:
         """Let a lease go."""
         with self._lock:
-            self._held.pop(execution_id, None)
+            self._held.pop(claim.key, None)
 
     def _run(self) -> None:
         interval_s = self._beat.lease_ms / 3000
@@ -109,11 +109,12 @@ class Heartbeats:
 
     def _renew(self) -> None:
         with self._lock:
-            held = list(self._held.items())
-        answers = self._store.renew(held, self._beat.lease_ms)
-        for (execution_id, _), answer in zip(held, answers, strict=True):
+            held = list(self._held.values())
+        leases = [(claim.id, claim.lease) for claim in held]
+        answers = self._store.renew(leases, self._beat.lease_ms)
+        for claim, answer in zip(held, answers, strict=True):
             if isinstance(answer, LeaseLost):
-                self._loop.call_soon_threadsafe(self._on_lost, execution_id, answer)
+                self._loop.call_soon_threadsafe(self._on_lost, claim, str(answer))
 
     def _check_loop(self, interval_s: float) -> None:
         """Warn when the event loop has not run since the last beat."""

@@ -25,7 +25,7 @@ class Journal:
         self._outstanding = 0
         self._parallel = False
 
-    def ask(self, name: str) -> None:
+    def ask(self, name: str, *, parallel: bool = False) -> None:
         """Register that the code asks for a step; a name may be used once."""
         if name in self._asked:
             raise DuplicateStep(
@@ -36,7 +36,7 @@ class Journal:
             )
         self._asked.add(name)
         self._outstanding += 1
-        self._parallel = self._parallel or self._outstanding > 1
+        self._parallel = self._parallel or parallel or self._outstanding > 1
 
     def number(self, kind: str) -> str:
         """Return the next name of an unnamed step of a kind, such as sleep:2."""

@@ -7,16 +7,16 @@ import contextlib
 import inspect
 import logging
 import traceback
-from concurrent.futures import Executor
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from holdfast.errors import HoldfastError, InvalidInput, LeaseLost, TaskError
+from holdfast.errors import HoldfastError, InvalidInput, LeaseLost, TaskError, TooLarge
 from holdfast.model import checks, limits
 from holdfast.model.executions import Claim, Failure
 from holdfast.worker.context import Context, SyncContext
 from holdfast.worker.durations import optional_ms
 from holdfast.worker.outcomes import AttemptLost, AttemptPaused, GiveUp, Retry
+from holdfast.worker.pools import ProcessPool, ThreadPool
 from holdfast.worker.resources import Resources
 from holdfast.worker.slots import Slots
 from holdfast.worker.task import Task
@@ -41,8 +41,8 @@ class Runner:
         *,
         slots: Slots,
         lease_ms: int,
-        threads: Executor,
-        processes: Executor,
+        threads: ThreadPool,
+        processes: ProcessPool,
     ) -> None:
         self._app = app
         self._engine = app.engine
@@ -51,8 +51,8 @@ class Runner:
         self._threads = threads
         self._processes = processes
         self.resources = Resources()
-        #: The contexts of what runs now, by execution.
-        self.running: dict[str, Context] = {}
+        #: The contexts of what runs now, by execution and epoch.
+        self.running: dict[tuple[str, int], Context] = {}
 
     async def run(self, claim: Claim) -> None:
         """Run one execution to the end of its attempt. Never raises but for cancellation."""
@@ -61,7 +61,7 @@ class Runner:
             await self._leave_to_others(claim)
             return
         context = Context(self._engine, claim, self._lease_ms, self._slots)
-        self.running[claim.id] = context
+        self.running[claim.key] = context
         try:
             await self._attempt(task, context)
         except LeaseLost as error:
@@ -70,7 +70,7 @@ class Runner:
             # The store is away. The lease will expire and the execution run again.
             log.warning("the outcome is not recorded: %s", error, extra=_fields(claim))
         finally:
-            self.running.pop(claim.id, None)
+            self.running.pop(claim.key, None)
 
     async def _attempt(self, task: Task[Any, Any, Any], context: Context) -> None:
         claim = context.claim
@@ -80,11 +80,14 @@ class Runner:
             await self._engine.delay(claim.id, claim.lease, pause.delay_ms)
         except AttemptLost as lost:
             log.info("stopped: %s", lost, extra=_fields(claim))
-        except asyncio.CancelledError:
-            if not context.lost:
+        except asyncio.CancelledError as error:
+            if context.released:
                 raise
-            log.info("stopped: its lease is lost", extra=_fields(claim))
-        except Exception as error:  # noqa: BLE001 - whatever a task raises ends its attempt only
+            if context.lost:
+                log.info("stopped: its lease is lost", extra=_fields(claim))
+            else:
+                await self._failed(context, error)
+        except BaseException as error:  # noqa: BLE001 - whatever a task raises ends its attempt only
             await self._failed(context, error)
         else:
             executions = self._engine.store.executions
@@ -116,16 +119,21 @@ class Runner:
     async def _call_blocking(
         self, task: Task[Any, Any, Any], context: Context, arguments: dict[str, Any]
     ) -> Any:
-        loop = asyncio.get_running_loop()
         if task.pool == "process":
-            where = task.fn.__module__, task.fn.__qualname__
-            call = partial(_call_by_name, *where, arguments)
-            return await loop.run_in_executor(self._processes, call)
-        if task.signature.context is not None:
-            arguments[task.signature.context] = SyncContext(context, loop)
-        return await _in_thread(loop, self._threads, task, arguments)
+            returned, value = await self._processes.run(task.fn, arguments)
+        else:
+            if task.signature.context is not None:
+                loop = asyncio.get_running_loop()
+                arguments[task.signature.context] = SyncContext(context, loop, self._threads)
+            returned, value = await self._threads.run(partial(task.fn, **arguments))
+        if returned:
+            return value
+        if isinstance(value, StopIteration):
+            # It would end the coroutine instead of being raised.
+            value = RuntimeError(f"StopIteration: {value}")
+        raise value
 
-    async def _failed(self, context: Context, error: Exception) -> None:
+    async def _failed(self, context: Context, error: BaseException) -> None:
         claim = context.claim
         with contextlib.suppress(Exception):
             await _call_hooks(self._app.error_hooks, context, error)
@@ -149,27 +157,49 @@ class Runner:
             await self._engine.delay(claim.id, claim.lease, UNKNOWN_TASK_DELAY_MS)
 
 
-def failure_of(error: Exception) -> Failure:
-    """Describe what a task raised."""
-    after = optional_ms("after", error.after) if isinstance(error, Retry) else None
+def failure_of(error: BaseException) -> Failure:
+    """Describe what a task raised, whatever it is."""
     final = isinstance(error, GiveUp | InvalidInput | TaskError)
-    lines = traceback.format_exception(error)
-    name = _code(error) or type(error).__name__
-    return Failure(
-        type=name[: limits.ERROR_TYPE_CHARS],
-        message=_clean(str(error))[:_MESSAGE_CHARS],
-        retryable=not final,
-        retry_after_ms=after,
-        details={"traceback": _clean("".join(lines))[-_TRACEBACK_CHARS:]},
-    )
+    name = error.code if isinstance(error, HoldfastError) else type(error).__name__
+    message, trace = _shown(error)
+    for share in (1, 4, 16, 64):
+        failure = Failure(
+            type=_one_line(name)[: limits.ERROR_TYPE_CHARS] or "Error",
+            message=message[: _MESSAGE_CHARS // share],
+            retryable=not final,
+            retry_after_ms=_retry_after(error),
+            details={"traceback": trace[-(_TRACEBACK_CHARS // share) :]},
+        )
+        with contextlib.suppress(TooLarge):
+            failure.to_json()
+            return failure
+    return Failure(type="Error", message="the error is too large to be shown")
 
 
-def _code(error: Exception) -> str | None:
-    return error.code if isinstance(error, HoldfastError) else None
+def _retry_after(error: BaseException) -> int | None:
+    if not isinstance(error, Retry):
+        return None
+    try:
+        return optional_ms("after", error.after)
+    except InvalidInput:
+        log.warning("Retry(after=%r) is no duration; the policy decides", error.after)
+        return None
+
+
+def _shown(error: BaseException) -> tuple[str, str]:
+    """Return message and traceback; an error of a user may fail even at that."""
+    try:
+        return _clean(str(error)), _clean("".join(traceback.format_exception(error)))
+    except Exception:  # noqa: BLE001 - see above
+        return "the error cannot be shown", ""
 
 
 def _clean(text: str) -> str:
     return text.encode("utf-8", "replace").decode()
+
+
+def _one_line(text: str) -> str:
+    return "".join(c for c in _clean(text) if c.isprintable())
 
 
 def _fields(claim: Claim) -> dict[str, Any]:
@@ -181,34 +211,3 @@ async def _call_hooks(hooks: list[Any], *args: Any) -> None:
         answer = hook(*args)
         if inspect.isawaitable(answer):
             await answer
-
-
-async def _in_thread(
-    loop: asyncio.AbstractEventLoop,
-    threads: Executor,
-    task: Task[Any, Any, Any],
-    arguments: dict[str, Any],
-) -> Any:
-    """Run a function in a thread. Control flow cannot cross a thread's future, so it is wrapped."""
-
-    def call() -> tuple[bool, Any]:
-        try:
-            return True, task.fn(**arguments)
-        except (AttemptPaused, AttemptLost) as signal:
-            return False, signal
-
-    returned, value = await loop.run_in_executor(threads, call)
-    if not returned:
-        raise value
-    return value
-
-
-def _call_by_name(module: str, qualname: str, arguments: dict[str, Any]) -> Any:
-    """Find a task's function in a fresh process and call it."""
-    import importlib  # noqa: PLC0415 - runs in another process
-
-    found: Any = importlib.import_module(module)
-    for part in qualname.split("."):
-        found = getattr(found, part)
-    fn = getattr(found, "fn", found)
-    return fn(**arguments)

@@ -9,15 +9,21 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, get_type_hints
+from typing import Any, TypeVar, get_type_hints
 
-from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError, create_model
+import msgspec
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
 from holdfast.errors import InvalidInput
+from holdfast.worker.encoding import Encoding
 from holdfast.worker.resources import Resource
 
 BYTES_CONTENT_TYPE = "application/octet-stream"
 
+T = TypeVar("T")
+
+_JSON = msgspec.json.Encoder().encode
+_MEMBERS = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 
 
@@ -32,8 +38,8 @@ class Signature:
     resources: Mapping[str, Resource]
     #: The only parameter, if it takes the input as bytes.
     raw_input: str | None
-    arguments: type[BaseModel]
-    result: TypeAdapter[Any]
+    arguments: Mapping[str, Encoding]
+    result: Encoding
     raw_result: bool
 
     def encode(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bytes:
@@ -41,63 +47,92 @@ class Signature:
         arguments = kwargs
         if args or self.raw_input is not None:
             try:
-                arguments = self.shape.bind(*args, **kwargs).arguments
+                bound = self.shape.bind(*args, **kwargs)
             except TypeError as error:
                 raise InvalidInput(f"input: {error}", field="input") from error
+            arguments = bound.arguments
         if self.raw_input is not None:
-            value = arguments[self.raw_input]
-            if not isinstance(value, bytes):
-                raise InvalidInput("input: must be bytes", field="input")
-            return value
-        return self._checked(arguments).model_dump_json(exclude_unset=True).encode()
+            return self._raw(arguments)
+        encoded = self._converted(arguments, lambda encoding, value: encoding.encode(value))
+        members = (_JSON(name) + b":" + value for name, value in encoded.items())
+        return b"{" + b",".join(members) + b"}"
+
+    def _converted(
+        self, given: Mapping[str, Any], convert: Callable[[Encoding, Any], T]
+    ) -> dict[str, T]:
+        """Convert what was given; raises InvalidInput that names every wrong field."""
+        converted: dict[str, T] = {}
+        problems: list[tuple[str, str]] = []
+        for name, parameter in self.shape.parameters.items():
+            if name in given:
+                try:
+                    converted[name] = convert(self.arguments[name], given[name])
+                except ValidationError as error:
+                    problems += _problems(name, error)
+            elif parameter.default is inspect.Parameter.empty:
+                problems.append((f"input.{name}", "Field required"))
+        unknown = (name for name in given if name not in self.arguments)
+        problems += [(f"input.{name}", "Extra inputs are not permitted") for name in unknown]
+        if problems:
+            message = "; ".join(f"{place}: {problem}" for place, problem in problems)
+            raise InvalidInput(message, field=problems[0][0])
+        return converted
+
+    def _raw(self, arguments: Mapping[str, Any]) -> bytes:
+        name = self.raw_input or ""
+        value = arguments.get(name, self.shape.parameters[name].default)
+        if not isinstance(value, bytes):
+            raise InvalidInput("input: must be bytes", field="input")
+        return value
 
     def decode(self, payload: bytes) -> dict[str, Any]:
         """Return the keyword arguments of an input; raises InvalidInput."""
         if self.raw_input is not None:
             return {self.raw_input: payload}
-        if payload == b"null":
-            payload = b"{}"
         try:
-            checked = self.arguments.model_validate_json(payload)
-        except ValidationError as error:
-            raise _invalid(error) from error
-        return {name: getattr(checked, name) for name in checked.model_fields_set}
-
-    def _checked(self, values: Mapping[str, Any]) -> BaseModel:
-        try:
-            return self.arguments.model_validate(values)
-        except ValidationError as error:
-            raise _invalid(error) from error
+            members = _MEMBERS(b"{}" if payload == b"null" else payload)
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            message = f"input: must be a JSON object ({error})"
+            raise InvalidInput(message, field="input") from error
+        return self._converted(members, lambda encoding, value: encoding.decode(bytes(value)))
 
     def encode_result(self, value: Any) -> tuple[bytes, str | None]:
         """Encode a result; returns its content type if it is not JSON."""
         if self.raw_result and isinstance(value, bytes):
             return value, BYTES_CONTENT_TYPE
-        return self.result.dump_json(self.result.validate_python(value)), None
+        return self.result.encode(value), None
 
     def decode_result(self, payload: bytes) -> Any:
         """Decode a result."""
-        return payload if self.raw_result else self.result.validate_json(payload)
+        return payload if self.raw_result else self.result.decode(payload)
 
     def schema(self) -> dict[str, Any]:
         """Return the JSON Schema of input and result."""
-        if self.raw_input is not None:
-            arguments: dict[str, Any] = {"contentMediaType": BYTES_CONTENT_TYPE}
-        else:
-            arguments = self.arguments.model_json_schema()
-        result: dict[str, Any] = {"contentMediaType": BYTES_CONTENT_TYPE}
-        if not self.raw_result:
-            result = self.result.json_schema(mode="serialization")
-        return {"input": arguments, "result": result}
+        raw = {"contentMediaType": BYTES_CONTENT_TYPE}
+        return {
+            "input": raw if self.raw_input else self._input_schema(),
+            "result": raw
+            if self.raw_result
+            else self.result.adapter.json_schema(mode="serialization"),
+        }
+
+    def _input_schema(self) -> dict[str, Any]:
+        fields: dict[str, Any] = {}
+        for number, (name, encoding) in enumerate(self.arguments.items()):
+            default = self.shape.parameters[name].default
+            given = ... if default is inspect.Parameter.empty else default
+            # Fields have names of our own: an author's may be those of model methods.
+            fields[f"field{number}"] = (encoding.hint, Field(given, alias=name))
+        config = ConfigDict(extra="forbid")
+        model: type[BaseModel] = create_model("input", __config__=config, **fields)
+        return model.model_json_schema()
 
 
-def _invalid(error: ValidationError) -> InvalidInput:
-    problems = [
-        f"input.{'.'.join(map(str, problem['loc']))}: {problem['msg']}"
+def _problems(name: str, error: ValidationError) -> list[tuple[str, str]]:
+    return [
+        (".".join(("input", name, *map(str, problem["loc"]))), problem["msg"])
         for problem in error.errors(include_url=False, include_input=False)
     ]
-    first = error.errors(include_url=False, include_input=False)[0]["loc"]
-    return InvalidInput("; ".join(problems), field="input." + ".".join(map(str, first)))
 
 
 def inspect_function(function: Callable[..., Any], contexts: tuple[type, ...]) -> Signature:
@@ -107,7 +142,7 @@ def inspect_function(function: Callable[..., Any], contexts: tuple[type, ...]) -
     signature = inspect.signature(function)
     context: str | None = None
     resources: dict[str, Resource] = {}
-    fields: dict[str, Any] = {}
+    arguments: dict[str, Encoding] = {}
     kept = []
     for parameter in signature.parameters.values():
         hint = hints.get(parameter.name, Any)
@@ -119,19 +154,17 @@ def inspect_function(function: Callable[..., Any], contexts: tuple[type, ...]) -
         elif isinstance(parameter.default, Resource):
             resources[parameter.name] = parameter.default
         else:
-            required = parameter.default is inspect.Parameter.empty
-            fields[parameter.name] = (hint, ... if required else parameter.default)
+            what = f"task {name}: parameter {parameter.name}"
+            arguments[parameter.name] = Encoding(what, hint)
             kept.append(parameter)
-    raw_input = next(iter(fields)) if [f[0] for f in fields.values()] == [bytes] else None
+    only_bytes = [hints.get(parameter.name) for parameter in kept] == [bytes]
     returns = hints.get("return", Any)
     return Signature(
         shape=signature.replace(parameters=kept, return_annotation=signature.empty),
         context=context,
         resources=resources,
-        raw_input=raw_input,
-        arguments=create_model(
-            name, __config__=ConfigDict(extra="forbid", arbitrary_types_allowed=True), **fields
-        ),
-        result=TypeAdapter(returns),
+        raw_input=kept[0].name if only_bytes else None,
+        arguments=arguments,
+        result=Encoding(f"task {name}: result", returns),
         raw_result=returns is bytes,
     )

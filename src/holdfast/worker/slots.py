@@ -14,7 +14,7 @@ class Slots:
         self.count = count
         self.free = count
         self._freed = asyncio.Event()
-        self._closed = False
+        self._closed = asyncio.Event()
 
     @property
     def busy(self) -> int:
@@ -32,14 +32,18 @@ class Slots:
 
     async def wait_free(self) -> None:
         """Wait until there is a free slot, or nobody needs one any more."""
-        while self.free <= 0 and not self._closed:
+        while self.free <= 0 and not self._closed.is_set():
             self._freed.clear()
             await self._freed.wait()
 
     def close(self) -> None:
         """Let nobody wait for a slot any more."""
-        self._closed = True
+        self._closed.set()
         self._freed.set()
+
+    async def wait_closed(self) -> None:
+        """Wait until nobody needs slots any more: the worker stops."""
+        await self._closed.wait()
 
     @contextlib.asynccontextmanager
     async def lent(self) -> AsyncIterator[None]:

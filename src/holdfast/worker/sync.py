@@ -35,11 +35,20 @@ class SyncClient:
 
     def __enter__(self) -> Self:
         self._thread.start()
-        self.wait(self._app.__aenter__())
+        try:
+            self.wait(self._app.__aenter__())
+        except BaseException:
+            self._stop()
+            raise
         return self
 
     def __exit__(self, *error: object) -> None:
-        self.wait(self._app.__aexit__(*error))
+        try:
+            self.wait(self._app.__aexit__(*error))
+        finally:
+            self._stop()
+
+    def _stop(self) -> None:
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()
@@ -48,7 +57,7 @@ class SyncClient:
         """Run a coroutine of the app on its loop and return the result."""
         return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result()
 
-    def submit(self, task: Task[P, R, Any], *args: P.args, **kwargs: P.kwargs) -> SyncHandle[R]:
+    def submit(self, task: Task[P, R, Any], /, *args: P.args, **kwargs: P.kwargs) -> SyncHandle[R]:
         """Submit an execution."""
         return SyncHandle(self, self.wait(task.submit(*args, **kwargs)))
 

@@ -18,6 +18,7 @@ from typing import (
     TypedDict,
     TypeVar,
     Unpack,
+    cast,
 )
 
 from holdfast.errors import HoldfastError, InvalidInput
@@ -104,7 +105,7 @@ class TaskOptions:
             tenant=self.tenant,
             lane=self.lane,
             priority=self.priority,
-            requires=tuple(self.requires),
+            requires=cast("tuple[str, ...]", self.requires),
             delay_ms=optional_ms("delay", self.delay),
             run_at=self.run_at,
             deadline_ms=optional_ms("deadline", self.deadline),
@@ -132,7 +133,7 @@ class Task(Generic[P, R, C]):
         self.app = app
         self.fn = fn
         self.name = checks.kind("name", name)
-        self.pool = pool
+        self.pool = checks.one_of("pool", pool, ("thread", "process"))
         self.is_async = inspect.iscoroutinefunction(fn)
         self.signature = inspect_function(fn, (Context, SyncContext))
         if pool == "process" and (self.is_async or self.signature.context is not None):
@@ -178,13 +179,15 @@ class Task(Generic[P, R, C]):
         What was accepted stays accepted: give ids or idempotency keys to submit again safely.
         """
         engine = self.app.engine
-        async with asyncio.TaskGroup() as group:
-            chunks = []
+        chunks: list[asyncio.Future[list[Submitted | HoldfastError]]] = []
+        try:
             for start in range(0, len(inputs), _CHUNK):
                 items = [self._item((), dict(given)) for given in inputs[start : start + _CHUNK]]
-                chunks.append(group.create_task(engine.submit_many(items)))
+                chunks.append(asyncio.ensure_future(engine.submit_many(items)))
                 # The store works on this chunk while the next one is encoded.
                 await asyncio.sleep(0)
+        finally:
+            await asyncio.gather(*chunks, return_exceptions=True)
         handles: list[Handle[R]] = []
         for answer in itertools.chain.from_iterable(chunk.result() for chunk in chunks):
             if isinstance(answer, HoldfastError):

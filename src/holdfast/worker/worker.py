@@ -5,22 +5,22 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import multiprocessing
 import os
 import signal
 import socket
 from collections.abc import Iterator
-from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from holdfast.engine.claimer import Claimer
-from holdfast.errors import HoldfastError, LeaseLost
+from holdfast.errors import HoldfastError
 from holdfast.model import checks, limits
 from holdfast.model.executions import Claim
 from holdfast.model.ids import new_id
 from holdfast.store.blocking import BlockingStore
 from holdfast.worker.heartbeats import Beat, Heartbeats
+from holdfast.worker.pools import ProcessPool, ThreadPool
 from holdfast.worker.runner import Runner
 from holdfast.worker.slots import Slots
 
@@ -31,6 +31,8 @@ log = logging.getLogger(__name__)
 
 _CLAIM_WAIT_MS = 5_000
 _PAUSE_AFTER_ERROR_S = 1.0
+#: How long tasks in threads may take to notice that the worker was told to stop at once.
+_THREADS_GRACE_S = 2.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,12 +69,22 @@ class Worker:
         self._engine = app.engine
         self.settings = settings
         host = "".join(c if c.isalnum() or c in "-." else "-" for c in socket.gethostname())
-        self.instance = f"{settings.name}.{host[:40]}.{os.getpid()}.{new_id()[-6:]}"
+        self.instance = f"{settings.name[:60]}.{host[:40]}.{os.getpid()}.{new_id()[-6:]}"
         self.lanes = settings.lanes or _lanes_of(app)
         self._slots = Slots(settings.slots)
         self._draining = asyncio.Event()
+        self._releasing = False
         self._started = asyncio.Event()
-        self._attempts: dict[str, asyncio.Task[None]] = {}
+        self._attempts: dict[tuple[str, int], asyncio.Task[None]] = {}
+        self._threads = ThreadPool(settings.threads)
+        self._processes = ProcessPool(settings.processes)
+        self._runner = Runner(
+            app,
+            slots=self._slots,
+            lease_ms=settings.lease_ms,
+            threads=self._threads,
+            processes=self._processes,
+        )
 
     def drain(self) -> None:
         """Claim no more; `run` returns when what runs has ended."""
@@ -80,9 +92,12 @@ class Worker:
 
     def release(self) -> None:
         """Stop at once and give all leases back; the executions go on elsewhere."""
+        self._releasing = True
         self._draining.set()
-        for attempt in self._attempts.values():
-            attempt.cancel()
+        for context in list(self._runner.running.values()):
+            context.released = True
+            context.lose()
+            self._attempts[context.claim.key].cancel()
 
     async def wait_started(self, running: asyncio.Future[None]) -> None:
         """Wait until it listens for work; raises what `running` raised, if it failed."""
@@ -106,19 +121,12 @@ class Worker:
         self._heartbeats = Heartbeats(blocking, beat, on_lost=self._on_lost, on_drain=self.drain)
         await asyncio.to_thread(self._heartbeats.start)
         try:
-            with _executors(self._app, settings) as (threads, processes):
-                self._runner = Runner(
-                    self._app,
-                    slots=self._slots,
-                    lease_ms=settings.lease_ms,
-                    threads=threads,
-                    processes=processes,
-                )
-                try:
-                    await self._claim_until_drained()
-                finally:
-                    await self._runner.resources.close()
+            await self._claim_until_drained()
         finally:
+            if not await self._threads.wait_idle(_THREADS_GRACE_S):
+                log.warning("tasks in threads have not stopped; they end with the process")
+            self._processes.close()
+            await self._runner.resources.close()
             await asyncio.to_thread(self._heartbeats.stop)
 
     async def _claim_until_drained(self) -> None:
@@ -154,33 +162,42 @@ class Worker:
 
     def _start(self, claim: Claim) -> None:
         self._slots.take(1)
-        self._heartbeats.hold(claim.id, claim.lease)
-        attempt = asyncio.get_running_loop().create_task(self._attempt(claim))
-        self._attempts[claim.id] = attempt
+        self._heartbeats.hold(claim)
+        loop = asyncio.get_running_loop()
+        self._attempts[claim.key] = loop.create_task(self._attempt(claim))
+        if claim.timeout_at is not None:
+            claimed_at = claim.expires_at - timedelta(milliseconds=self.settings.lease_ms)
+            left_s = (claim.timeout_at - claimed_at).total_seconds()
+            loop.call_later(left_s, self._on_lost, claim, "the attempt took too long")
 
     async def _attempt(self, claim: Claim) -> None:
         try:
-            await self._runner.run(claim)
+            if self._releasing:
+                await self._give_back(claim)
+            else:
+                await self._runner.run(claim)
         except asyncio.CancelledError:
-            # Released: the attempt goes on elsewhere, at once.
-            with contextlib.suppress(HoldfastError):
-                await self._engine.delay(claim.id, claim.lease, 0)
+            await self._give_back(claim)
         finally:
-            self._heartbeats.release(claim.id)
-            self._attempts.pop(claim.id, None)
+            self._heartbeats.release(claim)
+            self._attempts.pop(claim.key, None)
             self._slots.give_back()
 
-    def _on_lost(self, execution_id: str, error: LeaseLost) -> None:
+    async def _give_back(self, claim: Claim) -> None:
+        """Let the attempt go on elsewhere, at once."""
+        with contextlib.suppress(HoldfastError):
+            await self._engine.delay(claim.id, claim.lease, 0)
+
+    def _on_lost(self, claim: Claim, why: str) -> None:
         """Tell the task that its lease is lost: a flag for threads, cancellation for coroutines."""
-        context = self._runner.running.get(execution_id)
-        attempt = self._attempts.get(execution_id)
-        if context is None or attempt is None or context.lost:
+        context = self._runner.running.get(claim.key)
+        if context is None or context.lost:
             return
-        log.info("lease lost: %s", error)
+        log.info("lease lost: %s", why)
         context.lose()
-        self._heartbeats.release(execution_id)
-        if self._app.tasks[context.claim.kind].is_async:
-            attempt.cancel()
+        self._heartbeats.release(claim)
+        if self._app.tasks[claim.kind].is_async:
+            self._attempts[claim.key].cancel()
 
 
 async def _pause(draining: asyncio.Event) -> None:
@@ -192,18 +209,6 @@ async def _pause(draining: asyncio.Event) -> None:
 def _lanes_of(app: App) -> tuple[str, ...]:
     """Return the lanes that the app's tasks are submitted to."""
     return tuple(sorted({task.lane for task in app.tasks.values()})) or ("default",)
-
-
-@contextlib.contextmanager
-def _executors(app: App, settings: WorkerSettings) -> Iterator[tuple[Executor, Executor]]:
-    """Open the pools for blocking tasks; without tasks for processes, threads serve for both."""
-    threads = ThreadPoolExecutor(settings.threads, "holdfast-task")
-    with contextlib.ExitStack() as stack:
-        processes: Executor = stack.enter_context(threads)
-        if any(task.pool == "process" for task in app.tasks.values()):
-            spawned = multiprocessing.get_context("spawn")
-            processes = stack.enter_context(ProcessPoolExecutor(settings.processes, spawned))
-        yield threads, processes
 
 
 @contextlib.contextmanager

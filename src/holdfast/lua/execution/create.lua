@@ -1,8 +1,7 @@
 --- Create executions. Each item is accepted or refused on its own, in order.
 --- @key tag the partition
 --- @arg items per item two values: its fields in msgpack, its input
---- @ok per item: created STATE, duplicate ID STATE (empty if elsewhere), or no CODE ID (and the
---- digest it is bound with, if elsewhere)
+--- @ok per item: created STATE, duplicate ID STATE, or no CODE ID; bound elsewhere: empty state, digest
 --- @no id_conflict | idempotency_conflict | lane_draining
 --- @event created
 --- @flags write

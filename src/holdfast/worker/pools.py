@@ -1,0 +1,137 @@
+"""Where blocking tasks run: threads that do not keep the process alive, and processes."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import importlib
+import multiprocessing
+import pickle
+import queue
+import threading
+import time
+import traceback
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from typing import Any
+
+_LOOK_S = 0.01
+
+#: What a call came to: a value, or what it raised.
+Result = tuple[bool, Any]
+
+
+class ThreadPool:
+    """Daemon threads, up to a number of them, started when they are needed.
+
+    A thread cannot be stopped. One that hangs must not keep a process alive that was told to end,
+    so these are daemons, which those of the standard library are not.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._work: queue.SimpleQueue[tuple[Future[Result], Callable[[], Any]]] = (
+            queue.SimpleQueue()
+        )
+        self._lock = threading.Lock()
+        self._threads = 0
+        self._idle = 0
+
+    async def run(self, fn: Callable[[], Any]) -> Result:
+        """Call a function in a thread; returns what it returned or raised."""
+        future: Future[Result] = Future()
+        with self._lock:
+            self._work.put((future, fn))
+            self._start_if_needed()
+        return await asyncio.wrap_future(future)
+
+    @contextlib.contextmanager
+    def lent(self) -> Iterator[None]:
+        """Let another thread run while the calling one waits for something else."""
+        with self._lock:
+            self._most += 1
+            self._start_if_needed()
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._most -= 1
+
+    async def wait_idle(self, timeout_s: float) -> bool:
+        """Wait until no thread is busy; returns whether it came to that."""
+        deadline = time.monotonic() + timeout_s
+        while self._threads > self._idle:
+            if time.monotonic() > deadline:
+                return False
+            await asyncio.sleep(_LOOK_S)
+        return True
+
+    def _start_if_needed(self) -> None:
+        if self._idle < self._work.qsize() and self._threads < self._most:
+            self._threads += 1
+            threading.Thread(target=self._serve, name="holdfast-task", daemon=True).start()
+
+    def _serve(self) -> None:
+        while True:
+            with self._lock:
+                if self._threads > self._most:
+                    self._threads -= 1
+                    return
+                self._idle += 1
+            future, fn = self._work.get()
+            with self._lock:
+                self._idle -= 1
+            if future.set_running_or_notify_cancel():
+                future.set_result(_outcome(fn))
+
+
+class ProcessPool:
+    """Processes for tasks that keep a CPU busy; a pool that broke is replaced."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._pool: ProcessPoolExecutor | None = None
+
+    async def run(self, fn: Callable[..., Any], arguments: dict[str, Any]) -> Result:
+        """Call a function, which must be found by its name, in a process."""
+        if self._pool is None:
+            spawned = multiprocessing.get_context("spawn")
+            self._pool = ProcessPoolExecutor(self._most, spawned)
+        pool, loop = self._pool, asyncio.get_running_loop()
+        place = fn.__module__, fn.__qualname__
+        try:
+            return await loop.run_in_executor(pool, _call_by_name, *place, arguments)
+        except BrokenProcessPool as error:
+            if self._pool is pool:
+                self._pool = None
+            return False, error
+
+    def close(self) -> None:
+        """Stop the processes."""
+        if self._pool is not None:
+            self._pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _outcome(fn: Callable[[], Any]) -> Result:
+    try:
+        return True, fn()
+    except BaseException as error:  # noqa: BLE001 - the caller decides what it means
+        return False, error
+
+
+def _call_by_name(module: str, qualname: str, arguments: dict[str, Any]) -> Result:
+    """Find a task's function in this fresh process and call it."""
+    found: Any = importlib.import_module(module)
+    for part in qualname.split("."):
+        found = getattr(found, part)
+    fn = getattr(found, "fn", found)
+    returned, value = _outcome(lambda: fn(**arguments))
+    if not returned:
+        # Tracebacks do not travel between processes; notes do.
+        value.add_note("".join(traceback.format_exception(value)))
+    try:
+        pickle.loads(pickle.dumps(value))  # noqa: S301 - our own bytes
+    except Exception:  # noqa: BLE001 - whatever cannot travel is told in words
+        return False, RuntimeError(f"{type(value).__name__}: {value}")
+    return returned, value
