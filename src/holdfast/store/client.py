@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any, cast
@@ -255,20 +256,23 @@ def _settle(future: asyncio.Future[Any], answer: Any) -> None:
 
 _NO_ANSWER = (glide.ConnectionError, glide.TimeoutError, glide.ClosingError)
 
-# Errors by which a server says that it did not run the command, in lower case: the client library
-# writes some of them its own way, such as `Moved`.
-_NOT_RUN = (
-    "loading", "busy", "masterdown", "clusterdown", "tryagain", "readonly", "moved", "ask",
-    "oom", "noauth", "wrongpass", "noperm", "function not found", "maximum inflight",
-)  # fmt: skip
+# Words by which a server says that it did not run the command. The client library writes some of
+# them its own way, such as `Moved`.
+_NOT_RUN = re.compile(
+    r"\b(loading|busyloading|busy|masterdown|clusterdown|tryagain|readonly|moved|ask|oom|noauth"
+    r"|wrongpass|noperm|function not found|maximum inflight)\b",
+    re.IGNORECASE,
+)
+# What the library says of its own connections, also as an error of another kind.
+_OWN_TROUBLE = re.compile(r"broken ?pipe|failed to (send|receive)|connection", re.IGNORECASE)
 
 
 def _failure(error: Exception) -> CallFailed:
     text = str(error)
-    if isinstance(error, _NO_ANSWER):
+    not_run = _NOT_RUN.search(text) is not None
+    if isinstance(error, _NO_ANSWER) or (not not_run and _OWN_TROUBLE.search(text)):
         return CallFailed(text, sent="maximum inflight" not in text, answered=False)
-    sent = not any(word in text.lower() for word in _NOT_RUN)
-    return CallFailed(text, sent=sent, answered=True)
+    return CallFailed(text, sent=not not_run, answered=True)
 
 
 async def _probe(addresses: Sequence[tuple[str, int]], timeout_ms: int) -> None:
