@@ -235,7 +235,7 @@ async def _exists(engine: Engine, execution_id: str) -> bool:
     return any(found.id == execution_id for found in page.items)
 
 
-async def _waits(attempts: dict[str, asyncio.Task[None]], count: int) -> None:
+async def _waits(attempts: dict[tuple[str, int], asyncio.Task[None]], count: int) -> None:
     async def reached() -> bool:
         return len(attempts) == count
 
