@@ -13,7 +13,7 @@ from holdfast.cli.failures import hide_secrets
 from holdfast.cli.groups import Settings
 from holdfast.cli.options import JsonOption, StoreOption
 
-app = typer.Typer(cls=Settings, help="Settings that are in force: show.")
+app: typer.Typer = typer.Typer(cls=Settings, help="Settings that are in force: show.")
 
 
 @app.command()

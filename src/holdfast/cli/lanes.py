@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 
     from holdfast.engine import Engine
 
-app = typer.Typer(cls=Noun, help="Lanes: list, pause, resume, drain, tenants' weights.")
+app: typer.Typer = typer.Typer(
+    cls=Noun, help="Lanes: list, pause, resume, drain, tenants' weights."
+)
 
 Lane = Annotated[str, typer.Argument(metavar="LANE")]
 

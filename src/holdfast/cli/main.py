@@ -41,7 +41,7 @@ _RUN = "Run"
 _WORK = "Executions"
 _OPERATE = "Operate"
 
-app = typer.Typer(
+app: typer.Typer = typer.Typer(
     name="holdfast",
     help="Durable execution: work that is accepted is held fast until it is done.",
     epilog="Exit codes: 0 done, 1 it failed, 2 wrong usage, 3 not found, 4 store trouble, "

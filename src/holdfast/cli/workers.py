@@ -11,7 +11,7 @@ from holdfast.cli.groups import Noun
 from holdfast.cli.options import JsonOption, StoreOption
 from holdfast.model.workers import Worker
 
-app = typer.Typer(cls=Noun, help="Workers: list, drain.")
+app: typer.Typer = typer.Typer(cls=Noun, help="Workers: list, drain.")
 
 COLUMNS = ("instance", "lanes", "capabilities", "slots", "busy", "state", "heartbeat", "since")
 

@@ -41,8 +41,8 @@ class Engine:
 
     def __init__(self, store: Store) -> None:
         self.store = store
-        self.lanes = Lanes(store)
-        self.workers = Workers(store)
+        self.lanes: Lanes = Lanes(store)
+        self.workers: Workers = Workers(store)
         self._results = Results(store)
 
     async def close(self) -> None:

@@ -14,7 +14,7 @@ from holdfast.errors import HoldfastError
 from holdfast.store import keys
 from holdfast.store.store import Store
 
-log = logging.getLogger(__name__)
+log: logging.Logger = logging.getLogger(__name__)
 
 TIMERS_IN_TICK = 100
 _PAUSE_AFTER_ERROR_S = 1.0

@@ -12,7 +12,7 @@ from holdfast.store import library
 from holdfast.store.client import CallFailed, Client
 from holdfast.store.library import Library
 
-log = logging.getLogger(__name__)
+log: logging.Logger = logging.getLogger(__name__)
 
 OLDEST_MAJOR = 8
 #: Moves when the layout of the data changes in a way that old code cannot read.

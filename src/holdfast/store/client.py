@@ -20,7 +20,7 @@ from holdfast.errors import StoreIncompatible, StoreUnavailable
 from holdfast.store.replies import read_replies_here
 from holdfast.store.urls import StoreUrl
 
-log = logging.getLogger(__name__)
+log: logging.Logger = logging.getLogger(__name__)
 
 #: Words by which a server refuses a user.
 REFUSED_LOGIN = ("NOAUTH", "WRONGPASS", "NOPERM", "AuthenticationFailed", "authentication failed")

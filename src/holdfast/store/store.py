@@ -48,24 +48,24 @@ class Store:
         self.client = client
         self.url = url
         self.settings = settings
-        self.prefix = url.prefix
-        self.partitions = 0
+        self.prefix: str = url.prefix
+        self.partitions: int = 0
         self._library = library.load(fake_clock=settings.fake_clock)
         self._library_lock = asyncio.Lock()
-        self.caller = Caller(
+        self.caller: Caller = Caller(
             client,
             timeout_ms=settings.call_timeout_ms,
             reload_library=self.load_library,
         )
-        self.global_tag = keys.global_tag(self.prefix)
-        self.executions = Executions(self)
-        self.leases = Leases(self)
-        self.queries = Queries(self)
-        self.lanes = Lanes(self)
-        self.workers = Workers(self)
-        self.timers = Timers(self)
-        self.tasks = Tasks(self)
-        self.subscriptions = Subscriptions(client)
+        self.global_tag: str = keys.global_tag(self.prefix)
+        self.executions: Executions = Executions(self)
+        self.leases: Leases = Leases(self)
+        self.queries: Queries = Queries(self)
+        self.lanes: Lanes = Lanes(self)
+        self.workers: Workers = Workers(self)
+        self.timers: Timers = Timers(self)
+        self.tasks: Tasks = Tasks(self)
+        self.subscriptions: Subscriptions = Subscriptions(client)
 
     async def boot(self) -> None:
         """Check the servers, load the library, agree on the partitions."""

@@ -87,7 +87,7 @@ class TestApp:
             if store is None:
                 store = await stack.enter_async_context(open_test_store(self._server))
             self.store = store
-            self.engine = WatchedEngine(store, store.watch)
+            self.engine: WatchedEngine = WatchedEngine(store, store.watch)
             stack.push_async_callback(self.engine.close)
             stack.callback(_restore_engine, self.app, _engine_of(self.app))
             self.app.attach(self.engine)

@@ -22,7 +22,7 @@ class Clock:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self.now_ms = START_MS
+        self.now_ms: int = START_MS
         #: Called before the time moves on, with the ms to come, by those who hold leases.
         self.before_move: list[Callable[[int], Awaitable[None]]] = []
 

@@ -27,9 +27,9 @@ class TestStore(Store):
 
     def __init__(self, client: Client, url: StoreUrl, settings: StoreSettings) -> None:
         super().__init__(client, url, settings)
-        self.clock = Clock(self)
-        self.watch = Watch()
-        self.executions = WatchedExecutions(self, self.watch)
+        self.clock: Clock = Clock(self)
+        self.watch: Watch = Watch()
+        self.executions: WatchedExecutions = WatchedExecutions(self, self.watch)
 
     async def fresh(self) -> TestStore:
         """Return an empty store on the same connection."""

@@ -37,7 +37,7 @@ class Watch:
 
     def __init__(self) -> None:
         #: Set by whatever may have made work ready, ended an attempt, or let one go on.
-        self.changed = asyncio.Event()
+        self.changed: asyncio.Event = asyncio.Event()
         #: What attempts recorded, in order; an end is here before it is recorded.
         self.writes: list[Write] = []
         #: Asked at each write whether its worker dies now.

@@ -62,7 +62,7 @@ class App:
 
     def __init__(self, store: str | None = None, *, settings: StoreSettings | None = None) -> None:
         #: Where the store is: the argument, HOLDFAST_STORE, or an embedded one.
-        self.store = store or os.environ.get("HOLDFAST_STORE") or DEFAULT_STORE
+        self.store: str = store or os.environ.get("HOLDFAST_STORE") or DEFAULT_STORE
         self.tasks: dict[str, Task[Any, Any, Any]] = {}
         self.before_hooks: list[Hook] = []
         self.after_hooks: list[Hook] = []

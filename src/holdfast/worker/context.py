@@ -64,9 +64,9 @@ class Context:
         self._children = 0
         self._main = asyncio.current_task()
         #: The lease is gone; set once, from the event loop.
-        self.lost = False
+        self.lost: bool = False
         #: The worker stops and the attempt goes on elsewhere.
-        self.released = False
+        self.released: bool = False
         #: For a thread: set together with `lost`, and what it waits for.
         self.lost_event: threading.Event | None = None
         self.waiting: concurrent.futures.Future[Any] | None = None
@@ -258,7 +258,7 @@ class SyncContext:
         self._threads = threads
         self._loop = loop
         self._lost = context.lost_event = threading.Event()
-        self.logger = context.logger
+        self.logger: logging.LoggerAdapter[logging.Logger] = context.logger
 
     @property
     def id(self) -> str:

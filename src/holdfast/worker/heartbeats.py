@@ -16,7 +16,7 @@ from holdfast.errors import HoldfastError, LeaseLost
 from holdfast.model.executions import Claim
 from holdfast.store.blocking import BlockingStore
 
-log = logging.getLogger(__name__)
+log: logging.Logger = logging.getLogger(__name__)
 
 #: A loop that does not answer for this long is worth a warning.
 BLOCKED_S = 1.0

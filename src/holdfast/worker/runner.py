@@ -24,7 +24,7 @@ from holdfast.worker.task import Task
 if TYPE_CHECKING:
     from holdfast.worker.app import App
 
-log = logging.getLogger(__name__)
+log: logging.Logger = logging.getLogger(__name__)
 
 #: An execution of a task that this worker does not have waits this long for another worker.
 UNKNOWN_TASK_DELAY_MS = 10_000
@@ -50,7 +50,7 @@ class Runner:
         self._lease_ms = lease_ms
         self._threads = threads
         self._processes = processes
-        self.resources = Resources()
+        self.resources: Resources = Resources()
         #: The contexts of what runs now, by execution and epoch.
         self.running: dict[tuple[str, int], Context] = {}
 

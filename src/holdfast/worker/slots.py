@@ -11,8 +11,8 @@ class Slots:
     """Counts free slots; a waiting task may lend its slot to others."""
 
     def __init__(self, count: int) -> None:
-        self.count = count
-        self.free = count
+        self.count: int = count
+        self.free: int = count
         self._freed = asyncio.Event()
         self._closed = asyncio.Event()
 

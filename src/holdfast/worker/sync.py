@@ -8,7 +8,7 @@ from collections.abc import Coroutine, Mapping, Sequence
 from typing import Any, Generic, ParamSpec, Self, TypeVar
 
 from holdfast.engine.explain import Explanation
-from holdfast.model.executions import Execution
+from holdfast.model.executions import Execution, ExecutionId
 from holdfast.model.states import State
 from holdfast.worker.app import App
 from holdfast.worker.durations import Duration
@@ -74,8 +74,8 @@ class SyncHandle(Generic[R]):
     def __init__(self, client: SyncClient, handle: Handle[R]) -> None:
         self._client = client
         self._handle = handle
-        self.id = handle.id
-        self.duplicate = handle.duplicate
+        self.id: ExecutionId = handle.id
+        self.duplicate: bool = handle.duplicate
 
     def __repr__(self) -> str:
         return f"SyncHandle({self.id!r})"

@@ -28,7 +28,7 @@ from holdfast.model.retry import Backoff, RetryPolicy
 from holdfast.worker.context import Context, SyncContext
 from holdfast.worker.durations import Duration, optional_ms
 from holdfast.worker.handle import Handle
-from holdfast.worker.signature import inspect_function
+from holdfast.worker.signature import Signature, inspect_function
 
 if TYPE_CHECKING:
     from holdfast.worker.app import App
@@ -132,17 +132,17 @@ class Task(Generic[P, R, C]):
     ) -> None:
         self.app = app
         self.fn = fn
-        self.name = checks.kind("name", name)
-        self.pool = checks.one_of("pool", pool, ("thread", "process"))
-        self.is_async = inspect.iscoroutinefunction(fn)
-        self.signature = inspect_function(fn, (Context, SyncContext))
+        self.name: str = checks.kind("name", name)
+        self.pool: str = checks.one_of("pool", pool, ("thread", "process"))
+        self.is_async: bool = inspect.iscoroutinefunction(fn)
+        self.signature: Signature = inspect_function(fn, (Context, SyncContext))
         if pool == "process" and (self.is_async or self.signature.context is not None):
             message = f"task {name}: pool='process' is for plain functions without a context"
             raise InvalidInput(message, field="pool")
         self._options = options or TaskOptions()
         self._template = self._options.new_execution(self.name)
         self.__doc__ = fn.__doc__
-        self.__name__ = getattr(fn, "__name__", name)
+        self.__name__: str = getattr(fn, "__name__", name)
 
     def __repr__(self) -> str:
         return f"Task({self.name!r})"

@@ -27,7 +27,7 @@ from holdfast.worker.slots import Slots
 if TYPE_CHECKING:
     from holdfast.worker.app import App
 
-log = logging.getLogger(__name__)
+log: logging.Logger = logging.getLogger(__name__)
 
 _CLAIM_WAIT_MS = 5_000
 _PAUSE_AFTER_ERROR_S = 1.0
@@ -69,8 +69,8 @@ class Worker:
         self._engine = app.engine
         self.settings = settings
         host = "".join(c if c.isalnum() or c in "-." else "-" for c in socket.gethostname())
-        self.instance = f"{settings.name[:60]}.{host[:40]}.{os.getpid()}.{new_id()[-6:]}"
-        self.lanes = settings.lanes or _lanes_of(app)
+        self.instance: str = f"{settings.name[:60]}.{host[:40]}.{os.getpid()}.{new_id()[-6:]}"
+        self.lanes: tuple[str, ...] = settings.lanes or _lanes_of(app)
         self._slots = Slots(settings.slots)
         self._draining = asyncio.Event()
         self._releasing = False
