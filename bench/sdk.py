@@ -68,9 +68,9 @@ async def _done(app: App, kind: str, count: int) -> bool:
 async def _sleeping_memory() -> float:
     """Return the memory of a worker process whose executions all sleep for a minute."""
     with tempfile.TemporaryDirectory(prefix="holdfast-bench-") as folder:
-        worker = subprocess.Popen([sys.executable, "-m", "bench.sdk", folder])
-        try:
-            async with App(f"embedded://{folder}") as app:
+        async with App(f"embedded://{folder}") as app:
+            worker = subprocess.Popen([sys.executable, "-m", "bench.sdk", folder])
+            try:
 
                 async def asleep() -> bool:
                     counts = await app.engine.count()
@@ -82,9 +82,9 @@ async def _sleeping_memory() -> float:
                     return 0.0
                 lines = dict(line.split(":", 1) for line in status.read_text().splitlines())
                 return int(lines["VmRSS"].split()[0]) / 1024
-        finally:
-            worker.terminate()
-            worker.wait()
+            finally:
+                worker.terminate()
+                worker.wait()
 
 
 async def _sleep_for_long(folder: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any
 
+import msgspec
 import typer
 
 from holdfast.cli import inputs, output, result, session
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 _BACKOFF = Backoff(jitter=0.2)
 
 
+_THE_TASKS = "the task's, or 0"
+
 #: Writes a remark for people.
 Note = Callable[[str], None]
 
@@ -34,10 +37,16 @@ Raw = Annotated[bool, typer.Option("--raw", help="The input is bytes, not JSON."
 Wait = Annotated[bool, typer.Option("--wait", "-w", help="Wait, and print the result.")]
 Lane = Annotated[str | None, typer.Option("--lane", show_default="the task's, or default")]
 Tenant = Annotated[str, typer.Option("--tenant", help="On whose behalf.")]
-Priority = Annotated[int, typer.Option("--priority", help="-1000 to 1000, higher is sooner.")]
+Priority = Annotated[
+    int | None,
+    typer.Option("--priority", help="-1000 to 1000, higher is sooner.", show_default=_THE_TASKS),
+]
 Delay = Annotated[str | None, typer.Option("--delay", help="Start later: 30, 10m, 2h.")]
 Deadline = Annotated[str | None, typer.Option("--deadline", help="It expires after this long.")]
-Retries = Annotated[int, typer.Option("--retries", min=0, help="Tries after the first.")]
+Retries = Annotated[
+    int | None,
+    typer.Option("--retries", min=0, help="Tries after the first.", show_default=_THE_TASKS),
+]
 Key = Annotated[str | None, typer.Option("--key", help="Idempotency key: submitted once.")]
 Id = Annotated[str | None, typer.Option("--id", help="Choose the id.")]
 Tags = Annotated[list[str] | None, typer.Option("--tag", metavar="NAME=VALUE", help="Repeatable.")]
@@ -55,10 +64,10 @@ def submit(
     wait: Wait = False,
     lane: Lane = None,
     tenant: Tenant = "default",
-    priority: Priority = 0,
+    priority: Priority = None,
     delay: Delay = None,
     deadline: Deadline = None,
-    retries: Retries = 0,
+    retries: Retries = None,
     key: Key = None,
     execution_id: Id = None,
     tag: Tags = None,
@@ -67,19 +76,22 @@ def submit(
     as_json: JsonOption = False,
 ) -> None:
     """Submit an execution of a task. Prints its id, or with --wait its result."""
-    fields: dict[str, Any] = {
+    given: dict[str, Any] = {
         "input": inputs.payload(data, raw=raw),
         "lane": lane,
         "tenant": tenant,
         "priority": priority,
         "delay_ms": inputs.optional_ms("delay", delay),
         "deadline_ms": inputs.optional_ms("deadline", deadline),
-        "retry": RetryPolicy(max_attempts=retries + 1, backoff=_BACKOFF) if retries else None,
+        "retry": None
+        if retries is None
+        else RetryPolicy(max_attempts=retries + 1, backoff=_BACKOFF),
         "idempotency_key": key,
         "id": execution_id,
-        "tags": inputs.pairs("tag", tag or ()),
-        "requires": inputs.names(requires or ()),
+        "tags": inputs.pairs("tag", tag) if tag else None,
+        "requires": inputs.names(requires) if requires else None,
     }
+    fields = {name: value for name, value in given.items() if value is not None}
     note = output.nothing if as_json else output.note
     submitted, outcome = session.ask(
         store,
@@ -106,11 +118,13 @@ async def _work(
 
 
 async def _submit(engine: Engine, kind: str, fields: dict[str, Any], note: Note) -> Submitted:
-    """Submit on the lane of the task, if none is asked for and a worker has published it."""
+    """Submit with the options of the task, where none are given and a worker has published it."""
     published = await engine.store.tasks.list()
     if kind not in published and published:
         known = ", ".join(sorted(published))
         note(f"note: no worker has published a task {kind!r}; known are: {known}")
-    if fields["lane"] is None:
-        fields["lane"] = published.get(kind, {}).get("lane", "default")
-    return await engine.submit(kind, **fields)
+    task = published.get(kind, {})
+    options = {"lane": task.get("lane", "default"), **task.get("options", {})}
+    if "retry" in options:
+        options["retry"] = msgspec.convert(options["retry"], RetryPolicy)
+    return await engine.submit(kind, **{**options, **fields})

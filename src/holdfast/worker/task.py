@@ -40,6 +40,18 @@ C = TypeVar("C")
 
 Pool = Literal["thread", "process"]
 
+#: Fields of NewExecution that tools take over when they submit a task by its name.
+PUBLISHED_OPTIONS = (
+    "priority",
+    "requires",
+    "deadline_ms",
+    "attempt_timeout_ms",
+    "retry",
+    "max_reclaims",
+    "retention_ms",
+    "tags",
+)
+
 #: Small enough that other tasks of the event loop get their turn in between.
 _CHUNK = 200
 
@@ -196,9 +208,15 @@ class Task(Generic[P, R, C]):
         return handles
 
     def describe(self) -> dict[str, Any]:
-        """Return what tools may know of it: JSON Schema, lane, documentation."""
+        """Return what tools may know of it: JSON Schema, options, documentation."""
         about = (self.fn.__doc__ or "").strip()
-        return {**self.signature.schema(), "lane": self.lane, "description": about}
+        options = {name: getattr(self._template, name) for name in PUBLISHED_OPTIONS}
+        return {
+            **self.signature.schema(),
+            "lane": self.lane,
+            "description": about,
+            "options": {name: value for name, value in options.items() if value},
+        }
 
     def handle(self, execution_id: str) -> Handle[R]:
         """Return a handle on an execution that was submitted earlier."""
