@@ -163,14 +163,20 @@ class Worker:
     def _start(self, claim: Claim) -> None:
         self._slots.take(1)
         self._heartbeats.hold(claim)
+        attempt = asyncio.get_running_loop().create_task(self._attempt(claim))
+        self._attempts[claim.key] = attempt
+
+    def _end_in_time(self, claim: Claim) -> asyncio.TimerHandle | None:
+        """Stop an attempt when its time is over, as the store does."""
+        if claim.timeout_at is None:
+            return None
+        claimed_at = claim.expires_at - timedelta(milliseconds=self.settings.lease_ms)
+        left_s = (claim.timeout_at - claimed_at).total_seconds()
         loop = asyncio.get_running_loop()
-        self._attempts[claim.key] = loop.create_task(self._attempt(claim))
-        if claim.timeout_at is not None:
-            claimed_at = claim.expires_at - timedelta(milliseconds=self.settings.lease_ms)
-            left_s = (claim.timeout_at - claimed_at).total_seconds()
-            loop.call_later(left_s, self._on_lost, claim, "the attempt took too long")
+        return loop.call_later(left_s, self._on_lost, claim, "the attempt took too long")
 
     async def _attempt(self, claim: Claim) -> None:
+        timer = self._end_in_time(claim)
         try:
             if self._releasing:
                 await self._give_back(claim)
@@ -179,6 +185,8 @@ class Worker:
         except asyncio.CancelledError:
             await self._give_back(claim)
         finally:
+            if timer is not None:
+                timer.cancel()
             self._heartbeats.release(claim)
             self._attempts.pop(claim.key, None)
             self._slots.give_back()

@@ -2,7 +2,7 @@
 --- @key tag the global partition
 --- @arg tasks name, description in JSON pairs
 --- @ok
---- @flags write
+--- @flags allow-oom
 --- @requires lib/keys
 
 local function run(tag, args)
