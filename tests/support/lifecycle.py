@@ -13,6 +13,7 @@ from holdfast.errors import ExecutionNotFound, HoldfastError, LeaseRevoked, NotA
 from holdfast.model.executions import Claim, ExecutionId, Lease, NewExecution, Submitted
 from holdfast.model.ids import new_id
 from holdfast.model.states import State
+from holdfast.model.workers import Beat
 from holdfast.store.store import Store
 from holdfast.testing.clock import Clock
 
@@ -82,7 +83,7 @@ async def register_worker(
         "busy": 0,
         "ttl_ms": 10_000,
     }
-    return await store.workers.register(instance=instance, **{**defaults, **fields})
+    return await store.workers.register(Beat(instance=instance, **{**defaults, **fields}))
 
 
 async def refused(

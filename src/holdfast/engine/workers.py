@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from holdfast.model import checks, limits
-from holdfast.model.workers import Worker
+from holdfast.model.workers import Beat, Worker
 from holdfast.store.store import Store
 
 DEFAULT_TTL_MS = 30_000
@@ -42,7 +42,7 @@ class Workers:
         ttl_ms: int = DEFAULT_TTL_MS,
     ) -> Registration:
         """Register a worker, or say that it is still there."""
-        is_new, expires_at, draining = await self._workers.register(
+        beat = Beat(
             instance=checks.name("instance", instance),
             worker=checks.name("worker", worker),
             lanes=checks.names("lanes", lanes, limits.LANES, least=1),
@@ -51,6 +51,7 @@ class Workers:
             busy=checks.integer("busy", busy, 0, limits.SLOTS),
             ttl_ms=checks.lease_ms("ttl_ms", ttl_ms),
         )
+        is_new, expires_at, draining = await self._workers.register(beat)
         return Registration(is_new=is_new, expires_at=expires_at, draining=draining)
 
     async def drain(self, instance: str) -> None:

@@ -7,6 +7,22 @@ from datetime import datetime
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Beat:
+    """What a worker says of itself when it registers and at every heartbeat."""
+
+    instance: str
+    #: The pool it belongs to.
+    worker: str
+    lanes: tuple[str, ...]
+    capabilities: tuple[str, ...] = ()
+    slots: int = 1
+    #: Slots in use.
+    busy: int = 0
+    #: It counts as gone when it has not beaten for this long.
+    ttl_ms: int = 30_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Worker:
     """A worker process as it last described itself."""
 

@@ -14,10 +14,11 @@ import valkey
 from valkey.cluster import ClusterNode, ValkeyCluster
 
 from holdfast.errors import HoldfastError, StoreUnavailable
-from holdfast.model.executions import Lease
-from holdfast.model.moments import from_ms
+from holdfast.model.workers import Beat
 from holdfast.store.call import refusal_of
+from holdfast.store.leases import Held, group_by_tag, renew_args, renewal
 from holdfast.store.store import Store
+from holdfast.store.workers import register_args
 
 
 class BlockingStore:
@@ -45,52 +46,26 @@ class BlockingStore:
         """Close the connection."""
         self._client.close()
 
-    def renew(
-        self, held: Sequence[tuple[str, Lease]], lease_ms: int
-    ) -> list[datetime | HoldfastError]:
+    def renew(self, held: Sequence[Held], lease_ms: int) -> list[datetime | HoldfastError]:
         """Extend leases: the new expiry or an error for each, in order."""
-        by_tag: dict[str, list[int]] = {}
-        for index, (execution_id, _) in enumerate(held):
-            by_tag.setdefault(self._store.tag_of(execution_id), []).append(index)
         answers: dict[int, datetime | HoldfastError] = {}
-        for tag, indexes in by_tag.items():
-            args = [part for i in indexes for part in (held[i][0], held[i][1].fence)]
-            replies = self._call("hf_lease_renew", tag, lease_ms, *args)
-            for index, reply in zip(indexes, replies, strict=True):
-                ok = reply[0] == b"ok"
-                answers[index] = from_ms(reply[1]) if ok else refusal_of(reply[1:])
+        for tag, indexes in group_by_tag(self._store, held).items():
+            args = renew_args([held[i] for i in indexes], lease_ms)
+            replies = self._call("hf_lease_renew", tag, *args)
+            answers |= zip(indexes, map(renewal, replies), strict=True)
         return [answers[index] for index in range(len(held))]
 
-    def register_worker(
-        self,
-        *,
-        instance: str,
-        worker: str,
-        lanes: Sequence[str],
-        capabilities: Sequence[str],
-        slots: int,
-        busy: int,
-        ttl_ms: int,
-    ) -> bool:
+    def register_worker(self, beat: Beat) -> bool:
         """Register or refresh a worker; returns whether it should drain."""
-        _, _, draining = self._call(
-            "hf_worker_register",
-            self._store.global_tag,
-            instance,
-            worker,
-            ",".join(lanes),
-            ",".join(capabilities),
-            slots,
-            busy,
-            ttl_ms,
-        )
+        tag = self._store.global_tag
+        _, _, draining = self._call("hf_worker_register", tag, *register_args(beat))
         return bool(draining)
 
     def remove_worker(self, instance: str) -> None:
         """Take a worker off the registry."""
         self._call("hf_worker_remove", self._store.global_tag, instance)
 
-    def _call(self, function: str, tag: str, *args: str | int) -> list[Any]:
+    def _call(self, function: str, tag: str, *args: str) -> list[Any]:
         try:
             reply: list[Any] = self._client.fcall(function, 1, tag, *args)
         except (valkey.ValkeyError, OSError) as error:

@@ -5,40 +5,57 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from datetime import datetime
+from typing import Any
 
 from holdfast.errors import HoldfastError
 from holdfast.model.executions import Lease
 from holdfast.model.ids import new_id
 from holdfast.model.moments import from_ms
 from holdfast.store.call import refusal_of
-from holdfast.store.domain import Domain
+from holdfast.store.domain import Domain, Partitioned
 
 ITEMS_IN_CALL = 200
+
+#: An execution and the lease on it.
+Held = tuple[str, Lease]
+
+
+def group_by_tag(store: Partitioned, held: Sequence[Held]) -> dict[str, list[int]]:
+    """Return which of the leases are in which partition."""
+    by_tag: dict[str, list[int]] = {}
+    for index, (execution_id, _) in enumerate(held):
+        by_tag.setdefault(store.tag_of(execution_id), []).append(index)
+    return by_tag
+
+
+def renew_args(held: Sequence[Held], lease_ms: int) -> list[str]:
+    """Return what renew.lua reads."""
+    return [str(lease_ms), *(part for id_, lease in held for part in (id_, lease.fence))]
+
+
+def renewal(reply: Sequence[Any]) -> datetime | HoldfastError:
+    """Decode the answer for one lease."""
+    return from_ms(reply[1]) if reply[0] == b"ok" else refusal_of(list(reply[1:]))
 
 
 class Leases(Domain):
     """Leases of executions."""
 
-    async def renew(
-        self, held: Sequence[tuple[str, Lease]], lease_ms: int
-    ) -> list[datetime | HoldfastError]:
+    async def renew(self, held: Sequence[Held], lease_ms: int) -> list[datetime | HoldfastError]:
         """Extend leases: the new expiry or an error for each, in order."""
-        by_tag: dict[str, list[int]] = {}
-        for index, (execution_id, _) in enumerate(held):
-            by_tag.setdefault(self._store.tag_of(execution_id), []).append(index)
+        by_tag = group_by_tag(self._store, held)
         answers: list[datetime | HoldfastError | None] = [None] * len(held)
 
         async def renew_chunk(tag: str, indexes: list[int]) -> None:
-            args = [part for i in indexes for part in (held[i][0], held[i][1].fence)]
+            args = renew_args([held[i] for i in indexes], lease_ms)
             try:
-                replies = await self._call.write("hf_lease_renew", tag, str(lease_ms), *args)
+                replies = await self._call.write("hf_lease_renew", tag, *args)
             except HoldfastError as error:
                 for index in indexes:
                     answers[index] = error
                 return
             for index, reply in zip(indexes, replies, strict=True):
-                ok = reply[0] == b"ok"
-                answers[index] = from_ms(reply[1]) if ok else refusal_of(reply[1:])
+                answers[index] = renewal(reply)
 
         await asyncio.gather(
             *(

@@ -6,36 +6,31 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from holdfast.model.moments import from_ms
-from holdfast.model.workers import Worker
+from holdfast.model.workers import Beat, Worker
 from holdfast.store import decode
 from holdfast.store.domain import Domain
+
+
+def register_args(beat: Beat) -> tuple[str, ...]:
+    """Return what register.lua reads of a beat."""
+    return (
+        beat.instance,
+        beat.worker,
+        ",".join(beat.lanes),
+        ",".join(beat.capabilities),
+        str(beat.slots),
+        str(beat.busy),
+        str(beat.ttl_ms),
+    )
 
 
 class Workers(Domain):
     """Workers that are alive."""
 
-    async def register(
-        self,
-        *,
-        instance: str,
-        worker: str,
-        lanes: Sequence[str],
-        capabilities: Sequence[str],
-        slots: int,
-        busy: int,
-        ttl_ms: int,
-    ) -> tuple[bool, datetime, bool]:
+    async def register(self, beat: Beat) -> tuple[bool, datetime, bool]:
         """Register or refresh; returns whether new, the expiry, and whether to drain."""
         word, expires_at, draining = await self._call.write(
-            "hf_worker_register",
-            self._store.global_tag,
-            instance,
-            worker,
-            ",".join(lanes),
-            ",".join(capabilities),
-            str(slots),
-            str(busy),
-            str(ttl_ms),
+            "hf_worker_register", self._store.global_tag, *register_args(beat)
         )
         return word == b"registered", from_ms(expires_at), bool(draining)
 

@@ -10,28 +10,17 @@ import logging
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import replace
 
 from holdfast.errors import HoldfastError, LeaseLost
 from holdfast.model.executions import Claim
+from holdfast.model.workers import Beat
 from holdfast.store.blocking import BlockingStore
 
 log: logging.Logger = logging.getLogger(__name__)
 
 #: A loop that does not answer for this long is worth a warning.
 BLOCKED_S = 1.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Beat:
-    """What a worker says of itself."""
-
-    instance: str
-    worker: str
-    lanes: tuple[str, ...]
-    capabilities: tuple[str, ...]
-    slots: int
-    lease_ms: int
 
 
 class Heartbeats:
@@ -82,7 +71,7 @@ class Heartbeats:
             self._held.pop(claim.key, None)
 
     def _run(self) -> None:
-        interval_s = self._beat.lease_ms / 3000
+        interval_s = self._beat.ttl_ms / 3000
         while not self._stop.wait(interval_s):
             self._check_loop(interval_s)
             try:
@@ -94,16 +83,7 @@ class Heartbeats:
     def _register(self) -> None:
         with self._lock:
             busy = min(len(self._held), self._beat.slots)
-        beat = self._beat
-        draining = self._store.register_worker(
-            instance=beat.instance,
-            worker=beat.worker,
-            lanes=beat.lanes,
-            capabilities=beat.capabilities,
-            slots=beat.slots,
-            busy=busy,
-            ttl_ms=beat.lease_ms,
-        )
+        draining = self._store.register_worker(replace(self._beat, busy=busy))
         if draining:
             self._loop.call_soon_threadsafe(self._on_drain)
 
@@ -111,7 +91,7 @@ class Heartbeats:
         with self._lock:
             held = list(self._held.values())
         leases = [(claim.id, claim.lease) for claim in held]
-        answers = self._store.renew(leases, self._beat.lease_ms)
+        answers = self._store.renew(leases, self._beat.ttl_ms)
         for claim, answer in zip(held, answers, strict=True):
             if isinstance(answer, LeaseLost):
                 self._loop.call_soon_threadsafe(self._on_lost, claim, str(answer))

@@ -18,8 +18,9 @@ from holdfast.errors import HoldfastError
 from holdfast.model import checks, limits
 from holdfast.model.executions import Claim
 from holdfast.model.ids import new_id
+from holdfast.model.workers import Beat
 from holdfast.store.blocking import BlockingStore
-from holdfast.worker.heartbeats import Beat, Heartbeats
+from holdfast.worker.heartbeats import Heartbeats
 from holdfast.worker.pools import ProcessPool, ThreadPool
 from holdfast.worker.runner import Runner
 from holdfast.worker.slots import Slots
@@ -115,7 +116,7 @@ class Worker:
             lanes=self.lanes,
             capabilities=settings.capabilities,
             slots=settings.slots,
-            lease_ms=settings.lease_ms,
+            ttl_ms=settings.lease_ms,
         )
         blocking = BlockingStore(self._engine.store, timeout_s=settings.lease_ms / 3000)
         self._heartbeats = Heartbeats(blocking, beat, on_lost=self._on_lost, on_drain=self.drain)
