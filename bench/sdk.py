@@ -42,11 +42,11 @@ async def measure_sdk() -> dict[str, float]:
 
             async def tasks() -> None:
                 await nothing.submit_many([{"number": n} for n in range(COUNT)])
-                await wait_for(lambda: _done(app, "nothing", COUNT), timeout_s=120)
+                await _done(app, "nothing", COUNT)
 
             async def steps() -> None:
                 await stepping.submit_many([{"steps": STEPS}] * STEPPING)
-                await wait_for(lambda: _done(app, "stepping", STEPPING), timeout_s=120)
+                await _done(app, "stepping", STEPPING)
 
             async with app.worker(WorkerSettings(slots=SLOTS)):
                 sdk = await workloads.timed(COUNT, tasks)
@@ -60,9 +60,13 @@ async def measure_sdk() -> dict[str, float]:
     }
 
 
-async def _done(app: App, kind: str, count: int) -> bool:
-    counts = await app.engine.count()
-    return sum(c.count for c in counts if (c.kind, c.state) == (kind, "completed")) >= count
+async def _done(app: App, kind: str, count: int) -> None:
+    """Wait until so many have completed, looking seldom enough not to disturb."""
+    done = 0
+    while done < count:
+        await asyncio.sleep(0.05)
+        counts = await app.engine.count()
+        done = sum(c.count for c in counts if (c.kind, c.state) == (kind, "completed"))
 
 
 async def _sleeping_memory() -> float:

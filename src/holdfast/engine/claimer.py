@@ -102,7 +102,9 @@ class Claimer:
                 continue
             claims += found
             if len(found) == wanted:
+                # There may be more, for whoever else claims here.
                 self._hopeful.add(tag)
+                self._woken.set()
                 break
         if problem is not None and not claims:
             raise problem

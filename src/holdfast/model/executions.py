@@ -101,8 +101,8 @@ class NewExecution:
         """Return the same with another input; only that is checked again."""
         checks.payload("input", payload)
         other = object.__new__(type(self))
-        for name in _FIELDS:
-            object.__setattr__(other, name, getattr(self, name))
+        for slot in _SLOTS:
+            slot.__set__(other, slot.__get__(self))
         object.__setattr__(other, "input", payload)
         return other
 
@@ -115,6 +115,7 @@ class NewExecution:
 
 
 _FIELDS = tuple(f.name for f in fields(NewExecution))
+_SLOTS = tuple(getattr(NewExecution, name) for name in _FIELDS)
 _NAMING = frozenset({"id", "idempotency_key", "run_at"})
 _DURATIONS = (
     ("delay_ms", 0),

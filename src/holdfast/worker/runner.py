@@ -98,7 +98,8 @@ class Runner:
         arguments = signature.decode(context.claim.input)
         for name, resource in signature.resources.items():
             arguments[name] = await self.resources.open(resource)
-        await _call_hooks(self._app.before_hooks, context)
+        if self._app.before_hooks:
+            await _call_hooks(self._app.before_hooks, context)
         if task.is_async:
             value = await self._call_async(task, context, arguments)
         else:
@@ -106,7 +107,8 @@ class Runner:
         context.journal.finish()
         encoded, content_type = signature.encode_result(value)
         checks.payload("result", encoded)
-        await _call_hooks(self._app.after_hooks, context)
+        if self._app.after_hooks:
+            await _call_hooks(self._app.after_hooks, context)
         return encoded, content_type
 
     async def _call_async(

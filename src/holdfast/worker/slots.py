@@ -25,9 +25,9 @@ class Slots:
         """Take slots that are free."""
         self.free -= count
 
-    def give_back(self) -> None:
-        """Return a slot."""
-        self.free += 1
+    def give_back(self, count: int = 1) -> None:
+        """Return slots."""
+        self.free += count
         self._freed.set()
 
     async def wait_free(self) -> None:

@@ -53,7 +53,8 @@ PUBLISHED_OPTIONS = (
 )
 
 #: Small enough that other tasks of the event loop get their turn in between.
-_CHUNK = 200
+_CHUNK = 100
+_CHUNKS_UNDER_WAY = 4
 
 #: Spread, so that tasks that failed together are not retried together.
 DEFAULT_BACKOFF = Backoff(jitter=0.2)
@@ -196,8 +197,12 @@ class Task(Generic[P, R, C]):
             for start in range(0, len(inputs), _CHUNK):
                 items = [self._item((), dict(given)) for given in inputs[start : start + _CHUNK]]
                 chunks.append(asyncio.ensure_future(engine.submit_many(items)))
-                # The store works on this chunk while the next one is encoded.
-                await asyncio.sleep(0)
+                # The store works on some chunks while the next is encoded; other callers of
+                # this process get their turn between them.
+                if len(chunks) >= _CHUNKS_UNDER_WAY:
+                    await chunks[-_CHUNKS_UNDER_WAY]
+                else:
+                    await asyncio.sleep(0)
         finally:
             await asyncio.gather(*chunks, return_exceptions=True)
         handles: list[Handle[R]] = []

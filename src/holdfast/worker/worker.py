@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 log: logging.Logger = logging.getLogger(__name__)
 
 _CLAIM_WAIT_MS = 5_000
+#: More at once would keep the server busy for longer than 2 ms, and this worker idle meanwhile.
+_MOST_IN_CLAIM = 100
+_MOST_CLAIMS = 4
 _PAUSE_AFTER_ERROR_S = 1.0
 #: How long tasks in threads may take to notice that the worker was told to stop at once.
 _THREADS_GRACE_S = 2.0
@@ -137,7 +140,9 @@ class Worker:
             described = {name: task.describe() for name, task in self._app.tasks.items()}
             await self._engine.store.tasks.publish(described)
             self._started.set()
-            claiming = asyncio.ensure_future(self._claim(claimer))
+            # Several claims under way: the next is answered while the last is started.
+            several = max(1, min(_MOST_CLAIMS, self.settings.slots // _MOST_IN_CLAIM))
+            claiming = asyncio.gather(*(self._claim(claimer) for _ in range(several)))
             await self._draining.wait()
             # A claim that is under way is not cancelled: its leases would belong to nobody.
             self._slots.close()
@@ -151,18 +156,21 @@ class Worker:
             await self._slots.wait_free()
             if self._draining.is_set():
                 return
-            limit = min(self._slots.free, limits.CLAIM_ITEMS)
+            limit = min(self._slots.free, _MOST_IN_CLAIM)
+            self._slots.take(limit)
+            claims: list[Claim] = []
             try:
                 claims = await claimer.claim(limit, self.settings.lease_ms, _CLAIM_WAIT_MS)
             except HoldfastError as error:
                 log.warning("claiming failed: %s", error)
                 await _pause(self._draining)
-                continue
+            finally:
+                self._slots.give_back(limit - len(claims))
             for claim in claims:
                 self._start(claim)
 
     def _start(self, claim: Claim) -> None:
-        self._slots.take(1)
+        """Start an attempt on a slot that is taken."""
         self._heartbeats.hold(claim)
         attempt = asyncio.get_running_loop().create_task(self._attempt(claim))
         self._attempts[claim.key] = attempt
