@@ -154,8 +154,8 @@ class _WatchedSlots(Slots):
         super().__init__(count)
         self._changed = changed
 
-    def give_back(self, count: int = 1) -> None:
-        super().give_back(count)
+    def give_back(self) -> None:
+        super().give_back()
         self._changed.set()
 
 

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import asyncio
 import concurrent.futures
+import contextlib
 import inspect
 import logging
 import random
 import threading
 import time
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from datetime import datetime, timedelta
 from typing import (
     TYPE_CHECKING,
@@ -62,6 +63,7 @@ class Context:
         self._lease_ms = lease_ms
         self._claimed_on_clock = time.monotonic()
         self._children = 0
+        self._lending = False
         self._main = asyncio.current_task()
         #: The lease is gone; set once, from the event loop.
         self.lost: bool = False
@@ -231,10 +233,23 @@ class Context:
         child = f"{self.id}~{self._claim.replays}.{self._children}"
         return await task.options(id=child, tenant=self._claim.tenant).submit(*args, **kwargs)
 
+    @contextlib.asynccontextmanager
+    async def _slot_lent(self) -> AsyncIterator[None]:
+        """Lend the slot while this attempt waits, however many things it waits for at once."""
+        if self._lending:
+            yield
+            return
+        self._lending = True
+        try:
+            async with self._slots.lent():
+                yield
+        finally:
+            self._lending = False
+
     async def result(self, handle: Handle[R]) -> R:
         """Wait for a child without holding a slot; its failure is raised as ExecutionFailed."""
         self.check()
-        async with self._slots.lent():
+        async with self._slot_lent():
             result = asyncio.ensure_future(handle.result())
             closing = asyncio.ensure_future(self._slots.wait_closed())
             try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 
 
 class Slots:
@@ -13,6 +13,7 @@ class Slots:
     def __init__(self, count: int) -> None:
         self.count: int = count
         self.free: int = count
+        self._reserved = 0
         self._freed = asyncio.Event()
         self._closed = asyncio.Event()
 
@@ -25,14 +26,25 @@ class Slots:
         """Take slots that are free."""
         self.free -= count
 
-    def give_back(self, count: int = 1) -> None:
-        """Return slots."""
-        self.free += count
+    def give_back(self) -> None:
+        """Return a slot."""
+        self.free += 1
         self._freed.set()
+
+    @contextlib.contextmanager
+    def reserved(self, most: int) -> Iterator[int]:
+        """Keep free slots, up to `most`, for what a claim may bring; yields how many."""
+        count = min(self.free - self._reserved, most)
+        self._reserved += count
+        try:
+            yield count
+        finally:
+            self._reserved -= count
+            self._freed.set()
 
     async def wait_free(self) -> None:
         """Wait until there is a free slot, or nobody needs one any more."""
-        while self.free <= 0 and not self._closed.is_set():
+        while self.free <= self._reserved and not self._closed.is_set():
             self._freed.clear()
             await self._freed.wait()
 

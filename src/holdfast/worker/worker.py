@@ -156,21 +156,18 @@ class Worker:
             await self._slots.wait_free()
             if self._draining.is_set():
                 return
-            limit = min(self._slots.free, _MOST_IN_CLAIM)
-            self._slots.take(limit)
-            claims: list[Claim] = []
-            try:
-                claims = await claimer.claim(limit, self.settings.lease_ms, _CLAIM_WAIT_MS)
-            except HoldfastError as error:
-                log.warning("claiming failed: %s", error)
-                await _pause(self._draining)
-            finally:
-                self._slots.give_back(limit - len(claims))
-            for claim in claims:
-                self._start(claim)
+            with self._slots.reserved(_MOST_IN_CLAIM) as limit:
+                try:
+                    claims = await claimer.claim(limit, self.settings.lease_ms, _CLAIM_WAIT_MS)
+                except HoldfastError as error:
+                    log.warning("claiming failed: %s", error)
+                    await _pause(self._draining)
+                    continue
+                for claim in claims:
+                    self._start(claim)
 
     def _start(self, claim: Claim) -> None:
-        """Start an attempt on a slot that is taken."""
+        self._slots.take(1)
         self._heartbeats.hold(claim)
         attempt = asyncio.get_running_loop().create_task(self._attempt(claim))
         self._attempts[claim.key] = attempt
