@@ -5,8 +5,7 @@ from __future__ import annotations
 import asyncio
 import signal
 from collections import Counter
-from collections.abc import AsyncIterator, Callable
-from pathlib import Path
+from collections.abc import Callable
 
 import pytest
 
@@ -15,29 +14,11 @@ from holdfast.model.states import State
 from holdfast.testing.waiting import wait_for
 from tests.acceptance.apps.crew import Crew
 from tests.acceptance.apps.effects import World
-from tests.acceptance.apps.shop import STEPS, make_app
+from tests.acceptance.apps.shop import STEPS
 
 pytestmark = pytest.mark.timeout(120)
 
 KINDS = ["async", "plain"]
-
-
-@pytest.fixture
-def world(tmp_path: Path) -> World:
-    return World(tmp_path)
-
-
-@pytest.fixture
-async def app(tmp_path: Path) -> AsyncIterator[App]:
-    """The app as its submitter sees it, on the embedded store of the folder."""
-    async with make_app(tmp_path) as app:
-        yield app
-
-
-@pytest.fixture
-async def crew(app: App, tmp_path: Path) -> AsyncIterator[Crew]:
-    async with Crew(tmp_path) as crew:
-        yield crew
 
 
 async def until(so: Callable[[], bool], timeout_s: float = 15) -> None:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 import signal
 from collections import Counter
-from collections.abc import AsyncIterator
-from pathlib import Path
 
 import pytest
 
@@ -15,29 +13,10 @@ from holdfast.model.states import State
 from holdfast.testing.waiting import wait_for
 from tests.acceptance.apps.crew import Crew
 from tests.acceptance.apps.effects import World
-from tests.acceptance.apps.shop import make_app
 
 pytestmark = pytest.mark.timeout(90)
 
 STOP_TIMEOUT_S = 10
-
-
-@pytest.fixture
-def world(tmp_path: Path) -> World:
-    return World(tmp_path)
-
-
-@pytest.fixture
-async def app(tmp_path: Path) -> AsyncIterator[App]:
-    """The app as its submitter sees it, on the embedded store of the folder."""
-    async with make_app(tmp_path) as app:
-        yield app
-
-
-@pytest.fixture
-async def crew(app: App, tmp_path: Path) -> AsyncIterator[Crew]:
-    async with Crew(tmp_path) as crew:
-        yield crew
 
 
 async def test_sigterm_loses_nothing_and_runs_nothing_twice(

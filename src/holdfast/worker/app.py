@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar, Unpack, overload
 
 from holdfast.engine import Engine, open_engine
-from holdfast.errors import HoldfastError, TaskNotFound
+from holdfast.errors import TaskError, TaskNotFound
 from holdfast.model import checks
 from holdfast.store.store import StoreSettings
 from holdfast.worker.context import Context, SyncContext
@@ -77,7 +77,7 @@ class App:
         """The open engine; raises if the app is not open."""
         if self._engine is None:
             message = "the app is not open: use `async with app:`, or app.run(...)"
-            raise HoldfastError(message)
+            raise TaskError(message)
         return self._engine
 
     async def __aenter__(self) -> Self:
@@ -98,10 +98,6 @@ class App:
         """Use an engine that somebody else opened and closes, such as a test."""
         self._engine = engine
         return self
-
-    def detach(self) -> None:
-        """Let go of an engine that was attached."""
-        self._engine = None
 
     @overload
     def task(
@@ -142,7 +138,7 @@ class App:
         """Add a task; its name must be new."""
         if task.name in self.tasks:
             message = f"two tasks are called {task.name!r}: give one of them another name"
-            raise HoldfastError(message, name=task.name)
+            raise TaskError(message, name=task.name)
         self.tasks[task.name] = task
         return task
 
