@@ -9,11 +9,12 @@ if TYPE_CHECKING:
     from holdfast.errors import HoldfastError
     from holdfast.model.retry import Backoff, RetryPolicy
     from holdfast.worker.app import App
-    from holdfast.worker.context import Context, SyncContext
+    from holdfast.worker.context import Context
     from holdfast.worker.handle import Handle
-    from holdfast.worker.outcomes import GiveUp, Retry
+    from holdfast.worker.outcomes import Denied, GiveUp, Retry, WaitTimedOut
     from holdfast.worker.resources import use
     from holdfast.worker.sync import SyncClient
+    from holdfast.worker.sync_context import SyncContext
     from holdfast.worker.task import Task
     from holdfast.worker.worker import WorkerSettings
 
@@ -21,6 +22,7 @@ __all__ = [
     "App",
     "Backoff",
     "Context",
+    "Denied",
     "GiveUp",
     "Handle",
     "HoldfastError",
@@ -29,6 +31,7 @@ __all__ = [
     "SyncClient",
     "SyncContext",
     "Task",
+    "WaitTimedOut",
     "WorkerSettings",
     "use",
 ]
@@ -38,14 +41,16 @@ _HOMES = {
     "App": "worker.app",
     "Backoff": "model.retry",
     "Context": "worker.context",
+    "Denied": "worker.outcomes",
     "GiveUp": "worker.outcomes",
     "Handle": "worker.handle",
     "HoldfastError": "errors",
     "Retry": "worker.outcomes",
     "RetryPolicy": "model.retry",
     "SyncClient": "worker.sync",
-    "SyncContext": "worker.context",
+    "SyncContext": "worker.sync_context",
     "Task": "worker.task",
+    "WaitTimedOut": "worker.outcomes",
     "WorkerSettings": "worker.worker",
     "use": "worker.resources",
 }

@@ -2,15 +2,20 @@
 
 HoldfastError
 ├─ InvalidInput            the caller's fault; nothing was written
-│  └─ TooLarge             a payload over its limit
-├─ NotFound                ExecutionNotFound, WorkerNotFound, StepNotFound, ResultNotReady
+│                          TooLarge, InvalidCondition, InvalidPayload
+├─ Unauthorized            InvalidToken, TokenExpired: who asks did not prove that it may
+├─ Forbidden               SignalNotAllowed: who asks is known and may not
+├─ NotFound                ExecutionNotFound, WorkerNotFound, StepNotFound, ResultNotReady,
+│                          WaitpointNotFound
 ├─ Conflict                IdConflict, IdempotencyConflict, AlreadyTerminal, NotTerminal,
-│                          ReplayLimit, TooManySteps, LaneDraining
+│                          ReplayLimit, TooManySteps, LaneDraining, NotSuspended,
+│                          WaitpointExists, WaitpointClosed, TooManyWaitpoints,
+│                          TooManySignals, TokenUsedUp, RotationConflict
 ├─ LeaseLost               StaleLease, LeaseRevoked, NotActive: stop work, write nothing more
 ├─ TaskError               a task and its code do not fit together
 │                          JournalMismatch, DuplicateStep, TaskNotFound
 ├─ ExecutionFailed         what waiting for a result raises when the execution did not complete
-├─ Refused                 StoreFull: try again later
+├─ Refused                 StoreFull, RotationBusy: try again later
 ├─ StoreUnavailable        nothing was sent, safe to retry
 ├─ OutcomeUnknown          sent, the answer is lost and the deadline passed; it may have happened
 ├─ StoreFault              the store answered with an error that it should never give
@@ -54,6 +59,48 @@ class TooLarge(InvalidInput):
     code = "too_large"
 
 
+class InvalidCondition(InvalidInput):
+    """The condition of a wait has a form that does not exist, or names what is not there."""
+
+    code = "invalid_condition"
+
+
+class InvalidPayload(InvalidInput):
+    """The payload of a signal does not fit the schema of its waitpoint."""
+
+    code = "invalid_payload"
+
+
+class Unauthorized(HoldfastError):
+    """Who asks did not prove that it may."""
+
+    code = "unauthorized"
+
+
+class InvalidToken(Unauthorized):
+    """The token is not one of ours, or not of this waitpoint; an unknown waitpoint looks alike."""
+
+    code = "invalid_token"
+
+
+class TokenExpired(Unauthorized):
+    """The token is signed with a key whose grace is over."""
+
+    code = "token_expired"
+
+
+class Forbidden(HoldfastError):
+    """Who asks is known and may not do this."""
+
+    code = "forbidden"
+
+
+class SignalNotAllowed(Forbidden):
+    """The waitpoint does not accept a signal of this name, or from this source."""
+
+    code = "signal_not_allowed"
+
+
 class NotFound(HoldfastError):
     """There is no such thing, or no longer."""
 
@@ -82,6 +129,12 @@ class ResultNotReady(NotFound):
     """The execution has not completed, so it has no result."""
 
     code = "result_not_ready"
+
+
+class WaitpointNotFound(NotFound):
+    """The execution has no such waitpoint."""
+
+    code = "waitpoint_not_found"
 
 
 class Conflict(HoldfastError):
@@ -130,6 +183,48 @@ class LaneDraining(Conflict):
     """The lane accepts no new executions."""
 
     code = "lane_draining"
+
+
+class NotSuspended(Conflict):
+    """The execution does not wait for signals; `context["state"]` says what it is."""
+
+    code = "not_suspended"
+
+
+class WaitpointExists(Conflict):
+    """The execution has an open waitpoint of this name."""
+
+    code = "waitpoint_exists"
+
+
+class WaitpointClosed(Conflict):
+    """The waitpoint takes no more signals; `context["why"]` says since what."""
+
+    code = "waitpoint_closed"
+
+
+class TooManyWaitpoints(Conflict):
+    """The execution has had as many waitpoints as it may."""
+
+    code = "too_many_waitpoints"
+
+
+class TooManySignals(Conflict):
+    """The execution has had as many signals as it may."""
+
+    code = "too_many_signals"
+
+
+class TokenUsedUp(Conflict):
+    """The token was used as often as it may be."""
+
+    code = "token_used_up"
+
+
+class RotationConflict(Conflict):
+    """The kid is taken, by another secret or by a key that has been retired."""
+
+    code = "rotation_conflict"
 
 
 class LeaseLost(HoldfastError):
@@ -196,6 +291,12 @@ class StoreFull(Refused):
     """The store has no memory left for new work."""
 
     code = "store_full"
+
+
+class RotationBusy(Refused):
+    """A rotation of the signing keys is under way."""
+
+    code = "rotation_busy"
 
 
 class StoreUnavailable(HoldfastError):

@@ -1,4 +1,4 @@
-"""What must always hold for the stored data (DESIGN, section 5, 1 to 4), checked from outside.
+"""What must always hold for the stored data (DESIGN, section 5, 1 to 5), checked from outside.
 
 `violations` looks at all keys of a store at once and shares no code with the library: what each
 index must contain is computed anew from the records.
@@ -13,6 +13,8 @@ from typing import Any
 import msgspec
 
 from holdfast.model.states import TERMINAL, AttemptKind, Hold, State, state_vector
+from holdfast.model.waitpoints import WAIT_REASONS
+from tests.support.wait_invariants import check_waits, timers_of
 
 Record = dict[str, bytes]
 
@@ -22,27 +24,34 @@ INLINE_BYTES = 64
 LOG_ENTRIES = 1000
 
 _OWNED = {"i": "input", "r": "result", "t": "tags", "n": "pct", "s": "steps", "w": "watched"}
-_FAMILIES = frozenset("xirtnlswcgq") | {
+_WAITS = ("p", "y", "z", "k")
+_FAMILIES = frozenset("xirtnlswcgqpyzk") | {
     *("tenants", "cells", "routes", "pass", "turns", "timers"),
-    *("settings", "meta", "alias", "worker", "workers"),
+    *("settings", "meta", "alias", "worker", "workers", "tasks", "open", "keyring"),
 }
 _ENDED = ("ended", "result", "content_type")
+#: What only a suspended execution has, and what one has after it, until its end or its next wait.
+_WAIT = ("wait_until", "on_timeout")
 #: Fields that a state must have, and those that it must not have. `due` is when the state ends by
 #: itself, `claimed` the time of a claim that is not in the log yet.
 _FIELDS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
-    "waiting": ((), (*_ENDED, "due", "hold", "timeout_at", "claimed")),
-    "delayed": (("hold", "due"), (*_ENDED, "timeout_at", "claimed")),
+    "waiting": ((), (*_ENDED, *_WAIT, "due", "hold", "timeout_at", "claimed")),
+    "delayed": (("hold", "due"), (*_ENDED, *_WAIT, "timeout_at", "claimed")),
+    "suspended": (("hold", "open"), (*_ENDED, "timeout_at", "claimed", "resumed")),
     "active": (
         ("due", "fence", "worker", "attempts", "epoch", "started"),
-        (*_ENDED, "hold", "open", "timeout_left"),
+        (*_ENDED, *_WAIT, "hold", "open", "timeout_left"),
     ),
     "completed": (
         ("due", "ended", "fence"),
-        ("hold", "open", "timeout_at", "timeout_left", "watched"),
+        (*_WAIT, "hold", "open", "timeout_at", "timeout_left", "watched", "resumed"),
     ),
     "terminal": (
         ("due", "ended"),
-        ("hold", "open", "timeout_at", "timeout_left", "watched", "claimed", "result"),
+        (
+            *(*_WAIT, "hold", "open", "timeout_at", "timeout_left", "watched"),
+            *("claimed", "result", "resumed"),
+        ),
     ),
 }
 
@@ -92,6 +101,7 @@ class _Partition:
         yield from self._check_timers()
         yield from self._check_owners()
         yield from self._check_workers()
+        yield from check_waits(self._families, self._records, self._now_ms)
 
     def _sets(self, family: str) -> dict[str, set[bytes]]:
         return {name: set(members) for name, members in self._families[family].items()}
@@ -155,11 +165,12 @@ class _Partition:
         timers = {b"x:" + i.encode(): _due(record) for i, record in self._records.items()}
         for instance, fields in self._families["worker"].items():
             timers[b"k:" + instance.encode()] = float(fields[b"expires_at"])
+        timers |= timers_of(self._families, self._records)
         expected = {member: due for member, due in timers.items() if due is not None}
         yield from _differences("timer", self._families["timers"].get("", {}), expected)
 
     def _check_owners(self) -> Iterator[str]:
-        for family in (*_OWNED, "l"):
+        for family in (*_OWNED, *_WAITS, "l"):
             for execution_id in self._families[family].keys() - self._records.keys():
                 yield f"key {family}:{execution_id} belongs to no execution"
 
@@ -243,7 +254,8 @@ def _is_end(entry: dict[str, Any]) -> bool:
         return True
     if event == "lease_expired":
         return "error" in entry
-    return event in ("failed", "timed_out") and entry["state"] == "failed"
+    # The end of a wait by its timeout has no state: it is always the end.
+    return event in ("failed", "timed_out") and entry.get("state", "failed") == "failed"
 
 
 def _due(record: Record) -> float | None:
@@ -263,6 +275,10 @@ def _check_state(record: Record) -> Iterator[str]:
     is_open = "open" in record
     if state is State.DELAYED and is_open != (hold is Hold.PAUSE):
         yield f"is held by {hold}, which does not fit its attempt"
+    if state is State.SUSPENDED and hold not in (*WAIT_REASONS, Hold.ESCALATED):
+        yield f"is suspended by {hold}"
+    if ("on_timeout" in record) != ("wait_until" in record):
+        yield "has a timeout of its wait without what it does, or the reverse"
     if state is State.ACTIVE and ("timeout_at" in record) != ("attempt_timeout" in record):
         yield "has a time-out without reason, or none"
     if is_open and ("timeout_left" in record) != ("attempt_timeout" in record):

@@ -60,8 +60,19 @@ def test_the_tree_at_the_head_names_every_class() -> None:
 @pytest.mark.parametrize(
     ("family", "members"),
     [
-        ("InvalidInput", {"TooLarge"}),
-        ("NotFound", {"ExecutionNotFound", "WorkerNotFound", "StepNotFound", "ResultNotReady"}),
+        ("InvalidInput", {"TooLarge", "InvalidCondition", "InvalidPayload"}),
+        ("Unauthorized", {"InvalidToken", "TokenExpired"}),
+        ("Forbidden", {"SignalNotAllowed"}),
+        (
+            "NotFound",
+            {
+                "ExecutionNotFound",
+                "WorkerNotFound",
+                "StepNotFound",
+                "ResultNotReady",
+                "WaitpointNotFound",
+            },
+        ),
         (
             "Conflict",
             {
@@ -72,10 +83,17 @@ def test_the_tree_at_the_head_names_every_class() -> None:
                 "ReplayLimit",
                 "TooManySteps",
                 "LaneDraining",
+                "NotSuspended",
+                "WaitpointExists",
+                "WaitpointClosed",
+                "TooManyWaitpoints",
+                "TooManySignals",
+                "TokenUsedUp",
+                "RotationConflict",
             },
         ),
         ("LeaseLost", {"StaleLease", "LeaseRevoked", "NotActive"}),
-        ("Refused", {"StoreFull"}),
+        ("Refused", {"StoreFull", "RotationBusy"}),
     ],
 )
 def test_families_can_be_caught_as_one(family: str, members: set[str]) -> None:

@@ -48,5 +48,6 @@ def effective(store: str | None) -> dict[str, object]:
     }
     for name in sorted(os.environ):
         if name.startswith("HOLDFAST_"):
-            found[name] = hide_secrets(os.environ[name])
+            secret = any(word in name for word in ("KEY", "SECRET", "TOKEN", "PASSWORD"))
+            found[name] = "***" if secret else hide_secrets(os.environ[name])
     return found

@@ -31,6 +31,14 @@ def payload(text: str, *, raw: bool = False) -> bytes:
     return data
 
 
+def secret(field: str, text: str) -> str:
+    """Return a secret from `@FILE`, from `-` for stdin, or as it is; spaces around it are cut."""
+    try:
+        return _read(text).decode("ascii").strip()
+    except UnicodeDecodeError:
+        raise InvalidInput(f"{field}: is not text", field=field) from None
+
+
 def _read(text: str) -> bytes:
     if text == "-":
         return sys.stdin.buffer.read()

@@ -21,14 +21,17 @@ from holdfast.cli import (
     doctor,
     executions,
     failures,
+    keyring,
     lanes,
     listing,
     logs,
     result,
     show,
+    signals,
     submit,
     tasks,
     top,
+    waitpoints,
     worker,
     workers,
 )
@@ -39,6 +42,7 @@ DEBUG_VARIABLE = "HOLDFAST_DEBUG"
 
 _RUN = "Run"
 _WORK = "Executions"
+_WAIT = "Waiting for people and systems"
 _OPERATE = "Operate"
 
 app: typer.Typer = typer.Typer(
@@ -63,6 +67,7 @@ for _panel, _commands in {
         executions.replay,
         executions.revoke,
     ),
+    _WAIT: (signals.approve, signals.deny, signals.signal, signals.resume),
     _OPERATE: (tasks.tasks, top.top, doctor.doctor, bench.bench),
 }.items():
     for _command in _commands:
@@ -72,6 +77,8 @@ for _panel, _commands in {
 app.command(rich_help_panel=_WORK, context_settings={"ignore_unknown_options": True})(
     executions.prioritize
 )
+app.add_typer(waitpoints.app, name="waitpoints", rich_help_panel=_WAIT)
+app.add_typer(keyring.app, name="keyring", rich_help_panel=_OPERATE)
 app.add_typer(lanes.app, name="lanes", rich_help_panel=_OPERATE)
 app.add_typer(workers.app, name="workers", rich_help_panel=_OPERATE)
 app.add_typer(config.app, name="config", rich_help_panel=_OPERATE)

@@ -10,9 +10,11 @@ from typing import Any
 
 from holdfast.engine.claimer import Claimer
 from holdfast.engine.explain import Explanation, explain
+from holdfast.engine.keyring import Keys
 from holdfast.engine.lanes import Lanes
 from holdfast.engine.maintenance import Ticker
 from holdfast.engine.results import Results, result_of
+from holdfast.engine.waitpoints import Waitpoints
 from holdfast.engine.workers import Workers
 from holdfast.errors import HoldfastError
 from holdfast.model import checks, limits
@@ -43,6 +45,8 @@ class Engine:
         self.store = store
         self.lanes: Lanes = Lanes(store)
         self.workers: Workers = Workers(store)
+        self.keyring: Keys = Keys(store)
+        self.waitpoints: Waitpoints = Waitpoints(store, self.keyring)
         self._results = Results(store)
 
     async def close(self) -> None:
@@ -244,7 +248,10 @@ class Engine:
         standing, workers = await asyncio.gather(
             self.store.queries.standing(_id(execution_id)), self.store.workers.list()
         )
-        return explain(standing, workers)
+        wait = None
+        if standing.execution.state is State.SUSPENDED:
+            _, wait, _ = await self.store.waitpoints.of(execution_id)
+        return explain(standing, workers, wait)
 
 
 def _check_holder(execution_id: str, lease: Lease) -> None:
@@ -263,6 +270,7 @@ async def open_engine(
     """Open an engine on a store; with `maintenance` this process also fires timers."""
     async with open_store(url, settings) as store:
         engine = Engine(store)
+        await engine.keyring.install_configured()
         ticker = asyncio.ensure_future(Ticker(store).run()) if maintenance else None
         try:
             yield engine

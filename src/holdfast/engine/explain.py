@@ -6,9 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from holdfast.model import conditions
+from holdfast.model.moments import to_ms
 from holdfast.model.states import Hold, State
+from holdfast.model.waitpoints import WaitpointState
 from holdfast.model.workers import Worker
 from holdfast.store.queries import Standing
+from holdfast.store.waitpoints import Wait
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,7 +34,7 @@ _DELAYS = {
 }
 
 
-def explain(standing: Standing, workers: Sequence[Worker]) -> Explanation:
+def explain(standing: Standing, workers: Sequence[Worker], wait: Wait | None = None) -> Explanation:
     """Put the facts into words."""
     state = standing.execution.state
     if state.is_terminal:
@@ -39,6 +43,8 @@ def explain(standing: Standing, workers: Sequence[Worker]) -> Explanation:
         return _running(standing)
     if state is State.DELAYED:
         return _delayed(standing)
+    if state is State.SUSPENDED and wait is not None:
+        return _suspended(standing, wait)
     return _waiting(standing, workers)
 
 
@@ -69,6 +75,30 @@ def _delayed(standing: Standing) -> Explanation:
     if standing.lane_setting == "paused":
         holds.append({"type": "lane_paused", "id": execution.lane})
     return Explanation(state=execution.state, why=why, holds=holds)
+
+
+def _suspended(standing: Standing, wait: Wait) -> Explanation:
+    execution = standing.execution
+    holds: list[Mapping[str, Any]] = [
+        {
+            "type": "waitpoint",
+            "id": point.id,
+            "name": point.name,
+            "since": point.created_at,
+            "until": execution.wait_until or point.expires_at,
+            "answerers": point.answerers,
+        }
+        for point in wait.points
+        if point.state is WaitpointState.OPEN
+    ]
+    missing = conditions.missing(wait.condition, wait.seen, to_ms(standing.now))
+    why = f"It is suspended and waits for {missing or 'an operator'}"
+    if execution.hold is Hold.ESCALATED:
+        why += "; nobody answered in time, so it is left to an operator"
+    elif execution.wait_until is not None:
+        when = execution.wait_until.isoformat(timespec="milliseconds")
+        why += f", until {when}, then: {execution.on_timeout}"
+    return Explanation(state=execution.state, why=f"{why}.", holds=holds)
 
 
 def _waiting(standing: Standing, workers: Sequence[Worker]) -> Explanation:

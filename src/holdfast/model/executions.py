@@ -14,6 +14,7 @@ from holdfast.model import checks, limits
 from holdfast.model.moments import to_ms
 from holdfast.model.retry import RetryPolicy
 from holdfast.model.states import AttemptKind, Hold, State, StateVector, state_vector
+from holdfast.model.waitpoints import Signal
 
 ExecutionId = NewType("ExecutionId", str)
 
@@ -190,6 +191,9 @@ class Claim:
     replays: int = 0
     #: Steps recorded so far, in the order of recording.
     steps: Mapping[str, bytes]
+    #: The key of the wait that ended last, and the signals that ended it.
+    resumed: str | None = None
+    signals: tuple[Signal, ...] = ()
 
     @property
     def key(self) -> tuple[str, int]:
@@ -257,6 +261,9 @@ class Execution:
     started_at: datetime | None
     completed_at: datetime | None
     run_at: datetime | None
+    #: When a suspended one stops waiting, and what happens then.
+    wait_until: datetime | None = None
+    on_timeout: str | None = None
     deadline_at: datetime | None
     lease_expires_at: datetime | None
     timeout_at: datetime | None

@@ -7,6 +7,8 @@ r"""The states of an execution.
                            +-------------------+ |
                              lease lost, revoke  +--cancel, deadline-> cancelled, expired
                                                                          (from any state)
+      active --suspend--> suspended --signals, operator, time--> waiting
+                              \--timeout--> failed, cancelled, expired
       replay: terminal -> waiting
 
 A record stores the public state, what holds it back, and the kind of its attempt. The state
@@ -44,12 +46,19 @@ TERMINAL = frozenset({State.COMPLETED, State.FAILED, State.CANCELLED, State.EXPI
 
 
 class Hold(StrEnum):
-    """Why an execution is delayed."""
+    """Why an execution is delayed, or what a suspended one waits for."""
 
     DELAY = "delay"
     BACKOFF = "backoff"
     RECLAIM = "reclaim"
     PAUSE = "pause"
+    SIGNAL = "signal"
+    APPROVAL = "approval"
+    CALLBACK = "callback"
+    TOOL_RESULT = "tool_result"
+    BUDGET = "budget"
+    OPERATOR = "operator"
+    ESCALATED = "escalated"
 
 
 class AttemptKind(StrEnum):
@@ -78,6 +87,13 @@ _BLOCKING_REASON = {
     Hold.BACKOFF: "waiting_for_retry_backoff",
     Hold.RECLAIM: "waiting_for_reclaim_backoff",
     Hold.PAUSE: "waiting_for_resume_delay",
+    Hold.SIGNAL: "waiting_for_signal",
+    Hold.APPROVAL: "waiting_for_approval",
+    Hold.CALLBACK: "waiting_for_callback",
+    Hold.TOOL_RESULT: "waiting_for_tool_result",
+    Hold.BUDGET: "waiting_for_budget",
+    Hold.OPERATOR: "paused_by_operator",
+    Hold.ESCALATED: "paused_by_operator",
 }
 
 _OUTCOME = {
@@ -117,6 +133,15 @@ def state_vector(
             blocking_reason="none",
             terminal_outcome="none",
             attempt_state="running_attempt",
+        )
+    if state is State.SUSPENDED and hold:
+        return StateVector(
+            lifecycle_phase="suspended",
+            ownership="unowned",
+            eligibility="not_applicable",
+            blocking_reason=_BLOCKING_REASON[hold],
+            terminal_outcome="none",
+            attempt_state="attempt_interrupted",
         )
     delayed = state is State.DELAYED
     return StateVector(

@@ -41,6 +41,32 @@ REFUSALS: dict[str, tuple[type[HoldfastError], str]] = {
     ),
     "lease_revoked": (errors.LeaseRevoked, "the lease on execution {id} was revoked"),
     "not_active": (errors.NotActive, "execution {id} is not running: {state}"),
+    "not_suspended": (errors.NotSuspended, "execution {id} is not suspended: {state}"),
+    "waitpoint_not_found": (errors.WaitpointNotFound, "there is no waitpoint {id}"),
+    "waitpoint_exists": (
+        errors.WaitpointExists,
+        "execution {id} has an open waitpoint {name} already",
+    ),
+    "waitpoint_closed": (errors.WaitpointClosed, "waitpoint {id} is closed: {why}"),
+    "too_many_waitpoints": (
+        errors.TooManyWaitpoints,
+        "execution {id} cannot have more than {limit} waitpoints",
+    ),
+    "too_many_signals": (
+        errors.TooManySignals,
+        "execution {id} cannot have more than {limit} signals",
+    ),
+    "invalid_token": (errors.InvalidToken, "the token is not valid here"),
+    "token_expired": (errors.TokenExpired, "the token has expired; ask for a new one"),
+    "token_used_up": (errors.TokenUsedUp, "the token of waitpoint {id} was used {limit} times"),
+    "signal_not_allowed": (
+        errors.SignalNotAllowed,
+        "waitpoint {id} does not accept the signal {name} from this source",
+    ),
+    "rotation_conflict": (
+        errors.RotationConflict,
+        "the kid {kid} is taken; choose one that was never used",
+    ),
 }
 
 

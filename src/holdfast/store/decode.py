@@ -19,6 +19,7 @@ from holdfast.model.executions import (
 )
 from holdfast.model.moments import from_ms
 from holdfast.model.states import AttemptKind, Hold, State
+from holdfast.model.waitpoints import Effect, Signal, Source, waitpoint_id
 
 Record = Mapping[bytes, bytes]
 
@@ -59,7 +60,7 @@ def tags(packed: bytes) -> dict[str, str]:
 
 def claim(row: Sequence[Any], lease_id: str) -> Claim:
     """Decode one claim."""
-    execution_id, fields, payload, packed_tags, journal = row
+    execution_id, fields, payload, packed_tags, journal, wait = row
     record = pairs(fields)
     attempt = int(record[b"attempts"]) - 1
     get = record.get
@@ -80,6 +81,29 @@ def claim(row: Sequence[Any], lease_id: str) -> Claim:
         timeout_at=moment(get(b"timeout_at")),
         replays=int(get(b"replays", 0)),
         steps={step.name: step.result for step in steps(journal)} if journal else {},
+        **(_ended_wait(execution_id.decode(), *wait) if wait else {}),
+    )
+
+
+def _ended_wait(execution_id: str, key: bytes, *packed: bytes) -> dict[str, Any]:
+    signals = tuple(signal(execution_id, one) for one in packed)
+    return {"resumed": key.decode(), "signals": signals}
+
+
+def signal(execution_id: str, packed: bytes) -> Signal:
+    """Decode a signal."""
+    values: Mapping[str, Any] = _unpack(packed)
+    get = values.get
+    point = get("point")
+    return Signal(
+        name=values["name"],
+        payload=values["payload"].encode(),
+        source=Source(type=get("type", ""), identity=get("identity", "")),
+        at=from_ms(values["at"]),
+        effect=Effect(values["effect"]),
+        waitpoint=None if point is None else waitpoint_id(execution_id, point),
+        idempotency_key=get("key"),
+        correlation=get("correlation") or None,
     )
 
 
@@ -138,6 +162,8 @@ def execution(
         started_at=moment(get(b"started")),
         completed_at=moment(get(b"ended")),
         run_at=due if state is State.DELAYED else None,
+        wait_until=moment(get(b"wait_until")),
+        on_timeout=text(get(b"on_timeout")),
         deadline_at=moment(get(b"deadline")),
         lease_expires_at=due if state is State.ACTIVE else None,
         timeout_at=moment(get(b"timeout_at")),
@@ -158,7 +184,7 @@ _ENDS = frozenset(
 )
 
 #: For repeating calls only, of no interest to readers.
-_INTERNAL = ("at", "event", "fence", "request")
+_INTERNAL = ("at", "event", "fence", "request", "points")
 
 
 def events(born_us: bytes, packed: Sequence[bytes]) -> list[Event]:

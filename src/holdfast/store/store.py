@@ -15,6 +15,7 @@ from holdfast.store.call import Caller
 from holdfast.store.client import TRY_TIMEOUT_MS, Client
 from holdfast.store.embedded import EmbeddedServer
 from holdfast.store.executions import Executions
+from holdfast.store.keyrings import KeyRings
 from holdfast.store.lanes import Lanes
 from holdfast.store.leases import Leases
 from holdfast.store.queries import Queries
@@ -22,6 +23,7 @@ from holdfast.store.subscriptions import Subscriptions
 from holdfast.store.tasks import Tasks
 from holdfast.store.timers import Timers
 from holdfast.store.urls import StoreUrl
+from holdfast.store.waitpoints import Waitpoints
 from holdfast.store.workers import Workers
 
 
@@ -64,6 +66,8 @@ class Store:
         self.lanes: Lanes = Lanes(self)
         self.workers: Workers = Workers(self)
         self.timers: Timers = Timers(self)
+        self.waitpoints: Waitpoints = Waitpoints(self)
+        self.keyrings: KeyRings = KeyRings(self)
         self.tasks: Tasks = Tasks(self)
         self.subscriptions: Subscriptions = Subscriptions(client)
 

@@ -12,7 +12,8 @@ from holdfast.engine import Engine, open_engine
 from holdfast.errors import TaskError, TaskNotFound
 from holdfast.model import checks
 from holdfast.store.store import StoreSettings
-from holdfast.worker.context import Context, SyncContext
+from holdfast.worker.context import Context
+from holdfast.worker.sync_context import SyncContext
 from holdfast.worker.task import Pool, Task, TaskFields, TaskOptions
 from holdfast.worker.worker import Worker, WorkerSettings
 

@@ -1,6 +1,6 @@
 """What a running task can do: record steps, sleep, submit children, report progress.
 
-`Context` is for `async def` tasks, `SyncContext` for `def` tasks, which run in a thread.
+`Context` is for `async def` tasks; sync_context.py has that of `def` tasks.
 """
 
 from __future__ import annotations
@@ -8,12 +8,17 @@ from __future__ import annotations
 import asyncio
 import concurrent.futures
 import contextlib
-import inspect
 import logging
-import random
 import threading
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from collections.abc import (
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Coroutine,
+    Iterator,
+    Mapping,
+)
 from datetime import datetime, timedelta
 from typing import (
     TYPE_CHECKING,
@@ -21,7 +26,7 @@ from typing import (
     ParamSpec,
     TypeVar,
     TypeVarTuple,
-    get_type_hints,
+    Unpack,
     overload,
 )
 
@@ -30,19 +35,28 @@ from holdfast.errors import LeaseLost
 from holdfast.model import checks, limits
 from holdfast.model.executions import Claim
 from holdfast.model.moments import to_ms as moment_ms
+from holdfast.model.waitpoints import NewWaitpoint, Signal
 from holdfast.worker.durations import Duration, to_ms
 from holdfast.worker.encoding import Encoding
 from holdfast.worker.handle import Handle
 from holdfast.worker.journal import Journal
-from holdfast.worker.outcomes import AttemptLost, AttemptPaused, ControlFlow, GiveUp
-from holdfast.worker.pools import ThreadPool
+from holdfast.worker.outcomes import AttemptLost, AttemptPaused, ControlFlow
 from holdfast.worker.slots import Slots
+from holdfast.worker.stepping import result_encoding, try_step
+from holdfast.worker.waiting import (
+    OnTimeout,
+    TaskWaitpoint,
+    Waiting,
+    WaitOptions,
+    WaitpointOptions,
+)
 
 if TYPE_CHECKING:
     from holdfast.worker.task import Task
 
 P = ParamSpec("P")
 R = TypeVar("R")
+M = TypeVar("M")
 Ts = TypeVarTuple("Ts")
 
 #: A shorter sleep keeps its slot: giving the lease back and claiming again costs more.
@@ -60,6 +74,7 @@ class Context:
         self._claim = claim
         self._slots = slots
         self._journal = Journal(claim.id, claim.steps)
+        self._waiting = Waiting(self, engine)
         self._lease_ms = lease_ms
         self._claimed_on_clock = time.monotonic()
         self._children = 0
@@ -160,25 +175,130 @@ class Context:
     async def _run_step(
         self, name: str, fn: Callable[..., Any], args: tuple[Any, ...], retries: int
     ) -> Any:
-        encoding = _result_encoding(fn)
-        try:
-            self.check()
-            found = self._journal.find(name)
-            if found is None:
-                value = await _try_step(fn, args, retries)
-                found = await self.record(name, encoding.encode(value))
-            return encoding.decode(found)
-        finally:
-            self._journal.settle()
+        encoding = result_encoding(fn)
+
+        async def make() -> bytes:
+            return encoding.encode(await try_step(fn, args, retries))
+
+        return encoding.decode(await self._once(name, make))
+
+    @overload
+    async def waitpoint(
+        self,
+        name: str,
+        *,
+        schema: type[M],
+        **options: Unpack[WaitpointOptions],
+    ) -> TaskWaitpoint[M]: ...
+    @overload
+    async def waitpoint(
+        self,
+        name: str,
+        *,
+        schema: Mapping[str, Any] | None = None,
+        **options: Unpack[WaitpointOptions],
+    ) -> TaskWaitpoint[Any]: ...
+    async def waitpoint(
+        self, name: str, *, schema: Any = None, **options: Unpack[WaitpointOptions]
+    ) -> TaskWaitpoint[Any]:
+        """Make a waitpoint before the wait, with the token and the link to send out.
+
+        A later attempt finds the same one. Answers that come before `wait_for` are kept for it.
+        """
+        return await self._waiting.waitpoint(name, schema, options)
+
+    @overload
+    async def wait_for(
+        self,
+        waitpoint: str | TaskWaitpoint[Any],
+        *,
+        schema: type[M],
+        approvers: int,
+        **options: Unpack[WaitOptions],
+    ) -> list[M]: ...
+    @overload
+    async def wait_for(
+        self,
+        waitpoint: str | TaskWaitpoint[M],
+        *,
+        schema: type[M],
+        approvers: None = None,
+        **options: Unpack[WaitOptions],
+    ) -> M: ...
+    @overload
+    async def wait_for(
+        self,
+        waitpoint: str | TaskWaitpoint[Any],
+        *,
+        schema: Mapping[str, Any] | None = None,
+        approvers: int | None = None,
+        **options: Unpack[WaitOptions],
+    ) -> Any: ...
+    async def wait_for(
+        self,
+        waitpoint: str | TaskWaitpoint[Any],
+        *,
+        schema: Any = None,
+        approvers: int | None = None,
+        **options: Unpack[WaitOptions],
+    ) -> Any:
+        """Wait for an answer, without a worker's slot, and return its payload.
+
+        With `approvers` it takes signals named `approve` from so many different sources and
+        returns all their payloads; one named `deny` raises Denied. After `timeout` the task
+        gets WaitTimedOut, or the execution fails, is cancelled, expires, or is left to an
+        operator (`on_timeout`).
+        """
+        return await self._waiting.answer(waitpoint, schema, approvers, options)
+
+    async def wait_until(
+        self,
+        condition: Mapping[str, Any],
+        *waitpoints: str | TaskWaitpoint[Any],
+        name: str = "condition",
+        timeout: Duration | None = None,
+        on_timeout: OnTimeout = "raise",
+    ) -> list[Signal]:
+        """Wait for a condition on several waitpoints; returns the signals that fulfilled it."""
+        return await self._waiting.until(
+            [NewWaitpoint(name=one) if isinstance(one, str) else one for one in waitpoints],
+            condition,
+            step=f"wait:{name}",
+            timeout=timeout,
+            on_timeout=on_timeout,
+        )
 
     async def record(self, name: str, result: bytes) -> bytes:
         """Write a step to the store; returns what is recorded."""
+        with self.holding():
+            return await self._engine.checkpoint(self.id, self._claim.lease, name, result)
+
+    @contextlib.contextmanager
+    def holding(self) -> Iterator[None]:
+        """Make calls as the holder of the lease: one that was lost ends the attempt."""
         self.check()
         try:
-            return await self._engine.checkpoint(self.id, self._claim.lease, name, result)
+            yield
         except LeaseLost as error:
             self.lose()
             raise AttemptLost(str(error)) from error
+
+    async def once(self, name: str, make: Callable[[], Awaitable[bytes]]) -> bytes:
+        """Return the recorded result of a step, or make it and record it."""
+        self._ask(name)
+        return await self._once(name, make)
+
+    async def _once(self, name: str, make: Callable[[], Awaitable[bytes]]) -> bytes:
+        try:
+            self.check()
+            found = self._journal.find(name)
+            return await self.record(name, await make()) if found is None else found
+        finally:
+            self._journal.settle()
+
+    def number(self, kind: str) -> str:
+        """Return the next name of an unnamed step of a kind."""
+        return self._journal.number(kind)
 
     async def gather(self, *steps: Awaitable[R]) -> list[R]:
         """Run steps in parallel; the first that fails cancels the others."""
@@ -200,26 +320,16 @@ class Context:
 
     async def wake_time(self, duration_ms: int, name: str | None) -> int:
         """Return when a sleep ends, recorded at its first start, in ms."""
-        name = name or self._journal.number("sleep")
-        self._ask(name)
-        try:
-            self.check()
-            found = self._journal.find(name)
-            if found is None:
-                wake_at = moment_ms(self.now()) + duration_ms
-                found = await self.record(name, str(wake_at).encode())
-            return int(found)
-        finally:
-            self._journal.settle()
+
+        async def make() -> bytes:
+            return str(moment_ms(self.now()) + duration_ms).encode()
+
+        return int(await self.once(name or self.number("sleep"), make))
 
     async def progress(self, pct: float, message: str = "") -> None:
         """Report how far the task is, 0 to 100."""
-        self.check()
-        try:
+        with self.holding():
             await self._engine.progress(self.id, self._claim.lease, pct, message)
-        except LeaseLost as error:
-            self.lose()
-            raise AttemptLost(str(error)) from error
 
     async def submit(
         self, task: Task[P, R, Any], /, *args: P.args, **kwargs: P.kwargs
@@ -263,101 +373,6 @@ class Context:
                 closing.cancel()
 
 
-class SyncContext:
-    """The running attempt of a `def` task, in a thread: it blocks where Context awaits."""
-
-    def __init__(
-        self, context: Context, loop: asyncio.AbstractEventLoop, threads: ThreadPool
-    ) -> None:
-        self._context = context
-        self._threads = threads
-        self._loop = loop
-        self._lost = context.lost_event = threading.Event()
-        self.logger: logging.LoggerAdapter[logging.Logger] = context.logger
-
-    @property
-    def id(self) -> str:
-        """The id of the execution."""
-        return self._context.id
-
-    @property
-    def claim(self) -> Claim:
-        """The claim, with everything that is known about the execution."""
-        return self._context.claim
-
-    @property
-    def attempt(self) -> int:
-        """The index of this attempt, from 0."""
-        return self._context.attempt
-
-    @property
-    def deadline(self) -> datetime | None:
-        """When the execution expires."""
-        return self._context.deadline
-
-    def now(self) -> datetime:
-        """Return the time on the store's clock."""
-        return self._context.now()
-
-    def idempotency_key(self, step: str) -> str:
-        """Return a key for another system, the same in every attempt at this step."""
-        return self._context.idempotency_key(step)
-
-    def check(self) -> None:
-        """Raise through the task if its lease is lost; call it in long computations."""
-        self._context.check()
-
-    def step(self, name: str, fn: Callable[[*Ts], R], *args: *Ts, retries: int = 0) -> R:
-        """Run a function once, in this thread, and record its result under a name."""
-        checks.integer("retries", retries, 0, limits.MAX_ATTEMPTS)
-        journal, encoding = self._context.journal, _result_encoding(fn)
-        journal.ask(name)
-        try:
-            self.check()
-            found = journal.find(name)
-            if found is None:
-                value = _try_step_blocking(fn, args, retries)
-                found = self._wait(self._context.record(name, encoding.encode(value)))
-            result: R = encoding.decode(found)
-            return result
-        finally:
-            journal.settle()
-
-    def sleep(self, duration: Duration, *, name: str | None = None) -> None:
-        """Sleep durably; a long sleep gives the worker's slot back and survives crashes."""
-        wake_at = self._wait(self._context.wake_time(to_ms("duration", duration), name))
-        left_ms = wake_at - moment_ms(self.now())
-        if left_ms >= SHORTEST_PAUSE_MS:
-            raise AttemptPaused(left_ms)
-        self._lost.wait(max(left_ms, 0) / 1000)
-        self.check()
-
-    def progress(self, pct: float, message: str = "") -> None:
-        """Report how far the task is, 0 to 100."""
-        self._wait(self._context.progress(pct, message))
-
-    def submit(self, task: Task[P, R, Any], /, *args: P.args, **kwargs: P.kwargs) -> Handle[R]:
-        """Submit a child; a later attempt finds the same child again."""
-        return self._wait(self._context.submit(task, *args, **kwargs))
-
-    def result(self, handle: Handle[R]) -> R:
-        """Wait for a child; its failure is raised as ExecutionFailed."""
-        with self._threads.lent():
-            return self._wait(self._context.result(handle))
-
-    def _wait(self, coroutine: Coroutine[Any, Any, R]) -> R:
-        waiting = asyncio.run_coroutine_threadsafe(coroutine, self._loop)
-        self._context.waiting = waiting
-        try:
-            self.check()
-            return waiting.result()
-        except concurrent.futures.CancelledError:
-            self.check()
-            raise
-        finally:
-            self._context.waiting = None
-
-
 def _first(problems: BaseExceptionGroup[BaseException]) -> BaseException:
     """Return what a group of parallel steps raises as one: control flow first, else the first."""
     signals = problems.subgroup(ControlFlow)
@@ -369,40 +384,3 @@ def _first(problems: BaseExceptionGroup[BaseException]) -> BaseException:
 
 async def _as_coroutine(step: Awaitable[R]) -> R:
     return await step
-
-
-def _result_encoding(fn: Callable[..., Any]) -> Encoding:
-    """Return how the result of a step is stored: by the hint of its function, if it has one."""
-    try:
-        returns = get_type_hints(fn).get("return", Any)
-    except (NameError, TypeError):
-        return _ANY
-    return _ANY if returns is Any else Encoding("result of the step", returns)
-
-
-def _pause(tried: int) -> float:
-    longest: float = min(_STEP_BACKOFF_MOST_S, _STEP_BACKOFF_S * 2**tried)
-    return longest * random.uniform(0.5, 1)  # noqa: S311
-
-
-async def _try_step(fn: Callable[..., Any], args: tuple[Any, ...], retries: int) -> Any:
-    for tried in range(retries + 1):
-        try:
-            value = fn(*args)
-            return await value if inspect.isawaitable(value) else value
-        except Exception as error:
-            if tried == retries or isinstance(error, GiveUp):
-                raise
-            await asyncio.sleep(_pause(tried))
-    raise AssertionError
-
-
-def _try_step_blocking(fn: Callable[..., Any], args: tuple[Any, ...], retries: int) -> Any:
-    for tried in range(retries + 1):
-        try:
-            return fn(*args)
-        except Exception as error:
-            if tried == retries or isinstance(error, GiveUp):
-                raise
-            time.sleep(_pause(tried))
-    raise AssertionError

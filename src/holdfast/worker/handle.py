@@ -8,9 +8,14 @@ from typing import Any, Generic, TypeVar
 from holdfast.engine import Engine
 from holdfast.engine.explain import Explanation
 from holdfast.engine.results import result_of
+from holdfast.errors import WaitpointNotFound
 from holdfast.model.executions import Execution, ExecutionId
 from holdfast.model.states import State
+from holdfast.model.waitpoints import Effect, NewSignal, Source, Waitpoint, WaitpointState
 from holdfast.worker.durations import Duration, optional_ms
+from holdfast.worker.encoding import Encoding
+
+_ANY = Encoding("payload", Any)
 
 R_co = TypeVar("R_co", covariant=True)
 
@@ -35,7 +40,7 @@ class Handle(Generic[R_co]):
     def __repr__(self) -> str:
         return f"Handle({self.id!r})"
 
-    async def result(self, *, timeout: Duration | None = None) -> R_co:  # noqa: ASYNC109
+    async def result(self, *, timeout: Duration | None = None) -> R_co:
         """Wait for the result.
 
         Raises:
@@ -59,6 +64,33 @@ class Handle(Generic[R_co]):
     async def cancel(self, reason: str = "") -> None:
         """Cancel it; its worker is told at its next heartbeat."""
         await self._engine.cancel(self.id, reason)
+
+    async def waitpoints(self) -> list[Waitpoint]:
+        """Return its waitpoints, in the order they were made."""
+        return await self._engine.waitpoints.of(self.id)
+
+    async def signal(
+        self,
+        waitpoint: str,
+        payload: Any = None,
+        *,
+        name: str = "answer",
+        source: Source | None = None,
+        idempotency_key: str | None = None,
+    ) -> Effect:
+        """Answer one of its waitpoints, given by name, as an operator."""
+        for point in await self.waitpoints():
+            if point.name == waitpoint and point.state is not WaitpointState.CLOSED:
+                item = NewSignal(
+                    waitpoint=point.id,
+                    name=name,
+                    payload=_ANY.encode(payload),
+                    source=source or Source(),
+                    idempotency_key=idempotency_key,
+                )
+                return await self._engine.waitpoints.signal(item)
+        message = f"execution {self.id} does not wait at {waitpoint}"
+        raise WaitpointNotFound(message, id=self.id, name=waitpoint)
 
     async def explain(self) -> Explanation:
         """Say why it is not running."""

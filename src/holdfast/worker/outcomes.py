@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import Any
+
+from holdfast.model.waitpoints import Source
 
 
 class Retry(Exception):
@@ -17,6 +20,19 @@ class GiveUp(Exception):
     """End the execution as failed, whatever its policy."""
 
 
+class WaitTimedOut(Exception):
+    """Nobody answered in time. A task may catch it and go on."""
+
+
+class Denied(Exception):
+    """Somebody denied what `wait_for(..., approvers=n)` asked for."""
+
+    def __init__(self, payload: Any, source: Source) -> None:
+        super().__init__(f"denied by {source.identity or 'somebody'}")
+        self.payload = payload
+        self.source = source
+
+
 class ControlFlow(BaseException):
     """Raised through user code, which cannot catch it with `except Exception`."""
 
@@ -27,6 +43,10 @@ class AttemptPaused(ControlFlow):
     def __init__(self, delay_ms: int) -> None:
         super().__init__(f"goes on in {delay_ms} ms")
         self.delay_ms = delay_ms
+
+
+class AttemptSuspended(ControlFlow):
+    """The lease is given back; the attempt goes on when what it waits for has come."""
 
 
 class AttemptLost(ControlFlow):

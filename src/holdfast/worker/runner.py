@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Any
 from holdfast.errors import HoldfastError, InvalidInput, LeaseLost, TaskError, TooLarge
 from holdfast.model import checks, limits
 from holdfast.model.executions import Claim, Failure
-from holdfast.worker.context import Context, SyncContext
+from holdfast.worker.context import Context
 from holdfast.worker.durations import optional_ms
-from holdfast.worker.outcomes import AttemptLost, AttemptPaused, GiveUp, Retry
+from holdfast.worker.outcomes import AttemptLost, AttemptPaused, AttemptSuspended, GiveUp, Retry
 from holdfast.worker.pools import ProcessPool, ThreadPool
 from holdfast.worker.resources import Resources
 from holdfast.worker.slots import Slots
+from holdfast.worker.sync_context import SyncContext
 from holdfast.worker.task import Task
 
 if TYPE_CHECKING:
@@ -78,6 +79,8 @@ class Runner:
             result, content_type = await self._call(task, context)
         except AttemptPaused as pause:
             await self._engine.delay(claim.id, claim.lease, pause.delay_ms)
+        except AttemptSuspended:
+            pass
         except AttemptLost as lost:
             log.info("stopped: %s", lost, extra=_fields(claim))
         except asyncio.CancelledError as error:

@@ -25,10 +25,11 @@ from holdfast.errors import HoldfastError, InvalidInput
 from holdfast.model import checks, limits
 from holdfast.model.executions import NewExecution, Submitted
 from holdfast.model.retry import Backoff, RetryPolicy
-from holdfast.worker.context import Context, SyncContext
+from holdfast.worker.context import Context
 from holdfast.worker.durations import Duration, optional_ms
 from holdfast.worker.handle import Handle
 from holdfast.worker.signature import Signature, inspect_function
+from holdfast.worker.sync_context import SyncContext
 
 if TYPE_CHECKING:
     from holdfast.worker.app import App

@@ -21,6 +21,12 @@ LEGAL = {
         "waiting_for_retry_backoff",
         "waiting_for_reclaim_backoff",
         "waiting_for_resume_delay",
+        "waiting_for_signal",
+        "waiting_for_approval",
+        "waiting_for_callback",
+        "waiting_for_tool_result",
+        "waiting_for_budget",
+        "paused_by_operator",
     },
     "terminal_outcome": {"none", "success", "failed", "cancelled", "expired", "skipped"},
     "attempt_state": {
@@ -34,6 +40,9 @@ LEGAL = {
     },
 }
 
+DELAYS = (Hold.DELAY, Hold.BACKOFF, Hold.RECLAIM, Hold.PAUSE)
+WAITS = tuple(hold for hold in Hold if hold not in DELAYS)
+
 
 def _combinations() -> list[tuple[State, Hold | None, AttemptKind, bool]]:
     """Return every combination that a record can store in this part of the system."""
@@ -42,8 +51,9 @@ def _combinations() -> list[tuple[State, Hold | None, AttemptKind, bool]]:
         found += [(state, None, kind, False) for state in (*sorted(TERMINAL), State.ACTIVE)]
         found += [(State.WAITING, None, kind, is_open) for is_open in (False, True)]
         found += [
-            (State.DELAYED, hold, kind, is_open) for hold in Hold for is_open in (False, True)
+            (State.DELAYED, hold, kind, is_open) for hold in DELAYS for is_open in (False, True)
         ]
+        found += [(State.SUSPENDED, hold, kind, True) for hold in WAITS]
     return found
 
 
@@ -143,4 +153,6 @@ def test_the_drawing_names_only_states_that_exist() -> None:
     """The drawing at the head of the module and the enum are the same states."""
     drawing = str(states.__doc__).split("A record stores")[0]
     drawn = {state for state in State if re.search(rf"\b{state}\b", drawing)}
-    assert drawn == {State.WAITING, State.DELAYED, State.ACTIVE} | TERMINAL - {State.SKIPPED}
+    assert drawn == {State.WAITING, State.DELAYED, State.ACTIVE, State.SUSPENDED} | (
+        TERMINAL - {State.SKIPPED}
+    )

@@ -20,6 +20,9 @@ CONTEXT = {
     "limit": 3,
     "step": "s1",
     "instance": "w1",
+    "name": "n",
+    "why": "revoked",
+    "kid": "k2",
 }
 
 
@@ -38,7 +41,13 @@ def test_each_code_is_the_code_of_its_class(code: str) -> None:
 
 def test_every_specific_refusal_class_is_in_the_table() -> None:
     """Errors of families that only the store can refuse with are all given by it."""
-    families = (errors.Conflict, errors.LeaseLost, errors.NotFound)
+    families = (
+        errors.Conflict,
+        errors.LeaseLost,
+        errors.NotFound,
+        errors.Unauthorized,
+        errors.Forbidden,
+    )
     made_in_python = {errors.ResultNotReady}
     given = {kind for kind, _ in call.REFUSALS.values()}
     leaves = {

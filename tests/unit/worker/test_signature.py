@@ -15,9 +15,10 @@ import pytest
 from pydantic import BaseModel, Field
 
 from holdfast.errors import InvalidInput
-from holdfast.worker.context import Context, SyncContext
+from holdfast.worker.context import Context
 from holdfast.worker.resources import use
 from holdfast.worker.signature import Signature, inspect_function
+from holdfast.worker.sync_context import SyncContext
 
 
 class Colour(StrEnum):

@@ -5,19 +5,13 @@
 --- @no id_conflict | idempotency_conflict | lane_draining
 --- @event created
 --- @flags write
---- @requires lib/keys lib/clock lib/record lib/index lib/ready lib/settings lib/timers
+--- @requires lib/keys lib/clock lib/record lib/index lib/ready lib/settings lib/stamps lib/timers
 
 -- Fields of an item that go into the record as they are.
 local KEPT = {
   'tenant', 'lane', 'kind', 'requires', 'priority', 'retry', 'give_up', 'attempt_timeout',
   'max_reclaims', 'max_replays', 'keep', 'key', 'digest', 'nonce', 'tagged',
 }
-
---- The next birth stamp in microseconds, unique and rising in the partition: exact order and cursors.
-local function next_stamp(tag, now)
-  local last = tonumber(server.call('HGET', keys.meta(tag), 'stamp') or 0)
-  return math.max(now * 1000, last + 1)
-end
 
 --- Answer for an id that is taken: the same call again, the same content, or something else.
 local function answer_taken(id, found, item)
@@ -78,7 +72,7 @@ end
 
 local function run(tag, args)
   local now = clock.now(tag)
-  local stamp = next_stamp(tag, now)
+  local stamp = stamps.next(tag, now)
   local priority_us = settings.priority_us(tag)
   local items, answers, lanes, created, ready_now = {}, { 'ok' }, {}, {}, {}
   for i = 1, #args, 2 do items[#items + 1] = cmsgpack.unpack(args[i]) end
@@ -98,7 +92,7 @@ local function run(tag, args)
     answers[#answers + 1] = answer
   end
   if #created > 0 then
-    server.call('HSET', keys.meta(tag), 'stamp', stamp + #created - 1)
+    stamps.take(tag, stamp + #created - 1)
     index.move_many(tag, created)
     ready.add_many(tag, ready_now)
   end

@@ -1,5 +1,5 @@
 --- Opening a lease on a ready execution, and what a claim hands to the worker.
---- @requires lib/keys lib/record lib/index lib/timers lib/log lib/lease
+--- @requires lib/keys lib/record lib/index lib/timers lib/log lib/lease lib/waits
 local claims = {}
 
 -- Longer than any caller repeats a call whose reply it lost.
@@ -10,7 +10,7 @@ local HANDED = {
   'due', 'timeout_at', 'deadline', 'replays',
 }
 
---- id, fields as name, value pairs, input, tags, steps as name, value pairs.
+--- id, fields as name, value pairs, input, tags, steps as name, value pairs, the ended wait's signals.
 local function hand(tag, id, rec)
   local fields = {}
   for _, name in ipairs(HANDED) do
@@ -21,7 +21,8 @@ local function hand(tag, id, rec)
   end
   local steps = rec.steps and server.call('HGETALL', keys.steps(tag, id)) or {}
   local tags = rec.tagged and cmsgpack.pack(record.tags(tag, id, rec)) or ''
-  return { id, fields, record.input(tag, id, rec), tags, steps }
+  local signals = rec.resumed and waits.delivered(tag, id) or {}
+  return { id, fields, record.input(tag, id, rec), tags, steps, signals }
 end
 
 --- What a claim changes in a record: it opens an attempt, or goes on with the one that a delay or a

@@ -1,5 +1,5 @@
 --- What happens to an execution when its timer fires.
---- @requires lib/keys lib/record lib/timers lib/requeue lib/retry lib/finish lib/log
+--- @requires lib/keys lib/record lib/timers lib/requeue lib/retry lib/finish lib/log lib/waits
 local due = {}
 
 -- The first reclaim is immediate; a task that keeps killing its workers is slowed down.
@@ -61,6 +61,8 @@ function due.execution(tag, id, now)
     time_out(tag, id, rec, now)
   elseif rec.state == 'active' and passed(rec.due, now) then
     reclaim(tag, id, rec, now)
+  elseif rec.state == 'suspended' and passed(rec.due, now) then
+    waits.due(tag, id, rec, now)
   elseif rec.state == 'delayed' and passed(rec.due, now) then
     requeue.ready(tag, id, rec, now, {})
   else

@@ -1,8 +1,10 @@
 --- The one way into a terminal state: every path ends here, so every path announces itself.
---- @requires lib/keys lib/record lib/index lib/ready lib/settings lib/timers lib/log lib/wake
+--- @requires lib/keys lib/record lib/index lib/ready lib/settings lib/timers lib/log lib/wake lib/waitpoints
 local finish = {}
 
-local TRANSIENT = { 'hold', 'open', 'timeout_at', 'timeout_left', 'watched' }
+local TRANSIENT = {
+  'hold', 'open', 'timeout_at', 'timeout_left', 'watched', 'wait_until', 'on_timeout', 'resumed',
+}
 
 --- End `rec` in `state`. `changes` are further fields; `entry` is the log entry without its time,
 --- absent for a completion, which the record itself tells.
@@ -23,6 +25,7 @@ function finish.now(tag, id, rec, state, now, changes, entry)
     entry.at = now
     log.append(tag, id, rec, entry)
   end
+  if rec.waitpoints then waitpoints.close_all(tag, id, rec, now) end
   if watched then finish.announce(tag, id, state) end
 end
 
@@ -49,6 +52,10 @@ function finish.forget(tag, id, rec)
     keys.note(tag, id),
     keys.log(tag, id),
     keys.steps(tag, id),
-    keys.watchers(tag, id)
+    keys.watchers(tag, id),
+    keys.waitpoints(tag, id),
+    keys.wait(tag, id),
+    keys.signals(tag, id),
+    keys.signal_keys(tag, id)
   )
 end

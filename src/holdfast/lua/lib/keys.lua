@@ -11,6 +11,10 @@ function keys.note(tag, id) return tag .. ':n:' .. id end
 function keys.log(tag, id) return tag .. ':l:' .. id end
 function keys.steps(tag, id) return tag .. ':s:' .. id end
 function keys.watchers(tag, id) return tag .. ':w:' .. id end
+function keys.waitpoints(tag, id) return tag .. ':p:' .. id end
+function keys.wait(tag, id) return tag .. ':y:' .. id end
+function keys.signals(tag, id) return tag .. ':z:' .. id end
+function keys.signal_keys(tag, id) return tag .. ':k:' .. id end
 
 -- Where executions are listed and counted.
 function keys.tenants(tag) return tag .. ':tenants' end
@@ -19,6 +23,9 @@ function keys.cell(tag, tenant, cell) return tag .. ':c:' .. tenant .. '|' .. ce
 function keys.tagged(tag, tenant, name, value)
   return tag .. ':g:' .. tenant .. '|' .. name .. '=' .. value
 end
+
+-- Waitpoints that can be answered, by the time they were made; tenant may be empty: of all.
+function keys.open_waitpoints(tag, tenant) return tag .. ':open:' .. tenant end
 
 -- Where ready work waits: lane > route > tenant > execution.
 function keys.routes(tag, lane) return tag .. ':routes:' .. lane end
@@ -39,6 +46,7 @@ function keys.alias(tag, tenant, key) return tag .. ':alias:' .. tenant .. '|' .
 function keys.worker(tag, instance) return tag .. ':worker:' .. instance end
 function keys.workers(tag) return tag .. ':workers' end
 function keys.tasks(tag) return tag .. ':tasks' end
+function keys.keyring(tag) return tag .. ':keyring' end
 
 -- Channels, not keys.
 function keys.wake_channel(tag, lane) return tag .. ':wake:' .. lane end

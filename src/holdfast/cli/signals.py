@@ -1,0 +1,141 @@
+"""Answering: `holdfast approve`, `deny`, `signal` and `resume`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import msgspec
+import typer
+
+from holdfast.cli import inputs, output, session
+from holdfast.cli.options import ExecutionId, JsonOption, StoreOption
+from holdfast.cli.waitpoints import WaitpointId, user
+from holdfast.model.waitpoints import Effect, NewSignal, Source
+
+if TYPE_CHECKING:
+    from holdfast.engine import Engine
+
+Payload = Annotated[
+    str | None, typer.Option("--payload", "-p", help="JSON; `@FILE` reads a file, `-` stdin.")
+]
+Identity = Annotated[
+    str | None, typer.Option("--as", metavar="IDENTITY", help="Who answers; default is your user.")
+]
+Comment = Annotated[str, typer.Option("--comment", help="Goes into the payload.")]
+
+_WORDS = {
+    Effect.RESUMED: "the execution goes on",
+    Effect.APPENDED: "counted; the execution waits for more",
+    Effect.BUFFERED: "kept until the execution waits",
+    Effect.IGNORED: "recorded, but the execution does not wait for it",
+    Effect.DUPLICATE: "known already",
+}
+
+
+def approve(
+    waitpoint: WaitpointId,
+    *,
+    comment: Comment = "",
+    payload: Payload = None,
+    identity: Identity = None,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Approve: a signal named `approve`."""
+    body = _decision(payload, comment, approved=True)
+    _send(store, _signal(waitpoint, "approve", body, identity), None, as_json=as_json)
+
+
+def deny(
+    waitpoint: WaitpointId,
+    *,
+    comment: Comment = "",
+    payload: Payload = None,
+    identity: Identity = None,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Deny: a signal named `deny`."""
+    body = _decision(payload, comment, approved=False)
+    _send(store, _signal(waitpoint, "deny", body, identity), None, as_json=as_json)
+
+
+def signal(
+    waitpoint: WaitpointId,
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The name of the signal.")] = "answer",
+    *,
+    payload: Payload = None,
+    identity: Identity = None,
+    key: Annotated[
+        str | None, typer.Option("--key", help="Idempotency key: counted once per waitpoint.")
+    ] = None,
+    correlation: Annotated[str, typer.Option("--correlation", help="Kept with it.")] = "",
+    token: Annotated[
+        str | None,
+        typer.Option("--token", metavar="@FILE", help="Send with a token: @FILE, or - for stdin."),
+    ] = None,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Send a signal to a waitpoint."""
+    body = b"null" if payload is None else inputs.payload(payload)
+    item = _signal(waitpoint, name, body, identity, key=key, correlation=correlation)
+    revealed = None if token is None else inputs.secret("token", token)
+    _send(store, item, revealed, as_json=as_json)
+
+
+def resume(
+    execution_id: ExecutionId,
+    *,
+    payload: Payload = None,
+    identity: Identity = None,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Let a suspended execution go on without what it waits for."""
+    body = b"null" if payload is None else inputs.payload(payload)
+
+    async def work(engine: Engine) -> str:
+        return await engine.waitpoints.resume(execution_id, body, identity=identity or user())
+
+    state = session.ask(store, work)
+    if as_json:
+        output.emit({"id": execution_id, "state": state})
+    else:
+        output.say(f"{execution_id} goes on: it is {state}")
+
+
+def _decision(payload: str | None, comment: str, *, approved: bool) -> bytes:
+    if payload is not None:
+        return inputs.payload(payload)
+    decision: dict[str, object] = {"approved": approved}
+    if comment:
+        decision["comment"] = comment
+    return msgspec.json.encode(decision)
+
+
+def _signal(
+    waitpoint: str,
+    name: str,
+    payload: bytes,
+    identity: str | None,
+    *,
+    key: str | None = None,
+    correlation: str = "",
+) -> NewSignal:
+    return NewSignal(
+        waitpoint=waitpoint,
+        name=name,
+        payload=payload,
+        source=Source(type="user", identity=identity or user()),
+        idempotency_key=key,
+        correlation=correlation,
+    )
+
+
+def _send(store: str | None, item: NewSignal, token: str | None, *, as_json: bool) -> None:
+    effect = session.ask(store, lambda engine: engine.waitpoints.signal(item, token))
+    if as_json:
+        output.emit({"waitpoint": item.waitpoint, "effect": effect})
+    else:
+        output.say(f"{effect}: {_WORDS[effect]}")

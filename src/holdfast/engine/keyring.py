@@ -1,0 +1,96 @@
+"""The signing keys of tokens: installed at boot, rotated, read to sign and to check."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import secrets
+import time
+
+from holdfast.errors import InvalidInput, RotationBusy
+from holdfast.model import checks, limits
+from holdfast.model.tokens import KeyRing, check_kid, check_secret
+from holdfast.store.store import Store
+
+log: logging.Logger = logging.getLogger(__name__)
+
+#: The first key of a new ring: KID:SECRET_IN_HEX.
+SIGNING_KEY_VARIABLE = "HOLDFAST_SIGNING_KEY"
+#: The grace of the outgoing key when none is given.
+DEFAULT_GRACE_MS = 86_400_000
+#: How old the ring may be to sign with it; to check a token it is always read.
+_SIGNING_AGE_S = 1.0
+
+
+class Keys:
+    """The key ring of a store."""
+
+    def __init__(self, store: Store) -> None:
+        self._rings = store.keyrings
+        self._ring: KeyRing | None = None
+        self._read_at = 0.0
+        self._rotating = asyncio.Lock()
+
+    async def install_configured(self) -> None:
+        """Install the key that the environment names, if it names one."""
+        configured = os.environ.get(SIGNING_KEY_VARIABLE)
+        if configured:
+            kid, separator, secret_hex = configured.partition(":")
+            if not separator:
+                message = f"{SIGNING_KEY_VARIABLE}: must be KID:SECRET_IN_HEX"
+                raise InvalidInput(message, field=SIGNING_KEY_VARIABLE)
+            await self.install(kid, secret_hex)
+
+    async def install(self, kid: str, secret_hex: str) -> str:
+        """Install the configured key; returns fresh, match, mismatch or repaired.
+
+        A ring that has another current key keeps it: change keys by rotation.
+        """
+        word, current = await self._rings.install(check_kid(kid), check_secret(secret_hex))
+        if word == "mismatch":
+            log.warning(
+                "the signing key %s of the configuration is not the current one, which is %s "
+                "and stays; rotate to change it",
+                kid,
+                current,
+            )
+        return word
+
+    async def rotate(
+        self,
+        kid: str | None = None,
+        secret_hex: str | None = None,
+        *,
+        grace_ms: int = DEFAULT_GRACE_MS,
+    ) -> tuple[str, str | None]:
+        """Make a new key the current one; the outgoing one stays good for the grace.
+
+        Without kid and secret both are made up. Safe to repeat. Returns the current kid and the
+        one before.
+        """
+        kid = f"k{secrets.token_hex(4)}" if kid is None else check_kid(kid)
+        secret = secrets.token_bytes(32) if secret_hex is None else check_secret(secret_hex)
+        checks.integer("grace_ms", grace_ms, 0, limits.DURATION_MS)
+        if self._rotating.locked():
+            raise RotationBusy("a rotation is under way")
+        async with self._rotating:
+            answer = await self._rings.rotate(kid, secret, grace_ms)
+            self._ring = None
+        return answer
+
+    async def for_checking(self) -> KeyRing:
+        """Return the ring as it is now."""
+        ring = await self._rings.read()
+        if ring.current not in ring.keys:
+            await self._rings.install(f"k{secrets.token_hex(4)}", secrets.token_bytes(32))
+            ring = await self._rings.read()
+        self._ring, self._read_at = ring, time.monotonic()
+        return ring
+
+    async def for_signing(self) -> KeyRing:
+        """Return the ring as it was a moment ago at most."""
+        ring = self._ring
+        if ring is None or time.monotonic() - self._read_at > _SIGNING_AGE_S:
+            return await self.for_checking()
+        return ring

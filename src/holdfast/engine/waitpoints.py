@@ -1,0 +1,239 @@
+"""Waiting for people and systems: waitpoints, tokens, signals, and the inbox."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from holdfast.engine.keyring import Keys
+from holdfast.errors import HoldfastError, InvalidInput, WaitpointNotFound
+from holdfast.model import checks, conditions, limits
+from holdfast.model.executions import Lease
+from holdfast.model.ids import new_id
+from holdfast.model.states import State
+from holdfast.model.tokens import KeyRing, Token, fingerprint
+from holdfast.model.waitpoints import (
+    ON_TIMEOUT,
+    WAIT_REASONS,
+    Effect,
+    Inbox,
+    NewSignal,
+    NewWaitpoint,
+    Prepared,
+    Signal,
+    Suspension,
+    Waitpoint,
+    decode_payload,
+    parse_waitpoint_id,
+)
+from holdfast.store.store import Store
+from holdfast.store.waitpoints import Sender
+
+
+class Waitpoints:
+    """Operations on waitpoints."""
+
+    def __init__(self, store: Store, keys: Keys) -> None:
+        self._store = store.waitpoints
+        self._keys = keys
+
+    # For the holder of a lease
+
+    async def prepare(
+        self, execution_id: str, lease: Lease, items: Sequence[NewWaitpoint]
+    ) -> list[Waitpoint]:
+        """Make waitpoints before the wait; signals that come early are held.
+
+        Safe to repeat for items with a key.
+        """
+        checks.execution_id("id", execution_id)
+        checks.instance("lease", lease, Lease)
+        items = [_keyed(checks.instance("waitpoint", item, NewWaitpoint)) for item in items]
+        _check_names([item.name for item in items])
+        ring = await self._keys.for_signing()
+        points = await self._store.prepare(execution_id, lease.fence, items)
+        return [_with_token(point, ring) for point in points]
+
+    async def suspend(
+        self,
+        execution_id: str,
+        lease: Lease,
+        waitpoints: Sequence[NewWaitpoint | Prepared | str],
+        condition: Mapping[str, Any] | None = None,
+        *,
+        timeout_ms: int | None = None,
+        on_timeout: str = "fail",
+        reason: str = "signal",
+        key: str | None = None,
+    ) -> Suspension:
+        """Give the lease back until a condition on waitpoints holds.
+
+        Waitpoints are new, or prepared ones, which may be given by their ids. The condition
+        calls them by their names; without one, any signal will do. If signals that came early
+        fulfil it, the lease is kept. Safe to repeat with the same `key`.
+        """
+        checks.execution_id("id", execution_id)
+        checks.instance("lease", lease, Lease)
+        items = await self._resolve(execution_id, waitpoints)
+        names = [item.name for item in items]
+        _check_names(names)
+        if condition is None:
+            condition = {"any": [{"waitpoint": name} for name in names]}
+        parsed = conditions.parse(condition, names)
+        if timeout_ms is not None:
+            checks.integer("timeout_ms", timeout_ms, 1, limits.DURATION_MS)
+        checks.one_of("on_timeout", on_timeout, ON_TIMEOUT)
+        checks.one_of("reason", reason, WAIT_REASONS)
+        if key is not None:
+            checks.text("key", key, limits.ID_CHARS, empty=False)
+        ring = await self._keys.for_signing()
+        answer = await self._store.suspend(
+            execution_id,
+            lease.fence,
+            [_own(item, execution_id) for item in items],
+            parsed,
+            names=names,
+            key=key or new_id(),
+            timeout_ms=timeout_ms,
+            on_timeout=on_timeout,
+            reason=reason,
+        )
+        return replace(answer, waitpoints=[_with_token(one, ring) for one in answer.waitpoints])
+
+    async def _resolve(
+        self, execution_id: str, waitpoints: Sequence[NewWaitpoint | Prepared | str]
+    ) -> list[NewWaitpoint | Prepared]:
+        """Find the names of waitpoints that are given by their ids."""
+        names: dict[str, str] = {}
+        if any(isinstance(item, str) for item in waitpoints):
+            points, _, _ = await self._store.of(execution_id)
+            names = {point.id: point.name for point in points}
+        items: list[NewWaitpoint | Prepared] = []
+        for item in waitpoints:
+            if isinstance(item, str):
+                if item not in names:
+                    raise WaitpointNotFound(f"there is no waitpoint {item}", id=item)
+                items.append(Prepared(item, names[item]))
+            elif isinstance(item, NewWaitpoint | Prepared):
+                items.append(item)
+            else:
+                checks.refuse("waitpoints", "must be waitpoints", item)
+        return items
+
+    # For those who answer
+
+    async def signal(self, item: NewSignal, token: str | None = None) -> Effect:
+        """Send a signal: with a token, or without one as an operator.
+
+        With a token nothing is said about a waitpoint before the token is proved.
+        """
+        checks.instance("signal", item, NewSignal)
+        if token is None:
+            return await self._store.send(item, Sender())
+        ring = await self._keys.for_checking()
+        grant, key = ring.verify(token, item.waitpoint)
+        sender = Sender(made_ms=grant.made_ms, grace_until_ms=key.until_ms)
+        return await self._store.send(item, sender)
+
+    async def signal_many(
+        self, items: Sequence[tuple[NewSignal, str | None]]
+    ) -> list[Effect | HoldfastError]:
+        """Send up to 1,000 signals, each with its token or None: an answer for each, in order."""
+        checks.integer("number of items", len(items), 0, limits.BATCH_ITEMS)
+        answers = await asyncio.gather(
+            *(self.signal(item, token) for item, token in items), return_exceptions=True
+        )
+        for answer in answers:
+            if isinstance(answer, BaseException) and not isinstance(answer, HoldfastError):
+                raise answer
+        return [answer for answer in answers if isinstance(answer, Effect | HoldfastError)]
+
+    # For operators
+
+    async def resume(
+        self, execution_id: str, payload: bytes = b"null", *, identity: str = ""
+    ) -> State:
+        """Let a suspended execution go on without what it waits for."""
+        checks.execution_id("id", execution_id)
+        decode_payload(checks.payload("payload", payload, limits.SIGNAL_BYTES))
+        checks.text("identity", identity, limits.ID_CHARS)
+        return await self._store.resume(execution_id, payload, identity)
+
+    async def revoke(self, waitpoint: str) -> str:
+        """Close a waitpoint: its token is worth nothing any more. Returns why it is closed."""
+        return await self._store.revoke(*parse_waitpoint_id("waitpoint", waitpoint))
+
+    async def token(self, waitpoint: str, *, reader: str) -> Token:
+        """Return the token of a waitpoint, signed anew; the history tells who read it."""
+        checks.text("reader", reader, limits.ID_CHARS, empty=False)
+        execution_id, number = parse_waitpoint_id("waitpoint", waitpoint)
+        ring = await self._keys.for_checking()
+        point = await self._store.token(execution_id, number, reader)
+        return ring.sign(point.grant())
+
+    async def of(self, execution_id: str) -> list[Waitpoint]:
+        """Return the waitpoints of an execution in the order they were made, without tokens."""
+        checks.execution_id("id", execution_id)
+        ring = await self._keys.for_signing()
+        points, _, _ = await self._store.of(execution_id)
+        return [_described(point, ring) for point in points]
+
+    async def signals(self, execution_id: str) -> list[Signal]:
+        """Return the signals of an execution in the order of arrival, with their effects."""
+        return await self._store.signals(checks.execution_id("id", execution_id))
+
+    async def inbox(
+        self, tenant: str | None = None, *, limit: int = 50, cursor: str | None = None
+    ) -> Inbox:
+        """Return waitpoints that can be answered, the oldest first."""
+        if tenant is not None:
+            checks.name("tenant", tenant)
+        checks.integer("limit", limit, 1, limits.PAGE_ITEMS)
+        after, last_id = _parse_cursor(cursor)
+        ring = await self._keys.for_signing()
+        rows = await self._store.inbox(tenant, after - 1, limit + 1)
+        # Stamps are unique in a partition; ties between partitions go by id.
+        rows = [row for row in rows if (row[0], row[1].waitpoint.id) > (after, last_id)]
+        page = rows[:limit]
+        last = f"{page[-1][0]}.{page[-1][1].waitpoint.id}" if len(rows) > limit else None
+        items = (replace(one, waitpoint=_described(one.waitpoint, ring)) for _, one in page)
+        return Inbox(items=tuple(items), next_cursor=last)
+
+
+def _keyed(item: NewWaitpoint) -> NewWaitpoint:
+    return item if item.key is not None else replace(item, key=new_id())
+
+
+def _check_names(names: Sequence[str]) -> None:
+    most = limits.WAITPOINTS_IN_WAIT
+    if not 1 <= len(names) <= most or len(set(names)) < len(names):
+        checks.refuse("waitpoints", f"must be 1 to {most} with different names", names)
+
+
+def _own(item: NewWaitpoint | Prepared, execution_id: str) -> NewWaitpoint | int:
+    """Return a new waitpoint as it is, one that exists by its number."""
+    if isinstance(item, NewWaitpoint):
+        return item
+    owner, number = parse_waitpoint_id("waitpoints", item.id)
+    if owner != execution_id:
+        checks.refuse("waitpoints", "must be of this execution", item.id)
+    return number
+
+
+def _described(point: Waitpoint, ring: KeyRing) -> Waitpoint:
+    return replace(point, kid=ring.current, fingerprint=fingerprint(point.grant()))
+
+
+def _with_token(point: Waitpoint, ring: KeyRing) -> Waitpoint:
+    return replace(_described(point, ring), token=ring.sign(point.grant()))
+
+
+def _parse_cursor(cursor: str | None) -> tuple[int, str]:
+    if cursor is None:
+        return 0, ""
+    stamp, _, point_id = checks.text("cursor", cursor, 2 * limits.ID_CHARS).partition(".")
+    if not stamp.isdecimal() or not point_id:
+        raise InvalidInput("cursor: is not one that a list returned", field="cursor")
+    return int(stamp), point_id

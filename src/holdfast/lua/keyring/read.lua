@@ -1,0 +1,10 @@
+--- The signing keys. For those who sign and check only.
+--- @key tag the global partition
+--- @ok NOW CURRENT PREVIOUS, and per key: KID SECRET_HEX UNTIL or empty
+--- @flags no-writes
+--- @requires lib/clock lib/keyring
+
+local function run(tag, _)
+  local rows, current, previous = keyring.all(tag)
+  return { 'ok', clock.now(tag), current, previous, rows }
+end

@@ -1,0 +1,25 @@
+--- What a token is made of. Reading it is written to the history of the execution.
+--- @key tag the partition
+--- @arg id of the execution @arg number of the waitpoint @arg request id of this call @arg reader
+--- @ok PACKED
+--- @no waitpoint_not_found | waitpoint_closed
+--- @event token_read
+--- @flags write
+--- @requires lib/clock lib/log lib/record lib/reply lib/waitpoints
+
+local function run(tag, args)
+  local id, number, request, reader = args[1], tonumber(args[2]), args[3], args[4]
+  local now = clock.now(tag)
+  local rec = record.read(tag, id)
+  local point = rec and waitpoints.read(tag, id, number)
+  local waitpoint_id = waitpoints.id(id, number)
+  if not point then return reply.no('waitpoint_not_found', 'id', waitpoint_id) end
+  if not waitpoints.lives(point, now) then
+    return reply.no('waitpoint_closed', 'id', waitpoint_id, 'why', point.why or 'expired')
+  end
+  if not log.find(tag, id, rec, { event = 'token_read', request = request }) then
+    local entry = { at = now, event = 'token_read', waitpoint = waitpoint_id, reader = reader, request = request }
+    log.append(tag, id, rec, entry)
+  end
+  return { 'ok', cmsgpack.pack(point) }
+end

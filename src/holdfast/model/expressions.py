@@ -1,0 +1,59 @@
+"""Expressions on payloads: CEL, which has no side effects and always ends."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+
+from holdfast.errors import InvalidCondition
+from holdfast.model import limits
+
+#: What an expression can refer to.
+VARIABLES = frozenset({"payload", "name", "source"})
+#: Macros that walk a list; one inside another would make the cost the square of the payload.
+_WALK = re.compile(r"\.\s*(?:all|exists|exists_one|map|filter)\s*\(\s*(\w*)")
+
+
+def check(field: str, text: Any) -> str:
+    """Check that an expression can be evaluated, in time that grows with the payload only."""
+    if not isinstance(text, str) or not 0 < len(text) <= limits.EXPRESSION_CHARS:
+        problem = f"{field}: must be an expression of 1 to {limits.EXPRESSION_CHARS} characters"
+        raise InvalidCondition(problem, field=field)
+    walkers = _WALK.findall(text)
+    if len(walkers) > 1:
+        problem = f"{field}: may walk over one list only (all, exists, exists_one, map, filter)"
+        raise InvalidCondition(problem, field=field)
+    try:
+        program = _compile(text)
+    except ValueError as error:
+        lines = str(error).splitlines()
+        problem = f"{field}: is not a CEL expression: {lines[0][:200]}"
+        raise InvalidCondition(problem, field=field) from error
+    unknown = sorted(set(program.variables()) - VARIABLES - set(walkers))
+    if unknown:
+        known = ", ".join(sorted(VARIABLES))
+        problem = f"{field}: refers to {', '.join(unknown)}, but there is only {known}"
+        raise InvalidCondition(problem, field=field)
+    return text
+
+
+def holds(text: str, variables: Mapping[str, Any]) -> bool:
+    """Evaluate a checked expression. One that cannot be evaluated does not hold."""
+    try:
+        return _compile(text).execute(dict(variables)) is True
+    except Exception:  # noqa: BLE001 - a payload from outside must not break its receiver
+        return False
+    except BaseException as error:
+        # What a panic of the evaluator is raised as.
+        if type(error).__name__ != "PanicException":
+            raise
+        return False
+
+
+@lru_cache(maxsize=1024)
+def _compile(text: str) -> Any:
+    import cel  # noqa: PLC0415 - loaded when used
+
+    return cel.compile(text)

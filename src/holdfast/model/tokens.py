@@ -1,0 +1,157 @@
+"""Tokens: signed capabilities to answer one waitpoint.
+
+    hf1.KID.GRANT.SIGNATURE
+
+The grant says which waitpoint (and so which execution), when it was made and what the token is
+good for; the signature is HMAC-SHA256 over all that precedes it. A token is checked without any
+knowledge of the waitpoint, so that a stranger learns nothing about it.
+"""
+
+from __future__ import annotations
+
+import binascii
+import contextlib
+import hashlib
+import hmac
+import re
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import msgspec
+
+from holdfast.errors import InvalidToken
+from holdfast.model import checks, limits
+
+_VERSION = "hf1"
+_FORM = re.compile(r"hf1\.([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]{43})\Z")
+_KID = re.compile(r"[A-Za-z0-9_-]+\Z")
+
+
+class Grant(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
+    """What a token is good for."""
+
+    waitpoint: str
+    name: str
+    made_ms: int
+    until_ms: int | None = None
+    signals: tuple[str, ...] = ()
+    uses: int | None = None
+
+
+class Token:
+    """A token. Shown, it tells its key and its fingerprint only; `reveal` returns it.
+
+    No dataclass, so that no encoder takes it for data.
+    """
+
+    __slots__ = ("_text", "fingerprint", "kid")
+
+    def __init__(self, kid: str, fingerprint: str, text: str) -> None:
+        self.kid: str = kid
+        self.fingerprint: str = fingerprint
+        self._text = text
+
+    def reveal(self) -> str:
+        """Return the token itself, to hand it to who may answer."""
+        return self._text
+
+    def __repr__(self) -> str:
+        return f"<token {self.fingerprint} of key {self.kid}>"
+
+
+@dataclass(frozen=True, slots=True)
+class SigningKey:
+    """A key of the ring. Its secret is never shown."""
+
+    kid: str
+    secret: bytes = field(repr=False)
+    #: When the grace of a retired key ends; None for the current one.
+    until_ms: int | None = None
+
+    def fingerprint(self) -> str:
+        """Return what tells secrets apart without telling them."""
+        return hashlib.sha256(b"holdfast key\0" + self.secret).hexdigest()[:16]
+
+
+@dataclass(frozen=True, slots=True)
+class KeyRing:
+    """The signing keys, as the store has them now."""
+
+    current: str
+    previous: str | None
+    keys: Mapping[str, SigningKey]
+
+    def sign(self, grant: Grant) -> Token:
+        """Make a token, signed with the current key."""
+        key = self.keys[self.current]
+        head = f"{_VERSION}.{key.kid}.{_encode(msgspec.json.encode(grant))}"
+        return Token(key.kid, fingerprint(grant), f"{head}.{_signature(head, key.secret)}")
+
+    def verify(self, text: object, waitpoint_id: str) -> tuple[Grant, SigningKey]:
+        """Return the grant of a genuine token of this waitpoint, and the key that signed it.
+
+        Whether the grace of that key is over is for the store to say, by its clock.
+        """
+        match = _FORM.match(text) if isinstance(text, str) else None
+        if match is None or len(match.string) > limits.TOKEN_CHARS:
+            raise InvalidToken(_INVALID)
+        kid, grant_text, signature = match.groups()
+        key = self.keys.get(kid)
+        head, _, _ = match.string.rpartition(".")
+        # An unknown kid costs the same work.
+        expected = _signature(head, key.secret if key else b"unknown")
+        genuine = hmac.compare_digest(expected.encode(), signature.encode())
+        if key is None or not genuine:
+            raise InvalidToken(_INVALID)
+        grant = _decode(grant_text)
+        if grant.waitpoint != waitpoint_id:
+            raise InvalidToken(_INVALID)
+        return grant, key
+
+
+_INVALID = "the token is not valid here"
+
+
+def fingerprint(grant: Grant) -> str:
+    """Return what identifies a token in lists and logs, whichever key signs it."""
+    return hashlib.sha256(b"holdfast token\0" + msgspec.json.encode(grant)).hexdigest()[:16]
+
+
+def check_kid(value: object) -> str:
+    """Check the name of a key."""
+    if not isinstance(value, str) or not _KID.match(value) or len(value) > limits.KID_CHARS:
+        most = limits.KID_CHARS
+        checks.refuse("kid", f"must have 1 to {most} characters of A-Z a-z 0-9 _ -", value)
+    return value
+
+
+def check_secret(value: object) -> bytes:
+    """Check a secret in hex; it is never shown, not even when it is wrong."""
+    secret = b""
+    if isinstance(value, str) and value.isascii():
+        with contextlib.suppress(ValueError):
+            secret = binascii.unhexlify(value)
+    if not _LEAST_SECRET_BYTES <= len(secret) <= limits.SECRET_BYTES:
+        problem = f"must be {_LEAST_SECRET_BYTES} to {limits.SECRET_BYTES} bytes in hex"
+        checks.refuse("secret_hex", problem, "(not shown)")
+    return secret
+
+
+_LEAST_SECRET_BYTES = 16
+
+
+def _signature(head: str, secret: bytes) -> str:
+    return _encode(hmac.digest(secret, head.encode(), "sha256"))
+
+
+def _encode(data: bytes) -> str:
+    return urlsafe_b64encode(data).rstrip(b"=").decode()
+
+
+def _decode(text: str) -> Grant:
+    try:
+        data = urlsafe_b64decode(text + "=" * (-len(text) % 4))
+        return msgspec.json.decode(data, type=Grant)
+    except (ValueError, msgspec.MsgspecError) as error:
+        raise InvalidToken(_INVALID) from error

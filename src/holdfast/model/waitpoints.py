@@ -1,0 +1,246 @@
+"""Values of waiting: waitpoints, signals, and what a suspension answers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from datetime import datetime
+from enum import StrEnum
+from typing import Any, Self
+
+import msgspec
+
+from holdfast.model import checks, limits
+from holdfast.model.conditions import signal_name
+from holdfast.model.moments import to_ms
+from holdfast.model.states import State
+from holdfast.model.tokens import Grant, Token
+
+_WAITPOINT_ID = re.compile(r"(.+)~w([1-9][0-9]{0,8})\Z")
+
+ON_TIMEOUT = ("fail", "cancel", "expire", "resume", "escalate")
+#: What a wait may be for; it becomes the blocking reason.
+WAIT_REASONS = ("signal", "approval", "callback", "tool_result", "budget", "operator")
+
+
+def waitpoint_id(execution_id: str, number: int) -> str:
+    """Return the id of a waitpoint; it tells its execution, and so its partition."""
+    return f"{execution_id}~w{number}"
+
+
+def parse_waitpoint_id(field_name: str, value: Any) -> tuple[str, int]:
+    """Return the execution and the number of a waitpoint."""
+    match = _WAITPOINT_ID.match(value) if isinstance(value, str) else None
+    if match is None:
+        checks.refuse(field_name, "is not the id of a waitpoint", value)
+    return checks.execution_id(field_name, match[1]), int(match[2])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewWaitpoint:
+    """A waitpoint to be made."""
+
+    name: str
+    #: JSON Schema of the payloads it accepts.
+    schema: Mapping[str, Any] | bool | None = None
+    #: It closes this long after it was made.
+    expires_ms: int | None = None
+    #: How many signals its token is good for.
+    uses: int | None = None
+    #: The signals it accepts, `*` at the end of a name stands for the rest; none means all.
+    signals: tuple[str, ...] = ()
+    #: Identities of the sources it accepts; none means all.
+    answerers: tuple[str, ...] = ()
+    #: What people are asked.
+    title: str = ""
+    #: The caller's name for it: prepared again under the same key, it is the same waitpoint.
+    key: str | None = None
+
+    def __post_init__(self) -> None:
+        checks.name("waitpoint.name", self.name)
+        if self.expires_ms is not None:
+            checks.integer("waitpoint.expires_ms", self.expires_ms, 1, limits.DURATION_MS)
+        if self.uses is not None:
+            checks.integer("waitpoint.uses", self.uses, 1, 1_000_000)
+        for name, most in (("signals", limits.SIGNAL_NAMES), ("answerers", limits.ANSWERERS)):
+            value = getattr(self, name)
+            if not isinstance(value, list | tuple) or len(value) > most:
+                checks.refuse(f"waitpoint.{name}", f"must be a list of at most {most}", value)
+            object.__setattr__(self, name, tuple(value))
+        for signal in self.signals:
+            signal_name("waitpoint.signals", signal)
+        for identity in self.answerers:
+            checks.text("waitpoint.answerers", identity, limits.ID_CHARS, empty=False)
+        checks.text("waitpoint.title", self.title, limits.TITLE_CHARS)
+        if self.key is not None:
+            checks.text("waitpoint.key", self.key, limits.ID_CHARS, empty=False)
+
+    @classmethod
+    def from_fields(cls, values: Any) -> Self:
+        """Make one from a mapping, refusing fields that do not exist."""
+        checks.mapping("waitpoint", values)
+        checks.known_fields("waitpoint", values, (f.name for f in fields(cls)))
+        if "name" not in values:
+            checks.refuse("waitpoint.name", "is required", None)
+        return cls(**values)
+
+
+class WaitpointState(StrEnum):
+    """Whether a waitpoint can be answered."""
+
+    #: Prepared; signals are held until the wait begins.
+    PENDING = "pending"
+    OPEN = "open"
+    CLOSED = "closed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Waitpoint:
+    """A named place where an execution waits."""
+
+    id: str
+    execution_id: str
+    name: str
+    state: WaitpointState
+    created_at: datetime
+    #: When it closes by itself.
+    expires_at: datetime | None = None
+    closed_at: datetime | None = None
+    #: Why it is closed: resumed, expired, revoked, ended.
+    why: str | None = None
+    signals: tuple[str, ...] = ()
+    answerers: tuple[str, ...] = ()
+    title: str = ""
+    uses: int | None = None
+    used: int = 0
+    schema: Any = None
+    #: The key that signs its token now, and what identifies the token.
+    kid: str | None = None
+    fingerprint: str | None = None
+    #: Only of waitpoints that this very call has made or named.
+    token: Token | None = None
+
+    def grant(self) -> Grant:
+        """Return what its token is made of."""
+        return Grant(
+            waitpoint=self.id,
+            name=self.name,
+            made_ms=to_ms(self.created_at),
+            until_ms=None if self.expires_at is None else to_ms(self.expires_at),
+            signals=self.signals,
+            uses=self.uses,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A waitpoint that exists, as a wait refers to it."""
+
+    id: str
+    #: By which the condition calls it.
+    name: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InboxItem:
+    """A waitpoint that can be answered, with what it is for."""
+
+    waitpoint: Waitpoint
+    tenant: str
+    kind: str
+    lane: str
+    #: Its timeout has passed and it waits for an operator.
+    escalated: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inbox:
+    """A page of waitpoints, the oldest first."""
+
+    items: tuple[InboxItem, ...]
+    next_cursor: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """Who sends a signal. Two signals are from different sources if type or identity differ."""
+
+    type: str = ""
+    identity: str = ""
+
+    def __post_init__(self) -> None:
+        checks.text("source.type", self.type, limits.NAME_CHARS)
+        checks.text("source.identity", self.identity, limits.ID_CHARS)
+
+
+class Effect(StrEnum):
+    """What a signal did."""
+
+    APPENDED = "appended"
+    RESUMED = "resumed"
+    DUPLICATE = "duplicate"
+    IGNORED = "ignored"
+    BUFFERED = "buffered"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewSignal:
+    """A signal to be sent."""
+
+    #: The id of the waitpoint.
+    waitpoint: str
+    name: str
+    #: JSON.
+    payload: bytes = b"null"
+    source: Source = field(default_factory=Source)
+    idempotency_key: str | None = None
+    correlation: str = ""
+
+    def __post_init__(self) -> None:
+        parse_waitpoint_id("waitpoint", self.waitpoint)
+        checks.name("name", self.name)
+        decode_payload(checks.payload("payload", self.payload, limits.SIGNAL_BYTES))
+        checks.instance("source", self.source, Source)
+        if self.idempotency_key is not None:
+            key = self.idempotency_key
+            checks.text("idempotency_key", key, limits.ID_CHARS, empty=False)
+        checks.text("correlation", self.correlation, limits.ID_CHARS)
+
+
+def decode_payload(payload: bytes) -> Any:
+    """Decode JSON; raises InvalidInput if it is none."""
+    try:
+        return msgspec.json.decode(payload)
+    except (ValueError, RecursionError, msgspec.MsgspecError) as error:
+        checks.refuse("payload", f"must be JSON ({error})", payload)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Signal:
+    """A signal that came."""
+
+    name: str
+    payload: bytes
+    source: Source
+    at: datetime
+    effect: Effect
+    #: The id of its waitpoint; None for those of an operator and of a timeout.
+    waitpoint: str | None = None
+    idempotency_key: str | None = None
+    correlation: str | None = None
+
+    @property
+    def value(self) -> Any:
+        """The payload, decoded."""
+        return msgspec.json.decode(self.payload)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Suspension:
+    """The answer to a suspension: it waits, or it has what it wanted and goes on at once."""
+
+    state: State
+    waitpoints: Sequence[Waitpoint]
+    #: What fulfilled the condition, if it did at once.
+    signals: tuple[Signal, ...] = ()

@@ -1,0 +1,290 @@
+"""Waitpoints, waits and signals of executions."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from holdfast.model import conditions, expressions, schemas
+from holdfast.model.conditions import Condition, Seen
+from holdfast.model.ids import new_id
+from holdfast.model.moments import from_ms
+from holdfast.model.states import State
+from holdfast.model.waitpoints import (
+    Effect,
+    InboxItem,
+    NewSignal,
+    NewWaitpoint,
+    Signal,
+    Suspension,
+    Waitpoint,
+    WaitpointState,
+    parse_waitpoint_id,
+    waitpoint_id,
+)
+from holdfast.store import decode
+from holdfast.store.domain import Domain
+
+_pack = msgspec.msgpack.Encoder().encode
+_unpack = msgspec.msgpack.Decoder().decode
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wait:
+    """What a suspended execution waits for, and what has come."""
+
+    points: Sequence[Waitpoint]
+    condition: Condition
+    seen: Sequence[Seen]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sender:
+    """How a signal was authenticated: by a token, or as an operator (no token)."""
+
+    made_ms: int | None = None
+    #: When the grace of the token's key ends.
+    grace_until_ms: int | None = None
+
+
+class Waitpoints(Domain):
+    """Transitions and reads of waiting."""
+
+    async def prepare(
+        self, execution_id: str, fence: str, items: Sequence[NewWaitpoint]
+    ) -> list[Waitpoint]:
+        """Make waitpoints before the wait."""
+        rows = await self._call.write(
+            "hf_waitpoint_prepare",
+            self._store.tag_of(execution_id),
+            execution_id,
+            fence,
+            *(pack_waitpoint(item) for item in items),
+        )
+        return [_point(execution_id, number, packed) for number, packed in rows]
+
+    async def suspend(
+        self,
+        execution_id: str,
+        fence: str,
+        items: Sequence[NewWaitpoint | int],
+        condition: Condition,
+        *,
+        names: Sequence[str],
+        key: str,
+        timeout_ms: int | None,
+        on_timeout: str,
+        reason: str,
+    ) -> Suspension:
+        """Wait; `names` are those of the waitpoints, by which the condition calls them."""
+        tree = _pack(conditions.pack(condition, {name: i + 1 for i, name in enumerate(names)}))
+        specs = [
+            _pack({"number": item}) if isinstance(item, int) else pack_waitpoint(item)
+            for item in items
+        ]
+        timeout = "" if timeout_ms is None else str(timeout_ms)
+        head = (execution_id, fence, key, timeout, on_timeout, reason)
+        seen, fitting = b"", _pack({})
+        while True:
+            word, answer, *rows = await self._call.write(
+                "hf_waitpoint_suspend",
+                self._store.tag_of(execution_id),
+                *head,
+                seen,
+                fitting,
+                tree,
+                *specs,
+            )
+            if word != b"check":
+                break
+            # Early signals meet expressions: decide here, and say for how many signals it holds.
+            seen, fitting = answer, _pack(_decide(condition, names, rows[0]))
+        points = tuple(_point(execution_id, number, packed) for number, packed in rows)
+        signals = tuple(decode.signal(execution_id, packed) for packed in answer[1:])
+        return Suspension(state=State(word.decode()), waitpoints=points, signals=signals)
+
+    async def send(self, item: NewSignal, sender: Sender) -> Effect:
+        """Send a signal whose sender is authenticated."""
+        execution_id, number = parse_waitpoint_id("waitpoint", item.waitpoint)
+        made, grace = sender.made_ms, sender.grace_until_ms
+        args: list[str | bytes] = [
+            execution_id,
+            str(number),
+            "" if made is None else str(made),
+            "" if grace is None else str(grace),
+            item.idempotency_key or new_id(),
+            item.name,
+            item.payload,
+            item.source.type,
+            item.source.identity,
+            item.correlation,
+        ]
+        version, fitting = b"", ""
+        while True:
+            word, *answer = await self._call.write(
+                "hf_waitpoint_signal", self._store.tag_of(execution_id), *args, version, fitting
+            )
+            if word != b"check":
+                return Effect(word.decode())
+            # The waitpoint has a schema or expressions: check here, and say for which state of it.
+            version, schema, rows = answer
+            payload = msgspec.json.decode(item.payload)
+            if schema:
+                schemas.check(schema, payload)
+            holds = _evaluator(item, payload)
+            fitting = ",".join(str(leaf) for leaf, where in rows if holds(where.decode()))
+
+    async def resume(self, execution_id: str, payload: bytes, identity: str) -> State:
+        """Let an execution go on without what it waits for."""
+        (state,) = await self._call.write(
+            "hf_waitpoint_resume",
+            self._store.tag_of(execution_id),
+            execution_id,
+            new_id(),
+            payload,
+            identity,
+        )
+        return State(state.decode())
+
+    async def revoke(self, execution_id: str, number: int) -> str:
+        """Close a waitpoint; returns why it is closed."""
+        tag = self._store.tag_of(execution_id)
+        _, why = await self._call.write("hf_waitpoint_revoke", tag, execution_id, str(number))
+        return str(why.decode())
+
+    async def token(self, execution_id: str, number: int, reader: str) -> Waitpoint:
+        """Return what its token is made of; the history tells who asked."""
+        tag = self._store.tag_of(execution_id)
+        (packed,) = await self._call.write(
+            "hf_waitpoint_token", tag, execution_id, str(number), new_id(), reader
+        )
+        return _point(execution_id, number, packed)
+
+    async def of(self, execution_id: str) -> tuple[list[Waitpoint], Wait | None, datetime]:
+        """Return the waitpoints of an execution, what it waits for, and the time."""
+        tag = self._store.tag_of(execution_id)
+        now, rows, packed = await self._call.read("hf_waitpoint_list", tag, execution_id)
+        points = [_point(execution_id, number, one) for number, one in rows]
+        wait = None
+        if packed:
+            (signals,) = await self._call.read("hf_waitpoint_signals", tag, execution_id)
+            wait = _wait(_unpack(packed), points, signals)
+        return points, wait, from_ms(now)
+
+    async def signals(self, execution_id: str) -> list[Signal]:
+        """Return all signals of an execution, in the order of arrival."""
+        tag = self._store.tag_of(execution_id)
+        (rows,) = await self._call.read("hf_waitpoint_signals", tag, execution_id)
+        return [decode.signal(execution_id, packed) for packed in rows]
+
+    async def inbox(
+        self, tenant: str | None, after: int, limit: int
+    ) -> list[tuple[int, InboxItem]]:
+        """Return up to `limit` waitpoints made after a stamp, the oldest first, with stamps."""
+        replies = await asyncio.gather(
+            *(
+                self._call.read("hf_waitpoint_inbox", tag, tenant or "", str(after), str(limit))
+                for tag in self._store.tags()
+            )
+        )
+        found = [_inbox_item(row) for (rows,) in replies for row in rows]
+        found.sort(key=lambda row: (row[0], row[1].waitpoint.id))
+        return found
+
+
+def pack_waitpoint(item: NewWaitpoint) -> bytes:
+    """Encode what lib/waitpoints.lua keeps of a waitpoint; what is absent is left out."""
+    values = {
+        "name": item.name,
+        "expires": item.expires_ms,
+        "uses": item.uses,
+        "names": item.signals or None,
+        "answerers": item.answerers or None,
+        "title": item.title or None,
+        "key": item.key,
+        "schema": None if item.schema is None else schemas.encode("schema", item.schema).decode(),
+    }
+    return _pack({k: v for k, v in values.items() if v is not None})
+
+
+def _moment(value: int | None) -> datetime | None:
+    return None if value is None else from_ms(value)
+
+
+def _point(execution_id: str, number: int, packed: bytes) -> Waitpoint:
+    values: Mapping[str, Any] = _unpack(packed)
+    get = values.get
+    schema = get("schema")
+    return Waitpoint(
+        id=waitpoint_id(execution_id, int(number)),
+        execution_id=execution_id,
+        name=values["name"],
+        state=WaitpointState(values["state"]),
+        created_at=from_ms(values["made"]),
+        expires_at=_moment(get("until")),
+        closed_at=_moment(get("closed")),
+        why=get("why"),
+        signals=tuple(get("names", ())),
+        answerers=tuple(get("answerers", ())),
+        title=get("title", ""),
+        uses=get("uses"),
+        used=get("used", 0),
+        schema=None if schema is None else msgspec.json.decode(schema),
+    )
+
+
+def _inbox_item(row: Sequence[bytes]) -> tuple[int, InboxItem]:
+    point_id, tenant, kind, lane, hold, packed = row
+    execution_id, number = parse_waitpoint_id("waitpoint", point_id.decode())
+    stamp: int = _unpack(packed)["stamp"]
+    return stamp, InboxItem(
+        waitpoint=_point(execution_id, number, packed),
+        tenant=tenant.decode(),
+        kind=kind.decode(),
+        lane=lane.decode(),
+        escalated=hold == b"escalated",
+    )
+
+
+def _seen(values: Mapping[str, Any], waitpoint: str) -> Seen:
+    return Seen(
+        waitpoint=waitpoint,
+        name=values["name"],
+        payload=msgspec.json.decode(values["payload"]),
+        source=(values.get("type", ""), values.get("identity", "")),
+    )
+
+
+def _wait(values: Mapping[str, Any], points: Sequence[Waitpoint], packed: Sequence[bytes]) -> Wait:
+    numbers: Sequence[int] = values["points"]
+    names = [points[number - 1].name for number in numbers]
+    signals = (_unpack(one) for one in packed)
+    seen = [
+        _seen(one, names[numbers.index(one["point"])])
+        for one in signals
+        if one.get("point") in numbers
+    ]
+    return Wait(points=points, condition=conditions.unpack(values["tree"], names), seen=seen)
+
+
+def _decide(
+    condition: Condition, names: Sequence[str], rows: Sequence[tuple[int, int, bytes]]
+) -> dict[int, list[int]]:
+    """Return for each leaf with an expression which of the early signals it matches."""
+    early = [(n, _seen(_unpack(packed), names[position - 1])) for n, position, packed in rows]
+    return {
+        number: [n for n, seen in early if leaf.matches(seen)]
+        for number, leaf in enumerate(conditions.leaves(condition), 1)
+        if leaf.where is not None
+    }
+
+
+def _evaluator(item: NewSignal, payload: Any) -> Callable[[str], bool]:
+    source = (item.source.type, item.source.identity)
+    seen = Seen(waitpoint="", name=item.name, payload=payload, source=source)
+    return lambda where: expressions.holds(where, seen.variables())

@@ -1,0 +1,56 @@
+"""Running the function of a step: its retries, and how its result is stored."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import random
+import time
+from collections.abc import Callable
+from typing import Any, get_type_hints
+
+from holdfast.worker.encoding import Encoding
+from holdfast.worker.outcomes import GiveUp
+
+_BACKOFF_S, _BACKOFF_MOST_S = 0.1, 10.0
+
+_ANY = Encoding("result of a step", Any)
+
+
+def result_encoding(fn: Callable[..., Any]) -> Encoding:
+    """Return how the result of a step is stored: by the hint of its function, if it has one."""
+    try:
+        returns = get_type_hints(fn).get("return", Any)
+    except (NameError, TypeError):
+        return _ANY
+    return _ANY if returns is Any else Encoding("result of the step", returns)
+
+
+def _pause(tried: int) -> float:
+    longest: float = min(_BACKOFF_MOST_S, _BACKOFF_S * 2**tried)
+    return longest * random.uniform(0.5, 1)  # noqa: S311
+
+
+async def try_step(fn: Callable[..., Any], args: tuple[Any, ...], retries: int) -> Any:
+    """Call the function of a step, with retries."""
+    for tried in range(retries + 1):
+        try:
+            value = fn(*args)
+            return await value if inspect.isawaitable(value) else value
+        except Exception as error:
+            if tried == retries or isinstance(error, GiveUp):
+                raise
+            await asyncio.sleep(_pause(tried))
+    raise AssertionError
+
+
+def try_step_blocking(fn: Callable[..., Any], args: tuple[Any, ...], retries: int) -> Any:
+    """Call the function of a step in this thread, with retries."""
+    for tried in range(retries + 1):
+        try:
+            return fn(*args)
+        except Exception as error:
+            if tried == retries or isinstance(error, GiveUp):
+                raise
+            time.sleep(_pause(tried))
+    raise AssertionError

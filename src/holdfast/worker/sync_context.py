@@ -1,0 +1,203 @@
+"""What a running `def` task can do, in its thread."""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures
+import logging
+import threading
+from collections.abc import Callable, Coroutine, Mapping
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, TypeVarTuple, Unpack, overload
+
+from holdfast.model import checks, limits
+from holdfast.model.executions import Claim
+from holdfast.model.moments import to_ms as moment_ms
+from holdfast.model.waitpoints import Signal
+from holdfast.worker.context import SHORTEST_PAUSE_MS, Context
+from holdfast.worker.durations import Duration, to_ms
+from holdfast.worker.handle import Handle
+from holdfast.worker.outcomes import AttemptPaused
+from holdfast.worker.pools import ThreadPool
+from holdfast.worker.stepping import result_encoding, try_step_blocking
+from holdfast.worker.waiting import OnTimeout, TaskWaitpoint, WaitOptions, WaitpointOptions
+
+if TYPE_CHECKING:
+    from holdfast.worker.task import Task
+
+P = ParamSpec("P")
+R = TypeVar("R")
+M = TypeVar("M")
+Ts = TypeVarTuple("Ts")
+
+
+class SyncContext:
+    """The running attempt of a `def` task, in a thread: it blocks where Context awaits."""
+
+    def __init__(
+        self, context: Context, loop: asyncio.AbstractEventLoop, threads: ThreadPool
+    ) -> None:
+        self._context = context
+        self._threads = threads
+        self._loop = loop
+        self._lost = context.lost_event = threading.Event()
+        self.logger: logging.LoggerAdapter[logging.Logger] = context.logger
+
+    @property
+    def id(self) -> str:
+        """The id of the execution."""
+        return self._context.id
+
+    @property
+    def claim(self) -> Claim:
+        """The claim, with everything that is known about the execution."""
+        return self._context.claim
+
+    @property
+    def attempt(self) -> int:
+        """The index of this attempt, from 0."""
+        return self._context.attempt
+
+    @property
+    def deadline(self) -> datetime | None:
+        """When the execution expires."""
+        return self._context.deadline
+
+    def now(self) -> datetime:
+        """Return the time on the store's clock."""
+        return self._context.now()
+
+    def idempotency_key(self, step: str) -> str:
+        """Return a key for another system, the same in every attempt at this step."""
+        return self._context.idempotency_key(step)
+
+    def check(self) -> None:
+        """Raise through the task if its lease is lost; call it in long computations."""
+        self._context.check()
+
+    def step(self, name: str, fn: Callable[[*Ts], R], *args: *Ts, retries: int = 0) -> R:
+        """Run a function once, in this thread, and record its result under a name."""
+        checks.integer("retries", retries, 0, limits.MAX_ATTEMPTS)
+        journal, encoding = self._context.journal, result_encoding(fn)
+        journal.ask(name)
+        try:
+            self.check()
+            found = journal.find(name)
+            if found is None:
+                value = try_step_blocking(fn, args, retries)
+                found = self._wait(self._context.record(name, encoding.encode(value)))
+            result: R = encoding.decode(found)
+            return result
+        finally:
+            journal.settle()
+
+    def sleep(self, duration: Duration, *, name: str | None = None) -> None:
+        """Sleep durably; a long sleep gives the worker's slot back and survives crashes."""
+        wake_at = self._wait(self._context.wake_time(to_ms("duration", duration), name))
+        left_ms = wake_at - moment_ms(self.now())
+        if left_ms >= SHORTEST_PAUSE_MS:
+            raise AttemptPaused(left_ms)
+        self._lost.wait(max(left_ms, 0) / 1000)
+        self.check()
+
+    @overload
+    def waitpoint(
+        self,
+        name: str,
+        *,
+        schema: type[M],
+        **options: Unpack[WaitpointOptions],
+    ) -> TaskWaitpoint[M]: ...
+    @overload
+    def waitpoint(
+        self,
+        name: str,
+        *,
+        schema: Mapping[str, Any] | None = None,
+        **options: Unpack[WaitpointOptions],
+    ) -> TaskWaitpoint[Any]: ...
+    def waitpoint(
+        self, name: str, *, schema: Any = None, **options: Unpack[WaitpointOptions]
+    ) -> TaskWaitpoint[Any]:
+        """Make a waitpoint before the wait, with the token and the link to send out."""
+        return self._wait(self._context.waitpoint(name, schema=schema, **options))
+
+    @overload
+    def wait_for(
+        self,
+        waitpoint: str | TaskWaitpoint[Any],
+        *,
+        schema: type[M],
+        approvers: int,
+        **options: Unpack[WaitOptions],
+    ) -> list[M]: ...
+    @overload
+    def wait_for(
+        self,
+        waitpoint: str | TaskWaitpoint[M],
+        *,
+        schema: type[M],
+        approvers: None = None,
+        **options: Unpack[WaitOptions],
+    ) -> M: ...
+    @overload
+    def wait_for(
+        self,
+        waitpoint: str | TaskWaitpoint[Any],
+        *,
+        schema: Mapping[str, Any] | None = None,
+        approvers: int | None = None,
+        **options: Unpack[WaitOptions],
+    ) -> Any: ...
+    def wait_for(
+        self,
+        waitpoint: str | TaskWaitpoint[Any],
+        *,
+        schema: Any = None,
+        approvers: int | None = None,
+        **options: Unpack[WaitOptions],
+    ) -> Any:
+        """Wait for an answer, without a worker's slot, and return its payload."""
+        return self._wait(
+            self._context.wait_for(waitpoint, schema=schema, approvers=approvers, **options)
+        )
+
+    def wait_until(
+        self,
+        condition: Mapping[str, Any],
+        *waitpoints: str | TaskWaitpoint[Any],
+        name: str = "condition",
+        timeout: Duration | None = None,
+        on_timeout: OnTimeout = "raise",
+    ) -> list[Signal]:
+        """Wait for a condition on several waitpoints; returns the signals that fulfilled it."""
+        return self._wait(
+            self._context.wait_until(
+                condition, *waitpoints, name=name, timeout=timeout, on_timeout=on_timeout
+            )
+        )
+
+    def progress(self, pct: float, message: str = "") -> None:
+        """Report how far the task is, 0 to 100."""
+        self._wait(self._context.progress(pct, message))
+
+    def submit(self, task: Task[P, R, Any], /, *args: P.args, **kwargs: P.kwargs) -> Handle[R]:
+        """Submit a child; a later attempt finds the same child again."""
+        return self._wait(self._context.submit(task, *args, **kwargs))
+
+    def result(self, handle: Handle[R]) -> R:
+        """Wait for a child; its failure is raised as ExecutionFailed."""
+        with self._threads.lent():
+            return self._wait(self._context.result(handle))
+
+    def _wait(self, coroutine: Coroutine[Any, Any, R]) -> R:
+        waiting = asyncio.run_coroutine_threadsafe(coroutine, self._loop)
+        self._context.waiting = waiting
+        try:
+            self.check()
+            return waiting.result()
+        except concurrent.futures.CancelledError:
+            self.check()
+            raise
+        finally:
+            self._context.waiting = None

@@ -1,0 +1,135 @@
+"""Waiting on the command line: the inbox, answers, tokens and keys, against a worker that runs."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from holdfast.engine import open_engine
+from holdfast.model.states import State
+from holdfast.testing.waiting import wait_for
+from tests.acceptance.test_cli import TIMEOUT_S, Shop, asked, background, done, holdfast
+
+DESK = """
+from holdfast import App, Context, Denied
+
+app = App()
+
+
+@app.task
+async def pay(ctx: Context) -> str:
+    try:
+        found = await ctx.wait_for("pay", approvers=2, title="Pay 40?", answerers=["ann", "ben"])
+    except Denied as denied:
+        return f"{denied.source.identity} said no: {denied.payload['comment']}"
+    return f"paid after {len(found)}"
+
+
+@app.task
+async def ask(ctx: Context) -> object:
+    return await ctx.wait_for("anything")
+"""
+
+
+@pytest.fixture(scope="module")
+async def desk(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Shop]:
+    """A folder with the app and its store, which a worker runs."""
+    folder = tmp_path_factory.mktemp("desk")
+    (folder / "desk.py").write_text(DESK)
+    with background(["worker", "desk:app"], folder) as worker:
+        await worker.wait_for_text("holdfast is running desk:app")
+        async with open_engine(f"embedded://{folder}/.holdfast", maintenance=False) as engine:
+            yield Shop(folder, engine)
+
+
+async def _suspended(desk: Shop, kind: str) -> tuple[str, str]:
+    """Submit an execution and wait until it waits; returns its id and its waitpoint's."""
+    execution_id = await desk.submit(kind, {})
+
+    async def waits() -> bool:
+        return (await desk.engine.describe(execution_id)).state is State.SUSPENDED
+
+    await wait_for(waits, timeout_s=TIMEOUT_S)
+    return execution_id, f"{execution_id}~w1"
+
+
+def _result(execution_id: str, folder: Path) -> Any:
+    return asked("result", execution_id, "--wait", "20s", folder=folder)["result"]
+
+
+async def test_two_approve(desk: Shop) -> None:
+    """The inbox lists it, each answer says what it did, and it is gone from the inbox."""
+    folder = desk.folder
+    execution_id, point = await _suspended(desk, "pay")
+    shown = done("waitpoints", folder=folder)
+    assert point in shown
+    assert "Pay 40?" in shown
+    assert "ann, ben" in shown
+    assert "2 more of 2 different sources" in done("explain", execution_id, folder=folder)
+    assert done("approve", point, "--as", "ann", folder=folder).startswith("appended: counted")
+    assert asked("approve", point, "--as", "ben", folder=folder)["effect"] == "resumed"
+    assert _result(execution_id, folder) == "paid after 2"
+    assert point not in done("waitpoints", "ls", folder=folder)
+    late = holdfast("approve", point, "--as", "ann", folder=folder)
+    assert (late.returncode, "waitpoint_closed" in late.stderr) == (1, True)
+
+
+async def test_one_denies(desk: Shop) -> None:
+    """With a comment; a stranger may not."""
+    execution_id, point = await _suspended(desk, "pay")
+    stranger = holdfast("deny", point, "--as", "eve", folder=desk.folder)
+    assert (stranger.returncode, "signal_not_allowed" in stranger.stderr) == (1, True)
+    done("deny", point, "--as", "ben", "--comment", "too much", folder=desk.folder)
+    assert _result(execution_id, desk.folder) == "ben said no: too much"
+
+
+async def test_a_signal_with_a_token(desk: Shop) -> None:
+    """Rotation keeps it good for the grace; reading it is in the history; it is in no list."""
+    folder = desk.folder
+    execution_id, point = await _suspended(desk, "ask")
+    token = done("waitpoints", "token", point, folder=folder).strip()
+    (folder / "token").write_text(token)
+    rotated = asked("keyring", "rotate", "--grace", "1h", folder=folder)
+    keys = asked("keyring", folder=folder)
+    assert keys["current"] == rotated["kid"]
+    assert {item["state"] for item in keys["items"]} == {"current", "retired"}
+    wrong = holdfast("signal", point, "--token", "hf1.a.b.c", folder=folder)
+    assert (wrong.returncode, "invalid_token" in wrong.stderr) == (1, True)
+    args = ("signal", point, "reply", "--token", "@token", "--payload", "[1]", "--key", "k")
+    assert done(*args, folder=folder).startswith("resumed")
+    assert done(*args, folder=folder).startswith("duplicate")
+    assert _result(execution_id, folder) == [1]
+    shown = done("waitpoints", "show", execution_id, folder=folder)
+    assert "reply" in shown
+    assert "token_read" in done("logs", execution_id, folder=folder)
+    listed = shown + done("waitpoints", "show", execution_id, "--json", folder=folder)
+    listed += done("show", execution_id, "--json", folder=folder)
+    assert token not in listed
+
+
+async def test_an_operator_resumes_and_revokes(desk: Shop) -> None:
+    """A revoked waitpoint takes no answer; its execution can still be resumed."""
+    folder = desk.folder
+    execution_id, point = await _suspended(desk, "ask")
+    assert "revoked" in done("waitpoints", "revoke", point, folder=folder)
+    assert holdfast("signal", point, folder=folder).returncode == 1
+    assert "waiting" in done("resume", execution_id, "--payload", '"go"', folder=folder)
+    assert _result(execution_id, folder) == "go"
+    again = holdfast("resume", execution_id, folder=folder)
+    assert (again.returncode, "not_suspended" in again.stderr) == (1, True)
+
+
+def test_bad_input_is_told_in_one_line(desk: Shop) -> None:
+    """An id that is none, a payload that is no JSON, a secret that is too short."""
+    for args in (
+        ("approve", "nonsense"),
+        ("signal", "x~w1", "--payload", "{"),
+        ("keyring", "rotate", "--kid", "k.1"),
+        ("keyring", "rotate", "--secret-hex", "abcd"),
+    ):
+        shown = holdfast(*args, folder=desk.folder)
+        assert (shown.returncode, shown.stdout, len(shown.stderr.splitlines())) == (2, "", 1)
+    assert holdfast("approve", "nobody~w1", folder=desk.folder).returncode == 3

@@ -1,0 +1,110 @@
+"""JSON Schema of payloads."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from holdfast.errors import InvalidInput, InvalidPayload, TooLarge
+from holdfast.model import limits, schemas
+
+
+def fits(schema: Any, payload: Any) -> None:
+    schemas.check(schemas.encode("schema", schema), payload)
+
+
+@pytest.mark.parametrize(
+    ("schema", "good", "bad"),
+    [
+        ({"type": "integer"}, 1, "1"),
+        ({"enum": ["yes", "no"]}, "yes", "maybe"),
+        ({"required": ["a"]}, {"a": 1}, {"b": 1}),
+        ({"type": "array", "items": {"type": "string"}}, ["a"], ["a", 1]),
+        ({"$ref": "#/$defs/n", "$defs": {"n": {"type": "number"}}}, 1, None),
+        ({"pattern": "^[a-z]+$"}, "abc", "ABC"),
+        ({"multipleOf": 0.5}, 1.5, 1.3),
+        ({"minimum": 3}, 10**400, 2),
+        (True, {"any": "thing"}, None),
+        (False, None, 1),
+    ],
+)
+def test_what_fits_and_what_does_not(schema: Any, good: Any, bad: Any) -> None:
+    """The schema decides."""
+    if schema is not False:
+        fits(schema, good)
+    if schema is not True:
+        with pytest.raises(InvalidPayload):
+            fits(schema, bad)
+
+
+def test_the_place_is_named() -> None:
+    """And what is wrong with it, shortened."""
+    schema = {"properties": {"a": {"items": {"type": "integer"}}}}
+    with pytest.raises(InvalidPayload) as raised:
+        fits(schema, {"a": [1, "x" * 10_000]})
+    assert raised.value.context == {"field": "payload.a.1"}
+    assert raised.value.code == "invalid_payload"
+    assert len(raised.value.message) < 600
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        *(None, 5, "string", [], b"{}"),
+        {"type": "nothing"},
+        {"required": "a"},
+        {"pattern": "("},
+        {"patternProperties": {"(": True}},
+        {"properties": {"a": 5}},
+        {"x": object()},
+        {"$ref": "https://example.com/schema.json"},
+        {"properties": {"a": {"$ref": "other.json"}}},
+        {"allOf": [{"$dynamicRef": "https://example.com/x#y"}]},
+        {"$ref": 5},
+    ],
+)
+def test_what_is_not_a_schema_of_its_own_is_refused(schema: Any) -> None:
+    """It may refer to its own parts only: nothing is ever fetched."""
+    with pytest.raises(InvalidInput) as raised:
+        schemas.encode("schema", schema)
+    assert raised.value.context["field"] == "schema"
+
+
+def test_a_schema_that_is_too_large() -> None:
+    """It is stored with each waitpoint."""
+    with pytest.raises(TooLarge):
+        schemas.encode("schema", {"title": "x" * limits.SCHEMA_BYTES})
+
+
+@pytest.mark.parametrize(
+    ("schema", "payload"),
+    [
+        ({"$ref": "#/nowhere"}, 1),
+        ({"$ref": "#anchor"}, 1),
+        ({"$ref": "#"}, 1),
+        ({"$ref": "#/x", "x": 5}, 1),
+        ({"$ref": "#/required", "required": ["a"]}, 1),
+        ({"multipleOf": 0.1}, 10**400),
+        ({"multipleOf": 0.1}, -(10**400)),
+        ({"properties": {"a": {"$ref": "#"}}}, None),
+    ],
+)
+def test_nothing_but_a_refusal_comes_out_of_a_check(schema: Any, payload: Any) -> None:
+    """Whatever the schema and the payload: the payload fits, the schema or it is refused."""
+    try:
+        fits(schema, payload)
+    except InvalidInput:
+        pass
+
+
+def test_deep_payloads() -> None:
+    """They are checked, or refused."""
+    schema = {"$defs": {"n": {"items": {"$ref": "#/$defs/n"}}}, "$ref": "#/$defs/n"}
+    payload: Any = []
+    for _ in range(900):
+        payload = [payload]
+    try:
+        fits(schema, payload)
+    except InvalidPayload:
+        pass
