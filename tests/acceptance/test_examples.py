@@ -74,3 +74,16 @@ def test_every_example_says_how_to_run_it(path: Path) -> None:
     assert f"python examples/{path.name}" in about or "make run" in about
     tests = "".join(test.read_text() for test in Path(__file__).parent.glob("test_*.py"))
     assert path.name in tests
+
+
+def test_approval_needs_two_people(tmp_path: Path) -> None:
+    """One who approves twice counts once."""
+    shown = _run("approval.py", tmp_path)
+    assert shown.returncode == 0, shown.stderr
+    *answers, last = shown.stdout.splitlines()
+    assert [line.partition(":")[0] for line in answers] == [
+        "ann approves",
+        "ann approves",
+        "ben approves",
+    ]
+    assert last == "refunded 1250 cents"

@@ -84,7 +84,9 @@ def test_the_longest_one() -> None:
     assert expressions.check("where", text) == text
 
 
-@pytest.mark.parametrize("text", ["-" * 990 + "1 < 0", "1+" * 490 + "1 > 0", "true" + "||true" * 160])
+@pytest.mark.parametrize(
+    "text", ["-" * 990 + "1 < 0", "1+" * 490 + "1 > 0", "true" + "||true" * 160]
+)
 def test_long_chains_do_no_harm(text: str) -> None:
     """They are evaluated or refused; nothing else happens."""
     try:

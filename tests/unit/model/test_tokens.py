@@ -31,9 +31,7 @@ SECRET = b"0123456789abcdef0123456789abcdef"
 KEY = SigningKey("k1", SECRET)
 OLD = SigningKey("k0", b"f" * 32, until_ms=5_000)
 RING = KeyRing("k1", "k0", {"k1": KEY, "k0": OLD})
-GRANT = Grant(
-    waitpoint="e~w1", name="gate", made_ms=1, until_ms=9, signals=("go", "st*"), uses=2
-)
+GRANT = Grant(waitpoint="e~w1", name="gate", made_ms=1, until_ms=9, signals=("go", "st*"), uses=2)
 TOKEN = RING.sign(GRANT)
 TEXT = TOKEN.reveal()
 

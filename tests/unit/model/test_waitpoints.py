@@ -154,5 +154,7 @@ def test_what_cannot_be_a_source(fields: dict[str, str]) -> None:
 def test_payloads_are_json() -> None:
     """Decoded as it is."""
     assert decode_payload('{"ü": [1, 2.5, null, true]}'.encode()) == {"ü": [1, 2.5, None, True]}
-    signal = Signal(name="go", payload=b"[1]", source=Source(), at=from_ms(0), effect=Effect.APPENDED)
+    signal = Signal(
+        name="go", payload=b"[1]", source=Source(), at=from_ms(0), effect=Effect.APPENDED
+    )
     assert signal.value == [1]
