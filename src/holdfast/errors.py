@@ -2,14 +2,19 @@
 
 HoldfastError
 ├─ InvalidInput            the caller's fault; nothing was written
-│  └─ TooLarge             a payload over its limit
-├─ NotFound                ExecutionNotFound, WorkerNotFound, StepNotFound, ResultNotReady
+│  ├─ TooLarge             a payload over its limit
+│  └─ InvalidGraph         its shape makes no sense; CycleDetected
+├─ NotFound                ExecutionNotFound, WorkerNotFound, StepNotFound, ResultNotReady,
+│                          GraphNotFound
 ├─ Conflict                IdConflict, IdempotencyConflict, AlreadyTerminal, NotTerminal,
-│                          ReplayLimit, TooManySteps, LaneDraining
+│                          ReplayLimit, TooManySteps, LaneDraining, GraphFinished,
+│                          GraphNotFinished, StaleGraphRevision, MemberStarted, MemberOfGraph,
+│                          NothingToReplay, StagingLost
 ├─ LeaseLost               StaleLease, LeaseRevoked, NotActive: stop work, write nothing more
 ├─ TaskError               a task and its code do not fit together
 │                          JournalMismatch, DuplicateStep, TaskNotFound
 ├─ ExecutionFailed         what waiting for a result raises when the execution did not complete
+├─ GraphFailed             the same of a graph
 ├─ Refused                 StoreFull: try again later
 ├─ StoreUnavailable        nothing was sent, safe to retry
 ├─ OutcomeUnknown          sent, the answer is lost and the deadline passed; it may have happened
@@ -54,6 +59,18 @@ class TooLarge(InvalidInput):
     code = "too_large"
 
 
+class InvalidGraph(InvalidInput):
+    """A graph's shape makes no sense; `context["problem"]` is a word for what is wrong."""
+
+    code = "invalid_graph"
+
+
+class CycleDetected(InvalidGraph):
+    """Edges of a graph form a cycle; `context["cycle"]` lists its members."""
+
+    code = "cycle_detected"
+
+
 class NotFound(HoldfastError):
     """There is no such thing, or no longer."""
 
@@ -82,6 +99,12 @@ class ResultNotReady(NotFound):
     """The execution has not completed, so it has no result."""
 
     code = "result_not_ready"
+
+
+class GraphNotFound(NotFound):
+    """No graph has this id."""
+
+    code = "graph_not_found"
 
 
 class Conflict(HoldfastError):
@@ -130,6 +153,48 @@ class LaneDraining(Conflict):
     """The lane accepts no new executions."""
 
     code = "lane_draining"
+
+
+class GraphFinished(Conflict):
+    """The graph has ended or was cancelled: it takes no members and no second end."""
+
+    code = "graph_finished"
+
+
+class GraphNotFinished(Conflict):
+    """The graph has members that have not ended."""
+
+    code = "graph_not_finished"
+
+
+class StaleGraphRevision(Conflict):
+    """The graph has another shape than the caller knows; `context` has its revision."""
+
+    code = "stale_graph_revision"
+
+
+class MemberStarted(Conflict):
+    """The member has started and takes no new upstreams."""
+
+    code = "member_started"
+
+
+class MemberOfGraph(Conflict):
+    """The execution belongs to a graph, which must be replayed as a whole."""
+
+    code = "member_of_graph"
+
+
+class NothingToReplay(Conflict):
+    """No failure of the graph counts, so there is nothing to run again."""
+
+    code = "nothing_to_replay"
+
+
+class StagingLost(Conflict):
+    """A large graph was not put in place in time; submitting it again is safe."""
+
+    code = "staging_lost"
 
 
 class LeaseLost(HoldfastError):
@@ -184,6 +249,12 @@ class ExecutionFailed(HoldfastError):
     """The execution ended without a result; `context` has `state` and `error`."""
 
     code = "execution_failed"
+
+
+class GraphFailed(HoldfastError):
+    """The graph did not complete; `context` has `state` and the members that ended badly."""
+
+    code = "graph_failed"
 
 
 class Refused(HoldfastError):

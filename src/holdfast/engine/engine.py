@@ -10,6 +10,7 @@ from typing import Any
 
 from holdfast.engine.claimer import Claimer
 from holdfast.engine.explain import Explanation, explain
+from holdfast.engine.graphs import Graphs
 from holdfast.engine.lanes import Lanes
 from holdfast.engine.maintenance import Ticker
 from holdfast.engine.results import Results, result_of
@@ -43,11 +44,13 @@ class Engine:
         self.store = store
         self.lanes: Lanes = Lanes(store)
         self.workers: Workers = Workers(store)
+        self.graphs: Graphs = Graphs(store)
         self._results = Results(store)
 
     async def close(self) -> None:
         """Stop listening for results."""
         await self._results.close()
+        await self.graphs.close()
 
     # Submitting
 
