@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from holdfast.model.states import TERMINAL, AttemptKind, Hold, State, state_vector
+from tests.support.graph_invariants import GRAPH_FAMILIES, graph_problems, graph_timers
 
 Record = dict[str, bytes]
 
@@ -25,12 +26,17 @@ _OWNED = {"i": "input", "r": "result", "t": "tags", "n": "pct", "s": "steps", "w
 _FAMILIES = frozenset("xirtnlswcgq") | {
     *("tenants", "cells", "routes", "pass", "turns", "timers"),
     *("settings", "meta", "alias", "worker", "workers"),
+    *GRAPH_FAMILIES,
 }
 _ENDED = ("ended", "result", "content_type")
 #: Fields that a state must have, and those that it must not have. `due` is when the state ends by
 #: itself, `claimed` the time of a claim that is not in the log yet.
 _FIELDS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "waiting": ((), (*_ENDED, "due", "hold", "timeout_at", "claimed")),
+    "waiting_children": (
+        ("graph",),
+        (*_ENDED, "due", "hold", "timeout_at", "claimed", "open", "spared", "loser"),
+    ),
     "delayed": (("hold", "due"), (*_ENDED, "timeout_at", "claimed")),
     "active": (
         ("due", "fence", "worker", "attempts", "epoch", "started"),
@@ -74,6 +80,7 @@ class _Partition:
         self._records: dict[str, Record] = {
             execution_id: {name.decode(): value for name, value in fields.items()}
             for execution_id, fields in families["x"].items()
+            if fields[b"state"] != b"staged"
         }
 
     def problems(self) -> Iterator[str]:
@@ -92,6 +99,7 @@ class _Partition:
         yield from self._check_timers()
         yield from self._check_owners()
         yield from self._check_workers()
+        yield from graph_problems(self._families, self._records)
 
     def _sets(self, family: str) -> dict[str, set[bytes]]:
         return {name: set(members) for name, members in self._families[family].items()}
@@ -113,7 +121,8 @@ class _Partition:
 
     def _check_tags(self) -> Iterator[str]:
         tagged: dict[str, dict[bytes, float]] = defaultdict(dict)
-        for execution_id, record in self._records.items():
+        for execution_id, fields in self._families["x"].items():
+            record = {name.decode(): value for name, value in fields.items()}
             flat = self._tags_of(execution_id, record)
             for name, value in zip(flat[::2], flat[1::2], strict=True):
                 place = f"{record['tenant'].decode()}|{name}={value}"
@@ -146,6 +155,8 @@ class _Partition:
 
     def _is_overdue(self, execution_id: str, record: Record) -> bool:
         """Whether a claim took it out of its queue because its deadline has passed."""
+        if "graph" in record and b"mute" in self._families["graph"][record["graph"].decode()]:
+            return execution_id.encode() not in self._families["q"].get(_queue(record), {})
         if "deadline" not in record:
             return False
         in_queue = execution_id.encode() in self._families["q"].get(_queue(record), {})
@@ -155,12 +166,13 @@ class _Partition:
         timers = {b"x:" + i.encode(): _due(record) for i, record in self._records.items()}
         for instance, fields in self._families["worker"].items():
             timers[b"k:" + instance.encode()] = float(fields[b"expires_at"])
+        timers |= graph_timers(self._families)
         expected = {member: due for member, due in timers.items() if due is not None}
         yield from _differences("timer", self._families["timers"].get("", {}), expected)
 
     def _check_owners(self) -> Iterator[str]:
         for family in (*_OWNED, "l"):
-            for execution_id in self._families[family].keys() - self._records.keys():
+            for execution_id in self._families[family].keys() - self._families["x"].keys():
                 yield f"key {family}:{execution_id} belongs to no execution"
 
     def _check_workers(self) -> Iterator[str]:
@@ -239,7 +251,7 @@ def _queue(record: Record) -> str:
 def _is_end(entry: dict[str, Any]) -> bool:
     """Whether this log entry ended the execution."""
     event = entry["event"]
-    if event in ("completed", "cancelled", "expired"):
+    if event in ("completed", "cancelled", "expired", "skipped"):
         return True
     if event == "lease_expired":
         return "error" in entry
@@ -257,6 +269,9 @@ def _check_state(record: Record) -> Iterator[str]:
     """Check that the fields fit the state, and that the state vector follows from them."""
     state = State(record["state"].decode())
     must, must_not = _FIELDS.get(state.value, _FIELDS["terminal"])
+    if "graph" in record and state.is_terminal:
+        # It is kept as long as its graph.
+        must, must_not = tuple(set(must) - {"due"}), (*must_not, "due")
     yield from (f"is {state} without {name}" for name in must if name not in record)
     yield from (f"is {state} with {name}" for name in must_not if name in record)
     hold = Hold(record["hold"].decode()) if "hold" in record else None
@@ -286,7 +301,7 @@ def _check_counters(record: Record) -> Iterator[str]:
             yield f"has {name} {record[name]!r} in {attempts} attempts"
     if ("deadline" in record) != ("deadline_span" in record):
         yield "has a deadline without its span, or the reverse"
-    if "ended" in record and float(record.get("due", 0)) < float(record["ended"]):
+    if "ended" in record and float(record.get("due", "inf")) < float(record["ended"]):
         yield "is forgotten before its end"
     if "fence" in record:
         _, fence_epoch, fence_attempt = record["fence"].decode().rsplit(":", 2)

@@ -60,8 +60,18 @@ def test_the_tree_at_the_head_names_every_class() -> None:
 @pytest.mark.parametrize(
     ("family", "members"),
     [
-        ("InvalidInput", {"TooLarge"}),
-        ("NotFound", {"ExecutionNotFound", "WorkerNotFound", "StepNotFound", "ResultNotReady"}),
+        ("InvalidInput", {"TooLarge", "InvalidGraph"}),
+        ("InvalidGraph", {"CycleDetected"}),
+        (
+            "NotFound",
+            {
+                "ExecutionNotFound",
+                "WorkerNotFound",
+                "StepNotFound",
+                "ResultNotReady",
+                "GraphNotFound",
+            },
+        ),
         (
             "Conflict",
             {
@@ -72,6 +82,13 @@ def test_the_tree_at_the_head_names_every_class() -> None:
                 "ReplayLimit",
                 "TooManySteps",
                 "LaneDraining",
+                "GraphFinished",
+                "GraphNotFinished",
+                "StaleGraphRevision",
+                "MemberStarted",
+                "MemberOfGraph",
+                "NothingToReplay",
+                "StagingLost",
             },
         ),
         ("LeaseLost", {"StaleLease", "LeaseRevoked", "NotActive"}),

@@ -21,6 +21,7 @@ from holdfast.cli import (
     doctor,
     executions,
     failures,
+    graphs,
     lanes,
     listing,
     logs,
@@ -72,6 +73,7 @@ for _panel, _commands in {
 app.command(rich_help_panel=_WORK, context_settings={"ignore_unknown_options": True})(
     executions.prioritize
 )
+app.add_typer(graphs.app, name="graphs", rich_help_panel=_WORK)
 app.add_typer(lanes.app, name="lanes", rich_help_panel=_OPERATE)
 app.add_typer(workers.app, name="workers", rich_help_panel=_OPERATE)
 app.add_typer(config.app, name="config", rich_help_panel=_OPERATE)

@@ -1,8 +1,7 @@
 --- The facts behind "why is it not running": the execution, its lane, its place in the queue.
 --- @key tag the partition
 --- @arg id
---- @ok NOW, fields as name, value pairs, lane setting, how many of its tenant are ahead, and key and
---- state of the upstreams that a member of a graph waits for
+--- @ok NOW, fields as name, value pairs, lane setting, how many are ahead, upstreams awaited: key, state
 --- @no execution_not_found
 --- @flags no-writes
 --- @requires lib/keys lib/clock lib/record lib/reply lib/ready lib/settings lib/members

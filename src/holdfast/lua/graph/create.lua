@@ -1,7 +1,7 @@
 --- Create a graph: its members, given here or staged before, are there all at once.
 --- @key tag the partition
---- @arg id @arg fields in msgpack: tenant, digest, nonce of this call, members, staged, and if set key,
---- deadline, keep @arg items per member two values: its fields in msgpack, its input
+--- @arg id @arg fields in msgpack: tenant, digest, nonce of this call, members, staged, key, deadline, keep
+--- @arg items per member two values: its fields in msgpack, its input
 --- @ok created | duplicate, REVISION
 --- @no id_conflict | idempotency_conflict | lane_draining | staging_lost
 --- @event created
@@ -13,7 +13,8 @@ local function answer_taken(id, found, fields)
   local _, digest, nonce, revision = unpack(found)
   if nonce == fields.nonce then return { 'ok', 'created', revision } end
   if digest == fields.digest then return { 'ok', 'duplicate', revision } end
-  return reply.no(fields.key and 'idempotency_conflict' or 'id_conflict', 'id', id)
+  if fields.key then return reply.no('idempotency_conflict', 'id', id) end
+  return reply.no('id_conflict', 'id', id)
 end
 
 local function compose(fields, now, born)

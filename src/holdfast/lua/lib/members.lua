@@ -6,6 +6,7 @@
 ---   lax     its join is any or quorum      losers   its join cancels upstreams it does not need
 ---   hears   an edge on failure or always leads to it      inputs   an edge passes data to it
 ---   spared  its failure does not count     loser   it was cancelled because a join did without it
+---   lost    a join does without it, but somebody else still waits for it
 ---   told    its end is still being told: the edges before this offset know of it
 ---   delay, run_at   how long, or until when, it waits once its upstreams allow
 --- @requires lib/keys lib/record lib/log lib/settings lib/requeue
@@ -40,7 +41,7 @@ end
 function members.look(tag, id)
   local found = server.call(
     'HMGET', keys.record(tag, id),
-    'state', 'ins', 'need', 'met', 'unmet', 'lax', 'spared', 'told'
+    'state', 'ins', 'need', 'met', 'unmet', 'lax', 'spared', 'told', 'lost'
   )
   return {
     state = found[1] or nil,
@@ -51,6 +52,7 @@ function members.look(tag, id)
     lax = found[6],
     spared = found[7],
     told = tonumber(found[8] or nil),
+    lost = found[9],
   }
 end
 

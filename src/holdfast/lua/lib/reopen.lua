@@ -94,7 +94,7 @@ local function reset(list, id)
   changes[#changes + 1] = 'state'
   changes[#changes + 1] = 'waiting_children'
   record.write(tag, id, rec, changes)
-  record.clear(tag, id, rec, { 'spared', 'loser', 'told' })
+  record.clear(tag, id, rec, { 'spared', 'loser', 'lost', 'told' })
   index.move(tag, id, rec, before)
   timers.arm(tag, id, rec, list.now)
 end

@@ -30,10 +30,16 @@ local function spare_if(list, id, upstream, on, member)
   if content then spare(list, id, upstream) end
 end
 
+--- Whether somebody waits for members that a join does without.
+local function has_lost(list)
+  if list.lost == nil then list.lost = server.call('HGET', keys.graph(list.tag, list.graph), 'lost') end
+  return list.lost
+end
+
 local function release(list, id, others)
   local rec = record.read(list.tag, id)
   members.begin(list.tag, id, rec, list.now, {})
-  if others and (rec.lax or rec.hears) then work.add(list, 'walk', id) end
+  if others and (rec.lax or rec.hears or has_lost(list)) then work.add(list, 'walk', id) end
 end
 
 local function skip(list, id, because)
@@ -41,7 +47,6 @@ local function skip(list, id, because)
   rec.work = list
   local entry = { event = 'skipped', reason = because }
   finish.now(list.tag, id, rec, 'skipped', list.now, {}, entry)
-  if rec.losers then work.add(list, 'walk', id) end
 end
 
 --- Start or skip a member whose counts have changed, if they decide its join.
@@ -91,8 +96,15 @@ local function is_unwanted(list, id)
   return true
 end
 
+--- Cancel a member that a join does without, unless somebody else waits for it; then whoever is
+--- decided last of those who wait for it does.
 local function drop_loser(list, id, winner)
-  if not is_unwanted(list, id) then return end
+  if not is_unwanted(list, id) then
+    list.lost = '1'
+    server.call('HSET', keys.record(list.tag, id), 'lost', '1')
+    server.call('HSET', keys.graph(list.tag, list.graph), 'lost', '1')
+    return
+  end
   local rec = record.read(list.tag, id)
   rec.work = list
   finish.now(list.tag, id, rec, 'cancelled', list.now, { 'spared', '1', 'loser', '1' }, {
@@ -113,7 +125,7 @@ function work.handlers.walk(list, item)
     local upstream = members.look(list.tag, id)
     if record.is_terminal(upstream.state) then
       spare_if(list, id, upstream, edges[i + 1], rec)
-    elseif rec.losers or rec.loser then
+    elseif rec.losers or rec.loser or upstream.lost then
       drop_loser(list, id, item.id)
     end
   end
@@ -127,11 +139,11 @@ function finish.resolve(tag, id, rec, now)
   server.call('HINCRBY', graph, 'open', -1)
   if members.is_bad(rec.state) and not rec.spared then server.call('HINCRBY', graph, 'bad', 1) end
   local list = rec.work or work.new(tag, rec.graph, now, work.AT_ONCE)
-  if rec.loser then
-    -- All that depend on it are decided, but it may have waited for others in vain.
-    if not members.released(rec) then work.add(list, 'walk', id) end
-  elseif not server.call('HGET', graph, 'mute') then
-    work.add(list, 'tell', id, rec)
-  end
+  local mute, lost = unpack(server.call('HMGET', graph, 'mute', 'lost'))
+  list.lost = list.lost or lost
+  -- Nobody waits for a loser; but it may have waited for others, in vain.
+  if not mute and not rec.loser then work.add(list, 'tell', id, rec) end
+  local in_vain = not members.released(rec) and (rec.losers or rec.loser or list.lost)
+  if not mute and in_vain then work.add(list, 'walk', id) end
   if not rec.work then work.run(list) end
 end
