@@ -133,7 +133,8 @@ def _open_tracks(tracks: list[str | None], column: int, targets: list[str]) -> s
         elif n in ends:
             cells.append(_corner(n, first, last, down=True, up=crossing))
         elif first < n < last:
-            cells.append("┼" if crossing else "─")
+            # A track that is only crossed shows no joint.
+            cells.append("│" if crossing else "─")
         else:
             cells.append("│" if crossing else " ")
         cells.append("─" if first <= n < last else " ")
