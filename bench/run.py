@@ -24,6 +24,7 @@ from typing import Any
 
 from bench import workloads
 from bench.costs import flat_costs
+from bench.graphs import measure_graphs
 from bench.sdk import measure_sdk
 from bench.waits import measure_waits
 from holdfast.engine import Engine, open_engine
@@ -109,6 +110,8 @@ async def measure(results: dict[str, Figures], *, backlog: int) -> None:
     results["SDK"] = await measure_sdk()
     print("waiting for signals ...", flush=True)
     results["waiting"] = await measure_waits()
+    print("graphs of tasks ...", flush=True)
+    results["graphs"] = await measure_graphs()
     if backlog:
         async with _fresh_engine() as engine:
             print(f"cost per call with up to {backlog:,} waiting ...", flush=True)

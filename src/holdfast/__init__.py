@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from holdfast.errors import HoldfastError
+    from holdfast.model.graphs import Join
     from holdfast.model.retry import Backoff, RetryPolicy
     from holdfast.worker.app import App
     from holdfast.worker.context import Context
@@ -26,6 +27,7 @@ __all__ = [
     "GiveUp",
     "Handle",
     "HoldfastError",
+    "Join",
     "Retry",
     "RetryPolicy",
     "SyncClient",
@@ -45,6 +47,7 @@ _HOMES = {
     "GiveUp": "worker.outcomes",
     "Handle": "worker.handle",
     "HoldfastError": "errors",
+    "Join": "model.graphs",
     "Retry": "worker.outcomes",
     "RetryPolicy": "model.retry",
     "SyncClient": "worker.sync",

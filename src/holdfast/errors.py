@@ -2,19 +2,22 @@
 
 HoldfastError
 ├─ InvalidInput            the caller's fault; nothing was written
-│                          TooLarge, InvalidCondition, InvalidPayload
+│                          TooLarge, InvalidCondition, InvalidPayload, InvalidGraph, CycleDetected
 ├─ Unauthorized            InvalidToken, TokenExpired: who asks did not prove that it may
 ├─ Forbidden               SignalNotAllowed: who asks is known and may not
 ├─ NotFound                ExecutionNotFound, WorkerNotFound, StepNotFound, ResultNotReady,
-│                          WaitpointNotFound
+│                          WaitpointNotFound, GraphNotFound
 ├─ Conflict                IdConflict, IdempotencyConflict, AlreadyTerminal, NotTerminal,
 │                          ReplayLimit, TooManySteps, LaneDraining, NotSuspended,
 │                          WaitpointExists, WaitpointClosed, TooManyWaitpoints,
-│                          TooManySignals, TokenUsedUp, RotationConflict
+│                          TooManySignals, TokenUsedUp, RotationConflict, GraphFinished,
+│                          GraphNotFinished, StaleGraphRevision, MemberStarted, MemberOfGraph,
+│                          NothingToReplay, StagingLost
 ├─ LeaseLost               StaleLease, LeaseRevoked, NotActive: stop work, write nothing more
 ├─ TaskError               a task and its code do not fit together
 │                          JournalMismatch, DuplicateStep, TaskNotFound
 ├─ ExecutionFailed         what waiting for a result raises when the execution did not complete
+├─ GraphFailed             the same of a graph
 ├─ Refused                 StoreFull, RotationBusy: try again later
 ├─ StoreUnavailable        nothing was sent, safe to retry
 ├─ OutcomeUnknown          sent, the answer is lost and the deadline passed; it may have happened
@@ -101,6 +104,18 @@ class SignalNotAllowed(Forbidden):
     code = "signal_not_allowed"
 
 
+class InvalidGraph(InvalidInput):
+    """A graph's shape makes no sense; `context["problem"]` is a word for what is wrong."""
+
+    code = "invalid_graph"
+
+
+class CycleDetected(InvalidGraph):
+    """Edges of a graph form a cycle; `context["cycle"]` lists its members."""
+
+    code = "cycle_detected"
+
+
 class NotFound(HoldfastError):
     """There is no such thing, or no longer."""
 
@@ -135,6 +150,12 @@ class WaitpointNotFound(NotFound):
     """The execution has no such waitpoint."""
 
     code = "waitpoint_not_found"
+
+
+class GraphNotFound(NotFound):
+    """No graph has this id."""
+
+    code = "graph_not_found"
 
 
 class Conflict(HoldfastError):
@@ -227,6 +248,48 @@ class RotationConflict(Conflict):
     code = "rotation_conflict"
 
 
+class GraphFinished(Conflict):
+    """The graph has ended or was cancelled: it takes no members and no second end."""
+
+    code = "graph_finished"
+
+
+class GraphNotFinished(Conflict):
+    """The graph has members that have not ended."""
+
+    code = "graph_not_finished"
+
+
+class StaleGraphRevision(Conflict):
+    """The graph has another shape than the caller knows; `context` has its revision."""
+
+    code = "stale_graph_revision"
+
+
+class MemberStarted(Conflict):
+    """The member has started and takes no new upstreams."""
+
+    code = "member_started"
+
+
+class MemberOfGraph(Conflict):
+    """The execution belongs to a graph, which must be replayed as a whole."""
+
+    code = "member_of_graph"
+
+
+class NothingToReplay(Conflict):
+    """No failure of the graph counts, so there is nothing to run again."""
+
+    code = "nothing_to_replay"
+
+
+class StagingLost(Conflict):
+    """A large graph was not put in place in time; submitting it again is safe."""
+
+    code = "staging_lost"
+
+
 class LeaseLost(HoldfastError):
     """The caller no longer holds the lease: it must stop and write nothing more."""
 
@@ -279,6 +342,12 @@ class ExecutionFailed(HoldfastError):
     """The execution ended without a result; `context` has `state` and `error`."""
 
     code = "execution_failed"
+
+
+class GraphFailed(HoldfastError):
+    """The graph did not complete; `context` has `state` and the members that ended badly."""
+
+    code = "graph_failed"
 
 
 class Refused(HoldfastError):

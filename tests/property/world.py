@@ -12,6 +12,7 @@ from holdfast.errors import HoldfastError
 from holdfast.store.call import Caller
 from holdfast.store.client import Client
 from holdfast.store.executions import Executions
+from holdfast.store.graphs import Graphs
 from holdfast.store.lanes import Lanes
 from holdfast.store.leases import Leases
 from holdfast.store.store import Store, StoreSettings
@@ -105,6 +106,7 @@ class World:
         store.caller = self.caller
         store.executions = Executions(store)
         store.leases = Leases(store)
+        store.graphs = Graphs(store)
         store.lanes = Lanes(store)
         store.timers = Timers(store)
 

@@ -14,6 +14,7 @@ import msgspec
 
 from holdfast.model.states import TERMINAL, AttemptKind, Hold, State, state_vector
 from holdfast.model.waitpoints import WAIT_REASONS
+from tests.support.graph_invariants import GRAPH_FAMILIES, graph_problems, graph_timers
 from tests.support.wait_invariants import check_waits, timers_of
 
 Record = dict[str, bytes]
@@ -28,6 +29,7 @@ _WAITS = ("p", "y", "z", "k")
 _FAMILIES = frozenset("xirtnlswcgqpyzk") | {
     *("tenants", "cells", "routes", "pass", "turns", "timers"),
     *("settings", "meta", "alias", "worker", "workers", "tasks", "open", "keyring"),
+    *GRAPH_FAMILIES,
 }
 _ENDED = ("ended", "result", "content_type")
 #: What only a suspended execution has, and what one has after it, until its end or its next wait.
@@ -37,6 +39,10 @@ _WAIT = ("wait_until", "on_timeout")
 _FIELDS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "waiting": ((), (*_ENDED, *_WAIT, "due", "hold", "timeout_at", "claimed")),
     "delayed": (("hold", "due"), (*_ENDED, *_WAIT, "timeout_at", "claimed")),
+    "waiting_children": (
+        ("graph",),
+        (*_ENDED, *_WAIT, "due", "hold", "timeout_at", "claimed", "open", "spared", "loser"),
+    ),
     "suspended": (("hold", "open"), (*_ENDED, "timeout_at", "claimed", "resumed")),
     "active": (
         ("due", "fence", "worker", "attempts", "epoch", "started"),
@@ -83,6 +89,7 @@ class _Partition:
         self._records: dict[str, Record] = {
             execution_id: {name.decode(): value for name, value in fields.items()}
             for execution_id, fields in families["x"].items()
+            if fields[b"state"] != b"staged"
         }
 
     def problems(self) -> Iterator[str]:
@@ -102,6 +109,7 @@ class _Partition:
         yield from self._check_owners()
         yield from self._check_workers()
         yield from check_waits(self._families, self._records, self._now_ms)
+        yield from graph_problems(self._families, self._records)
 
     def _sets(self, family: str) -> dict[str, set[bytes]]:
         return {name: set(members) for name, members in self._families[family].items()}
@@ -123,7 +131,8 @@ class _Partition:
 
     def _check_tags(self) -> Iterator[str]:
         tagged: dict[str, dict[bytes, float]] = defaultdict(dict)
-        for execution_id, record in self._records.items():
+        for execution_id, fields in self._families["x"].items():
+            record = {name.decode(): value for name, value in fields.items()}
             flat = self._tags_of(execution_id, record)
             for name, value in zip(flat[::2], flat[1::2], strict=True):
                 place = f"{record['tenant'].decode()}|{name}={value}"
@@ -156,6 +165,8 @@ class _Partition:
 
     def _is_overdue(self, execution_id: str, record: Record) -> bool:
         """Whether a claim took it out of its queue because its deadline has passed."""
+        if "graph" in record and b"mute" in self._families["graph"][record["graph"].decode()]:
+            return execution_id.encode() not in self._families["q"].get(_queue(record), {})
         if "deadline" not in record:
             return False
         in_queue = execution_id.encode() in self._families["q"].get(_queue(record), {})
@@ -166,12 +177,13 @@ class _Partition:
         for instance, fields in self._families["worker"].items():
             timers[b"k:" + instance.encode()] = float(fields[b"expires_at"])
         timers |= timers_of(self._families, self._records)
+        timers |= graph_timers(self._families)
         expected = {member: due for member, due in timers.items() if due is not None}
         yield from _differences("timer", self._families["timers"].get("", {}), expected)
 
     def _check_owners(self) -> Iterator[str]:
         for family in (*_OWNED, *_WAITS, "l"):
-            for execution_id in self._families[family].keys() - self._records.keys():
+            for execution_id in self._families[family].keys() - self._families["x"].keys():
                 yield f"key {family}:{execution_id} belongs to no execution"
 
     def _check_workers(self) -> Iterator[str]:
@@ -250,7 +262,7 @@ def _queue(record: Record) -> str:
 def _is_end(entry: dict[str, Any]) -> bool:
     """Whether this log entry ended the execution."""
     event = entry["event"]
-    if event in ("completed", "cancelled", "expired"):
+    if event in ("completed", "cancelled", "expired", "skipped"):
         return True
     if event == "lease_expired":
         return "error" in entry
@@ -269,6 +281,9 @@ def _check_state(record: Record) -> Iterator[str]:
     """Check that the fields fit the state, and that the state vector follows from them."""
     state = State(record["state"].decode())
     must, must_not = _FIELDS.get(state.value, _FIELDS["terminal"])
+    if "graph" in record and state.is_terminal:
+        # It is kept as long as its graph.
+        must, must_not = tuple(set(must) - {"due"}), (*must_not, "due")
     yield from (f"is {state} without {name}" for name in must if name not in record)
     yield from (f"is {state} with {name}" for name in must_not if name in record)
     hold = Hold(record["hold"].decode()) if "hold" in record else None
@@ -302,7 +317,7 @@ def _check_counters(record: Record) -> Iterator[str]:
             yield f"has {name} {record[name]!r} in {attempts} attempts"
     if ("deadline" in record) != ("deadline_span" in record):
         yield "has a deadline without its span, or the reverse"
-    if "ended" in record and float(record.get("due", 0)) < float(record["ended"]):
+    if "ended" in record and float(record.get("due", "inf")) < float(record["ended"]):
         yield "is forgotten before its end"
     if "fence" in record:
         _, fence_epoch, fence_attempt = record["fence"].decode().rsplit(":", 2)

@@ -21,6 +21,7 @@ from holdfast.cli import (
     doctor,
     executions,
     failures,
+    graphs,
     keyring,
     lanes,
     listing,
@@ -79,6 +80,7 @@ app.command(rich_help_panel=_WORK, context_settings={"ignore_unknown_options": T
 )
 app.add_typer(waitpoints.app, name="waitpoints", rich_help_panel=_WAIT)
 app.add_typer(keyring.app, name="keyring", rich_help_panel=_OPERATE)
+app.add_typer(graphs.app, name="graphs", rich_help_panel=_WORK)
 app.add_typer(lanes.app, name="lanes", rich_help_panel=_OPERATE)
 app.add_typer(workers.app, name="workers", rich_help_panel=_OPERATE)
 app.add_typer(config.app, name="config", rich_help_panel=_OPERATE)

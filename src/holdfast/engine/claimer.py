@@ -6,6 +6,7 @@ import asyncio
 from collections import deque
 from collections.abc import Sequence
 
+from holdfast.engine.passing import with_passed_inputs
 from holdfast.errors import HoldfastError
 from holdfast.model import checks, limits
 from holdfast.model.executions import Claim
@@ -111,7 +112,7 @@ class Claimer:
         return claims
 
     async def _claim_in(self, tag: str, limit: int, lease_ms: int) -> list[Claim]:
-        return await self._store.executions.claim(
+        claims = await self._store.executions.claim(
             tag,
             request=new_id(),
             worker=self._worker,
@@ -121,3 +122,4 @@ class Claimer:
             lease_ms=lease_ms,
             tenant=self._tenant,
         )
+        return await with_passed_inputs(self._store, claims)

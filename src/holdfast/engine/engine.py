@@ -10,6 +10,7 @@ from typing import Any
 
 from holdfast.engine.claimer import Claimer
 from holdfast.engine.explain import Explanation, explain
+from holdfast.engine.graphs import Graphs
 from holdfast.engine.keyring import Keys
 from holdfast.engine.lanes import Lanes
 from holdfast.engine.maintenance import Ticker
@@ -47,11 +48,13 @@ class Engine:
         self.workers: Workers = Workers(store)
         self.keyring: Keys = Keys(store)
         self.waitpoints: Waitpoints = Waitpoints(store, self.keyring)
+        self.graphs: Graphs = Graphs(store)
         self._results = Results(store)
 
     async def close(self) -> None:
         """Stop listening for results."""
         await self._results.close()
+        await self.graphs.close()
 
     # Submitting
 

@@ -26,6 +26,8 @@ class Explanation:
     holds: Sequence[Mapping[str, Any]] = field(default_factory=list)
 
 
+_SHOWN_UPSTREAMS = 5
+
 _DELAYS = {
     Hold.DELAY: "It was submitted to start later",
     Hold.BACKOFF: "Its last attempt failed and it will be tried again",
@@ -45,6 +47,8 @@ def explain(standing: Standing, workers: Sequence[Worker], wait: Wait | None = N
         return _delayed(standing)
     if state is State.SUSPENDED and wait is not None:
         return _suspended(standing, wait)
+    if state is State.WAITING_CHILDREN:
+        return _dependent(standing)
     return _waiting(standing, workers)
 
 
@@ -99,6 +103,27 @@ def _suspended(standing: Standing, wait: Wait) -> Explanation:
         when = execution.wait_until.isoformat(timespec="milliseconds")
         why += f", until {when}, then: {execution.on_timeout}"
     return Explanation(state=execution.state, why=f"{why}.", holds=holds)
+
+
+def _dependent(standing: Standing) -> Explanation:
+    graph, awaited = standing.execution.graph, standing.awaited
+    holds: list[Mapping[str, Any]] = [
+        {"type": "member", "id": f"{graph}~{key}", "state": awaited[key]} for key in awaited
+    ]
+    if awaited:
+        why = f"It waits for {_listed(awaited)} of graph {graph}."
+    else:
+        holds = [{"type": "graph", "id": graph}]
+        why = f"It is about to be started by graph {graph}."
+    return Explanation(state=standing.execution.state, why=why, holds=holds)
+
+
+def _listed(awaited: Mapping[str, State]) -> str:
+    noun = "member" if len(awaited) == 1 else "members"
+    shown = [f"{key} ({state})" for key, state in list(awaited.items())[:_SHOWN_UPSTREAMS]]
+    rest = len(awaited) - len(shown)
+    more = f" and {rest} more" if rest else ""
+    return f"{noun} {', '.join(shown)}{more}"
 
 
 def _waiting(standing: Standing, workers: Sequence[Worker]) -> Explanation:

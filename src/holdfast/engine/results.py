@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import asyncio
+from abc import ABC, abstractmethod
+from typing import Generic, TypeVar
 
 from holdfast.errors import ExecutionFailed, ResultNotReady
-from holdfast.model.executions import JSON_CONTENT_TYPE, ExecutionId, Outcome
+from holdfast.model.executions import Outcome
 from holdfast.model.ids import new_id
-from holdfast.model.states import State
 from holdfast.store import decode, keys
 from holdfast.store.store import Store
 
 POLL_S = 5.0
 
+T = TypeVar("T")
 
-class Results:
-    """Outcomes of executions, for all waiters of a process."""
+
+class Endings(ABC, Generic[T]):
+    """How things end, for all waiters of a process."""
+
+    #: What it is that ends.
+    noun: str
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -29,11 +35,11 @@ class Results:
         await self._store.subscriptions.remove(self._mailboxes, self._on_message)
         self._mailboxes.clear()
 
-    async def outcome(self, execution_id: str) -> Outcome | None:
-        """Return how an execution ended, or None if it has not."""
+    async def outcome(self, execution_id: str) -> T | None:
+        """Return how it ended, or None if it has not."""
         return await self._look(execution_id, process="")
 
-    async def wait(self, execution_id: str, timeout_s: float | None) -> Outcome:
+    async def wait(self, execution_id: str, timeout_s: float | None) -> T:
         """Wait for the end; raises ResultNotReady when the time is over."""
         outcome = await self.outcome(execution_id)
         if outcome is not None:
@@ -50,28 +56,16 @@ class Results:
                         return outcome
                     await _wait_or_poll(ended)
         except TimeoutError:
-            message = f"execution {execution_id} has not ended within {timeout_s} s"
+            message = f"{self.noun} {execution_id} has not ended within {timeout_s} s"
             raise ResultNotReady(message, id=execution_id) from None
         finally:
             waiters.discard(ended)
             if not waiters:
                 self._waiters.pop(execution_id, None)
 
-    async def _look(self, execution_id: str, *, process: str) -> Outcome | None:
-        state, *ending = await self._store.executions.watch(execution_id, process)
-        if not ending:
-            return None
-        result, content_type, last_entry = ending
-        entry = decode.entry(last_entry)
-        completed = state == b"completed"
-        return Outcome(
-            id=ExecutionId(execution_id),
-            state=State(state.decode()),
-            result=result if completed else None,
-            content_type=content_type.decode() or JSON_CONTENT_TYPE,
-            error=entry.get("error"),
-            reason=entry.get("reason") or None,
-        )
+    @abstractmethod
+    async def _look(self, execution_id: str, *, process: str) -> T | None:
+        """Ask the store; without an end, have `process` told when there is one."""
 
     async def _open_mailbox(self, tag: str) -> None:
         """Listen on the mailbox of a partition, once for all waiters."""
@@ -85,6 +79,18 @@ class Results:
         _, _, execution_id = message.partition(" ")
         for ended in self._waiters.get(execution_id, ()):
             ended.set()
+
+
+class Results(Endings[Outcome]):
+    """Outcomes of executions."""
+
+    noun = "execution"
+
+    async def _look(self, execution_id: str, *, process: str) -> Outcome | None:
+        state, *ending = await self._store.executions.watch(execution_id, process)
+        if not ending:
+            return None
+        return decode.outcome(execution_id, state, *ending)
 
 
 async def _wait_or_poll(ended: asyncio.Event) -> None:

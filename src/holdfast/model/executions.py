@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import datetime
 from typing import Any, NewType, Self
@@ -169,6 +169,18 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Passed:
+    """What an upstream passes to a member of a graph."""
+
+    #: The name it gets in the input; with `[]` at its end, a list that it joins.
+    name: str
+    on: str
+    id: str
+    #: None if it was too large to come with the claim and must be read.
+    outcome: Outcome | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Claim:
     """An execution handed to a worker, with the lease that allows to run it."""
 
@@ -194,6 +206,8 @@ class Claim:
     #: The key of the wait that ended last, and the signals that ended it.
     resumed: str | None = None
     signals: tuple[Signal, ...] = ()
+    #: What upstreams of its graph pass on; the engine puts it into the input.
+    passed: Sequence[Passed] = ()
 
     @property
     def key(self) -> tuple[str, int]:
@@ -277,6 +291,8 @@ class Execution:
     reason: str | None
     tags: Mapping[str, str]
     idempotency_key: str | None
+    #: The graph it is a member of.
+    graph: str | None = None
 
     @property
     def state_vector(self) -> StateVector:
@@ -331,6 +347,8 @@ class Filter:
     kind: str | None = None
     #: One tag, name and value.
     tag: tuple[str, str] | None = None
+    #: Members of this graph.
+    graph: str | None = None
     #: Created at or after.
     since: datetime | None = None
     #: Created before.
@@ -344,13 +362,20 @@ class Filter:
             checks.kind("kind", self.kind)
         if self.state is not None:
             checks.one_of("state", self.state, list(State))
+        if self.graph is not None:
+            checks.execution_id("graph", self.graph)
+            if self.tag is not None:
+                checks.refuse("graph", "cannot be combined with a tag", self.graph)
+        self._check_tag()
+        for field_name in ("since", "until"):
+            if getattr(self, field_name) is not None:
+                checks.instant(field_name, getattr(self, field_name))
+
+    def _check_tag(self) -> None:
         if self.tag is not None:
             if not isinstance(self.tag, tuple) or len(self.tag) != 2:  # noqa: PLR2004
                 checks.refuse("tag", "must be a pair of name and value", self.tag)
             checks.tags("tag", dict([self.tag]))
-        for field_name in ("since", "until"):
-            if getattr(self, field_name) is not None:
-                checks.instant(field_name, getattr(self, field_name))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

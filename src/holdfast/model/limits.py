@@ -39,6 +39,10 @@ CONDITION_DEPTH = 6
 TOKEN_CHARS = 8_192
 KID_CHARS = 64
 SECRET_BYTES = 1_024
+GRAPH_MEMBERS = 10_000
+GRAPH_EDGES = 100_000
+#: Members, and edges, that one call adds to a graph.
+GRAPH_GROWTH = 500
 
 #: About a hundred years: far beyond any use, and safe in a double with room to add.
 DURATION_MS = 100 * 366 * 86_400_000

@@ -10,6 +10,7 @@ r"""The states of an execution.
       active --suspend--> suspended --signals, operator, time--> waiting
                               \--timeout--> failed, cancelled, expired
       replay: terminal -> waiting
+      graph:  waiting_children -> waiting, delayed or skipped, when its upstreams decide
 
 A record stores the public state, what holds it back, and the kind of its attempt. The state
 vector is derived from these three by `state_vector`, so no two dimensions can disagree.
@@ -144,11 +145,16 @@ def state_vector(
             attempt_state="attempt_interrupted",
         )
     delayed = state is State.DELAYED
+    if state is State.WAITING_CHILDREN:
+        eligibility, reason = "blocked_by_dependencies", "waiting_for_children"
+    else:
+        eligibility = "not_eligible_until_time" if delayed else "eligible_now"
+        reason = _BLOCKING_REASON[hold] if hold else "waiting_for_worker"
     return StateVector(
         lifecycle_phase="runnable",
         ownership="unowned",
-        eligibility="not_eligible_until_time" if delayed else "eligible_now",
-        blocking_reason=_BLOCKING_REASON[hold] if hold else "waiting_for_worker",
+        eligibility=eligibility,
+        blocking_reason=reason,
         terminal_outcome="none",
         attempt_state="attempt_interrupted" if attempt_open else _PENDING[kind],
     )

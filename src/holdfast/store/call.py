@@ -25,10 +25,10 @@ REFUSALS: dict[str, tuple[type[HoldfastError], str]] = {
     "execution_not_found": (errors.ExecutionNotFound, "no execution has the id {id}"),
     "worker_not_found": (errors.WorkerNotFound, "no live worker is called {instance}"),
     "step_not_found": (errors.StepNotFound, "execution {id} has no step {step}"),
-    "id_conflict": (errors.IdConflict, "id {id} belongs to an execution with other content"),
+    "id_conflict": (errors.IdConflict, "id {id} belongs to something with other content"),
     "idempotency_conflict": (
         errors.IdempotencyConflict,
-        "the idempotency key was used with other content, by execution {id}",
+        "the idempotency key was used with other content, by {id}",
     ),
     "lane_draining": (errors.LaneDraining, "lane {lane} is draining and accepts no new work"),
     "already_terminal": (errors.AlreadyTerminal, "execution {id} has ended: {state}"),
@@ -67,6 +67,27 @@ REFUSALS: dict[str, tuple[type[HoldfastError], str]] = {
         errors.RotationConflict,
         "the kid {kid} is taken; choose one that was never used",
     ),
+    "graph_not_found": (errors.GraphNotFound, "no graph has the id {id}"),
+    "graph_finished": (errors.GraphFinished, "graph {id} has ended: {state}"),
+    "graph_not_finished": (errors.GraphNotFinished, "graph {id} has not ended: {state}"),
+    "stale_graph_revision": (
+        errors.StaleGraphRevision,
+        "graph {id} has changed: its revision is {revision}",
+    ),
+    "invalid_graph": (errors.InvalidGraph, "graph {id}: {problem} {member}"),
+    "member_started": (
+        errors.MemberStarted,
+        "member {member} of graph {id} takes no new upstreams: it is {state}",
+    ),
+    "member_of_graph": (
+        errors.MemberOfGraph,
+        "execution {id} is a member of graph {graph}: replay the graph",
+    ),
+    "nothing_to_replay": (
+        errors.NothingToReplay,
+        "graph {id} is {state} and no failure in it counts: nothing to replay",
+    ),
+    "staging_lost": (errors.StagingLost, "graph {id} was not put in place in time; submit again"),
 }
 
 

@@ -9,12 +9,15 @@ from typing import Any
 import msgspec
 
 from holdfast.model.executions import (
+    JSON_CONTENT_TYPE,
     Attempt,
     Claim,
     Event,
     Execution,
     ExecutionId,
     Lease,
+    Outcome,
+    Passed,
     Step,
 )
 from holdfast.model.moments import from_ms
@@ -60,7 +63,7 @@ def tags(packed: bytes) -> dict[str, str]:
 
 def claim(row: Sequence[Any], lease_id: str) -> Claim:
     """Decode one claim."""
-    execution_id, fields, payload, packed_tags, journal, wait = row
+    execution_id, fields, payload, packed_tags, journal, wait, *upstreams = row
     record = pairs(fields)
     attempt = int(record[b"attempts"]) - 1
     get = record.get
@@ -82,6 +85,7 @@ def claim(row: Sequence[Any], lease_id: str) -> Claim:
         replays=int(get(b"replays", 0)),
         steps={step.name: step.result for step in steps(journal)} if journal else {},
         **(_ended_wait(execution_id.decode(), *wait) if wait else {}),
+        passed=[passed(*given) for given in upstreams[0]] if upstreams else (),
     )
 
 
@@ -104,6 +108,38 @@ def signal(execution_id: str, packed: bytes) -> Signal:
         waitpoint=None if point is None else waitpoint_id(execution_id, point),
         idempotency_key=get("key"),
         correlation=get("correlation") or None,
+    )
+
+
+def passed(name: bytes, on: bytes, upstream: bytes, *ending: bytes) -> Passed:
+    """Decode what an upstream passes on; without an ending it must be read."""
+    return Passed(
+        name=name.decode(),
+        on=on.decode(),
+        id=upstream.decode(),
+        outcome=outcome(upstream.decode(), *_sides(*ending)) if ending else None,
+    )
+
+
+def _sides(state: bytes, content_type: bytes, ending: bytes) -> tuple[bytes, ...]:
+    """Return state, result, content type and last log entry."""
+    if state == b"completed":
+        return state, ending, content_type, b""
+    return state, b"", b"", ending
+
+
+def outcome(
+    execution_id: str, state: bytes, result: bytes, content_type: bytes, last_entry: bytes
+) -> Outcome:
+    """Decode how an execution ended."""
+    last = entry(last_entry)
+    return Outcome(
+        id=ExecutionId(execution_id),
+        state=State(state.decode()),
+        result=result if state == b"completed" else None,
+        content_type=content_type.decode() or JSON_CONTENT_TYPE,
+        error=last.get("error"),
+        reason=last.get("reason") or None,
     )
 
 
@@ -174,6 +210,7 @@ def execution(
         reason=last.get("reason") or None,
         tags=tags(packed_tags),
         idempotency_key=text(get(b"key")),
+        graph=text(get(b"graph")),
     )
 
 

@@ -47,8 +47,8 @@ def _decimal(value: float) -> str:
     return format(Decimal(str(value)), "f")
 
 
-def pack_item(item: NewExecution, execution_id: str) -> bytes:
-    """Encode what create.lua reads of a new execution; what is absent is left out."""
+def item_fields(item: NewExecution, execution_id: str) -> dict[str, object]:
+    """Return what create.lua reads of a new execution; what is absent is left out."""
     optional = {
         "requires": ",".join(item.requires) or None,
         "priority": item.priority or None,
@@ -79,7 +79,12 @@ def pack_item(item: NewExecution, execution_id: str) -> bytes:
         fields["named"] = item.id is not None
         fields["digest"] = item.digest()
         fields["nonce"] = new_id()
-    return _pack(fields)
+    return fields
+
+
+def pack_item(item: NewExecution, execution_id: str) -> bytes:
+    """Encode a new execution for create.lua."""
+    return _pack(item_fields(item, execution_id))
 
 
 class Executions(Domain):

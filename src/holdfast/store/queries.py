@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import heapq
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -37,6 +38,8 @@ class Standing:
     lane_setting: str | None
     #: Ready executions of the same tenant and route before it.
     ahead: int | None
+    #: Upstreams that a member of a graph waits for, with their states; the first of them.
+    awaited: Mapping[str, State] = field(default_factory=dict)
 
 
 class Queries(Domain):
@@ -77,7 +80,7 @@ class Queries(Domain):
     async def standing(self, execution_id: str) -> Standing:
         """Return where it stands."""
         tag = self._store.tag_of(execution_id)
-        now, fields, lane_setting, ahead = await self._call.read(
+        now, fields, lane_setting, ahead, awaited = await self._call.read(
             "hf_execution_explain", tag, execution_id
         )
         return Standing(
@@ -85,6 +88,7 @@ class Queries(Domain):
             execution=decode.execution(execution_id, fields),
             lane_setting=lane_setting.decode() or None,
             ahead=None if ahead == b"" else int(ahead),
+            awaited={k.decode(): State(v.decode()) for k, v in decode.pairs(awaited).items()},
         )
 
     async def count(self, tenant: str | None) -> list[Count]:
@@ -150,6 +154,7 @@ class Queries(Domain):
             str(_stamp(wanted.since)) if wanted.since else "0",
             str(before),
             str(limit),
+            wanted.graph or "",
         )
         partition = int(tag.rsplit(":", 1)[1].rstrip("}"))
         found = []

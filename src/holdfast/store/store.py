@@ -15,6 +15,7 @@ from holdfast.store.call import Caller
 from holdfast.store.client import TRY_TIMEOUT_MS, Client
 from holdfast.store.embedded import EmbeddedServer
 from holdfast.store.executions import Executions
+from holdfast.store.graphs import Graphs
 from holdfast.store.keyrings import KeyRings
 from holdfast.store.lanes import Lanes
 from holdfast.store.leases import Leases
@@ -69,6 +70,7 @@ class Store:
         self.waitpoints: Waitpoints = Waitpoints(self)
         self.keyrings: KeyRings = KeyRings(self)
         self.tasks: Tasks = Tasks(self)
+        self.graphs: Graphs = Graphs(self)
         self.subscriptions: Subscriptions = Subscriptions(client)
 
     async def boot(self) -> None:

@@ -13,6 +13,8 @@ from holdfast.errors import TaskError, TaskNotFound
 from holdfast.model import checks
 from holdfast.store.store import StoreSettings
 from holdfast.worker.context import Context
+from holdfast.worker.durations import Duration
+from holdfast.worker.graphs import Graph
 from holdfast.worker.sync_context import SyncContext
 from holdfast.worker.task import Pool, Task, TaskFields, TaskOptions
 from holdfast.worker.worker import Worker, WorkerSettings
@@ -150,6 +152,23 @@ class App:
             message = f"the app has no task {name!r}; it has: {known}"
             raise TaskNotFound(message, name=name)
         return self.tasks[name]
+
+    def graph(
+        self,
+        *,
+        tenant: str = "default",
+        deadline: Duration | None = None,
+        retention: Duration | None = None,
+        idempotency_key: str | None = None,
+    ) -> Graph:
+        """Build a graph of tasks: `async with app.graph() as g: ...`."""
+        return Graph(
+            lambda: self.engine,
+            tenant=tenant,
+            deadline=deadline,
+            retention=retention,
+            idempotency_key=idempotency_key,
+        )
 
     def before(self, hook: F) -> F:
         """Call a function with the context before every attempt."""

@@ -38,6 +38,7 @@ from holdfast.model.moments import to_ms as moment_ms
 from holdfast.model.waitpoints import NewWaitpoint, Signal
 from holdfast.worker.durations import Duration, to_ms
 from holdfast.worker.encoding import Encoding
+from holdfast.worker.graphs import Graph
 from holdfast.worker.handle import Handle
 from holdfast.worker.journal import Journal
 from holdfast.worker.outcomes import AttemptLost, AttemptPaused, ControlFlow
@@ -78,6 +79,7 @@ class Context:
         self._lease_ms = lease_ms
         self._claimed_on_clock = time.monotonic()
         self._children = 0
+        self._graphs = 0
         self._lending = False
         self._main = asyncio.current_task()
         #: The lease is gone; set once, from the event loop.
@@ -356,11 +358,34 @@ class Context:
         finally:
             self._lending = False
 
+    def graph(self, *, deadline: Duration | None = None) -> Graph:
+        """Build a graph of children; a later attempt finds the same graph again.
+
+        Like children, graphs are told apart by the order in which they are made.
+        """
+        self.check()
+        self._graphs += 1
+        return Graph(
+            lambda: self._engine,
+            wait=self.outlast,
+            id=f"{self.id}~{self._claim.replays}.g{self._graphs}",
+            tenant=self._claim.tenant,
+            deadline=deadline,
+        )
+
     async def result(self, handle: Handle[R]) -> R:
         """Wait for a child without holding a slot; its failure is raised as ExecutionFailed."""
-        self.check()
+        return await self.outlast(handle.result())
+
+    async def outlast(self, work: Coroutine[Any, Any, R]) -> R:
+        """Wait for something without holding a slot; if the worker stops, go on elsewhere."""
+        try:
+            self.check()
+        except BaseException:
+            work.close()
+            raise
         async with self._slot_lent():
-            result = asyncio.ensure_future(handle.result())
+            result = asyncio.ensure_future(work)
             closing = asyncio.ensure_future(self._slots.wait_closed())
             try:
                 await asyncio.wait({result, closing}, return_when=asyncio.FIRST_COMPLETED)

@@ -7,7 +7,7 @@ of one `bytes` parameter gets the input as it is; a result of type `bytes` is st
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar, get_type_hints
 
@@ -57,8 +57,30 @@ class Signature:
         members = (_JSON(name) + b":" + value for name, value in encoded.items())
         return b"{" + b",".join(members) + b"}"
 
+    def encode_partly(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], is_promised: Callable[[Any], bool]
+    ) -> tuple[bytes, dict[str, Any]]:
+        """Encode arguments of which some come later; returns those by name as well."""
+        try:
+            arguments = self.shape.bind_partial(*args, **kwargs).arguments
+        except TypeError as error:
+            raise InvalidInput(f"input: {error}", field="input") from error
+        promised = {name: value for name, value in arguments.items() if is_promised(value)}
+        if not promised:
+            return self.encode(args, kwargs), {}
+        if self.raw_input is not None:
+            message = "input: a task that takes its input as bytes cannot get results of others"
+            raise InvalidInput(message, field="input")
+        given = {name: value for name, value in arguments.items() if name not in promised}
+        encoded = self._converted(given, lambda encoding, value: encoding.encode(value), promised)
+        members = (_JSON(name) + b":" + value for name, value in encoded.items())
+        return b"{" + b",".join(members) + b"}", promised
+
     def _converted(
-        self, given: Mapping[str, Any], convert: Callable[[Encoding, Any], T]
+        self,
+        given: Mapping[str, Any],
+        convert: Callable[[Encoding, Any], T],
+        promised: Collection[str] = (),
     ) -> dict[str, T]:
         """Convert what was given; raises InvalidInput that names every wrong field."""
         converted: dict[str, T] = {}
@@ -69,7 +91,7 @@ class Signature:
                     converted[name] = convert(self.arguments[name], given[name])
                 except ValidationError as error:
                     problems += _problems(name, error)
-            elif parameter.default is inspect.Parameter.empty:
+            elif parameter.default is inspect.Parameter.empty and name not in promised:
                 problems.append((f"input.{name}", "Field required"))
         unknown = (name for name in given if name not in self.arguments)
         problems += [(f"input.{name}", "Extra inputs are not permitted") for name in unknown]

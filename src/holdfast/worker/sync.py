@@ -12,6 +12,7 @@ from holdfast.model.executions import Execution, ExecutionId
 from holdfast.model.states import State
 from holdfast.worker.app import App
 from holdfast.worker.durations import Duration
+from holdfast.worker.graphs import SyncGraph
 from holdfast.worker.handle import Handle
 from holdfast.worker.task import Task
 
@@ -66,6 +67,17 @@ class SyncClient:
     ) -> list[SyncHandle[R]]:
         """Submit one execution for each mapping of arguments."""
         return [SyncHandle(self, handle) for handle in self.wait(task.submit_many(inputs))]
+
+    def graph(
+        self,
+        *,
+        tenant: str = "default",
+        deadline: Duration | None = None,
+        idempotency_key: str | None = None,
+    ) -> SyncGraph:
+        """Build a graph of tasks: `with client.graph() as g: ...`."""
+        graph = self._app.graph(tenant=tenant, deadline=deadline, idempotency_key=idempotency_key)
+        return SyncGraph(graph, self.wait)
 
 
 class SyncHandle(Generic[R]):

@@ -16,6 +16,7 @@ from holdfast.model.moments import to_ms as moment_ms
 from holdfast.model.waitpoints import Signal
 from holdfast.worker.context import SHORTEST_PAUSE_MS, Context
 from holdfast.worker.durations import Duration, to_ms
+from holdfast.worker.graphs import SyncGraph
 from holdfast.worker.handle import Handle
 from holdfast.worker.outcomes import AttemptPaused
 from holdfast.worker.pools import ThreadPool
@@ -185,10 +186,17 @@ class SyncContext:
         """Submit a child; a later attempt finds the same child again."""
         return self._wait(self._context.submit(task, *args, **kwargs))
 
+    def graph(self, *, deadline: Duration | None = None) -> SyncGraph:
+        """Build a graph of children; a later attempt finds the same graph again."""
+        return SyncGraph(self._context.graph(deadline=deadline), self._wait_lent)
+
     def result(self, handle: Handle[R]) -> R:
         """Wait for a child; its failure is raised as ExecutionFailed."""
+        return self._wait_lent(self._context.result(handle))
+
+    def _wait_lent(self, coroutine: Coroutine[Any, Any, R]) -> R:
         with self._threads.lent():
-            return self._wait(self._context.result(handle))
+            return self._wait(coroutine)
 
     def _wait(self, coroutine: Coroutine[Any, Any, R]) -> R:
         waiting = asyncio.run_coroutine_threadsafe(coroutine, self._loop)

@@ -229,6 +229,13 @@ class Task(Generic[P, R, C]):
         checked = checks.execution_id("id", execution_id)
         return self._handle(Submitted(id=checked, state=None))  # type: ignore[arg-type]
 
+    def partial_item(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], is_promised: Callable[[Any], bool]
+    ) -> tuple[NewExecution, dict[str, Any]]:
+        """Return what a graph submits, and the arguments that come from upstreams."""
+        payload, promised = self.signature.encode_partly(args, kwargs, is_promised)
+        return self._template.with_input(payload), promised
+
     def _item(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> NewExecution:
         return self._template.with_input(self.signature.encode(args, kwargs))
 

@@ -4,7 +4,7 @@
 --- @arg request id of this call; repeated, it returns the same leases @arg worker @arg max
 --- @arg lease_ms @arg tenant only this one, or empty @arg lanes comma separated
 --- @arg capabilities comma separated
---- @ok claims: id, fields, input, tags, steps, signals of each
+--- @ok claims: id, fields, input, tags, steps, signals of the last wait, what upstreams pass on, of each
 --- @event claimed | resumed
 --- @flags allow-oom
 --- @requires lib/keys lib/clock lib/claims lib/lanes

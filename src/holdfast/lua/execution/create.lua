@@ -5,13 +5,7 @@
 --- @no id_conflict | idempotency_conflict | lane_draining
 --- @event created
 --- @flags write
---- @requires lib/keys lib/clock lib/record lib/index lib/ready lib/settings lib/stamps lib/timers
-
--- Fields of an item that go into the record as they are.
-local KEPT = {
-  'tenant', 'lane', 'kind', 'requires', 'priority', 'retry', 'give_up', 'attempt_timeout',
-  'max_reclaims', 'max_replays', 'keep', 'key', 'digest', 'nonce', 'tagged',
-}
+--- @requires lib/keys lib/clock lib/birth lib/index lib/ready lib/settings lib/stamps lib/timers
 
 --- Answer for an id that is taken: the same call again, the same content, or something else.
 local function answer_taken(id, found, item)
@@ -35,41 +29,6 @@ local function find_taken(tag, item)
   return answer_taken(id, { state = state, digest = rest[1], nonce = rest[2] }, item)
 end
 
---- The record of a new execution, as written.
-local function compose(item, now, born, priority_us)
-  local rec = { born = born }
-  for _, name in ipairs(KEPT) do rec[name] = item[name] end
-  if item.deadline then
-    rec.deadline_span = item.deadline
-    rec.deadline = now + item.deadline
-  end
-  local run_at = item.delay and now + item.delay or item.run_at
-  if run_at and run_at > now then
-    rec.state, rec.hold, rec.due = 'delayed', 'delay', run_at
-  else
-    rec.state, run_at = 'waiting', nil
-  end
-  local priority = tonumber(item.priority or 0)
-  if run_at or priority ~= 0 then
-    rec.rank = math.max(born, (run_at or 0) * 1000) - priority * priority_us
-  end
-  return rec
-end
-
-local function store(tag, id, rec, item, input)
-  local fields = {}
-  for name, value in pairs(rec) do
-    fields[#fields + 1] = name
-    fields[#fields + 1] = value
-  end
-  record.put_payload(keys.input(tag, id), 'input', input, fields)
-  if item.tagged then
-    record.put_payload(keys.tags(tag, id), 'tags', cmsgpack.pack(item.tags), fields)
-    index.add_tags(tag, id, rec, item.tags)
-  end
-  server.call('HSET', keys.record(tag, id), unpack(fields))
-end
-
 local function run(tag, args)
   local now = clock.now(tag)
   local stamp = stamps.next(tag, now)
@@ -82,8 +41,8 @@ local function run(tag, args)
     local answer = find_taken(tag, item)
     if not answer and lanes[lane] == 'draining' then answer = { 'no', 'lane_draining', id } end
     if not answer then
-      local rec = compose(item, now, stamp + #created, priority_us)
-      store(tag, id, rec, item, args[2 * i])
+      local rec = birth.compose(item, now, stamp + #created, priority_us)
+      birth.store(tag, id, rec, item, args[2 * i])
       created[#created + 1] = { id, rec }
       if rec.state == 'waiting' then ready_now[#ready_now + 1] = { id, rec } end
       if rec.due or rec.deadline then timers.arm(tag, id, rec, now) end

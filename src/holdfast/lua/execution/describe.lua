@@ -8,10 +8,8 @@
 
 local function run(tag, args)
   local id = args[1]
-  local flat = server.call('HGETALL', keys.record(tag, id))
-  if #flat == 0 then return reply.no('execution_not_found', 'id', id) end
-  local rec = {}
-  for i = 1, #flat, 2 do rec[flat[i]] = flat[i + 1] end
+  local rec, flat = record.read(tag, id)
+  if not rec then return reply.no('execution_not_found', 'id', id) end
   local tags = rec.tagged and cmsgpack.pack(record.tags(tag, id, rec)) or ''
   local note = rec.pct and server.call('GET', keys.note(tag, id)) or ''
   return { 'ok', flat, tags, note, log.ending(tag, id, rec) }

@@ -2,14 +2,12 @@
 --- @key tag the partition
 --- @arg id @arg request id of this call @arg keep_steps 1 or 0 @arg from_step or empty @arg reason
 --- @ok waiting
---- @no execution_not_found | not_terminal | replay_limit | step_not_found
+--- @no execution_not_found | not_terminal | member_of_graph | replay_limit | step_not_found
 --- @event replayed
 --- @flags write
 --- @requires lib/keys lib/clock lib/record lib/reply lib/log lib/steps lib/requeue
 
 local DEFAULT_MAX_REPLAYS = 10
-
-local STALE = { 'ended', 'result', 'content_type', 'failures', 'reclaims', 'pct', 'progress_at' }
 
 --- Drop the steps that are not kept; returns the number of the last one, or nil if none is left.
 local function trim_steps(tag, id, rec, keep_steps, from_step)
@@ -29,6 +27,7 @@ local function run(tag, args)
   if not rec then return reply.no('execution_not_found', 'id', id) end
   if log.find(tag, id, rec, { event = 'replayed', request = request }) then return { 'ok', 'waiting' } end
   if not record.is_terminal(rec.state) then return reply.no('not_terminal', 'id', id, 'state', rec.state) end
+  if rec.graph then return reply.no('member_of_graph', 'id', id, 'graph', rec.graph) end
   local replays, most = tonumber(rec.replays or 0), tonumber(rec.max_replays or DEFAULT_MAX_REPLAYS)
   if replays >= most then return reply.no('replay_limit', 'id', id, 'limit', most) end
   if from_step ~= '' and not steps.result(tag, id, from_step) then
@@ -37,17 +36,10 @@ local function run(tag, args)
 
   log.keep_completion(tag, id, rec)
   local last_step = trim_steps(tag, id, rec, keep_steps, from_step)
-  record.clear(tag, id, rec, { 'steps' })
-  record.clear(tag, id, rec, STALE)
-  server.call('UNLINK', keys.result(tag, id), keys.note(tag, id))
-  local changes = { 'turn', 'replay', 'replays', replays + 1 }
+  local changes = requeue.anew(tag, id, rec, now)
   if last_step then
     changes[#changes + 1] = 'steps'
     changes[#changes + 1] = last_step
-  end
-  if rec.deadline_span then
-    changes[#changes + 1] = 'deadline'
-    changes[#changes + 1] = now + tonumber(rec.deadline_span)
   end
   log.append(tag, id, rec, { at = now, event = 'replayed', request = request, reason = reason })
   requeue.ready(tag, id, rec, now, changes)

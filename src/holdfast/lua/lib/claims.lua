@@ -1,5 +1,5 @@
 --- Opening a lease on a ready execution, and what a claim hands to the worker.
---- @requires lib/keys lib/record lib/index lib/timers lib/log lib/lease lib/waits
+--- @requires lib/keys lib/record lib/index lib/timers lib/log lib/lease lib/waits lib/members
 local claims = {}
 
 -- Longer than any caller repeats a call whose reply it lost.
@@ -10,7 +10,8 @@ local HANDED = {
   'due', 'timeout_at', 'deadline', 'replays',
 }
 
---- id, fields as name, value pairs, input, tags, steps as name, value pairs, the ended wait's signals.
+--- id, fields as name, value pairs, input, tags, steps as name, value pairs, the signals of the last
+--- wait, and of a member of a graph what its upstreams pass on.
 local function hand(tag, id, rec)
   local fields = {}
   for _, name in ipairs(HANDED) do
@@ -22,7 +23,8 @@ local function hand(tag, id, rec)
   local steps = rec.steps and server.call('HGETALL', keys.steps(tag, id)) or {}
   local tags = rec.tagged and cmsgpack.pack(record.tags(tag, id, rec)) or ''
   local signals = rec.resumed and waits.delivered(tag, id) or {}
-  return { id, fields, record.input(tag, id, rec), tags, steps, signals }
+  local passed = rec.inputs and members.passed(tag, id, rec) or nil
+  return { id, fields, record.input(tag, id, rec), tags, steps, signals, passed }
 end
 
 --- What a claim changes in a record: it opens an attempt, or goes on with the one that a delay or a
@@ -61,6 +63,7 @@ function claims.open(tag, id, request, worker, lease_ms, now)
   if not rec or rec.state ~= 'waiting' then return nil end
   -- Its timer is due and will end it.
   if rec.deadline and tonumber(rec.deadline) <= now then return nil end
+  if rec.graph and members.barred(tag, rec) then return nil end
 
   local resumed = rec.open
   record.write(tag, id, rec, opening(rec, request, worker, lease_ms, now))

@@ -5,6 +5,8 @@ local finish = {}
 local TRANSIENT = {
   'hold', 'open', 'timeout_at', 'timeout_left', 'watched', 'wait_until', 'on_timeout', 'resumed',
 }
+-- A member of a graph has no retention of its own: it is kept as long as its graph.
+local MEMBERS_OWN = { 'due' }
 
 --- End `rec` in `state`. `changes` are further fields; `entry` is the log entry without its time,
 --- absent for a completion, which the record itself tells.
@@ -15,10 +17,13 @@ function finish.now(tag, id, rec, state, now, changes, entry)
   changes[#changes + 1] = state
   changes[#changes + 1] = 'ended'
   changes[#changes + 1] = now
-  changes[#changes + 1] = 'due'
-  changes[#changes + 1] = now + tonumber(rec.keep or settings.keep(tag, rec.tenant, state))
+  if not rec.graph then
+    changes[#changes + 1] = 'due'
+    changes[#changes + 1] = now + tonumber(rec.keep or settings.keep(tag, rec.tenant, state))
+  end
   record.write(tag, id, rec, changes)
   record.clear(tag, id, rec, TRANSIENT)
+  if rec.graph then record.clear(tag, id, rec, MEMBERS_OWN) end
   index.move(tag, id, rec, before)
   timers.arm(tag, id, rec, now)
   if entry then
@@ -27,6 +32,8 @@ function finish.now(tag, id, rec, state, now, changes, entry)
   end
   if rec.waitpoints then waitpoints.close_all(tag, id, rec, now) end
   if watched then finish.announce(tag, id, state) end
+  -- lib/resolve.lua, which itself ends executions.
+  if rec.graph then finish.resolve(tag, id, rec, now) end
 end
 
 --- Tell every process that waits for this execution.

@@ -26,6 +26,17 @@ end
 
 -- Waitpoints that can be answered, by the time they were made; tenant may be empty: of all.
 function keys.open_waitpoints(tag, tenant) return tag .. ':open:' .. tenant end
+-- What one graph owns; its members are executions and own the rest.
+function keys.graph(tag, id) return tag .. ':graph:' .. id end
+function keys.graph_members(tag, id) return tag .. ':gm:' .. id end
+function keys.graph_edges(tag, id) return tag .. ':ge:' .. id end
+function keys.graph_work(tag, id) return tag .. ':gw:' .. id end
+function keys.graph_log(tag, id) return tag .. ':gl:' .. id end
+function keys.graph_watchers(tag, id) return tag .. ':gs:' .. id end
+function keys.graph_again(tag, id) return tag .. ':ga:' .. id end
+function keys.graph_reopened(tag, id) return tag .. ':gr:' .. id end
+function keys.graphs(tag, tenant, state) return tag .. ':gc:' .. tenant .. '|' .. state end
+function keys.graph_tenants(tag) return tag .. ':gtenants' end
 
 -- Where ready work waits: lane > route > tenant > execution.
 function keys.routes(tag, lane) return tag .. ':routes:' .. lane end

@@ -11,13 +11,26 @@ local TERMINAL = { completed = true, failed = true, cancelled = true, expired = 
 
 function record.is_terminal(state) return TERMINAL[state] == true end
 
---- All fields as a table, or nil if there is no such execution.
+--- A member that its graph has not started yet: nobody sees it before the graph is there, and
+--- then it waits like the others.
+local function unstarted(tag, rec, flat)
+  local state = server.call('HGET', keys.graph(tag, rec.graph), 'state')
+  if not state or state == 'staging' then return nil end
+  rec.state = 'waiting_children'
+  for i = 1, #flat, 2 do
+    if flat[i] == 'state' then flat[i + 1] = rec.state end
+  end
+  return rec, flat
+end
+
+--- All fields as a table and as the flat list of the store, or nil if there is no such execution.
 function record.read(tag, id)
   local flat = server.call('HGETALL', keys.record(tag, id))
   if #flat == 0 then return nil end
   local rec = {}
   for i = 1, #flat, 2 do rec[flat[i]] = flat[i + 1] end
-  return rec
+  if rec.state == 'staged' then return unstarted(tag, rec, flat) end
+  return rec, flat
 end
 
 --- Write `changes` (name, value pairs) to the store and to `rec`.

@@ -1,6 +1,21 @@
 --- The ways back: an active execution whose attempt ended becomes delayed or ready again.
---- @requires lib/record lib/index lib/ready lib/timers
+--- @requires lib/keys lib/record lib/index lib/ready lib/timers
 local requeue = {}
+
+-- What an execution that runs anew forgets of its past.
+local STALE = { 'ended', 'result', 'content_type', 'failures', 'reclaims', 'pct', 'progress_at', 'steps' }
+
+--- Take the outcome from an execution that ended; returns the changes with which it runs anew.
+function requeue.anew(tag, id, rec, now)
+  record.clear(tag, id, rec, STALE)
+  server.call('UNLINK', keys.result(tag, id), keys.note(tag, id))
+  local changes = { 'turn', 'replay', 'replays', tonumber(rec.replays or 0) + 1 }
+  if rec.deadline_span then
+    changes[#changes + 1] = 'deadline'
+    changes[#changes + 1] = now + tonumber(rec.deadline_span)
+  end
+  return changes
+end
 
 --- Put an execution into `waiting`, at once claimable.
 function requeue.ready(tag, id, rec, now, changes)

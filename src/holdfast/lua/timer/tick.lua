@@ -3,9 +3,9 @@
 --- @arg limit how many timers at most
 --- @ok FIRED SLEEP_MS until the next look; 0 when more is due now
 --- @flags allow-oom
---- @requires lib/keys lib/clock lib/due lib/timers lib/workers lib/waitpoints
+--- @requires lib/keys lib/clock lib/due lib/timers lib/workers lib/waitpoints lib/graph_due
 
-local FIRE = { x = due.execution, k = workers.expire, w = waitpoints.expire }
+local FIRE = { x = due.execution, k = workers.expire, w = waitpoints.expire, g = graph_due.fire }
 
 local function run(tag, args)
   local now = clock.now(tag)

@@ -1,0 +1,182 @@
+"""Drawings of graphs: lines for a terminal, and Mermaid for documents."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+
+from holdfast.model.graphs import Edge, GraphView, Member, On
+from holdfast.model.states import State
+
+#: A larger graph is summed up by layers.
+MOST_DRAWN = 60
+
+_DOTS = {
+    State.COMPLETED: "●",
+    State.FAILED: "✗",
+    State.EXPIRED: "✗",
+    State.CANCELLED: "⊘",
+    State.SKIPPED: "○",
+    State.ACTIVE: "▶",
+}
+_WAITING_DOT = "◌"
+_ARROWS = {On.SUCCESS: "-->", On.FAILURE: "-. failure .->", On.ALWAYS: "-- always -->"}
+_COLOURS = {
+    State.COMPLETED: "fill:#d3f2d3",
+    State.FAILED: "fill:#f6c9c9",
+    State.EXPIRED: "fill:#f6c9c9",
+    State.CANCELLED: "fill:#e0e0e0",
+    State.SKIPPED: "fill:#f3f3f3,stroke-dasharray:4",
+    State.ACTIVE: "fill:#cfe3fb",
+}
+
+
+def in_order(view: GraphView) -> list[Member]:
+    """Return the members so that each follows those it waits for."""
+    left = {key: len(member.edges) for key, member in view.members.items()}
+    after = _after(view)
+    ready = [key for key in view.members if left[key] == 0]
+    ordered = []
+    for key in ready:
+        ordered.append(view.members[key])
+        for edge in after.get(key, ()):
+            left[edge.target] -= 1
+            if left[edge.target] == 0:
+                ready.append(edge.target)
+    return ordered
+
+
+def _after(view: GraphView) -> dict[str, list[Edge]]:
+    after: dict[str, list[Edge]] = {}
+    for edge in view.edges:
+        after.setdefault(edge.source, []).append(edge)
+    return after
+
+
+def lines(view: GraphView) -> Iterable[str]:
+    """Draw a graph: a line for each member, with tracks of edges between them."""
+    members = in_order(view)
+    if len(members) > MOST_DRAWN:
+        yield from _layers(members)
+        return
+    after = _after(view)
+    drawn: list[tuple[str, Member | None]] = []
+    tracks: list[str | None] = []
+    for member in members:
+        column = _column_of(member.key, tracks)
+        drawn.append((_row(tracks, column, _dot(member)), member))
+        tracks[column] = None
+        targets = [edge.target for edge in after.get(member.key, ())]
+        link = _open_tracks(tracks, column, targets)
+        if link:
+            drawn.append((link, None))
+    width = max(len(text) for text, _ in drawn)
+    names = max(len(member.key) for member in members)
+    for text, drawn_member in drawn:
+        if drawn_member is None:
+            yield text.rstrip()
+        else:
+            yield f"{text:<{width}} {drawn_member.key:<{names}}  {_note(drawn_member)}".rstrip()
+
+
+def _dot(member: Member) -> str:
+    return _DOTS.get(member.state, _WAITING_DOT)
+
+
+def _note(member: Member) -> str:
+    parts = [str(member.state)]
+    if member.kind != member.key:
+        parts.append(member.kind)
+    if member.join.is_lax:
+        need = f"{member.join.k} of {len(member.edges)}" if member.join.k else "any"
+        parts.append(f"needs {need}")
+    parts += [f"{edge.on} of {edge.source}" for edge in member.edges if edge.on != On.SUCCESS]
+    return "  ".join(parts)
+
+
+def _column_of(key: str, tracks: list[str | None]) -> int:
+    """Return the track that leads to a member, or a free one."""
+    if key in tracks:
+        return tracks.index(key)
+    if None in tracks:
+        return tracks.index(None)
+    tracks.append(None)
+    return len(tracks) - 1
+
+
+def _row(tracks: list[str | None], column: int, dot: str) -> str:
+    cells = ["│" if track is not None else " " for track in tracks]
+    cells[column] = dot
+    return " ".join(cells)
+
+
+def _open_tracks(tracks: list[str | None], column: int, targets: list[str]) -> str:
+    """Lead tracks from a member to its dependents; returns the line that links them, if any."""
+    before = list(tracks)
+    ends: set[int] = set()
+    for target in targets:
+        if target in tracks:
+            ends.add(tracks.index(target))
+        else:
+            free = column if tracks[column] is None else _column_of(target, tracks)
+            tracks[free] = target
+            ends.add(free)
+    before += [None] * (len(tracks) - len(before))
+    if ends <= {column}:
+        return ""
+    first, last = min(*ends, column), max(*ends, column)
+    cells = []
+    for n in range(len(tracks)):
+        crossing = before[n] is not None
+        if n == column:
+            cells.append(_corner(n, first, last, down=n in ends, up=True))
+        elif n in ends:
+            cells.append(_corner(n, first, last, down=True, up=crossing))
+        elif first < n < last:
+            # A track that is only crossed shows no joint.
+            cells.append("│" if crossing else "─")
+        else:
+            cells.append("│" if crossing else " ")
+        cells.append("─" if first <= n < last else " ")
+    return "".join(cells)
+
+
+def _corner(n: int, first: int, last: int, *, down: bool, up: bool) -> str:
+    """Return the sign for a place with lines to some of its four sides."""
+    return {
+        (True, True, False, True): "├",
+        (True, True, True, False): "┤",
+        (True, True, True, True): "┼",
+        (True, False, False, True): "╰",
+        (True, False, True, False): "╯",
+        (True, False, True, True): "┴",
+        (False, True, False, True): "╭",
+        (False, True, True, False): "╮",
+        (False, True, True, True): "┬",
+    }[up, down, n > first, n < last]
+
+
+def _layers(members: Iterable[Member]) -> Iterable[str]:
+    """Sum up a large graph: how many of which kind are how far from the start."""
+    depth: dict[str, int] = {}
+    layers: dict[tuple[int, str], Counter[State]] = {}
+    for member in members:
+        depth[member.key] = max((depth[edge.source] + 1 for edge in member.edges), default=0)
+        layers.setdefault((depth[member.key], member.kind), Counter())[member.state] += 1
+    for (layer, kind), states in layers.items():
+        shown = ", ".join(f"{count:,} {state}" for state, count in states.most_common())
+        yield f"{layer:>3}  {sum(states.values()):>6,} x {kind}: {shown}"
+
+
+def mermaid(view: GraphView) -> Iterable[str]:
+    """Write a graph as a Mermaid flow chart."""
+    members = in_order(view)
+    names: Mapping[str, str] = {member.key: f"m{n}" for n, member in enumerate(members)}
+    yield "flowchart TD"
+    for member in members:
+        yield f'    {names[member.key]}["{member.key}<br/>{member.state}"]:::{member.state}'
+    for member in members:
+        for edge in member.edges:
+            yield f"    {names[edge.source]} {_ARROWS[On(edge.on)]} {names[edge.target]}"
+    for state in sorted({member.state for member in members} & set(_COLOURS)):
+        yield f"    classDef {state} {_COLOURS[state]}"

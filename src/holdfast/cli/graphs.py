@@ -1,0 +1,155 @@
+"""`holdfast graphs`: what they are doing, drawn; cancel and replay."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Annotated
+
+import typer
+
+from holdfast.cli import drawing, logs, output, session, times
+from holdfast.cli.groups import Noun
+from holdfast.cli.options import JsonOption, Reason, StoreOption
+from holdfast.model.graphs import CancelPolicy, GraphState, GraphView
+
+app: typer.Typer = typer.Typer(cls=Noun, help="Graphs: list, show, cancel, replay.")
+
+GraphId = Annotated[str, typer.Argument(metavar="ID", help="The id of the graph.")]
+
+_COLUMNS = ("id", "state", "members", "open", "failures", "tenant", "created", "took")
+_EVENTS = 20
+
+
+@app.command()
+def ls(
+    *,
+    tenant: Annotated[str | None, typer.Option("--tenant", help="Only of this tenant.")] = None,
+    state: Annotated[GraphState | None, typer.Option("--state", help="Only in this state.")] = None,
+    limit: Annotated[int, typer.Option("--limit", "-n", help="How many on a page.")] = 50,
+    cursor: Annotated[
+        str | None, typer.Option("--cursor", help="Go on where a page ended.")
+    ] = None,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """List graphs, newest first."""
+    page = session.ask(
+        store,
+        lambda engine: engine.graphs.list(tenant=tenant, state=state, limit=limit, cursor=cursor),
+    )
+    if as_json:
+        output.emit({"items": page.items, "next_cursor": page.next_cursor})
+        return
+    rows = [
+        (
+            graph.id,
+            graph.state,
+            graph.size,
+            graph.open,
+            graph.failures,
+            graph.tenant,
+            times.ago(graph.created_at),
+            times.between(graph.created_at, graph.completed_at) if graph.completed_at else None,
+        )
+        for graph in page.items
+    ]
+    output.show_table(_COLUMNS, rows, nothing="no graphs")
+    if page.next_cursor is not None:
+        output.note(f"more: --cursor {page.next_cursor}")
+
+
+@app.command()
+def show(
+    graph_id: GraphId,
+    *,
+    mermaid: Annotated[
+        bool, typer.Option("--mermaid", help="Write it as a Mermaid flow chart.")
+    ] = False,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Draw a graph with the states of its members."""
+    view = session.ask(store, lambda engine: engine.graphs.describe(graph_id))
+    if as_json:
+        output.emit(
+            {
+                "graph": view.graph,
+                "members": view.members,
+                "edges": view.edges,
+                "history": view.events,
+            }
+        )
+    elif mermaid:
+        for line in drawing.mermaid(view):
+            output.say(line)
+    else:
+        _print(view)
+
+
+def _print(view: GraphView) -> None:
+    graph = view.graph
+    counts = Counter(member.state for member in view.members.values())
+    shown = ", ".join(f"{count:,} {state}" for state, count in counts.most_common())
+    facts: list[tuple[str, str]] = [
+        ("graph", f"{graph.id}   tenant {graph.tenant}   revision {graph.revision}"),
+        ("state", graph.state if graph.reason is None else f"{graph.state}: {graph.reason}"),
+        ("members", f"{graph.size:,}: {shown}"),
+        ("created", f"{times.stamp(graph.created_at)} ({times.ago(graph.created_at)})"),
+    ]
+    for name, moment in (("ended", graph.completed_at), ("deadline", graph.deadline_at)):
+        if moment is not None:
+            facts.append((name, f"{times.stamp(moment)} ({times.ago(moment)})"))
+    for name, value in facts:
+        output.say(f"{name:<10}{value}")
+    output.say("")
+    for line in drawing.lines(view):
+        output.say(line)
+    output.say("\nHistory")
+    for event in view.events[-_EVENTS:]:
+        output.say(logs.line(event))
+
+
+@app.command()
+def cancel(
+    graph_id: GraphId,
+    *,
+    policy: Annotated[
+        CancelPolicy,
+        typer.Option("--policy", help="End all members, those not begun, or none of them."),
+    ] = CancelPolicy.ALL,
+    wait: Annotated[
+        float | None, typer.Option("--wait", help="Wait so many seconds for all to end.")
+    ] = None,
+    reason: Reason = "",
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Cancel a graph."""
+    answer = session.ask(
+        store,
+        lambda engine: engine.graphs.cancel(graph_id, policy=policy, reason=reason, wait_s=wait),
+        maintenance=wait is not None,
+    )
+    if as_json:
+        done = {"state": answer.state, "cancelled": answer.cancelled, "failed": answer.failed}
+        output.emit({"id": graph_id, **done})
+        return
+    output.say(f"cancelled {graph_id}: {answer.cancelled} members ended so far")
+    for execution_id in answer.failed:
+        output.say(f"not ended: {execution_id}")
+
+
+@app.command()
+def replay(
+    graph_id: GraphId,
+    *,
+    reason: Reason = "",
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Run the failed part of a graph again, and what was skipped because of it."""
+    session.ask(store, lambda engine: engine.graphs.replay(graph_id, reason=reason))
+    if as_json:
+        output.emit({"id": graph_id, "state": GraphState.RUNNING})
+    else:
+        output.say(f"{graph_id} runs again")

@@ -1,0 +1,259 @@
+"""Graphs: submit them whole, let them grow, wait for them, cancel and replay them."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import heapq
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from holdfast.engine.results import Endings
+from holdfast.errors import (
+    GraphFailed,
+    InvalidGraph,
+    InvalidInput,
+    ResultNotReady,
+    StaleGraphRevision,
+)
+from holdfast.model import checks, limits
+from holdfast.model.executions import NewExecution
+from holdfast.model.graphs import (
+    CancelledGraph,
+    CancelPolicy,
+    Edge,
+    Graph,
+    GraphPage,
+    GraphState,
+    GraphView,
+    Join,
+    NewGraph,
+    Shape,
+    SubmittedGraph,
+    member_id,
+)
+from holdfast.model.states import State
+from holdfast.store.store import Store
+
+_END_OF_TIME = 1 << 53
+
+#: Members with these states did not do what they were there for.
+_BAD = frozenset({State.FAILED, State.CANCELLED, State.EXPIRED})
+
+
+class _GraphEndings(Endings[GraphState]):
+    noun = "graph"
+
+    async def _look(self, execution_id: str, *, process: str) -> GraphState | None:
+        state, has_ended = await self._store.graphs.watch(execution_id, process)
+        return state if has_ended else None
+
+
+class Graphs:
+    """Operations on graphs."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._endings = _GraphEndings(store)
+
+    async def close(self) -> None:
+        """Stop listening for the ends of graphs."""
+        await self._endings.close()
+
+    async def submit(
+        self,
+        members: Mapping[str, NewExecution],
+        edges: Sequence[Edge] = (),
+        joins: Mapping[str, Join] | None = None,
+        **fields: Any,
+    ) -> SubmittedGraph:
+        """Create a graph, all of it or nothing; further fields are those of NewGraph."""
+        checks.known_fields("graph", fields, _FIELDS)
+        shape = Shape(members=members, edges=edges, joins=joins or {})
+        new = NewGraph(shape=shape, **fields)
+        graph_id, revision, duplicate = await self._store.graphs.create(new)
+        ids = {key: member_id(graph_id, key) for key in members}
+        return SubmittedGraph(id=graph_id, revision=revision, members=ids, duplicate=duplicate)
+
+    async def extend(
+        self,
+        graph_id: str,
+        expected_revision: int,
+        *,
+        members: Mapping[str, NewExecution] | None = None,
+        edges: Sequence[Edge] = (),
+        joins: Mapping[str, Join] | None = None,
+    ) -> SubmittedGraph:
+        """Add members and edges to a graph that has not ended.
+
+        A cycle is looked for here, in the shape of the expected revision; the store takes the
+        addition only if the graph still has that revision.
+        """
+        _id(graph_id)
+        checks.integer("expected_revision", expected_revision, 1, 2**53)
+        shape = Shape(members=members or {}, edges=edges, joins=joins or {})
+        for field, count in (("members", len(shape.members)), ("edges", len(edges))):
+            checks.integer(f"number of {field}", count, 0, limits.GRAPH_GROWTH)
+        if not shape.members and not edges:
+            message = "graph: there is nothing to add"
+            raise InvalidGraph(message, field="graph", problem="nothing_to_add")
+        graph, _ = await self._store.graphs.describe(graph_id)
+        shape = shape.of_tenant(graph.tenant)
+        revision, known = await self._store.graphs.members(graph_id)
+        # Otherwise the store refuses it, with more to say.
+        if revision == expected_revision and graph.completed_at is None:
+            taken = sorted(set(shape.members) & set(known))
+            if taken:
+                message = f"graph {graph_id} has a member {taken[0]} already"
+                problem = "duplicate_member"
+                raise InvalidGraph(message, field="members", problem=problem, member=taken[0])
+            shape.check(known, [edge for member in known.values() for edge in member.edges])
+        revision = await self._store.graphs.extend(graph_id, expected_revision, shape)
+        ids = {key: member_id(graph_id, key) for key in shape.members}
+        return SubmittedGraph(id=graph_id, revision=revision, members=ids)
+
+    async def grow(
+        self,
+        graph_id: str,
+        *,
+        members: Mapping[str, NewExecution] | None = None,
+        edges: Sequence[Edge] = (),
+        joins: Mapping[str, Join] | None = None,
+    ) -> SubmittedGraph:
+        """Add to whatever revision the graph has, again if somebody else was faster."""
+        while True:
+            graph, _ = await self._store.graphs.describe(_id(graph_id))
+            try:
+                return await self.extend(
+                    graph_id, graph.revision, members=members, edges=edges, joins=joins
+                )
+            except StaleGraphRevision:
+                continue
+
+    async def cancel(
+        self,
+        graph_id: str,
+        *,
+        policy: str = CancelPolicy.ALL,
+        reason: str = "",
+        wait_s: float | None = None,
+    ) -> CancelledGraph:
+        """Cancel a graph; once this returns, the store sees it through whatever happens here.
+
+        With `wait_s` the answer comes when all members have ended, or names those that have not.
+        """
+        _id(graph_id)
+        chosen = CancelPolicy(checks.one_of("policy", policy, list(CancelPolicy)))
+        checks.text("reason", reason, limits.REASON_CHARS)
+        if wait_s is not None:
+            checks.number("wait_s", wait_s, 0, limits.DURATION_MS / 1000)
+        cancelled = await self._store.graphs.cancel(graph_id, chosen, reason)
+        if wait_s is None:
+            return CancelledGraph(state=GraphState.CANCELLED, cancelled=cancelled)
+        with contextlib.suppress(ResultNotReady):
+            await self._endings.wait(graph_id, wait_s)
+        graph, _ = await self._store.graphs.describe(graph_id)
+        _, members = await self._store.graphs.members(graph_id)
+        still_open = [m.id for m in members.values() if not m.state.is_terminal]
+        return CancelledGraph(state=graph.state, cancelled=graph.cancelled, failed=still_open)
+
+    async def replay(self, graph_id: str, *, reason: str = "") -> None:
+        """Run what failed again, and what was skipped because of it; the rest stays."""
+        checks.text("reason", reason, limits.REASON_CHARS)
+        await self._store.graphs.replay(_id(graph_id), reason)
+
+    async def describe(self, graph_id: str) -> GraphView:
+        """Return a graph with its members, edges and history."""
+        (graph, events), (_, members) = await asyncio.gather(
+            self._store.graphs.describe(_id(graph_id)), self._store.graphs.members(graph_id)
+        )
+        return GraphView(graph=graph, members=members, events=events)
+
+    async def wait(self, graph_id: str, *, timeout_s: float | None = None) -> GraphState:
+        """Wait until all members have ended; raises ResultNotReady when the time is over."""
+        if timeout_s is not None:
+            checks.number("timeout_s", timeout_s, 0, limits.DURATION_MS / 1000)
+        return await self._endings.wait(_id(graph_id), timeout_s)
+
+    async def results(
+        self, graph_id: str, keys: Sequence[str] | None = None, *, timeout_s: float | None = None
+    ) -> dict[str, bytes]:
+        """Wait for a graph and return results by key: of its leaves, unless `keys` are given.
+
+        Members that have no result are left out. Raises GraphFailed if it did not complete.
+        """
+        state = await self.wait(graph_id, timeout_s=timeout_s)
+        view = await self.describe(graph_id)
+        if state is not GraphState.COMPLETED:
+            raise graph_failure(view)
+        wanted = [member.key for member in view.leaves] if keys is None else keys
+        done = [key for key in wanted if key in view.members]
+        done = [key for key in done if view.members[key].state is State.COMPLETED]
+        read = self._store.executions.watch
+        replies = await asyncio.gather(*(read(view.members[key].id, "") for key in done))
+        return {key: reply[1] for key, reply in zip(done, replies, strict=True)}
+
+    async def list(
+        self,
+        *,
+        tenant: str | None = None,
+        state: str | None = None,
+        limit: int = 50,
+        cursor: str | None = None,
+    ) -> GraphPage:
+        """Return a page of graphs, newest first."""
+        checks.integer("limit", limit, 1, limits.PAGE_ITEMS)
+        if tenant is not None:
+            checks.name("tenant", tenant)
+        if state is not None:
+            checks.one_of("state", state, list(GraphState))
+        stamp, partition = _parse_cursor(cursor)
+        replies = await asyncio.gather(
+            *(
+                self._store.graphs.page_in(tag, tenant, state, stamp + (n > partition), limit)
+                for n, tag in enumerate(self._store.tags())
+            )
+        )
+        rows: list[list[tuple[int, int, Graph]]] = [
+            [(-born, n, graph) for born, graph in found] for n, (found, _) in enumerate(replies)
+        ]
+        merged = list(heapq.merge(*rows, key=lambda row: row[:2]))
+        shown = merged[:limit]
+        more = len(merged) > limit or any(more for _, more in replies)
+        last = f"{-shown[-1][0]}.{shown[-1][1]}" if shown and more else None
+        return GraphPage(items=[graph for _, _, graph in shown], next_cursor=last)
+
+
+_FIELDS = ("id", "tenant", "deadline_ms", "idempotency_key", "retention_ms")
+
+
+def graph_failure(view: GraphView) -> GraphFailed:
+    """Make the error of a graph that did not complete."""
+    bad = {
+        key: str(member.state)
+        for key, member in view.members.items()
+        if member.state in _BAD and not member.spared
+    }
+    shown = ", ".join(f"{key} {state}" for key, state in list(bad.items())[:5])
+    message = f"graph {view.graph.id} ended as {view.graph.state}"
+    return GraphFailed(
+        f"{message}: {shown}" if shown else message,
+        id=view.graph.id,
+        state=str(view.graph.state),
+        members=bad,
+    )
+
+
+def _id(graph_id: str) -> str:
+    return checks.execution_id("id", graph_id)
+
+
+def _parse_cursor(cursor: str | None) -> tuple[int, int]:
+    if cursor is None:
+        return _END_OF_TIME, -1
+    checks.text("cursor", cursor, limits.ID_CHARS)
+    stamp, _, partition = cursor.partition(".")
+    if not (stamp.isdecimal() and partition.isdecimal()):
+        message = "cursor: is not one that a list returned"
+        raise InvalidInput(message, field="cursor")
+    return int(stamp), int(partition)

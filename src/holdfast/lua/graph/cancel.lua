@@ -1,0 +1,31 @@
+--- Cancel a graph: it takes no more members at once, and its members are ended here and by its timer.
+--- @key tag the partition
+--- @arg id @arg request id of this call @arg policy cancel_all, cancel_pending or leave @arg reason
+--- @ok CANCELLED how many so far
+--- @no graph_not_found | graph_finished
+--- @event cancelled
+--- @flags allow-oom
+--- @requires lib/clock lib/reply lib/graphs lib/work
+
+local MUTE = { cancel_all = 'all', cancel_pending = 'pending' }
+
+local function run(tag, args)
+  local id, request, policy, reason = unpack(args)
+  local now = clock.now(tag)
+  local graph = graphs.read(tag, id)
+  if not graph then return reply.no('graph_not_found', 'id', id) end
+  if graphs.answered(tag, id, request) then return { 'ok', graph.cancelled } end
+  if graph.ended or graph.cancel then
+    return reply.no('graph_finished', 'id', id, 'state', graph.state)
+  end
+
+  graphs.note(tag, id, { at = now, event = 'cancelled', request = request, policy = policy, reason = reason })
+  graphs.write(tag, id, graph, { 'state', 'cancelled', 'cancel', policy, 'reason', reason, 'cancelled', 0 })
+  if MUTE[policy] then
+    graphs.write(tag, id, graph, { 'mute', graph.mute == 'all' and 'all' or MUTE[policy] })
+    local list = work.new(tag, id, now, work.AT_ONCE)
+    work.add(list, 'cancel', '')
+    work.run(list)
+  end
+  return { 'ok', graphs.read(tag, id).cancelled }
+end

@@ -1,0 +1,14 @@
+--- What is known of a graph as a whole.
+--- @key tag the partition
+--- @arg id
+--- @ok fields as name, value pairs, log entries in msgpack
+--- @no graph_not_found
+--- @flags no-writes
+--- @requires lib/keys lib/reply lib/graphs
+
+local function run(tag, args)
+  local id = args[1]
+  local graph, flat = graphs.read(tag, id)
+  if not graph then return reply.no('graph_not_found', 'id', id) end
+  return { 'ok', flat, server.call('LRANGE', keys.graph_log(tag, id), 0, -1) }
+end

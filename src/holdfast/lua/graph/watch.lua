@@ -1,0 +1,18 @@
+--- The outcome of a graph; if it has none yet, tell this process when it has.
+--- @key tag the partition
+--- @arg id @arg process its mailbox, or empty to only read
+--- @ok STATE, ENDED empty if it has not
+--- @no graph_not_found
+--- @flags allow-oom
+--- @requires lib/keys lib/reply lib/graphs
+
+local function run(tag, args)
+  local id, process = unpack(args)
+  local graph = graphs.read(tag, id)
+  if not graph then return reply.no('graph_not_found', 'id', id) end
+  if not graph.ended and process ~= '' then
+    server.call('SADD', keys.graph_watchers(tag, id), process)
+    if not graph.watched then graphs.write(tag, id, graph, { 'watched', '1' }) end
+  end
+  return { 'ok', graph.state, graph.ended or '' }
+end

@@ -1,0 +1,376 @@
+"""Graphs: executions that start when others have ended. What is asked for, and what is known."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from enum import StrEnum
+from typing import Any, Self
+
+import msgspec
+
+from holdfast.errors import CycleDetected, InvalidGraph
+from holdfast.model import checks, limits
+from holdfast.model.executions import Event, ExecutionId, NewExecution
+from holdfast.model.partitions import ROOT_SEPARATOR
+from holdfast.model.states import State
+
+_INPUT = re.compile(r"[^\x00-\x1f\x7f]{1,128}\Z")
+
+
+class GraphState(StrEnum):
+    """The state of a graph."""
+
+    RUNNING = "running"
+    COMPLETED = "completed"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+
+class On(StrEnum):
+    """The end of an upstream that meets an edge."""
+
+    SUCCESS = "success"
+    #: It failed, expired or was cancelled.
+    FAILURE = "failure"
+    #: However it ended, also skipped.
+    ALWAYS = "always"
+
+
+class CancelPolicy(StrEnum):
+    """What becomes of the members of a graph that is cancelled."""
+
+    #: All that have not ended are cancelled.
+    ALL = "cancel_all"
+    #: Those that no worker has had yet are cancelled.
+    PENDING = "cancel_pending"
+    #: They run on.
+    LEAVE = "leave"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Join:
+    """When a member with several upstreams starts."""
+
+    #: all, any, or quorum: k of them.
+    policy: str = "all"
+    k: int | None = None
+    #: What becomes of upstreams that are no longer needed: cancel or keep.
+    losers: str = "keep"
+
+    def __post_init__(self) -> None:
+        checks.one_of("join.policy", self.policy, ("all", "any", "quorum"))
+        checks.one_of("join.losers", self.losers, ("cancel", "keep"))
+        if self.policy == "quorum":
+            checks.integer("join.k", self.k, 1, limits.GRAPH_MEMBERS)
+        elif self.k is not None:
+            checks.refuse("join.k", "is for the policy quorum", self.k)
+
+    @classmethod
+    def any(cls, *, losers: str = "keep") -> Self:
+        """Start with the first upstream that meets its edge."""
+        return cls(policy="any", losers=losers)
+
+    @classmethod
+    def quorum(cls, k: int, *, losers: str = "keep") -> Self:
+        """Start when k upstreams have met their edges."""
+        return cls(policy="quorum", k=k, losers=losers)
+
+    @property
+    def is_lax(self) -> bool:
+        """Whether it does without some upstreams."""
+        return self.policy != "all"
+
+    def need(self, edges: int) -> int:
+        """Return how many of its edges must be met."""
+        return self.k if self.k is not None else 1 if self.policy == "any" else edges
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Edge:
+    """An edge: one member waits for the end of another."""
+
+    source: str
+    target: str
+    on: str = On.SUCCESS
+    #: The name under which the upstream's result gets into the input; with `[]` at its end, a list.
+    input: str | None = None
+
+    def __post_init__(self) -> None:
+        member_key("edge.from", self.source)
+        member_key("edge.to", self.target)
+        checks.one_of("edge.on", self.on, list(On))
+        if self.input is not None and not (
+            isinstance(self.input, str) and _INPUT.match(self.input) and self.input != "[]"
+        ):
+            checks.refuse("edge.input", "must be a name of 1 to 128 characters", self.input)
+
+
+def member_key(field_name: str, value: Any) -> str:
+    """Check the key of a member: it becomes a part of its id."""
+    return checks.kind(field_name, value)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shape:
+    """Members and edges of a graph, or of what is added to one."""
+
+    members: Mapping[str, NewExecution]
+    edges: Sequence[Edge] = ()
+    joins: Mapping[str, Join] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        checks.mapping("members", self.members)
+        checks.mapping("joins", self.joins)
+        for key, item in self.members.items():
+            member_key("member.key", key)
+            checks.instance(f"members[{key}]", item, NewExecution)
+            for name in ("id", "idempotency_key"):
+                if getattr(item, name) is not None:
+                    problem = "is not for members, whose ids come from their keys"
+                    checks.refuse(f"members[{key}].{name}", problem, getattr(item, name))
+        for edge in self.edges:
+            checks.instance("edge", edge, Edge)
+        for key, join in self.joins.items():
+            checks.instance(f"joins[{key}]", join, Join)
+            if key not in self.members:
+                _invalid("unknown_member", f"joins: there is no new member {key}", member=key)
+
+    def of_tenant(self, tenant: str) -> Self:
+        """Return the same for a tenant; members of another are refused."""
+        own = {
+            key: item if item.tenant == tenant else replace(item, tenant=tenant)
+            for key, item in self.members.items()
+            if item.tenant in {tenant, "default"}
+        }
+        for key in self.members:
+            if key not in own:
+                message = f"member {key} belongs to another tenant than its graph"
+                _invalid("foreign_member", message, member=key)
+        return replace(self, members=own)
+
+    def check(self, known: Iterable[str] = (), others: Sequence[Edge] = ()) -> None:
+        """Check edges and joins, given the members and edges that the graph has already."""
+        keys = {*known, *self.members}
+        if len(keys) > limits.GRAPH_MEMBERS:
+            message = f"a graph has at most {limits.GRAPH_MEMBERS} members"
+            _invalid("too_many_members", message)
+        if len(self.edges) + len(others) > limits.GRAPH_EDGES:
+            _invalid("too_many_edges", f"a graph has at most {limits.GRAPH_EDGES} edges")
+        check_edges(self.edges, others, keys)
+        ins: dict[str, int] = {}
+        for edge in (*self.edges, *others):
+            ins[edge.target] = ins.get(edge.target, 0) + 1
+        for key, join in self.joins.items():
+            if join.is_lax and not 0 < join.need(ins.get(key, 0)) <= ins.get(key, 0):
+                message = f"the join of {key} needs more upstreams than it has"
+                _invalid("impossible_join", message, member=key)
+        cycle = find_cycle([*others, *self.edges])
+        if cycle:
+            path = " -> ".join([*cycle, cycle[0]])
+            message = f"edges form a cycle: {path}"
+            raise CycleDetected(message, field="edges", problem="cycle", cycle=cycle)
+
+    def digest(self) -> str:
+        """Return a short digest of the content."""
+        content = [
+            [[key, item.digest()] for key, item in self.members.items()],
+            [[e.source, e.target, str(e.on), e.input] for e in self.edges],
+            [[key, j.policy, j.k, j.losers] for key, j in sorted(self.joins.items())],
+        ]
+        packed = msgspec.msgpack.encode(content, order="deterministic")
+        return hashlib.blake2b(packed, digest_size=9).hexdigest()
+
+
+def check_edges(edges: Sequence[Edge], others: Sequence[Edge], keys: set[str]) -> None:
+    """Check each edge: its ends are members, it is no second one, its input name is free."""
+    pairs = {(edge.source, edge.target) for edge in others}
+    names = {(edge.target, edge.input) for edge in others if edge.input}
+    for edge in edges:
+        for end in (edge.source, edge.target):
+            if end not in keys:
+                _invalid("unknown_member", f"an edge names {end}, which is no member", member=end)
+        if edge.source == edge.target:
+            message = f"member {edge.source} cannot wait for itself"
+            raise CycleDetected(message, field="edges", problem="self_edge", cycle=[edge.source])
+        pair = (edge.source, edge.target)
+        if pair in pairs:
+            message = f"there are two edges from {edge.source} to {edge.target}"
+            _invalid("duplicate_edge", message, member=edge.target)
+        pairs.add(pair)
+        if edge.input:
+            _check_input(edge.target, edge.input, names)
+            names.add((edge.target, edge.input))
+
+
+def _check_input(target: str, name: str, names: set[tuple[str, str]]) -> None:
+    """Check that an input name is free: only those of lists may be shared."""
+    bare = name.removesuffix("[]")
+    rival = bare if name.endswith("[]") else f"{bare}[]"
+    if (target, rival) in names or (bare == name and (target, name) in names):
+        message = f"two edges pass the input {bare} to {target}"
+        _invalid("duplicate_input", message, member=target)
+
+
+def find_cycle(edges: Sequence[Edge]) -> list[str]:
+    """Return the members of a cycle in order, or nothing."""
+    after: dict[str, list[str]] = {}
+    left: dict[str, int] = {}
+    for edge in edges:
+        after.setdefault(edge.source, []).append(edge.target)
+        left[edge.target] = left.get(edge.target, 0) + 1
+        left.setdefault(edge.source, 0)
+    free = [key for key, count in left.items() if count == 0]
+    while free:
+        for target in after.get(free.pop(), ()):
+            left[target] -= 1
+            if left[target] == 0:
+                free.append(target)
+    stuck = {key for key, count in left.items() if count > 0}
+    if not stuck:
+        return []
+    before = {e.target: e.source for e in edges if e.source in stuck and e.target in stuck}
+    path = [next(iter(before))]
+    while before[path[-1]] not in path:
+        path.append(before[path[-1]])
+    return path[path.index(before[path[-1]]) :][::-1]
+
+
+def _invalid(problem: str, message: str, **context: Any) -> None:
+    raise InvalidGraph(message, field="graph", problem=problem, **context)
+
+
+def member_id(graph_id: str, key: str) -> ExecutionId:
+    """Return the id of a member."""
+    return ExecutionId(f"{graph_id}{ROOT_SEPARATOR}{key}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewGraph:
+    """A graph to be created."""
+
+    shape: Shape
+    id: str | None = None
+    tenant: str = "default"
+    #: Its open members expire this long after its creation.
+    deadline_ms: int | None = None
+    idempotency_key: str | None = None
+    #: How long it is kept after its end, with its members; default by outcome and tenant.
+    retention_ms: int | None = None
+
+    def __post_init__(self) -> None:
+        checks.instance("graph", self.shape, Shape)
+        checks.name("tenant", self.tenant)
+        if self.id is not None:
+            checks.execution_id("id", self.id)
+        if self.deadline_ms is not None:
+            checks.integer("deadline_ms", self.deadline_ms, 1, limits.DURATION_MS)
+        if self.retention_ms is not None:
+            checks.integer("retention_ms", self.retention_ms, 0, limits.DURATION_MS)
+        if self.idempotency_key is not None:
+            checks.text("idempotency_key", self.idempotency_key, limits.ID_CHARS, empty=False)
+            if self.id is not None:
+                checks.refuse("idempotency_key", "cannot be combined with id", self.id)
+        if not self.shape.members:
+            _invalid("no_members", "a graph needs members")
+        object.__setattr__(self, "shape", self.shape.of_tenant(self.tenant))
+        self.shape.check()
+
+    def digest(self) -> str:
+        """Return a short digest of the content."""
+        return f"{self.shape.digest()}.{self.deadline_ms or 0}.{self.retention_ms or 0}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SubmittedGraph:
+    """The answer to a creation."""
+
+    id: str
+    revision: int
+    #: Ids of the members by key.
+    members: Mapping[str, ExecutionId]
+    #: The graph existed already, by its id or its idempotency key.
+    duplicate: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Member:
+    """What is known about a member of a graph."""
+
+    key: str
+    id: ExecutionId
+    kind: str
+    state: State
+    join: Join
+    #: Its failure does not count: something ran in spite of it.
+    spared: bool
+    #: Edges that lead to it.
+    edges: Sequence[Edge]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Graph:
+    """What is known about a graph as a whole."""
+
+    id: str
+    tenant: str
+    state: GraphState
+    revision: int
+    #: How many members it has, and how many of them have not ended.
+    size: int
+    open: int
+    #: Members that ended badly and were not taken up.
+    failures: int
+    created_at: datetime
+    #: When its last member ended.
+    completed_at: datetime | None
+    deadline_at: datetime | None
+    forget_at: datetime | None
+    replays: int
+    idempotency_key: str | None
+    cancel_policy: CancelPolicy | None
+    reason: str | None
+    #: Members that its cancel has ended.
+    cancelled: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GraphView:
+    """A graph with its members and its history."""
+
+    graph: Graph
+    members: Mapping[str, Member]
+    events: Sequence[Event]
+
+    @property
+    def edges(self) -> list[Edge]:
+        """All edges."""
+        return [edge for member in self.members.values() for edge in member.edges]
+
+    @property
+    def leaves(self) -> list[Member]:
+        """Members that nobody waits for."""
+        awaited = {edge.source for edge in self.edges}
+        return [member for key, member in self.members.items() if key not in awaited]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GraphPage:
+    """A page of a list of graphs, newest first."""
+
+    items: Sequence[Graph]
+    next_cursor: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CancelledGraph:
+    """The answer to a cancel."""
+
+    state: GraphState
+    #: Members ended so far.
+    cancelled: int
+    #: With `wait`: members that have not ended when the time was over.
+    failed: Sequence[ExecutionId] = ()

@@ -1,0 +1,304 @@
+"""Random graphs and random ends, on a store and in the plain evaluator at once.
+
+A library with a tiny allowance makes nearly all of the work go by timer, as it does in large graphs.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+from holdfast.engine.graphs import Graphs
+from holdfast.errors import AlreadyTerminal, GraphFinished, MemberStarted, NothingToReplay
+from holdfast.model.executions import Claim, Failure, NewExecution
+from holdfast.model.graphs import Edge, Join, member_id
+from holdfast.store import graphs as store_graphs
+from holdfast.store import library
+from tests.property.graph_model import ENDED, GraphModel, Node
+from tests.property.run_machine import LARGE
+from tests.property.world import World, open_world
+from tests.support.invariants import violations
+
+_ALLOWANCE = "work.AT_ONCE, work.BY_TIMER = 100, 400"
+_POLICIES = {"cancel_all": "all", "cancel_pending": "pending", "leave": None}
+_VERBS = (
+    *("complete",) * 6,
+    *("fail",) * 3,
+    *("cancel", "stop", "expire", "grow", "link", "lose", "replay"),
+)
+
+_Draw = Callable[[Any], Any]
+
+
+def with_allowance(world: World, at_once: int, by_timer: int) -> None:
+    """Have the store's library do so much at a time."""
+    loaded = library.load(fake_clock=True)
+    assert _ALLOWANCE in loaded.code
+    small = loaded.code.replace(_ALLOWANCE, f"work.AT_ONCE, work.BY_TIMER = {at_once}, {by_timer}")
+    world.store._library = dataclasses.replace(loaded, code=small)
+
+
+class Run:
+    """One graph through its life."""
+
+    def __init__(self, world: World, draw: _Draw, *, exact: bool) -> None:
+        self.world = world
+        self.draw = draw
+        #: All timers fire after each operation, so store and model can be compared.
+        self.exact = exact
+        self.graphs = Graphs(world.store)
+        self.model = GraphModel()
+        self.held: dict[str, Claim] = {}
+        self.id = ""
+        self.revision = 1
+
+    def join(self, count: int) -> tuple[Join, Node]:
+        policy = self.draw(st.sampled_from(("all", "all", "any", "quorum")))
+        losers = self.draw(st.sampled_from(("cancel", "keep")))
+        if count == 0 or policy == "all":
+            losers = losers if count else "keep"
+            return Join(losers=losers), Node([], losers=losers == "cancel")
+        k = self.draw(st.integers(1, count)) if policy == "quorum" else None
+        join = Join(policy=policy, k=k, losers=losers)
+        return join, Node([], policy=policy, k=k or 0, losers=losers == "cancel")
+
+    def upstreams(self, keys: list[str]) -> list[tuple[str, str]]:
+        chosen = self.draw(st.lists(st.sampled_from(keys), max_size=4, unique=True)) if keys else []
+        ons = st.sampled_from(("success", "success", "failure", "always"))
+        return [(key, self.draw(ons)) for key in chosen]
+
+    def member(self, key: str, keys: list[str]) -> tuple[list[Edge], Join]:
+        ins = self.upstreams(keys)
+        join, node = self.join(len(ins))
+        node.ins = ins
+        self.model.nodes[key] = node
+        edges = [
+            Edge(source=source, target=key, on=on, input=self.draw(st.sampled_from((None, "in[]"))))
+            for source, on in ins
+        ]
+        return edges, join
+
+    def submit(self) -> None:
+        count = self.draw(st.integers(1, 9))
+        keys = [f"m{n}" for n in range(count)]
+        edges: list[Edge] = []
+        joins: dict[str, Join] = {}
+        for n, key in enumerate(keys):
+            found, joins[key] = self.member(key, keys[:n])
+            edges += found
+        deadline = self.draw(st.sampled_from((None, None, 3_600_000)))
+        members = {key: NewExecution(kind="work") for key in keys}
+        work = self.graphs.submit(
+            members, edges, joins, deadline_ms=deadline, idempotency_key="the graph"
+        )
+        answer = self.world.run(work)
+        self.id = answer.id
+        self.model.settle()
+        again = self.graphs.submit(
+            members, edges, joins, deadline_ms=deadline, idempotency_key="the graph"
+        )
+        assert self.world.run(again).duplicate
+        self.deadline = deadline
+
+    def go(self) -> None:
+        """Do some random operations, then let everything end, replay it, and end it again."""
+        self.submit()
+        self.settle()
+        for verb in self.draw(st.lists(st.sampled_from(_VERBS), max_size=14)):
+            self.world.caller.lossy = self.draw(st.booleans())
+            getattr(self, verb)()
+            self.world.caller.lossy = False
+            self.settle()
+        self.finish(fail=False)
+        self.replay()
+        self.finish(fail=False)
+
+    def settle(self) -> None:
+        if self.exact or self.draw(st.booleans()):
+            self.world.run(self.world.clock.tick())
+        problems = violations(self.world.dump(), self.world.clock.now_ms)
+        assert not problems, problems
+        if self.exact:
+            graph, _ = self.world.run(self.world.store.graphs.describe(self.id))
+            _, members = self.world.run(self.world.store.graphs.members(self.id))
+            found = {key: str(member.state) for key, member in members.items()}
+            expected = self.model.states()
+            for key in self.held:
+                expected[key] = "active" if expected[key] == "waiting" else expected[key]
+            assert found == expected
+            assert (graph.state, graph.completed_at is not None) == (
+                self.model.state,
+                self.model.ended,
+            )
+            assert self.model.mute or graph.failures == self.model.failures
+
+    # Operations
+
+    def hold(self) -> tuple[str, Claim] | None:
+        """Return a member that runs; claims what is ready."""
+        store = self.world.store
+        claims = self.world.run(
+            store.executions.claim(
+                self.world.tag,
+                request=f"r{len(self.world.caller.calls)}",
+                worker="w",
+                lanes=["default"],
+                capabilities=[],
+                limit=2,
+                lease_ms=86_400_000,
+            )
+        )
+        for claim in claims:
+            key = claim.id[len(self.id) + 1 :]
+            self.held[key] = claim
+            self.model.nodes[key].began = True
+        _, members = self.world.run(store.graphs.members(self.id))
+        self.held = {k: c for k, c in self.held.items() if members[k].state == "active"}
+        if not self.held:
+            return None
+        key = self.draw(st.sampled_from(sorted(self.held)))
+        return key, self.held.pop(key)
+
+    def complete(self) -> None:
+        if found := self.hold():
+            key, claim = found
+            self.world.run(self.world.store.executions.complete(claim.id, claim.lease, b"1"))
+            self.model.end(key, "completed")
+
+    def fail(self) -> None:
+        if found := self.hold():
+            key, claim = found
+            failure = Failure(type="e", message="m")
+            self.world.run(self.world.store.executions.fail(claim.id, claim.lease, failure))
+            self.model.end(key, "failed")
+
+    def lose(self) -> None:
+        """A lease is revoked: the member is ready again."""
+        if found := self.hold():
+            self.world.run(self.world.store.leases.revoke(found[1].id, ""))
+
+    def cancel(self) -> None:
+        key = self.draw(st.sampled_from(sorted(self.model.nodes)))
+        try:
+            self.world.run(self.world.store.executions.cancel(member_id(self.id, key), ""))
+        except AlreadyTerminal:
+            return
+        self.held.pop(key, None)
+        self.model.end(key, "cancelled")
+
+    def stop(self) -> None:
+        policy = self.draw(st.sampled_from(sorted(_POLICIES)))
+        try:
+            self.world.run(self.graphs.cancel(self.id, policy=policy))
+        except GraphFinished:
+            return
+        self.model.stop(policy, _POLICIES[policy])
+
+    def expire(self) -> None:
+        graph, _ = self.world.run(self.world.store.graphs.describe(self.id))
+        if graph.deadline_at and graph.completed_at is None and self.model.mute != "all":
+            self.world.run(self.world.clock.advance(3_600_000))
+            self.model.expire()
+
+    def grow(self) -> None:
+        keys = sorted(self.model.nodes)
+        key = f"m{len(keys)}"
+        edges, join = self.member(key, keys)
+        node = self.model.nodes.pop(key)
+        try:
+            work = self.graphs.grow(
+                self.id,
+                members={key: NewExecution(kind="work")},
+                edges=edges,
+                joins={key: join} if join.is_lax or edges else {},
+            )
+            self.world.run(work)
+        except GraphFinished:
+            return
+        self.model.nodes[key] = node
+        self.model.settle()
+
+    def link(self) -> None:
+        """Add an edge between two members, from an older to a younger, so never a cycle."""
+        keys = sorted(self.model.nodes, key=lambda key: int(key[1:]))
+        target = self.draw(st.sampled_from(keys))
+        older = keys[: keys.index(target)]
+        node = self.model.nodes[target]
+        older = [key for key in older if key not in {source for source, _ in node.ins}]
+        if not older:
+            return
+        source = self.draw(st.sampled_from(older))
+        on = self.draw(st.sampled_from(("success", "failure", "always")))
+        edge = Edge(source=source, target=target, on=on)
+        try:
+            self.world.run(self.graphs.grow(self.id, edges=[edge]))
+        except (GraphFinished, MemberStarted):
+            return
+        node.ins.append((source, on))
+        node.state, node.released = "waiting_children", False
+        self.model.settle()
+
+    def replay(self) -> None:
+        graph, _ = self.world.run(self.world.store.graphs.describe(self.id))
+        if graph.completed_at is None:
+            return
+        try:
+            self.world.run(self.graphs.replay(self.id))
+        except NothingToReplay:
+            assert not self.exact or not self.model.failures or self.model.mute
+            return
+        self.held.clear()
+        self.model.replay()
+        self.settle()
+
+    def finish(self, *, fail: bool) -> None:
+        """Complete whatever becomes ready: the graph must end."""
+        for _ in range(100):
+            self.world.run(self.world.clock.tick())
+            graph, _ = self.world.run(self.world.store.graphs.describe(self.id))
+            if graph.completed_at is not None:
+                break
+            if fail:
+                self.fail()
+            else:
+                self.complete()
+            self.settle()
+        else:
+            message = "the graph does not end"
+            raise AssertionError(message)
+        assert not self.exact or all(s in ENDED for s in self.model.states().values())
+
+
+def main(examples: int) -> None:
+    """Try random graphs; raises with the shortest failing example."""
+    warnings.filterwarnings("ignore", "Importing from 'glide", DeprecationWarning)
+    store_graphs.ITEMS_IN_CALL = 3
+    with open_world() as world:
+
+        @settings(
+            max_examples=examples,
+            deadline=None,
+            print_blob=True,
+            report_multiple_bugs=False,
+            phases=set(Phase) - {Phase.explain},
+            suppress_health_check=list(HealthCheck),
+        )
+        @given(st.data(), st.sampled_from(((1, 2), (2, 3), (100, 400))), st.booleans())
+        def run(data: st.DataObject, allowance: tuple[int, int], exact: bool) -> None:  # noqa: FBT001
+            with_allowance(world, *allowance)
+            world.run(world.reset())
+            world.run(world.store.client.call(["FUNCTION", "FLUSH"]))
+            world.run(world.store.load_library())
+            Run(world, data.draw, exact=exact).go()
+
+        run()
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 1000 if LARGE else 60)
