@@ -10,7 +10,7 @@ HoldfastError
 ├─ TaskError               a task and its code do not fit together
 │                          JournalMismatch, DuplicateStep, TaskNotFound
 ├─ ExecutionFailed         what waiting for a result raises when the execution did not complete
-├─ Refused                 StoreFull: try again later
+├─ Refused                 StoreFull, TooManyTails: try again later
 ├─ StoreUnavailable        nothing was sent, safe to retry
 ├─ OutcomeUnknown          sent, the answer is lost and the deadline passed; it may have happened
 ├─ StoreFault              the store answered with an error that it should never give
@@ -196,6 +196,12 @@ class StoreFull(Refused):
     """The store has no memory left for new work."""
 
     code = "store_full"
+
+
+class TooManyTails(Refused):
+    """The tenant reads as many streams live as it may; `context["retry_after_ms"]` says when."""
+
+    code = "too_many_tails"
 
 
 class StoreUnavailable(HoldfastError):

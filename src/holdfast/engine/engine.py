@@ -13,6 +13,7 @@ from holdfast.engine.explain import Explanation, explain
 from holdfast.engine.lanes import Lanes
 from holdfast.engine.maintenance import Ticker
 from holdfast.engine.results import Results, result_of
+from holdfast.engine.streams import Streams
 from holdfast.engine.workers import Workers
 from holdfast.errors import HoldfastError
 from holdfast.model import checks, limits
@@ -43,10 +44,12 @@ class Engine:
         self.store = store
         self.lanes: Lanes = Lanes(store)
         self.workers: Workers = Workers(store)
+        self.streams: Streams = Streams(store)
         self._results = Results(store)
 
     async def close(self) -> None:
-        """Stop listening for results."""
+        """Stop listening for results; whoever reads a stream live is told to come back."""
+        await self.streams.close()
         await self._results.close()
 
     # Submitting

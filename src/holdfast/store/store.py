@@ -18,6 +18,7 @@ from holdfast.store.executions import Executions
 from holdfast.store.lanes import Lanes
 from holdfast.store.leases import Leases
 from holdfast.store.queries import Queries
+from holdfast.store.streams import Streams
 from holdfast.store.subscriptions import Subscriptions
 from holdfast.store.tasks import Tasks
 from holdfast.store.timers import Timers
@@ -65,6 +66,7 @@ class Store:
         self.workers: Workers = Workers(self)
         self.timers: Timers = Timers(self)
         self.tasks: Tasks = Tasks(self)
+        self.streams: Streams = Streams(self)
         self.subscriptions: Subscriptions = Subscriptions(client)
 
     async def boot(self) -> None:

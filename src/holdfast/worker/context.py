@@ -37,6 +37,7 @@ from holdfast.worker.journal import Journal
 from holdfast.worker.outcomes import AttemptLost, AttemptPaused, ControlFlow, GiveUp
 from holdfast.worker.pools import ThreadPool
 from holdfast.worker.slots import Slots
+from holdfast.worker.streaming import Stream, SyncStream, inside_step
 
 if TYPE_CHECKING:
     from holdfast.worker.task import Task
@@ -64,6 +65,7 @@ class Context:
         self._claimed_on_clock = time.monotonic()
         self._children = 0
         self._lending = False
+        self._stream: Stream | None = None
         self._main = asyncio.current_task()
         #: The lease is gone; set once, from the event loop.
         self.lost: bool = False
@@ -114,6 +116,18 @@ class Context:
     def journal(self) -> Journal:
         """The step journal of this attempt."""
         return self._journal
+
+    @property
+    def stream(self) -> Stream:
+        """The stream of the execution: output that others read while it runs."""
+        if self._stream is None:
+            self._stream = Stream(self._engine, self._claim, self)
+        return self._stream
+
+    async def flush(self) -> None:
+        """Have what was streamed in the store."""
+        if self._stream is not None:
+            await self._stream.flush()
 
     def now(self) -> datetime:
         """Return the time on the store's clock."""
@@ -174,6 +188,8 @@ class Context:
     async def record(self, name: str, result: bytes) -> bytes:
         """Write a step to the store; returns what is recorded."""
         self.check()
+        # A recorded step is not run again, so what it streamed must not be lost.
+        await self.flush()
         try:
             return await self._engine.checkpoint(self.id, self._claim.lease, name, result)
         except LeaseLost as error:
@@ -274,6 +290,8 @@ class SyncContext:
         self._loop = loop
         self._lost = context.lost_event = threading.Event()
         self.logger: logging.LoggerAdapter[logging.Logger] = context.logger
+        #: The stream of the execution: output that others read while it runs.
+        self.stream: SyncStream = SyncStream(context.stream, self._wait)
 
     @property
     def id(self) -> str:
@@ -388,8 +406,9 @@ def _pause(tried: int) -> float:
 async def _try_step(fn: Callable[..., Any], args: tuple[Any, ...], retries: int) -> Any:
     for tried in range(retries + 1):
         try:
-            value = fn(*args)
-            return await value if inspect.isawaitable(value) else value
+            with inside_step():
+                value = fn(*args)
+                return await value if inspect.isawaitable(value) else value
         except Exception as error:
             if tried == retries or isinstance(error, GiveUp):
                 raise
@@ -400,7 +419,8 @@ async def _try_step(fn: Callable[..., Any], args: tuple[Any, ...], retries: int)
 def _try_step_blocking(fn: Callable[..., Any], args: tuple[Any, ...], retries: int) -> Any:
     for tried in range(retries + 1):
         try:
-            return fn(*args)
+            with inside_step():
+                return fn(*args)
         except Exception as error:
             if tried == retries or isinstance(error, GiveUp):
                 raise

@@ -1,5 +1,5 @@
 --- The one way into a terminal state: every path ends here, so every path announces itself.
---- @requires lib/keys lib/record lib/index lib/ready lib/settings lib/timers lib/log lib/wake
+--- @requires lib/keys lib/record lib/index lib/ready lib/settings lib/timers lib/log lib/wake lib/frames
 local finish = {}
 
 local TRANSIENT = { 'hold', 'open', 'timeout_at', 'timeout_left', 'watched' }
@@ -51,4 +51,5 @@ function finish.forget(tag, id, rec)
     keys.steps(tag, id),
     keys.watchers(tag, id)
   )
+  if rec.streamed then frames.forget(tag, id) end
 end

@@ -12,6 +12,13 @@ function keys.log(tag, id) return tag .. ':l:' .. id end
 function keys.steps(tag, id) return tag .. ':s:' .. id end
 function keys.watchers(tag, id) return tag .. ':w:' .. id end
 
+-- What an execution owns besides, once it streams or its stream is read live.
+function keys.stream(tag, id) return tag .. ':stream:' .. id end
+function keys.frames(tag, id) return tag .. ':frames:' .. id end
+function keys.live(tag, id) return tag .. ':live:' .. id end
+function keys.document(tag, id) return tag .. ':doc:' .. id end
+function keys.tails(tag, id) return tag .. ':tails:' .. id end
+
 -- Where executions are listed and counted.
 function keys.tenants(tag) return tag .. ':tenants' end
 function keys.cells(tag, tenant) return tag .. ':cells:' .. tenant end
@@ -33,6 +40,7 @@ function keys.meta(tag) return tag .. ':meta' end
 
 -- Short-lived memory of calls, kept by TTL.
 function keys.claim(tag, request) return tag .. ':claim:' .. request end
+function keys.batch(tag, id, key) return tag .. ':batch:' .. id .. '|' .. key end
 function keys.alias(tag, tenant, key) return tag .. ':alias:' .. tenant .. '|' .. key end
 
 -- In the global partition only.
