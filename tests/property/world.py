@@ -30,6 +30,7 @@ local read = {
   zset = function(k) return server.call('ZRANGE', k, 0, -1, 'WITHSCORES') end,
   set = function(k) return server.call('SMEMBERS', k) end,
   list = function(k) return server.call('LRANGE', k, 0, -1) end,
+  stream = function(k) return server.call('XRANGE', k, '-', '+') end,
   string = function(k) return { server.call('GET', k) } end,
 }
 for _, key in ipairs(server.call('KEYS', '*')) do
@@ -137,7 +138,7 @@ class World:
         for key, kind, content in rows:
             name = key.decode()
             part = name.split("}:", 1)[1]
-            if part != "clock" and not part.startswith("claim:"):
+            if part != "clock" and not part.startswith(("claim:", "batch:")):
                 found[name] = _shaped(kind, content)
         return found
 
@@ -150,6 +151,8 @@ def _shaped(kind: bytes, content: list[bytes]) -> Any:
         return dict(zip(content[::2], scores, strict=True))
     if kind == b"set":
         return set(content)
+    if kind == b"stream":
+        return [(name, dict(zip(flat[::2], flat[1::2], strict=True))) for name, flat in content]
     return content if kind == b"list" else content[0]
 
 

@@ -25,6 +25,7 @@ _OWNED = {"i": "input", "r": "result", "t": "tags", "n": "pct", "s": "steps", "w
 _FAMILIES = frozenset("xirtnlswcgq") | {
     *("tenants", "cells", "routes", "pass", "turns", "timers"),
     *("settings", "meta", "alias", "worker", "workers"),
+    *("stream", "frames", "live", "doc", "tails"),
 }
 _ENDED = ("ended", "result", "content_type")
 #: Fields that a state must have, and those that it must not have. `due` is when the state ends by
@@ -84,6 +85,7 @@ class _Partition:
                 *self._check_payloads(execution_id, record),
                 *self._check_steps(execution_id, record),
                 *self._check_log(execution_id, record),
+                *self._check_stream(execution_id, record),
             ):
                 yield f"execution {execution_id}: {problem}"
         yield from self._check_cells()
@@ -159,7 +161,7 @@ class _Partition:
         yield from _differences("timer", self._families["timers"].get("", {}), expected)
 
     def _check_owners(self) -> Iterator[str]:
-        for family in (*_OWNED, "l"):
+        for family in (*_OWNED, "l", "stream", "frames", "live", "doc"):
             for execution_id in self._families[family].keys() - self._records.keys():
                 yield f"key {family}:{execution_id} belongs to no execution"
 
@@ -197,6 +199,23 @@ class _Partition:
         numbers = sorted(int(value.split(b" ", 1)[0]) for value in journal.values())
         if numbers != list(range(1, int(record.get("steps", 0)) + 1)):
             yield f"has the steps {numbers}, its record says {record.get('steps')!r}"
+
+    def _check_stream(self, execution_id: str, record: Record) -> Iterator[str]:
+        stream = self._families["stream"].get(execution_id, {})
+        if ("streamed" in record) != bool(stream):
+            yield "streams or not: its record and its stream disagree"
+        known = {name.decode(): int(value) for name, value in stream.items()}
+        numbers: list[int] = []
+        for family, prefix in (("frames", ""), ("live", "live_")):
+            rows = self._families[family].get(execution_id, [])
+            numbers += [int(name.split(b"-")[0]) for name, _ in rows]
+            size = sum(len(fields[b"p"]) for _, fields in rows)
+            if rows and size != known[f"{prefix}bytes"]:
+                yield f"has {size} bytes in its {family}, its stream says {known}"
+        if len(set(numbers)) != len(numbers) or max(numbers, default=0) > known.get("last", 0):
+            yield f"has the frames {sorted(numbers)}, its stream says {known}"
+        if known.get("attempt", -1) >= int(record.get("attempts", 0)):
+            yield f"has frames of an attempt that never was: {known}"
 
     def _check_log(self, execution_id: str, record: Record) -> Iterator[str]:
         packed = self._families["l"].get(execution_id, [])
