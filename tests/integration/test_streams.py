@@ -103,7 +103,7 @@ async def test_reading_is_checked(engine: Engine) -> None:
     """Numbers of frames and limits."""
     for fields in ({"after": -1}, {"after": "1"}, {"limit": 0}, {"limit": 1001}):
         with pytest.raises(InvalidInput):
-            await engine.streams.read("x", **fields)  # type: ignore[arg-type]
+            await engine.streams.read("x", **fields)
     with pytest.raises(InvalidInput):
         await engine.streams.tail("x", after=-1)
     with pytest.raises(ExecutionNotFound):

@@ -15,6 +15,7 @@ from holdfast.store.executions import Executions
 from holdfast.store.lanes import Lanes
 from holdfast.store.leases import Leases
 from holdfast.store.store import Store, StoreSettings
+from holdfast.store.streams import Streams
 from holdfast.store.timers import Timers
 from holdfast.store.urls import StoreUrl
 from holdfast.testing.clock import START_MS, Clock
@@ -108,6 +109,7 @@ class World:
         store.leases = Leases(store)
         store.lanes = Lanes(store)
         store.timers = Timers(store)
+        store.streams = Streams(store)
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         """Run to the end."""
@@ -143,7 +145,7 @@ class World:
         return found
 
 
-def _shaped(kind: bytes, content: list[bytes]) -> Any:
+def _shaped(kind: bytes, content: list[Any]) -> Any:
     if kind == b"hash":
         return dict(zip(content[::2], content[1::2], strict=True))
     if kind == b"zset":
