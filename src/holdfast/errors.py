@@ -3,9 +3,11 @@
 HoldfastError
 ├─ InvalidInput            the caller's fault; nothing was written
 │  └─ TooLarge             a payload over its limit
-├─ NotFound                ExecutionNotFound, WorkerNotFound, StepNotFound, ResultNotReady
+├─ NotFound                ExecutionNotFound, WorkerNotFound, StepNotFound, ResultNotReady,
+│                          ScheduleNotFound
 ├─ Conflict                IdConflict, IdempotencyConflict, AlreadyTerminal, NotTerminal,
-│                          ReplayLimit, TooManySteps, LaneDraining
+│                          ReplayLimit, TooManySteps, LaneDraining, ScheduleConflict,
+│                          ScheduleChanged, ScheduleMoved
 ├─ LeaseLost               StaleLease, LeaseRevoked, NotActive: stop work, write nothing more
 ├─ TaskError               a task and its code do not fit together
 │                          JournalMismatch, DuplicateStep, TaskNotFound
@@ -84,6 +86,12 @@ class ResultNotReady(NotFound):
     code = "result_not_ready"
 
 
+class ScheduleNotFound(NotFound):
+    """No schedule has this id."""
+
+    code = "schedule_not_found"
+
+
 class Conflict(HoldfastError):
     """The thing is not in a state that allows this."""
 
@@ -130,6 +138,24 @@ class LaneDraining(Conflict):
     """The lane accepts no new executions."""
 
     code = "lane_draining"
+
+
+class ScheduleConflict(Conflict):
+    """The id belongs to a schedule that says something else."""
+
+    code = "schedule_conflict"
+
+
+class ScheduleChanged(Conflict):
+    """Somebody else has changed the schedule meanwhile."""
+
+    code = "schedule_changed"
+
+
+class ScheduleMoved(Conflict):
+    """The schedule no longer stands at this tick, or is gone: the tick was dealt with."""
+
+    code = "schedule_moved"
 
 
 class LeaseLost(HoldfastError):

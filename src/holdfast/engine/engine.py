@@ -13,6 +13,8 @@ from holdfast.engine.explain import Explanation, explain
 from holdfast.engine.lanes import Lanes
 from holdfast.engine.maintenance import Ticker
 from holdfast.engine.results import Results, result_of
+from holdfast.engine.scheduler import Scheduler
+from holdfast.engine.schedules import Schedules
 from holdfast.engine.streams import Streams
 from holdfast.engine.workers import Workers
 from holdfast.errors import HoldfastError
@@ -45,6 +47,7 @@ class Engine:
         self.lanes: Lanes = Lanes(store)
         self.workers: Workers = Workers(store)
         self.streams: Streams = Streams(store)
+        self.schedules: Schedules = Schedules(store)
         self._results = Results(store)
 
     async def close(self) -> None:
@@ -266,12 +269,13 @@ async def open_engine(
     """Open an engine on a store; with `maintenance` this process also fires timers."""
     async with open_store(url, settings) as store:
         engine = Engine(store)
-        ticker = asyncio.ensure_future(Ticker(store).run()) if maintenance else None
+        services = (Ticker(store), Scheduler(store)) if maintenance else ()
+        running = [asyncio.ensure_future(service.run()) for service in services]
         try:
             yield engine
         finally:
-            if ticker is not None:
-                ticker.cancel()
+            for task in running:
+                task.cancel()
                 with contextlib.suppress(asyncio.CancelledError):
-                    await ticker
+                    await task
             await engine.close()

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from holdfast.model.executions import Execution
+from holdfast.model.partitions import ROOT_SEPARATOR
 from holdfast.model.states import Hold, State
 from holdfast.model.workers import Worker
 from holdfast.store.queries import Standing
@@ -61,6 +63,8 @@ def _running(standing: Standing) -> Explanation:
 def _delayed(standing: Standing) -> Explanation:
     execution = standing.execution
     hold = execution.hold or Hold.DELAY
+    if hold is Hold.SCHEDULE:
+        return _lined_up(execution)
     holds: list[Mapping[str, Any]] = [
         {"type": "due_time", "reason": hold, "until": execution.run_at}
     ]
@@ -69,6 +73,12 @@ def _delayed(standing: Standing) -> Explanation:
     if standing.lane_setting == "paused":
         holds.append({"type": "lane_paused", "id": execution.lane})
     return Explanation(state=execution.state, why=why, holds=holds)
+
+
+def _lined_up(execution: Execution) -> Explanation:
+    schedule, _, _ = execution.id.partition(ROOT_SEPARATOR)
+    why = f"Schedule {schedule} starts it when its earlier executions have ended."
+    return Explanation(state=execution.state, why=why, holds=[{"type": "schedule", "id": schedule}])
 
 
 def _waiting(standing: Standing, workers: Sequence[Worker]) -> Explanation:

@@ -42,3 +42,9 @@ SUMMARY_DEPTH = 64
 #: Frame numbers, so that they are exact everywhere.
 FRAME_ID = 2**53
 TAILS = 100_000
+
+CATCH_UP = 1_000
+JITTER_MS = 86_400_000
+EVERY_MIN_MS = 1_000
+CRON_CHARS = 256
+FIRE_TIMES = 1_000

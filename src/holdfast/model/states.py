@@ -50,6 +50,8 @@ class Hold(StrEnum):
     BACKOFF = "backoff"
     RECLAIM = "reclaim"
     PAUSE = "pause"
+    #: Fired by a schedule whose earlier executions have not ended.
+    SCHEDULE = "schedule"
 
 
 class AttemptKind(StrEnum):
@@ -78,6 +80,7 @@ _BLOCKING_REASON = {
     Hold.BACKOFF: "waiting_for_retry_backoff",
     Hold.RECLAIM: "waiting_for_reclaim_backoff",
     Hold.PAUSE: "waiting_for_resume_delay",
+    Hold.SCHEDULE: "waiting_for_schedule",
 }
 
 _OUTCOME = {
@@ -119,10 +122,11 @@ def state_vector(
             attempt_state="running_attempt",
         )
     delayed = state is State.DELAYED
+    until = "blocked_by_schedule" if hold is Hold.SCHEDULE else "not_eligible_until_time"
     return StateVector(
         lifecycle_phase="runnable",
         ownership="unowned",
-        eligibility="not_eligible_until_time" if delayed else "eligible_now",
+        eligibility=until if delayed else "eligible_now",
         blocking_reason=_BLOCKING_REASON[hold] if hold else "waiting_for_worker",
         terminal_outcome="none",
         attempt_state="attempt_interrupted" if attempt_open else _PENDING[kind],

@@ -18,6 +18,7 @@ from holdfast.store.executions import Executions
 from holdfast.store.lanes import Lanes
 from holdfast.store.leases import Leases
 from holdfast.store.queries import Queries
+from holdfast.store.schedules import Schedules
 from holdfast.store.streams import Streams
 from holdfast.store.subscriptions import Subscriptions
 from holdfast.store.tasks import Tasks
@@ -67,6 +68,7 @@ class Store:
         self.timers: Timers = Timers(self)
         self.tasks: Tasks = Tasks(self)
         self.streams: Streams = Streams(self)
+        self.schedules: Schedules = Schedules(self)
         self.subscriptions: Subscriptions = Subscriptions(client)
 
     async def boot(self) -> None:

@@ -1,5 +1,6 @@
 --- The one way into a terminal state: every path ends here, so every path announces itself.
---- @requires lib/keys lib/record lib/index lib/ready lib/settings lib/timers lib/log lib/wake lib/frames
+--- @requires lib/keys lib/record lib/index lib/ready lib/settings lib/timers lib/log lib/wake
+--- @requires lib/frames lib/schedules
 local finish = {}
 
 local TRANSIENT = { 'hold', 'open', 'timeout_at', 'timeout_left', 'watched' }
@@ -24,6 +25,7 @@ function finish.now(tag, id, rec, state, now, changes, entry)
     log.append(tag, id, rec, entry)
   end
   if watched then finish.announce(tag, id, state) end
+  if rec.schedule then schedules.ended(tag, id, now) end
 end
 
 --- Tell every process that waits for this execution.

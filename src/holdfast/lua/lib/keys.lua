@@ -33,6 +33,14 @@ function keys.pass(tag, lane) return tag .. ':pass:' .. lane end
 function keys.turns(tag, route) return tag .. ':turns:' .. route end
 function keys.ready(tag, route, tenant) return tag .. ':q:' .. route .. '|' .. tenant end
 
+-- Schedules, and what they have fired.
+function keys.schedule(tag, id) return tag .. ':schedule:' .. id end
+function keys.plan(tag, id) return tag .. ':plan:' .. id end
+function keys.schedules(tag) return tag .. ':schedules' end
+function keys.dues(tag) return tag .. ':dues' end
+function keys.fired(tag, id) return tag .. ':fired:' .. id end
+function keys.lined_up(tag, id) return tag .. ':lined:' .. id end
+
 -- One of each in a partition.
 function keys.timers(tag) return tag .. ':timers' end
 function keys.settings(tag) return tag .. ':settings' end
@@ -51,4 +59,5 @@ function keys.tasks(tag) return tag .. ':tasks' end
 -- Channels, not keys.
 function keys.wake_channel(tag, lane) return tag .. ':wake:' .. lane end
 function keys.tick_channel(tag) return tag .. ':tick' end
+function keys.due_channel(tag) return tag .. ':due' end
 function keys.mailbox_channel(tag, process) return tag .. ':box:' .. process end
