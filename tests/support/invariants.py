@@ -26,13 +26,14 @@ _FAMILIES = frozenset("xirtnlswcgq") | {
     *("tenants", "cells", "routes", "pass", "turns", "timers"),
     *("settings", "meta", "alias", "worker", "workers"),
     *("stream", "frames", "live", "doc", "tails"),
+    *("schedule", "plan", "schedules", "dues", "fired", "lined"),
 }
 _ENDED = ("ended", "result", "content_type")
 #: Fields that a state must have, and those that it must not have. `due` is when the state ends by
 #: itself, `claimed` the time of a claim that is not in the log yet.
 _FIELDS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "waiting": ((), (*_ENDED, "due", "hold", "timeout_at", "claimed")),
-    "delayed": (("hold", "due"), (*_ENDED, "timeout_at", "claimed")),
+    "delayed": (("hold",), (*_ENDED, "timeout_at", "claimed")),
     "active": (
         ("due", "fence", "worker", "attempts", "epoch", "started"),
         (*_ENDED, "hold", "open", "timeout_left"),
@@ -94,6 +95,7 @@ class _Partition:
         yield from self._check_timers()
         yield from self._check_owners()
         yield from self._check_workers()
+        yield from self._check_schedules()
 
     def _sets(self, family: str) -> dict[str, set[bytes]]:
         return {name: set(members) for name, members in self._families[family].items()}
@@ -158,12 +160,42 @@ class _Partition:
         for instance, fields in self._families["worker"].items():
             timers[b"k:" + instance.encode()] = float(fields[b"expires_at"])
         expected = {member: due for member, due in timers.items() if due is not None}
-        yield from _differences("timer", self._families["timers"].get("", {}), expected)
+        found = self._families["timers"].get("", {})
+        # The timer of a schedule that is due rings again and again, so its time is its own.
+        ringing = {member for member in found if member.startswith(b"s:")}
+        kept = {member: due for member, due in found.items() if member not in ringing}
+        yield from _differences("timer", kept, expected)
+        dues = {b"s:" + name for name in self._families["dues"].get("", {})}
+        if ringing != dues:
+            yield f"the timers {ringing} of schedules should be {dues}"
 
     def _check_owners(self) -> Iterator[str]:
         for family in (*_OWNED, "l", "stream", "frames", "live", "doc"):
             for execution_id in self._families[family].keys() - self._records.keys():
                 yield f"key {family}:{execution_id} belongs to no execution"
+
+    def _check_schedules(self) -> Iterator[str]:
+        records = self._families["schedule"]
+        names = {name.encode() for name in records}
+        yield from _differences(
+            "the set of schedules", self._sets("schedules"), {"": names} if names else {}
+        )
+        dues = {n.encode(): float(r[b"due"]) for n, r in records.items() if r[b"due"]}
+        yield from _differences("what is due", self._families["dues"], {"": dues} if dues else {})
+        fired: dict[str, set[bytes]] = defaultdict(set)
+        lined: dict[str, set[bytes]] = defaultdict(set)
+        for execution_id, record in self._records.items():
+            if "schedule" not in record or record["state"].decode() in TERMINAL:
+                continue
+            held = record.get("hold") == b"schedule"
+            group = lined if held else fired
+            # One that was replayed runs outside the line.
+            if held or "replays" not in record:
+                group[execution_id.split("~")[0]].add(execution_id.encode())
+        yield from _differences("what lines up for", self._sets("lined"), lined)
+        yield from _differences("what was fired by", self._sets("fired"), fired)
+        for name in lined.keys() - fired.keys():
+            yield f"executions of schedule {name} wait for nothing"
 
     def _check_workers(self) -> Iterator[str]:
         known = {instance.encode() for instance in self._families["worker"]}
@@ -280,6 +312,8 @@ def _check_state(record: Record) -> Iterator[str]:
     yield from (f"is {state} with {name}" for name in must_not if name in record)
     hold = Hold(record["hold"].decode()) if "hold" in record else None
     is_open = "open" in record
+    if state is State.DELAYED and ("due" in record) == (hold is Hold.SCHEDULE):
+        yield f"is held by {hold}, which does not fit its due time"
     if state is State.DELAYED and is_open != (hold is Hold.PAUSE):
         yield f"is held by {hold}, which does not fit its attempt"
     if state is State.ACTIVE and ("timeout_at" in record) != ("attempt_timeout" in record):

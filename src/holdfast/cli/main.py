@@ -25,6 +25,7 @@ from holdfast.cli import (
     listing,
     logs,
     result,
+    schedules,
     show,
     stream,
     submit,
@@ -75,6 +76,7 @@ app.command(rich_help_panel=_WORK, context_settings={"ignore_unknown_options": T
     executions.prioritize
 )
 app.add_typer(lanes.app, name="lanes", rich_help_panel=_OPERATE)
+app.add_typer(schedules.app, name="schedules", rich_help_panel=_OPERATE)
 app.add_typer(workers.app, name="workers", rich_help_panel=_OPERATE)
 app.add_typer(config.app, name="config", rich_help_panel=_OPERATE)
 

@@ -228,6 +228,10 @@ class Task(Generic[P, R, C]):
         checked = checks.execution_id("id", execution_id)
         return self._handle(Submitted(id=checked, state=None))  # type: ignore[arg-type]
 
+    def item(self, arguments: Mapping[str, Any]) -> NewExecution:
+        """Return what would be submitted with these arguments."""
+        return self._item((), dict(arguments))
+
     def _item(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> NewExecution:
         return self._template.with_input(self.signature.encode(args, kwargs))
 
