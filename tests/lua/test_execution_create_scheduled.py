@@ -1,4 +1,4 @@
-"""hf_execution_create by a schedule: the execution comes to be and the schedule moves on, at once."""
+"""hf_execution_create by a schedule: the execution comes to be and the schedule moves on."""
 
 from __future__ import annotations
 

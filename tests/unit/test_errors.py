@@ -61,7 +61,16 @@ def test_the_tree_at_the_head_names_every_class() -> None:
     ("family", "members"),
     [
         ("InvalidInput", {"TooLarge"}),
-        ("NotFound", {"ExecutionNotFound", "WorkerNotFound", "StepNotFound", "ResultNotReady"}),
+        (
+            "NotFound",
+            {
+                "ExecutionNotFound",
+                "WorkerNotFound",
+                "StepNotFound",
+                "ResultNotReady",
+                "ScheduleNotFound",
+            },
+        ),
         (
             "Conflict",
             {
@@ -72,10 +81,13 @@ def test_the_tree_at_the_head_names_every_class() -> None:
                 "ReplayLimit",
                 "TooManySteps",
                 "LaneDraining",
+                "ScheduleConflict",
+                "ScheduleChanged",
+                "ScheduleMoved",
             },
         ),
         ("LeaseLost", {"StaleLease", "LeaseRevoked", "NotActive"}),
-        ("Refused", {"StoreFull"}),
+        ("Refused", {"StoreFull", "TooManyTails"}),
     ],
 )
 def test_families_can_be_caught_as_one(family: str, members: set[str]) -> None:

@@ -3,8 +3,8 @@
 --- @key tag the partition
 --- @arg id @arg fence @arg batch key of this batch
 --- @arg version of the document that was patched, or empty without patches @arg document patched
---- @arg frames per frame five values: type, encoding or empty, 1 if live or empty, place or empty,
----   payload; of a place in the attempt that is taken already, nothing is written
+--- @arg frames per frame five values: type, encoding, 1 if live, place, payload; the middle three may
+--- @arg be empty; of a place in the attempt that is taken already, nothing is written
 --- @ok appended FIRST LAST VERSION: numbers of the frames, version of the document
 --- @ok changed VERSION DOCUMENT: the document is another by now, nothing was written
 --- @no execution_not_found | not_active | stale_lease | lease_revoked

@@ -2,8 +2,8 @@
 --- further frames and of the end. A process repeats it before a minute has passed.
 --- @key tag the partition
 --- @arg id @arg process its mailbox @arg after number of a frame @arg limit
---- @ok frames, MORE as 1 or 0, TENANT STATE ATTEMPT LAST: the last attempt, the last frame's number;
----   of a terminal execution also when it ended and the log entry of its end
+--- @ok frames, MORE as 1 or 0, TENANT STATE ATTEMPT LAST: the last attempt, the last frame's number
+--- @ok of a terminal execution also: when it ended, the log entry of its end
 --- @no execution_not_found
 --- @flags allow-oom
 --- @requires lib/keys lib/clock lib/record lib/reply lib/log lib/frames lib/reading
