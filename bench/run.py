@@ -26,6 +26,7 @@ from bench import workloads
 from bench.costs import flat_costs
 from bench.graphs import measure_graphs
 from bench.sdk import measure_sdk
+from bench.streams import measure_streams
 from bench.waits import measure_waits
 from holdfast.engine import Engine, open_engine
 
@@ -106,6 +107,9 @@ async def measure(results: dict[str, Figures], *, backlog: int) -> None:
     async with _fresh_engine() as engine:
         print("wake-up of an idle worker ...", flush=True)
         results["latency"] = await measure_wake_up(engine)
+    async with _fresh_engine() as engine:
+        print("streams ...", flush=True)
+        results["streams"] = await measure_streams(engine)
     print("tasks of the SDK ...", flush=True)
     results["SDK"] = await measure_sdk()
     print("waiting for signals ...", flush=True)

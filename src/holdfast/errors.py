@@ -6,19 +6,20 @@ HoldfastError
 ├─ Unauthorized            InvalidToken, TokenExpired: who asks did not prove that it may
 ├─ Forbidden               SignalNotAllowed: who asks is known and may not
 ├─ NotFound                ExecutionNotFound, WorkerNotFound, StepNotFound, ResultNotReady,
-│                          WaitpointNotFound, GraphNotFound
+│                          WaitpointNotFound, GraphNotFound, ScheduleNotFound
 ├─ Conflict                IdConflict, IdempotencyConflict, AlreadyTerminal, NotTerminal,
 │                          ReplayLimit, TooManySteps, LaneDraining, NotSuspended,
 │                          WaitpointExists, WaitpointClosed, TooManyWaitpoints,
 │                          TooManySignals, TokenUsedUp, RotationConflict, GraphFinished,
 │                          GraphNotFinished, StaleGraphRevision, MemberStarted, MemberOfGraph,
-│                          NothingToReplay, StagingLost
+│                          NothingToReplay, StagingLost, ScheduleConflict, ScheduleChanged,
+│                          ScheduleMoved
 ├─ LeaseLost               StaleLease, LeaseRevoked, NotActive: stop work, write nothing more
 ├─ TaskError               a task and its code do not fit together
 │                          JournalMismatch, DuplicateStep, TaskNotFound
 ├─ ExecutionFailed         what waiting for a result raises when the execution did not complete
 ├─ GraphFailed             the same of a graph
-├─ Refused                 StoreFull, RotationBusy: try again later
+├─ Refused                 StoreFull, RotationBusy, TooManyTails: try again later
 ├─ StoreUnavailable        nothing was sent, safe to retry
 ├─ OutcomeUnknown          sent, the answer is lost and the deadline passed; it may have happened
 ├─ StoreFault              the store answered with an error that it should never give
@@ -158,6 +159,12 @@ class GraphNotFound(NotFound):
     code = "graph_not_found"
 
 
+class ScheduleNotFound(NotFound):
+    """No schedule has this id."""
+
+    code = "schedule_not_found"
+
+
 class Conflict(HoldfastError):
     """The thing is not in a state that allows this."""
 
@@ -290,6 +297,24 @@ class StagingLost(Conflict):
     code = "staging_lost"
 
 
+class ScheduleConflict(Conflict):
+    """The id belongs to a schedule that says something else."""
+
+    code = "schedule_conflict"
+
+
+class ScheduleChanged(Conflict):
+    """Somebody else has changed the schedule meanwhile."""
+
+    code = "schedule_changed"
+
+
+class ScheduleMoved(Conflict):
+    """The schedule no longer stands at this tick, or is gone: the tick was dealt with."""
+
+    code = "schedule_moved"
+
+
 class LeaseLost(HoldfastError):
     """The caller no longer holds the lease: it must stop and write nothing more."""
 
@@ -366,6 +391,12 @@ class RotationBusy(Refused):
     """A rotation of the signing keys is under way."""
 
     code = "rotation_busy"
+
+
+class TooManyTails(Refused):
+    """The tenant reads as many streams live as it may; `context["retry_after_ms"]` says when."""
+
+    code = "too_many_tails"
 
 
 class StoreUnavailable(HoldfastError):

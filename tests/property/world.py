@@ -16,6 +16,7 @@ from holdfast.store.graphs import Graphs
 from holdfast.store.lanes import Lanes
 from holdfast.store.leases import Leases
 from holdfast.store.store import Store, StoreSettings
+from holdfast.store.streams import Streams
 from holdfast.store.timers import Timers
 from holdfast.store.urls import StoreUrl
 from holdfast.testing.clock import START_MS, Clock
@@ -31,6 +32,7 @@ local read = {
   zset = function(k) return server.call('ZRANGE', k, 0, -1, 'WITHSCORES') end,
   set = function(k) return server.call('SMEMBERS', k) end,
   list = function(k) return server.call('LRANGE', k, 0, -1) end,
+  stream = function(k) return server.call('XRANGE', k, '-', '+') end,
   string = function(k) return { server.call('GET', k) } end,
 }
 for _, key in ipairs(server.call('KEYS', '*')) do
@@ -109,6 +111,7 @@ class World:
         store.graphs = Graphs(store)
         store.lanes = Lanes(store)
         store.timers = Timers(store)
+        store.streams = Streams(store)
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         """Run to the end."""
@@ -139,12 +142,12 @@ class World:
         for key, kind, content in rows:
             name = key.decode()
             part = name.split("}:", 1)[1]
-            if part != "clock" and not part.startswith("claim:"):
+            if part != "clock" and not part.startswith(("claim:", "batch:")):
                 found[name] = _shaped(kind, content)
         return found
 
 
-def _shaped(kind: bytes, content: list[bytes]) -> Any:
+def _shaped(kind: bytes, content: list[Any]) -> Any:
     if kind == b"hash":
         return dict(zip(content[::2], content[1::2], strict=True))
     if kind == b"zset":
@@ -152,6 +155,8 @@ def _shaped(kind: bytes, content: list[bytes]) -> Any:
         return dict(zip(content[::2], scores, strict=True))
     if kind == b"set":
         return set(content)
+    if kind == b"stream":
+        return [(name, dict(zip(flat[::2], flat[1::2], strict=True))) for name, flat in content]
     return content if kind == b"list" else content[0]
 
 

@@ -16,7 +16,7 @@ def dump_keys(nodes: Sequence[TestServer], prefix: str) -> dict[str, Any]:
             for key in client.scan_iter(match=f"{prefix}:*", count=1000):
                 name = key.decode()
                 part = name.split("}:", 1)[1]
-                if part != "clock" and not part.startswith("claim:"):
+                if part != "clock" and not part.startswith(("claim:", "batch:")):
                     found[name] = _read(client, key)
     return found
 
@@ -31,4 +31,6 @@ def _read(client: Any, key: bytes) -> Any:
         return client.smembers(key)
     if kind == b"list":
         return client.lrange(key, 0, -1)
+    if kind == b"stream":
+        return client.xrange(key)
     return client.get(key)

@@ -30,6 +30,8 @@ _FAMILIES = frozenset("xirtnlswcgqpyzk") | {
     *("tenants", "cells", "routes", "pass", "turns", "timers"),
     *("settings", "meta", "alias", "worker", "workers", "tasks", "open", "keyring"),
     *GRAPH_FAMILIES,
+    *("stream", "frames", "live", "doc", "tails"),
+    *("schedule", "plan", "schedules", "dues", "fired", "lined"),
 }
 _ENDED = ("ended", "result", "content_type")
 #: What only a suspended execution has, and what one has after it, until its end or its next wait.
@@ -38,7 +40,7 @@ _WAIT = ("wait_until", "on_timeout")
 #: itself, `claimed` the time of a claim that is not in the log yet.
 _FIELDS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "waiting": ((), (*_ENDED, *_WAIT, "due", "hold", "timeout_at", "claimed")),
-    "delayed": (("hold", "due"), (*_ENDED, *_WAIT, "timeout_at", "claimed")),
+    "delayed": (("hold",), (*_ENDED, *_WAIT, "timeout_at", "claimed")),
     "waiting_children": (
         ("graph",),
         (*_ENDED, *_WAIT, "due", "hold", "timeout_at", "claimed", "open", "spared", "loser"),
@@ -100,6 +102,7 @@ class _Partition:
                 *self._check_payloads(execution_id, record),
                 *self._check_steps(execution_id, record),
                 *self._check_log(execution_id, record),
+                *self._check_stream(execution_id, record),
             ):
                 yield f"execution {execution_id}: {problem}"
         yield from self._check_cells()
@@ -110,6 +113,7 @@ class _Partition:
         yield from self._check_workers()
         yield from check_waits(self._families, self._records, self._now_ms)
         yield from graph_problems(self._families, self._records)
+        yield from self._check_schedules()
 
     def _sets(self, family: str) -> dict[str, set[bytes]]:
         return {name: set(members) for name, members in self._families[family].items()}
@@ -179,12 +183,42 @@ class _Partition:
         timers |= timers_of(self._families, self._records)
         timers |= graph_timers(self._families)
         expected = {member: due for member, due in timers.items() if due is not None}
-        yield from _differences("timer", self._families["timers"].get("", {}), expected)
+        found = self._families["timers"].get("", {})
+        # The timer of a schedule that is due rings again and again, so its time is its own.
+        ringing = {member for member in found if member.startswith(b"s:")}
+        kept = {member: due for member, due in found.items() if member not in ringing}
+        yield from _differences("timer", kept, expected)
+        dues = {b"s:" + name for name in self._families["dues"].get("", {})}
+        if ringing != dues:
+            yield f"the timers {ringing} of schedules should be {dues}"
 
     def _check_owners(self) -> Iterator[str]:
-        for family in (*_OWNED, *_WAITS, "l"):
+        for family in (*_OWNED, *_WAITS, "l", "stream", "frames", "live", "doc"):
             for execution_id in self._families[family].keys() - self._families["x"].keys():
                 yield f"key {family}:{execution_id} belongs to no execution"
+
+    def _check_schedules(self) -> Iterator[str]:
+        records = self._families["schedule"]
+        names = {name.encode() for name in records}
+        yield from _differences(
+            "the set of schedules", self._sets("schedules"), {"": names} if names else {}
+        )
+        dues = {n.encode(): float(r[b"due"]) for n, r in records.items() if r[b"due"]}
+        yield from _differences("what is due", self._families["dues"], {"": dues} if dues else {})
+        fired: dict[str, set[bytes]] = defaultdict(set)
+        lined: dict[str, set[bytes]] = defaultdict(set)
+        for execution_id, record in self._records.items():
+            if "schedule" not in record or record["state"].decode() in TERMINAL:
+                continue
+            held = record.get("hold") == b"schedule"
+            group = lined if held else fired
+            # One that was replayed runs outside the line.
+            if held or "replays" not in record:
+                group[execution_id.split("~")[0]].add(execution_id.encode())
+        yield from _differences("what lines up for", self._sets("lined"), lined)
+        yield from _differences("what was fired by", self._sets("fired"), fired)
+        for name in lined.keys() - fired.keys():
+            yield f"executions of schedule {name} wait for nothing"
 
     def _check_workers(self) -> Iterator[str]:
         known = {instance.encode() for instance in self._families["worker"]}
@@ -220,6 +254,23 @@ class _Partition:
         numbers = sorted(int(value.split(b" ", 1)[0]) for value in journal.values())
         if numbers != list(range(1, int(record.get("steps", 0)) + 1)):
             yield f"has the steps {numbers}, its record says {record.get('steps')!r}"
+
+    def _check_stream(self, execution_id: str, record: Record) -> Iterator[str]:
+        stream = self._families["stream"].get(execution_id, {})
+        if ("streamed" in record) != bool(stream):
+            yield "streams or not: its record and its stream disagree"
+        known = {name.decode(): int(value) for name, value in stream.items()}
+        numbers: list[int] = []
+        for family, prefix in (("frames", ""), ("live", "live_")):
+            rows = self._families[family].get(execution_id, [])
+            numbers += [int(name.split(b"-")[0]) for name, _ in rows]
+            size = sum(len(fields[b"p"]) for _, fields in rows)
+            if rows and size != known[f"{prefix}bytes"]:
+                yield f"has {size} bytes in its {family}, its stream says {known}"
+        if len(set(numbers)) != len(numbers) or max(numbers, default=0) > known.get("last", 0):
+            yield f"has the frames {sorted(numbers)}, its stream says {known}"
+        if known.get("attempt", -1) >= int(record.get("attempts", 0)):
+            yield f"has frames of an attempt that never was: {known}"
 
     def _check_log(self, execution_id: str, record: Record) -> Iterator[str]:
         packed = self._families["l"].get(execution_id, [])
@@ -288,6 +339,8 @@ def _check_state(record: Record) -> Iterator[str]:
     yield from (f"is {state} with {name}" for name in must_not if name in record)
     hold = Hold(record["hold"].decode()) if "hold" in record else None
     is_open = "open" in record
+    if state is State.DELAYED and ("due" in record) == (hold is Hold.SCHEDULE):
+        yield f"is held by {hold}, which does not fit its due time"
     if state is State.DELAYED and is_open != (hold is Hold.PAUSE):
         yield f"is held by {hold}, which does not fit its attempt"
     if state is State.SUSPENDED and hold not in (*WAIT_REASONS, Hold.ESCALATED):

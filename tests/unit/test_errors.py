@@ -73,6 +73,7 @@ def test_the_tree_at_the_head_names_every_class() -> None:
                 "ResultNotReady",
                 "WaitpointNotFound",
                 "GraphNotFound",
+                "ScheduleNotFound",
             },
         ),
         (
@@ -99,10 +100,13 @@ def test_the_tree_at_the_head_names_every_class() -> None:
                 "MemberOfGraph",
                 "NothingToReplay",
                 "StagingLost",
+                "ScheduleConflict",
+                "ScheduleChanged",
+                "ScheduleMoved",
             },
         ),
         ("LeaseLost", {"StaleLease", "LeaseRevoked", "NotActive"}),
-        ("Refused", {"StoreFull", "RotationBusy"}),
+        ("Refused", {"StoreFull", "RotationBusy", "TooManyTails"}),
     ],
 )
 def test_families_can_be_caught_as_one(family: str, members: set[str]) -> None:

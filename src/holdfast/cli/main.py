@@ -27,8 +27,10 @@ from holdfast.cli import (
     listing,
     logs,
     result,
+    schedules,
     show,
     signals,
+    stream,
     submit,
     tasks,
     top,
@@ -62,6 +64,7 @@ for _panel, _commands in {
         listing.ls,
         show.show,
         logs.logs,
+        stream.stream,
         result.result,
         executions.explain,
         executions.cancel,
@@ -82,6 +85,7 @@ app.add_typer(waitpoints.app, name="waitpoints", rich_help_panel=_WAIT)
 app.add_typer(keyring.app, name="keyring", rich_help_panel=_OPERATE)
 app.add_typer(graphs.app, name="graphs", rich_help_panel=_WORK)
 app.add_typer(lanes.app, name="lanes", rich_help_panel=_OPERATE)
+app.add_typer(schedules.app, name="schedules", rich_help_panel=_OPERATE)
 app.add_typer(workers.app, name="workers", rich_help_panel=_OPERATE)
 app.add_typer(config.app, name="config", rich_help_panel=_OPERATE)
 

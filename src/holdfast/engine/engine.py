@@ -15,6 +15,9 @@ from holdfast.engine.keyring import Keys
 from holdfast.engine.lanes import Lanes
 from holdfast.engine.maintenance import Ticker
 from holdfast.engine.results import Results, result_of
+from holdfast.engine.scheduler import Scheduler
+from holdfast.engine.schedules import Schedules
+from holdfast.engine.streams import Streams
 from holdfast.engine.waitpoints import Waitpoints
 from holdfast.engine.workers import Workers
 from holdfast.errors import HoldfastError
@@ -49,10 +52,13 @@ class Engine:
         self.keyring: Keys = Keys(store)
         self.waitpoints: Waitpoints = Waitpoints(store, self.keyring)
         self.graphs: Graphs = Graphs(store)
+        self.streams: Streams = Streams(store)
+        self.schedules: Schedules = Schedules(store)
         self._results = Results(store)
 
     async def close(self) -> None:
-        """Stop listening for results."""
+        """Stop listening for results; whoever reads a stream live is told to come back."""
+        await self.streams.close()
         await self._results.close()
         await self.graphs.close()
 
@@ -274,12 +280,13 @@ async def open_engine(
     async with open_store(url, settings) as store:
         engine = Engine(store)
         await engine.keyring.install_configured()
-        ticker = asyncio.ensure_future(Ticker(store).run()) if maintenance else None
+        services = (Ticker(store), Scheduler(store)) if maintenance else ()
+        running = [asyncio.ensure_future(service.run()) for service in services]
         try:
             yield engine
         finally:
-            if ticker is not None:
-                ticker.cancel()
+            for task in running:
+                task.cancel()
                 with contextlib.suppress(asyncio.CancelledError):
-                    await ticker
+                    await task
             await engine.close()

@@ -7,7 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from holdfast.model import conditions
+from holdfast.model.executions import Execution
 from holdfast.model.moments import to_ms
+from holdfast.model.partitions import ROOT_SEPARATOR
 from holdfast.model.states import Hold, State
 from holdfast.model.waitpoints import WaitpointState
 from holdfast.model.workers import Worker
@@ -71,6 +73,8 @@ def _running(standing: Standing) -> Explanation:
 def _delayed(standing: Standing) -> Explanation:
     execution = standing.execution
     hold = execution.hold or Hold.DELAY
+    if hold is Hold.SCHEDULE:
+        return _lined_up(execution)
     holds: list[Mapping[str, Any]] = [
         {"type": "due_time", "reason": hold, "until": execution.run_at}
     ]
@@ -124,6 +128,12 @@ def _listed(awaited: Mapping[str, State]) -> str:
     rest = len(awaited) - len(shown)
     more = f" and {rest} more" if rest else ""
     return f"{noun} {', '.join(shown)}{more}"
+
+
+def _lined_up(execution: Execution) -> Explanation:
+    schedule, _, _ = execution.id.partition(ROOT_SEPARATOR)
+    why = f"Schedule {schedule} starts it when its earlier executions have ended."
+    return Explanation(state=execution.state, why=why, holds=[{"type": "schedule", "id": schedule}])
 
 
 def _waiting(standing: Standing, workers: Sequence[Worker]) -> Explanation:

@@ -6,10 +6,10 @@ import asyncio
 from abc import ABC, abstractmethod
 from typing import Generic, TypeVar
 
+from holdfast.engine.mailbox import Mailbox
 from holdfast.errors import ExecutionFailed, ResultNotReady
 from holdfast.model.executions import Outcome
-from holdfast.model.ids import new_id
-from holdfast.store import decode, keys
+from holdfast.store import decode
 from holdfast.store.store import Store
 
 POLL_S = 5.0
@@ -25,15 +25,12 @@ class Endings(ABC, Generic[T]):
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._process = new_id()
-        self._mailboxes: dict[str, asyncio.Future[None]] = {}
+        self._mailbox = Mailbox(store, self._on_message)
         self._waiters: dict[str, set[asyncio.Event]] = {}
 
     async def close(self) -> None:
         """Stop listening."""
-        await asyncio.gather(*self._mailboxes.values(), return_exceptions=True)
-        await self._store.subscriptions.remove(self._mailboxes, self._on_message)
-        self._mailboxes.clear()
+        await self._mailbox.close()
 
     async def outcome(self, execution_id: str) -> T | None:
         """Return how it ended, or None if it has not."""
@@ -49,9 +46,9 @@ class Endings(ABC, Generic[T]):
         waiters.add(ended)
         try:
             async with asyncio.timeout(timeout_s):
-                await self._open_mailbox(self._store.tag_of(execution_id))
+                await self._mailbox.open(self._store.tag_of(execution_id))
                 while True:
-                    outcome = await self._look(execution_id, process=self._process)
+                    outcome = await self._look(execution_id, process=self._mailbox.process)
                     if outcome is not None:
                         return outcome
                     await _wait_or_poll(ended)
@@ -67,15 +64,7 @@ class Endings(ABC, Generic[T]):
     async def _look(self, execution_id: str, *, process: str) -> T | None:
         """Ask the store; without an end, have `process` told when there is one."""
 
-    async def _open_mailbox(self, tag: str) -> None:
-        """Listen on the mailbox of a partition, once for all waiters."""
-        channel = keys.mailbox_channel(tag, self._process)
-        if channel not in self._mailboxes:
-            opening = self._store.subscriptions.add([channel], self._on_message)
-            self._mailboxes[channel] = asyncio.ensure_future(opening)
-        await asyncio.shield(self._mailboxes[channel])
-
-    def _on_message(self, _channel: str, message: str) -> None:
+    def _on_message(self, message: str) -> None:
         _, _, execution_id = message.partition(" ")
         for ended in self._waiters.get(execution_id, ()):
             ended.set()

@@ -46,3 +46,21 @@ GRAPH_GROWTH = 500
 
 #: About a hundred years: far beyond any use, and safe in a double with room to add.
 DURATION_MS = 100 * 366 * 86_400_000
+
+FRAME_BYTES = 64 << 10
+FRAMES_IN_BATCH = 1000
+FRAME_BATCH_BYTES = 4 << 20
+BATCH_KEY_CHARS = 128
+STREAM_FRAMES = 10_000_000
+STREAM_BYTES = 1 << 30
+SUMMARY_BYTES = 256 << 10
+SUMMARY_DEPTH = 64
+#: Frame numbers, so that they are exact everywhere.
+FRAME_ID = 2**53
+TAILS = 100_000
+
+CATCH_UP = 1_000
+JITTER_MS = 86_400_000
+EVERY_MIN_MS = 1_000
+CRON_CHARS = 256
+FIRE_TIMES = 1_000

@@ -53,6 +53,8 @@ class Hold(StrEnum):
     BACKOFF = "backoff"
     RECLAIM = "reclaim"
     PAUSE = "pause"
+    #: Fired by a schedule whose earlier executions have not ended.
+    SCHEDULE = "schedule"
     SIGNAL = "signal"
     APPROVAL = "approval"
     CALLBACK = "callback"
@@ -88,6 +90,7 @@ _BLOCKING_REASON = {
     Hold.BACKOFF: "waiting_for_retry_backoff",
     Hold.RECLAIM: "waiting_for_reclaim_backoff",
     Hold.PAUSE: "waiting_for_resume_delay",
+    Hold.SCHEDULE: "waiting_for_schedule",
     Hold.SIGNAL: "waiting_for_signal",
     Hold.APPROVAL: "waiting_for_approval",
     Hold.CALLBACK: "waiting_for_callback",
@@ -147,6 +150,8 @@ def state_vector(
     delayed = state is State.DELAYED
     if state is State.WAITING_CHILDREN:
         eligibility, reason = "blocked_by_dependencies", "waiting_for_children"
+    elif hold is Hold.SCHEDULE:
+        eligibility, reason = "blocked_by_schedule", _BLOCKING_REASON[hold]
     else:
         eligibility = "not_eligible_until_time" if delayed else "eligible_now"
         reason = _BLOCKING_REASON[hold] if hold else "waiting_for_worker"

@@ -40,6 +40,13 @@ REFUSALS: dict[str, tuple[type[HoldfastError], str]] = {
         "the lease on execution {id} expired or was superseded; it is {state} now",
     ),
     "lease_revoked": (errors.LeaseRevoked, "the lease on execution {id} was revoked"),
+    "schedule_not_found": (errors.ScheduleNotFound, "no schedule has the id {id}"),
+    "schedule_conflict": (
+        errors.ScheduleConflict,
+        "schedule {id} exists and says something else: change it, or use another id",
+    ),
+    "schedule_changed": (errors.ScheduleChanged, "schedule {id} was changed meanwhile"),
+    "schedule_moved": (errors.ScheduleMoved, "schedule {id} has moved on, or is gone"),
     "not_active": (errors.NotActive, "execution {id} is not running: {state}"),
     "not_suspended": (errors.NotSuspended, "execution {id} is not suspended: {state}"),
     "waitpoint_not_found": (errors.WaitpointNotFound, "there is no waitpoint {id}"),

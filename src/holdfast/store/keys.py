@@ -23,6 +23,11 @@ def tick_channel(tag: str) -> str:
     return f"{tag}:tick"
 
 
+def due_channel(tag: str) -> str:
+    """Return the channel on which schedules that are due are announced."""
+    return f"{tag}:due"
+
+
 def mailbox_channel(tag: str, process: str) -> str:
     """Return the channel on which a process is told what it waits for."""
     return f"{tag}:box:{process}"

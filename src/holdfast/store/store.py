@@ -20,6 +20,8 @@ from holdfast.store.keyrings import KeyRings
 from holdfast.store.lanes import Lanes
 from holdfast.store.leases import Leases
 from holdfast.store.queries import Queries
+from holdfast.store.schedules import Schedules
+from holdfast.store.streams import Streams
 from holdfast.store.subscriptions import Subscriptions
 from holdfast.store.tasks import Tasks
 from holdfast.store.timers import Timers
@@ -71,6 +73,8 @@ class Store:
         self.keyrings: KeyRings = KeyRings(self)
         self.tasks: Tasks = Tasks(self)
         self.graphs: Graphs = Graphs(self)
+        self.streams: Streams = Streams(self)
+        self.schedules: Schedules = Schedules(self)
         self.subscriptions: Subscriptions = Subscriptions(client)
 
     async def boot(self) -> None:

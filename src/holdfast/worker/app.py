@@ -11,16 +11,19 @@ from typing import Any, Concatenate, ParamSpec, Self, TypeVar, Unpack, overload
 from holdfast.engine import Engine, open_engine
 from holdfast.errors import TaskError, TaskNotFound
 from holdfast.model import checks
+from holdfast.model.schedules import NewSchedule
 from holdfast.store.store import StoreSettings
 from holdfast.worker.context import Context
 from holdfast.worker.durations import Duration
 from holdfast.worker.graphs import Graph
+from holdfast.worker.scheduling import ScheduleFields, declare
 from holdfast.worker.sync_context import SyncContext
 from holdfast.worker.task import Pool, Task, TaskFields, TaskOptions
 from holdfast.worker.worker import Worker, WorkerSettings
 
 P = ParamSpec("P")
 R = TypeVar("R")
+T = TypeVar("T", bound=Task[Any, Any, Any])
 F = TypeVar("F", bound=Callable[..., Any])
 
 DEFAULT_STORE = "embedded://.holdfast"
@@ -67,6 +70,8 @@ class App:
         #: Where the store is: the argument, HOLDFAST_STORE, or an embedded one.
         self.store: str = store or os.environ.get("HOLDFAST_STORE") or DEFAULT_STORE
         self.tasks: dict[str, Task[Any, Any, Any]] = {}
+        #: Schedules that workers put into the store, by id.
+        self.schedules: dict[str, NewSchedule] = {}
         self.before_hooks: list[Hook] = []
         self.after_hooks: list[Hook] = []
         self.error_hooks: list[Hook] = []
@@ -136,6 +141,24 @@ class App:
         checks.known_fields("task", options, TaskOptions.__dataclass_fields__)
         decorator = TaskDecorator(self, name, pool, TaskOptions(**options))
         return decorator if fn is None else decorator(fn)
+
+    def schedule(self, **fields: Unpack[ScheduleFields]) -> Callable[[T], T]:
+        """Have a task submitted by the clock: `@app.schedule(cron="0 6 * * *")` above `@app.task`.
+
+        Workers that start put the schedule into the store, where it stays; one that was paused
+        stays paused. The fields are those of ScheduleFields.
+        """
+        checks.known_fields("schedule", fields, ScheduleFields.__annotations__)
+
+        def declared(task: T) -> T:
+            plan = declare(task, fields)
+            if plan.id in self.schedules:
+                message = f"two schedules are called {plan.id!r}: give one of them another id"
+                raise TaskError(message, id=plan.id)
+            self.schedules[plan.id] = plan
+            return task
+
+        return declared
 
     def add(self, task: Task[Any, Any, Any]) -> Task[Any, Any, Any]:
         """Add a task; its name must be new."""

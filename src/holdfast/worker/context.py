@@ -44,6 +44,7 @@ from holdfast.worker.journal import Journal
 from holdfast.worker.outcomes import AttemptLost, AttemptPaused, ControlFlow
 from holdfast.worker.slots import Slots
 from holdfast.worker.stepping import result_encoding, try_step
+from holdfast.worker.streaming import Stream
 from holdfast.worker.waiting import (
     OnTimeout,
     TaskWaitpoint,
@@ -81,6 +82,7 @@ class Context:
         self._children = 0
         self._graphs = 0
         self._lending = False
+        self._stream: Stream | None = None
         self._main = asyncio.current_task()
         #: The lease is gone; set once, from the event loop.
         self.lost: bool = False
@@ -131,6 +133,18 @@ class Context:
     def journal(self) -> Journal:
         """The step journal of this attempt."""
         return self._journal
+
+    @property
+    def stream(self) -> Stream:
+        """The stream of the execution: output that others read while it runs."""
+        if self._stream is None:
+            self._stream = Stream(self._engine, self._claim, self)
+        return self._stream
+
+    async def flush(self) -> None:
+        """Have what was streamed in the store."""
+        if self._stream is not None:
+            await self._stream.flush()
 
     def now(self) -> datetime:
         """Return the time on the store's clock."""
@@ -272,6 +286,9 @@ class Context:
 
     async def record(self, name: str, result: bytes) -> bytes:
         """Write a step to the store; returns what is recorded."""
+        self.check()
+        # A recorded step is not run again, so what it streamed must not be lost.
+        await self.flush()
         with self.holding():
             return await self._engine.checkpoint(self.id, self._claim.lease, name, result)
 

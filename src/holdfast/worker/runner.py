@@ -15,7 +15,14 @@ from holdfast.model import checks, limits
 from holdfast.model.executions import Claim, Failure
 from holdfast.worker.context import Context
 from holdfast.worker.durations import optional_ms
-from holdfast.worker.outcomes import AttemptLost, AttemptPaused, AttemptSuspended, GiveUp, Retry
+from holdfast.worker.outcomes import (
+    AttemptLost,
+    AttemptPaused,
+    AttemptSuspended,
+    ControlFlow,
+    GiveUp,
+    Retry,
+)
 from holdfast.worker.pools import ProcessPool, ThreadPool
 from holdfast.worker.resources import Resources
 from holdfast.worker.slots import Slots
@@ -76,7 +83,7 @@ class Runner:
     async def _attempt(self, task: Task[Any, Any, Any], context: Context) -> None:
         claim = context.claim
         try:
-            result, content_type = await self._call(task, context)
+            result, content_type = await self._call_and_flush(task, context)
         except AttemptPaused as pause:
             await self._engine.delay(claim.id, claim.lease, pause.delay_ms)
         except AttemptSuspended:
@@ -95,6 +102,18 @@ class Runner:
         else:
             executions = self._engine.store.executions
             await executions.complete(claim.id, claim.lease, result, content_type or "")
+
+    async def _call_and_flush(
+        self, task: Task[Any, Any, Any], context: Context
+    ) -> tuple[bytes, str | None]:
+        """Call the task; what it streamed is in the store before its attempt ends or pauses."""
+        try:
+            answer = await self._call(task, context)
+        except ControlFlow:
+            await context.flush()
+            raise
+        await context.flush()
+        return answer
 
     async def _call(self, task: Task[Any, Any, Any], context: Context) -> tuple[bytes, str | None]:
         signature = task.signature
@@ -142,6 +161,8 @@ class Runner:
         claim = context.claim
         with contextlib.suppress(Exception):
             await _call_hooks(self._app.error_hooks, context, error)
+        with contextlib.suppress(AttemptLost, HoldfastError):
+            await context.flush()
         failure = failure_of(error)
         state, retry_at = await self._engine.fail(claim.id, claim.lease, failure)
         log.warning(

@@ -11,6 +11,7 @@ from typing import Any, get_type_hints
 
 from holdfast.worker.encoding import Encoding
 from holdfast.worker.outcomes import GiveUp
+from holdfast.worker.streaming import inside_step
 
 _BACKOFF_S, _BACKOFF_MOST_S = 0.1, 10.0
 
@@ -35,8 +36,9 @@ async def try_step(fn: Callable[..., Any], args: tuple[Any, ...], retries: int) 
     """Call the function of a step, with retries."""
     for tried in range(retries + 1):
         try:
-            value = fn(*args)
-            return await value if inspect.isawaitable(value) else value
+            with inside_step():
+                value = fn(*args)
+                return await value if inspect.isawaitable(value) else value
         except Exception as error:
             if tried == retries or isinstance(error, GiveUp):
                 raise
@@ -48,7 +50,8 @@ def try_step_blocking(fn: Callable[..., Any], args: tuple[Any, ...], retries: in
     """Call the function of a step in this thread, with retries."""
     for tried in range(retries + 1):
         try:
-            return fn(*args)
+            with inside_step():
+                return fn(*args)
         except Exception as error:
             if tried == retries or isinstance(error, GiveUp):
                 raise

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import AsyncIterator, Coroutine, Iterator, Mapping, Sequence
 from typing import Any, Generic, ParamSpec, Self, TypeVar
 
 from holdfast.engine.explain import Explanation
 from holdfast.model.executions import Execution, ExecutionId
+from holdfast.model.frames import Frame
 from holdfast.model.states import State
 from holdfast.worker.app import App
 from holdfast.worker.durations import Duration
@@ -96,6 +97,22 @@ class SyncHandle(Generic[R]):
         """Wait for the result; raises ExecutionFailed or ResultNotReady."""
         return self._client.wait(self._handle.result(timeout=timeout))
 
+    def stream(self, *, after: int = 0) -> Iterator[Frame]:
+        """Read its stream live; the last frame is of type `end`."""
+        frames = self._handle.stream(after=after)
+        try:
+            while True:
+                frame = self._client.wait(_next(frames))
+                if frame is None:
+                    return
+                yield frame
+        finally:
+            self._client.wait(frames.aclose())
+
+    def summary(self) -> dict[str, Any]:
+        """Return the document that it keeps up to date."""
+        return self._client.wait(self._handle.summary())
+
     def state(self) -> State:
         """Return its state."""
         return self._client.wait(self._handle.state())
@@ -111,3 +128,7 @@ class SyncHandle(Generic[R]):
     def explain(self) -> Explanation:
         """Say why it is not running."""
         return self._client.wait(self._handle.explain())
+
+
+async def _next(frames: AsyncIterator[Frame]) -> Frame | None:
+    return await anext(frames, None)

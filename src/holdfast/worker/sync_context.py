@@ -21,6 +21,7 @@ from holdfast.worker.handle import Handle
 from holdfast.worker.outcomes import AttemptPaused
 from holdfast.worker.pools import ThreadPool
 from holdfast.worker.stepping import result_encoding, try_step_blocking
+from holdfast.worker.streaming import SyncStream
 from holdfast.worker.waiting import OnTimeout, TaskWaitpoint, WaitOptions, WaitpointOptions
 
 if TYPE_CHECKING:
@@ -43,6 +44,8 @@ class SyncContext:
         self._loop = loop
         self._lost = context.lost_event = threading.Event()
         self.logger: logging.LoggerAdapter[logging.Logger] = context.logger
+        #: The stream of the execution: output that others read while it runs.
+        self.stream: SyncStream = SyncStream(context.stream, self._wait)
 
     @property
     def id(self) -> str:

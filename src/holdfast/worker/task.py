@@ -236,6 +236,10 @@ class Task(Generic[P, R, C]):
         payload, promised = self.signature.encode_partly(args, kwargs, is_promised)
         return self._template.with_input(payload), promised
 
+    def item(self, arguments: Mapping[str, Any]) -> NewExecution:
+        """Return what would be submitted with these arguments."""
+        return self._item((), dict(arguments))
+
     def _item(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> NewExecution:
         return self._template.with_input(self.signature.encode(args, kwargs))
 

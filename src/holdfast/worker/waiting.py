@@ -66,6 +66,10 @@ class Journaled(Protocol):
         """Return a name for the next step that has none of its own."""
         ...
 
+    async def flush(self) -> None:
+        """Have what was streamed in the store."""
+        ...
+
     async def once(self, name: str, make: Callable[[], Awaitable[bytes]]) -> bytes:
         """Return the recorded result of a step, or make it and record it."""
         ...
@@ -191,6 +195,7 @@ class Waiting:
         async def wait() -> bytes:
             if claim.resumed == key:
                 return _encode(claim.signals)
+            await self._context.flush()
             with self._context.holding():
                 answer = await self._engine.waitpoints.suspend(
                     claim.id,

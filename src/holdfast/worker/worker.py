@@ -139,6 +139,8 @@ class Worker:
         ) as claimer:
             described = {name: task.describe() for name, task in self._app.tasks.items()}
             await self._engine.store.tasks.publish(described)
+            for plan in self._app.schedules.values():
+                await self._engine.schedules.put(plan)
             self._started.set()
             # Several claims under way: the next is answered while the last is started.
             several = max(1, min(_MOST_CLAIMS, self.settings.slots // _MOST_IN_CLAIM))

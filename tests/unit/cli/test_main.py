@@ -39,8 +39,10 @@ def test_every_command_has_json_store_and_a_sentence(name: str) -> None:
 def test_the_commands_are_those_that_were_promised() -> None:
     """None is missing."""
     promised = {"dev", "worker", "submit", "ls", "show", "logs", "result", "cancel", "replay"}
-    promised |= {"prioritize", "revoke", "explain", "tasks", "top", "doctor", "bench"}
+    promised |= {"prioritize", "revoke", "explain", "tasks", "top", "doctor", "bench", "stream"}
     verbs = [f"lanes {verb}" for verb in ("ls", "pause", "resume", "drain", "weights")]
+    verbs += [f"schedules {verb}" for verb in ("ls", "show", "create", "pause", "resume")]
+    verbs += [f"schedules {verb}" for verb in ("trigger", "delete", "next")]
     verbs += ["workers ls", "workers drain", "config show"]
     verbs += ["approve", "deny", "signal", "resume", "keyring show", "keyring rotate"]
     verbs += [f"waitpoints {verb}" for verb in ("ls", "show", "token", "revoke")]

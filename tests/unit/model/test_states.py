@@ -13,7 +13,12 @@ from holdfast.model.states import TERMINAL, AttemptKind, Hold, State, StateVecto
 LEGAL = {
     "lifecycle_phase": {"runnable", "active", "suspended", "terminal"},
     "ownership": {"unowned", "leased"},
-    "eligibility": {"eligible_now", "not_eligible_until_time", "not_applicable"},
+    "eligibility": {
+        "eligible_now",
+        "not_eligible_until_time",
+        "not_applicable",
+        "blocked_by_schedule",
+    },
     "blocking_reason": {
         "none",
         "waiting_for_worker",
@@ -27,6 +32,7 @@ LEGAL = {
         "waiting_for_tool_result",
         "waiting_for_budget",
         "paused_by_operator",
+        "waiting_for_schedule",
     },
     "terminal_outcome": {"none", "success", "failed", "cancelled", "expired", "skipped"},
     "attempt_state": {
@@ -77,7 +83,8 @@ def test_the_dimensions_agree_with_each_other(
     assert (vector.terminal_outcome != "none") == state.is_terminal
     assert (vector.ownership == "leased") == (state is State.ACTIVE)
     assert (vector.attempt_state == "running_attempt") == (state is State.ACTIVE)
-    assert (vector.eligibility == "not_eligible_until_time") == (state is State.DELAYED)
+    until = "blocked_by_schedule" if hold is Hold.SCHEDULE else "not_eligible_until_time"
+    assert (vector.eligibility == until) == (state is State.DELAYED)
     assert (vector.eligibility == "eligible_now") == (state is State.WAITING)
     assert (vector.blocking_reason == "none") == (state is State.ACTIVE or state.is_terminal)
 
@@ -101,6 +108,7 @@ def test_an_active_execution_is_leased() -> None:
         (Hold.BACKOFF, "waiting_for_retry_backoff"),
         (Hold.RECLAIM, "waiting_for_reclaim_backoff"),
         (Hold.PAUSE, "waiting_for_resume_delay"),
+        (Hold.SCHEDULE, "waiting_for_schedule"),
     ],
 )
 def test_each_hold_has_its_reason(hold: Hold, reason: str) -> None:

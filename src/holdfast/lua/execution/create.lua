@@ -2,10 +2,11 @@
 --- @key tag the partition
 --- @arg items per item two values: its fields in msgpack, its input
 --- @ok per item: created STATE, duplicate ID STATE, or no CODE ID; bound elsewhere: empty state, digest
---- @no id_conflict | idempotency_conflict | lane_draining
+--- @ok of an item that a schedule fires also: skipped
+--- @no id_conflict | idempotency_conflict | lane_draining | schedule_moved
 --- @event created
 --- @flags write
---- @requires lib/keys lib/clock lib/birth lib/index lib/ready lib/settings lib/stamps lib/timers
+--- @requires lib/keys lib/clock lib/birth lib/index lib/ready lib/settings lib/stamps lib/timers lib/schedules
 
 --- Answer for an id that is taken: the same call again, the same content, or something else.
 local function answer_taken(id, found, item)
@@ -40,8 +41,10 @@ local function run(tag, args)
     if lanes[lane] == nil then lanes[lane] = settings.lane(tag, lane) end
     local answer = find_taken(tag, item)
     if not answer and lanes[lane] == 'draining' then answer = { 'no', 'lane_draining', id } end
+    if not answer and item.schedule then answer = schedules.turn(tag, item, now) end
     if not answer then
       local rec = birth.compose(item, now, stamp + #created, priority_us)
+      if item.schedule then schedules.fire(tag, item, rec) end
       birth.store(tag, id, rec, item, args[2 * i])
       created[#created + 1] = { id, rec }
       if rec.state == 'waiting' then ready_now[#ready_now + 1] = { id, rec } end

@@ -1,5 +1,6 @@
 --- Opening a lease on a ready execution, and what a claim hands to the worker.
 --- @requires lib/keys lib/record lib/index lib/timers lib/log lib/lease lib/waits lib/members
+--- @requires lib/frames
 local claims = {}
 
 -- Longer than any caller repeats a call whose reply it lost.
@@ -77,6 +78,7 @@ function claims.open(tag, id, request, worker, lease_ms, now)
       worker = worker,
     })
   end
+  if rec.streamed and not resumed then frames.begin_attempt(tag, id, rec, now) end
   return hand(tag, id, rec), rec
 end
 

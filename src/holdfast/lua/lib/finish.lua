@@ -1,5 +1,6 @@
 --- The one way into a terminal state: every path ends here, so every path announces itself.
---- @requires lib/keys lib/record lib/index lib/ready lib/settings lib/timers lib/log lib/wake lib/waitpoints
+--- @requires lib/keys lib/record lib/index lib/ready lib/settings lib/timers lib/log lib/wake
+--- @requires lib/waitpoints lib/frames lib/schedules
 local finish = {}
 
 local TRANSIENT = {
@@ -32,6 +33,7 @@ function finish.now(tag, id, rec, state, now, changes, entry)
   end
   if rec.waitpoints then waitpoints.close_all(tag, id, rec, now) end
   if watched then finish.announce(tag, id, state) end
+  if rec.schedule then schedules.ended(tag, id, now) end
   -- lib/resolve.lua, which itself ends executions.
   if rec.graph then finish.resolve(tag, id, rec, now) end
 end
@@ -65,4 +67,5 @@ function finish.forget(tag, id, rec)
     keys.signals(tag, id),
     keys.signal_keys(tag, id)
   )
+  if rec.streamed then frames.forget(tag, id) end
 end

@@ -16,6 +16,13 @@ function keys.wait(tag, id) return tag .. ':y:' .. id end
 function keys.signals(tag, id) return tag .. ':z:' .. id end
 function keys.signal_keys(tag, id) return tag .. ':k:' .. id end
 
+-- What an execution owns besides, once it streams or its stream is read live.
+function keys.stream(tag, id) return tag .. ':stream:' .. id end
+function keys.frames(tag, id) return tag .. ':frames:' .. id end
+function keys.live(tag, id) return tag .. ':live:' .. id end
+function keys.document(tag, id) return tag .. ':doc:' .. id end
+function keys.tails(tag, id) return tag .. ':tails:' .. id end
+
 -- Where executions are listed and counted.
 function keys.tenants(tag) return tag .. ':tenants' end
 function keys.cells(tag, tenant) return tag .. ':cells:' .. tenant end
@@ -44,6 +51,14 @@ function keys.pass(tag, lane) return tag .. ':pass:' .. lane end
 function keys.turns(tag, route) return tag .. ':turns:' .. route end
 function keys.ready(tag, route, tenant) return tag .. ':q:' .. route .. '|' .. tenant end
 
+-- Schedules, and what they have fired.
+function keys.schedule(tag, id) return tag .. ':schedule:' .. id end
+function keys.plan(tag, id) return tag .. ':plan:' .. id end
+function keys.schedules(tag) return tag .. ':schedules' end
+function keys.dues(tag) return tag .. ':dues' end
+function keys.fired(tag, id) return tag .. ':fired:' .. id end
+function keys.lined_up(tag, id) return tag .. ':lined:' .. id end
+
 -- One of each in a partition.
 function keys.timers(tag) return tag .. ':timers' end
 function keys.settings(tag) return tag .. ':settings' end
@@ -51,6 +66,7 @@ function keys.meta(tag) return tag .. ':meta' end
 
 -- Short-lived memory of calls, kept by TTL.
 function keys.claim(tag, request) return tag .. ':claim:' .. request end
+function keys.batch(tag, id, key) return tag .. ':batch:' .. id .. '|' .. key end
 function keys.alias(tag, tenant, key) return tag .. ':alias:' .. tenant .. '|' .. key end
 
 -- In the global partition only.
@@ -62,4 +78,5 @@ function keys.keyring(tag) return tag .. ':keyring' end
 -- Channels, not keys.
 function keys.wake_channel(tag, lane) return tag .. ':wake:' .. lane end
 function keys.tick_channel(tag) return tag .. ':tick' end
+function keys.due_channel(tag) return tag .. ':due' end
 function keys.mailbox_channel(tag, process) return tag .. ':box:' .. process end

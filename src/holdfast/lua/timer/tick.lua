@@ -3,9 +3,15 @@
 --- @arg limit how many timers at most
 --- @ok FIRED SLEEP_MS until the next look; 0 when more is due now
 --- @flags allow-oom
---- @requires lib/keys lib/clock lib/due lib/timers lib/workers lib/waitpoints lib/graph_due
+--- @requires lib/keys lib/clock lib/due lib/timers lib/workers lib/waitpoints lib/graph_due lib/schedules
 
-local FIRE = { x = due.execution, k = workers.expire, w = waitpoints.expire, g = graph_due.fire }
+local FIRE = {
+  x = due.execution,
+  k = workers.expire,
+  w = waitpoints.expire,
+  g = graph_due.fire,
+  s = schedules.ring,
+}
 
 local function run(tag, args)
   local now = clock.now(tag)

@@ -1,0 +1,263 @@
+"""`holdfast schedules`: what is submitted by the clock."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from holdfast.cli import inputs, output, session, times
+from holdfast.cli.groups import Noun
+from holdfast.cli.options import JsonOption, StoreOption
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from holdfast.engine import Engine
+    from holdfast.model.schedules import Schedule
+
+app: typer.Typer = typer.Typer(
+    cls=Noun,
+    help="Schedules: list, show, create, pause, resume, trigger, delete, next fire times.",
+)
+
+ScheduleId = Annotated[str, typer.Argument(metavar="ID", help="The id of the schedule.")]
+
+COLUMNS = ("id", "kind", "when", "state", "next", "last", "fired", "running", "queued", "tenant")
+
+_PAGE = 200
+
+
+@app.command()
+def ls(
+    *,
+    tenant: Annotated[str | None, typer.Option("--tenant", help="Of this tenant only.")] = None,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """List the schedules."""
+
+    async def work(engine: Engine) -> list[Schedule]:
+        found: list[Schedule] = []
+        cursor: str | None = None
+        while True:
+            page = await engine.schedules.list(tenant=tenant, limit=_PAGE, cursor=cursor)
+            found += page.items
+            cursor = page.next_cursor
+            if cursor is None:
+                return found
+
+    found = session.ask(store, work)
+    if as_json:
+        output.emit({"items": [schedule.view() for schedule in found]})
+    else:
+        output.show_table(COLUMNS, [_row(schedule) for schedule in found], nothing="no schedules")
+
+
+def _row(schedule: Schedule) -> tuple[object, ...]:
+    plan = schedule.plan
+    return (
+        schedule.id,
+        plan.execution.kind,
+        _when(schedule),
+        _state(schedule),
+        times.ago(schedule.next_at),
+        times.ago(schedule.last_at),
+        schedule.fired,
+        schedule.running,
+        schedule.queued,
+        schedule.tenant,
+    )
+
+
+def _when(schedule: Schedule) -> str:
+    timing = schedule.plan.timing
+    if timing.cron is not None:
+        return timing.cron if timing.timezone == "UTC" else f"{timing.cron} {timing.timezone}"
+    if timing.every_ms is not None:
+        return f"every {times.span(timing.every_ms / 1000)}"
+    return f"at {times.stamp(timing.at)}"
+
+
+def _state(schedule: Schedule) -> str:
+    if schedule.plan.paused:
+        return "paused"
+    return "active" if schedule.next_ms is not None else "finished"
+
+
+@app.command()
+def show(
+    schedule_id: ScheduleId, *, store: StoreOption = None, as_json: JsonOption = False
+) -> None:
+    """Show all about a schedule."""
+    found = session.ask(store, lambda engine: engine.schedules.get(schedule_id))
+    if as_json:
+        output.emit(found.view())
+        return
+    plan = found.plan
+    facts: dict[str, object] = {
+        "kind": plan.execution.kind,
+        "tenant": found.tenant,
+        "lane": plan.execution.lane,
+        "when": _when(found),
+        "state": _state(found),
+        "next": times.stamp(found.next_at),
+        "last": times.stamp(found.last_at),
+        "last execution": found.last_execution,
+        "catch up": plan.catch_up,
+        "overlap": plan.overlap,
+        "jitter": times.span(plan.jitter_ms / 1000) if plan.jitter_ms else None,
+        "fired": found.fired,
+        "skipped": found.skipped,
+        "missed": found.missed,
+        "running": found.running,
+        "queued": found.queued,
+        "error": found.error,
+        "changed": times.stamp(found.changed_at),
+    }
+    output.say(f"schedule {found.id}")
+    for name, value in facts.items():
+        if value is not None:
+            output.say(f"  {name:<16}{value}")
+
+
+@app.command()
+def create(
+    schedule_id: ScheduleId,
+    kind: Annotated[str, typer.Argument(metavar="KIND", help="The name of the task.")],
+    *,
+    cron: Annotated[
+        str | None, typer.Option("--cron", help="Five fields, such as '0 6 * * MON-FRI'.")
+    ] = None,
+    every: Annotated[str | None, typer.Option("--every", help="An interval: 30s, 10m, 2h.")] = None,
+    at: Annotated[
+        str | None, typer.Option("--at", metavar="TIME", help="Once, such as 2026-01-31T12:00.")
+    ] = None,
+    timezone: Annotated[
+        str, typer.Option("--timezone", help="Of the cron fields, such as Europe/Berlin.")
+    ] = "UTC",
+    data: Annotated[
+        str,
+        typer.Option("--input", "-i", metavar="JSON", help="Arguments; @FILE and - work too."),
+    ] = "null",
+    lane: Annotated[str, typer.Option("--lane")] = "default",
+    tenant: Annotated[str, typer.Option("--tenant", help="On whose behalf.")] = "default",
+    priority: Annotated[int, typer.Option("--priority", help="-1000 to 1000.")] = 0,
+    catch_up: Annotated[
+        str, typer.Option("--catch-up", help="Missed ticks: none, one or all.")
+    ] = "none",
+    overlap: Annotated[
+        str, typer.Option("--overlap", help="While an earlier one runs: allow, skip or queue.")
+    ] = "allow",
+    jitter: Annotated[str, typer.Option("--jitter", help="Fire up to this much later.")] = "0",
+    paused: Annotated[bool, typer.Option("--paused", help="Fire nothing until resumed.")] = False,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Create a schedule."""
+    from holdfast.model.executions import NewExecution  # noqa: PLC0415 - so that others start fast
+    from holdfast.model.schedules import NewSchedule  # noqa: PLC0415
+
+    given: dict[str, Any] = {
+        "cron": cron,
+        "every_ms": inputs.optional_ms("every", every),
+        "at": inputs.moment("at", at),
+    }
+    plan = NewSchedule.from_fields(
+        {
+            **{name: value for name, value in given.items() if value is not None},
+            "id": schedule_id,
+            "timezone": timezone,
+            "execution": NewExecution(
+                kind=kind,
+                input=inputs.payload(data),
+                lane=lane,
+                tenant=tenant,
+                priority=priority,
+            ),
+            "catch_up": catch_up,
+            "overlap": overlap,
+            "jitter_ms": inputs.duration_ms("jitter", jitter),
+            "paused": paused,
+        }
+    )
+    found, _ = session.ask(store, lambda engine: engine.schedules.create(plan), create=True)
+    _tell(found, as_json=as_json)
+
+
+@app.command()
+def pause(
+    schedule_id: ScheduleId, *, store: StoreOption = None, as_json: JsonOption = False
+) -> None:
+    """Fire nothing until it is resumed; what was fired goes on."""
+    _change(store, lambda engine: engine.schedules.pause(schedule_id), as_json=as_json)
+
+
+@app.command()
+def resume(
+    schedule_id: ScheduleId, *, store: StoreOption = None, as_json: JsonOption = False
+) -> None:
+    """Go on with the next tick from now."""
+    _change(store, lambda engine: engine.schedules.resume(schedule_id), as_json=as_json)
+
+
+def _change(
+    store: str | None, work: Callable[[Engine], Awaitable[Schedule]], *, as_json: bool
+) -> None:
+    _tell(session.ask(store, work), as_json=as_json)
+
+
+def _tell(found: Schedule, *, as_json: bool) -> None:
+    if as_json:
+        output.emit(found.view())
+    else:
+        following = times.stamp(found.next_at)
+        fires = f", fires next at {following}" if following else ""
+        output.say(f"schedule {found.id} is {_state(found)}{fires}")
+
+
+@app.command()
+def trigger(
+    schedule_id: ScheduleId,
+    *,
+    key: Annotated[str | None, typer.Option("--key", help="The same key triggers once.")] = None,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Fire now, besides the ticks. Prints the id of the execution."""
+    made = session.ask(store, lambda engine: engine.schedules.trigger(schedule_id, key=key))
+    if as_json:
+        output.emit(made)
+    else:
+        output.say(made.id)
+
+
+@app.command()
+def delete(
+    schedule_id: ScheduleId, *, store: StoreOption = None, as_json: JsonOption = False
+) -> None:
+    """Remove a schedule; what it has fired goes on."""
+    session.ask(store, lambda engine: engine.schedules.delete(schedule_id))
+    if as_json:
+        output.emit({"id": schedule_id, "state": "deleted"})
+    else:
+        output.say(f"schedule {schedule_id} is deleted")
+
+
+@app.command(name="next")
+def next_times(
+    schedule_id: ScheduleId,
+    *,
+    count: Annotated[int, typer.Option("--count", "-n", min=1, max=1000, help="How many.")] = 10,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Print when it fires next."""
+    found = session.ask(store, lambda engine: engine.schedules.next_times(schedule_id, count))
+    if as_json:
+        output.emit({"items": found})
+        return
+    for moment in found:
+        output.say(str(times.stamp(moment)))
+    if not found:
+        output.note("it never fires again")

@@ -1,0 +1,115 @@
+"""`holdfast stream`."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from holdfast.cli import output, session, times
+from holdfast.cli.failures import one_line
+from holdfast.cli.options import ExecutionId, JsonOption, StoreOption
+from holdfast.model.frames import ATTEMPT, END, RETRY, Frame
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from holdfast.engine import Engine
+
+_PAGE = 500
+
+
+def stream(
+    execution_id: ExecutionId,
+    *,
+    follow: Annotated[
+        bool, typer.Option("--follow", "-f", help="Go on until the execution has ended.")
+    ] = False,
+    after: Annotated[
+        int, typer.Option("--after", min=0, metavar="FRAME", help="Begin after this frame.")
+    ] = 0,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Print what an execution streams: text as it is, other frames as lines.
+
+    Remarks, such as the begin of a further attempt, go to stderr; with --json every frame is an
+    object on a line.
+    """
+    printer = Printer()
+    show = _emit if as_json else printer.show
+
+    async def work(engine: Engine) -> None:
+        if follow:
+            await _follow(engine, execution_id, after, show)
+        else:
+            await _read(engine, execution_id, after, show)
+
+    session.ask(store, work, maintenance=follow)
+    printer.end_line()
+
+
+def _emit(frame: Frame) -> None:
+    output.emit(frame.view())
+
+
+async def _read(
+    engine: Engine, execution_id: str, after: int, show: Callable[[Frame], None]
+) -> None:
+    while True:
+        page = await engine.streams.read(execution_id, after=after, limit=_PAGE)
+        for frame in page.frames:
+            show(frame)
+            after = frame.id
+        if not page.more:
+            return
+
+
+async def _follow(
+    engine: Engine, execution_id: str, after: int, show: Callable[[Frame], None]
+) -> None:
+    tail = await engine.streams.tail(execution_id, after=after)
+    with contextlib.closing(tail):
+        async for frame in tail:
+            show(frame)
+
+
+class Printer:
+    """Writes frames for people: text runs on, everything else has a line of its own."""
+
+    def __init__(self) -> None:
+        self._in_line = False
+
+    def show(self, frame: Frame) -> None:
+        """Write a frame."""
+        if frame.type == "text" and frame.encoding is None:
+            sys.stdout.write(frame.text)
+            sys.stdout.flush()
+            self._in_line = not frame.text.endswith("\n") if frame.text else self._in_line
+            return
+        self.end_line()
+        if frame.type == ATTEMPT:
+            found = frame.json()
+            output.note(f"attempt {found['attempt'] + 1} ({found['kind']})")
+        elif frame.type in (END, RETRY):
+            output.note(f"ended: {frame.json().get('state', 'come back later')}")
+        else:
+            output.say(f"{times.stamp(frame.at)}  {frame.type:<8}{_content(frame)}")
+
+    def end_line(self) -> None:
+        """Let what follows begin on a line of its own."""
+        if self._in_line:
+            output.say("")
+            self._in_line = False
+
+
+def _content(frame: Frame) -> str:
+    if frame.type == "bytes" or frame.encoding is not None:
+        return f"{len(frame.payload)} bytes"
+    if frame.type == "log":
+        line = frame.json()
+        if isinstance(line, dict) and "message" in line:
+            return f"{line.get('level', 'info')}: {one_line(str(line['message']))}"
+    return one_line(frame.payload.decode())

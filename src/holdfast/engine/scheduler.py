@@ -1,0 +1,154 @@
+"""The scheduler: fires what is due. Any number of processes may run it.
+
+The store says when something is due; which ticks those are, and which is next, is worked out here.
+A step is taken only from where the schedule stands, so each tick is fired once, whoever is first.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from dataclasses import dataclass
+
+from holdfast.errors import HoldfastError, ScheduleMoved
+from holdfast.model import limits
+from holdfast.model.schedules import GRACE_MS, Schedule
+from holdfast.store import keys
+from holdfast.store.schedules import Step
+from holdfast.store.store import Store
+
+log: logging.Logger = logging.getLogger(__name__)
+
+SCHEDULES_IN_LOOK = 20
+_STEPS_IN_CALL = 100
+_BYTES_IN_CALL = 1 << 20
+_PAUSE_AFTER_ERROR_S = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is to be done about a schedule that is due."""
+
+    #: Ticks to fire, and how many before them are not.
+    fire: list[int]
+    missed: int
+    #: The tick at which it stands afterwards.
+    next: int | None
+
+
+def plan_of(schedule: Schedule, now_ms: int) -> Plan | None:
+    """Work out what is to be done; None if nothing is due."""
+    if schedule.next_ms is None:
+        return None
+    plan, timing = schedule.plan, schedule.plan.timing
+    ticks = timing.ticks(schedule.next_ms, now_ms, limits.CATCH_UP)
+    while ticks and plan.due(ticks[-1]) > now_ms:
+        ticks.pop()
+    if not ticks:
+        return None
+    after = timing.following(ticks[-1])
+    keep = plan.catch_up_limit if plan.catch_up == "all" else 1
+    if plan.catch_up == "none" and now_ms - plan.due(ticks[-1]) > GRACE_MS:
+        keep = 0
+    fire = ticks[len(ticks) - min(keep, len(ticks)) :]
+    return Plan(fire, len(ticks) - len(fire), after)
+
+
+def steps_of(start: int, plan: Plan) -> list[Step]:
+    """Return the steps that fire the ticks of a plan one after the other."""
+    steps = []
+    for index, tick in enumerate(plan.fire):
+        following = plan.fire[index + 1] if index + 1 < len(plan.fire) else plan.next
+        missed = plan.missed if index == 0 else 0
+        steps.append(Step(start=start, tick=tick, next=following, missed=missed))
+        start = tick if following is None else following
+    return steps
+
+
+class Firing:
+    """Fires schedules of a store."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    async def run_due(self, tag: str) -> int:
+        """Fire what is due in a partition; returns how many schedules took a step."""
+        moved = 0
+        while True:
+            now_ms, due = await self._store.schedules.due(tag, SCHEDULES_IN_LOOK)
+            took = await asyncio.gather(*(self.fire(schedule, now_ms) for schedule in due))
+            moved += sum(took)
+            if len(due) < SCHEDULES_IN_LOOK or not any(took):
+                return moved
+
+    async def fire(self, schedule: Schedule, now_ms: int) -> bool:
+        """Do what is to be done about a schedule; returns whether it took a step."""
+        plan = plan_of(schedule, now_ms)
+        if plan is None or schedule.next_ms is None:
+            return False
+        try:
+            if plan.fire:
+                await self._take(schedule, steps_of(schedule.next_ms, plan))
+            else:
+                await self._store.schedules.skip(schedule, schedule.next_ms, plan.next, plan.missed)
+        except ScheduleMoved:
+            # Somebody else was faster, or it was changed; then it is looked at again.
+            return False
+        except HoldfastError as error:
+            log.warning("schedule %s could not be fired yet: %s", schedule.id, error)
+            return False
+        return True
+
+    async def _take(self, schedule: Schedule, steps: list[Step]) -> None:
+        size = max(1, len(schedule.plan.execution.input))
+        chunk = max(1, min(_STEPS_IN_CALL, _BYTES_IN_CALL // size))
+        while steps:
+            answers = await self._store.schedules.fire(schedule, steps[:chunk])
+            for step, answer in zip(steps, answers, strict=False):
+                if answer in ("created", "duplicate", "skipped"):
+                    continue
+                if answer == "schedule_moved":
+                    raise ScheduleMoved(f"schedule {schedule.id} has moved on", id=schedule.id)
+                # It cannot be created, such as on a draining lane: pass over it and go on.
+                log.warning("schedule %s: tick %s is refused: %s", schedule.id, step.tick, answer)
+                missed = step.missed + 1
+                await self._store.schedules.skip(schedule, step.start, step.next, missed, answer)
+                steps = steps[steps.index(step) + 1 :]
+                break
+            else:
+                steps = steps[chunk:]
+
+
+class Scheduler:
+    """Fires schedules for as long as `run` runs: told when one is due, not by looking."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._firing = Firing(store)
+        self._channels = {keys.due_channel(tag): tag for tag in store.tags()}
+        #: Partitions in which something may be due.
+        self._waiting = set(store.tags())
+        self._woken = asyncio.Event()
+
+    async def run(self) -> None:
+        """Fire until cancelled."""
+        await self._store.subscriptions.add(self._channels, self._on_due)
+        try:
+            while True:
+                self._woken.clear()
+                tags, self._waiting = self._waiting, set()
+                await asyncio.gather(*(self._look(tag) for tag in tags))
+                await self._woken.wait()
+        finally:
+            await self._store.subscriptions.remove(self._channels, self._on_due)
+
+    def _on_due(self, channel: str, _message: str) -> None:
+        self._waiting.add(self._channels[channel])
+        self._woken.set()
+
+    async def _look(self, tag: str) -> None:
+        try:
+            await self._firing.run_due(tag)
+        except HoldfastError as error:
+            # The store says it again as long as something is due.
+            log.warning("schedules could not be looked at: %s", error, extra={"partition": tag})

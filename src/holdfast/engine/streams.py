@@ -1,0 +1,137 @@
+"""Streams: the output of an execution while it runs, and the document it keeps up to date."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import reduce
+
+from holdfast.engine.tails import Tail, Tails
+from holdfast.errors import TooLarge
+from holdfast.model import checks, limits, patches
+from holdfast.model.executions import Lease
+from holdfast.model.frames import Appended, FramePage, NewFrame, Summary
+from holdfast.model.ids import new_id
+from holdfast.store.store import Store
+
+
+class Streams:
+    """Operations on the streams of executions."""
+
+    def __init__(self, store: Store) -> None:
+        self._streams = store.streams
+        #: Who reads live in this process.
+        self.tails: Tails = Tails(store)
+
+    async def append(
+        self,
+        execution_id: str,
+        lease: Lease,
+        frames: Sequence[NewFrame],
+        *,
+        key: str | None = None,
+    ) -> Appended:
+        """Append frames, all or none; only the holder of the lease may.
+
+        Repeated with the same `key` within a minute, it gets its first answer. Frames of type
+        `summary` are JSON merge patches and change the held document in the same call.
+        """
+        checks.execution_id("id", execution_id)
+        checks.instance("lease", lease, Lease)
+        checks.integer("number of frames", len(frames), 1, limits.FRAMES_IN_BATCH)
+        if key is not None:
+            checks.text("key", key, limits.BATCH_KEY_CHARS, empty=False)
+        size = 0
+        for number, frame in enumerate(frames):
+            checks.instance(f"frames[{number}]", frame, NewFrame)
+            size += len(frame.payload)
+            if frame.type == "summary" and frame.place is not None and len(frames) > 1:
+                problem = "a summary frame that has a place must be alone in its batch"
+                checks.refuse(f"frames[{number}]", problem, frame.place)
+        if size > limits.FRAME_BATCH_BYTES:
+            message = f"frames: {size} bytes are over the limit of {limits.FRAME_BATCH_BYTES}"
+            raise TooLarge(message, field="frames", limit=limits.FRAME_BATCH_BYTES)
+        return await self._append(execution_id, lease, frames, key or new_id())
+
+    async def _append(
+        self, execution_id: str, lease: Lease, frames: Sequence[NewFrame], key: str
+    ) -> Appended:
+        changes = [frame.payload for frame in frames if frame.type == "summary"]
+        patched: Summary | None = None
+        if changes:
+            patched = _patch(await self._streams.summary(execution_id), changes)
+        while True:
+            answer = await self._streams.append(
+                execution_id, lease, frames, key=key, patched=patched
+            )
+            if isinstance(answer, Appended):
+                return answer
+            # Somebody else with the same lease was faster: patch what is there now.
+            patched = _patch(answer, changes)
+
+    async def read(self, execution_id: str, *, after: int = 0, limit: int = 100) -> FramePage:
+        """Return frames after a number, of all attempts in order."""
+        checks.execution_id("id", execution_id)
+        checks.integer("after", after, 0, limits.FRAME_ID)
+        checks.integer("limit", limit, 1, limits.PAGE_ITEMS)
+        return await self._streams.read(execution_id, after, limit)
+
+    async def summary(self, execution_id: str) -> Summary:
+        """Return the held document and its version: {} and 0 at first."""
+        checks.execution_id("id", execution_id)
+        return await self._streams.summary(execution_id)
+
+    async def tail(self, execution_id: str, *, after: int = 0) -> Tail:
+        """Read a stream live, after a frame; close the tail when you leave before its end.
+
+        Raises:
+            TooManyTails: the tenant of the execution reads as many as it may.
+        """
+        checks.execution_id("id", execution_id)
+        checks.integer("after", after, 0, limits.FRAME_ID)
+        return await self.tails.open(execution_id, after)
+
+    async def set_bounds(
+        self,
+        *,
+        tenant: str | None = None,
+        frames: int | None = None,
+        size: int | None = None,
+        age_ms: int | None = None,
+    ) -> None:
+        """Set how much of each stream is kept; what is absent goes back to the default.
+
+        The oldest frames go first, when the next ones are appended. Without a tenant it is for
+        all that have no bounds of their own.
+        """
+        owner = "*" if tenant is None else checks.name("tenant", tenant)
+        bounds = (
+            ("frames", frames, 1, limits.STREAM_FRAMES),
+            ("bytes", size, limits.FRAME_BYTES, limits.STREAM_BYTES),
+            ("age", age_ms, 1, limits.DURATION_MS),
+        )
+        for name, value, least, most in bounds:
+            if value is not None:
+                checks.integer(name, value, least, most)
+        await self._streams.configure({f"stream|{owner}|{n}": value for n, value, *_ in bounds})
+
+    async def set_tails(self, most: int | None, *, tenant: str | None = None) -> None:
+        """Set how many tails a tenant may have in one process; None: the default."""
+        owner = "*" if tenant is None else checks.name("tenant", tenant)
+        if most is not None:
+            checks.integer("most", most, 0, limits.TAILS)
+        await self._streams.configure({f"tails|{owner}": most})
+        self.tails.forget_settings()
+
+    def drain(self) -> None:
+        """End all tails of this process with a `retry` frame, and begin no more."""
+        self.tails.drain()
+
+    async def close(self) -> None:
+        """Drain, and stop listening."""
+        await self.tails.close()
+
+
+def _patch(current: Summary, changes: Sequence[bytes]) -> Summary:
+    """Return the patched document, with the version before the patches."""
+    document = reduce(patches.merge, changes, current.document)
+    return Summary(document=document, version=current.version)

@@ -1,0 +1,14 @@
+--- Remove a schedule. What it has fired goes on; what lines up begins in its turn.
+--- @key tag the partition of the schedule
+--- @arg id
+--- @ok removed | absent
+--- @flags allow-oom
+--- @requires lib/keys lib/clock lib/schedules
+
+local function run(tag, args)
+  local id = args[1]
+  if server.call('DEL', keys.schedule(tag, id), keys.plan(tag, id)) == 0 then return { 'ok', 'absent' } end
+  server.call('ZREM', keys.schedules(tag), id)
+  schedules.arm(tag, id, '', clock.now(tag))
+  return { 'ok', 'removed' }
+end

@@ -1,0 +1,195 @@
+"""Frames: the ordered output of an execution, over all its attempts."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal, Self
+
+import msgspec
+
+from holdfast.errors import TooLarge
+from holdfast.model import checks, limits
+from holdfast.model.states import State
+
+#: What a worker may append.
+FrameType = Literal["text", "json", "bytes", "log", "event", "summary"]
+TYPES: tuple[FrameType, ...] = ("text", "json", "bytes", "log", "event", "summary")
+
+#: Written by Holdfast: an attempt begins; the execution has ended; the reader must come back.
+ATTEMPT, END, RETRY = "attempt", "end", "retry"
+
+#: Payloads of other types are JSON.
+_NOT_JSON = frozenset({"text", "bytes"})
+_BASE64, _UTF8 = "base64", "utf8"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewFrame:
+    """A frame to be appended. Checked when it is made."""
+
+    type: FrameType
+    #: UTF-8 of a text, bytes as they are, JSON for the other types.
+    payload: bytes
+    #: Kept for the reader, who must know it; absent means as it is.
+    encoding: str | None = None
+    #: Best effort: kept for some seconds only.
+    live: bool = False
+    #: Its place among the frames of an attempt, from 1: written once, however often it is said.
+    place: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.place is not None:
+            checks.integer("frame.place", self.place, 1, limits.FRAME_ID)
+        checks.one_of("frame.type", self.type, TYPES)
+        checks.payload("frame.payload", self.payload, limits.FRAME_BYTES)
+        checks.flag("frame.live", self.live)
+        if self.encoding is not None:
+            checks.name("frame.encoding", self.encoding)
+        if self.type != "bytes" and self.encoding in (None, _UTF8):
+            _check_text(self.type, self.payload)
+        if self.type == "summary" and self.live:
+            checks.refuse("frame.live", "a summary frame cannot be live", self.live)
+
+    @classmethod
+    def from_view(cls, kind: Any, payload: Any, encoding: Any = None) -> Self:
+        """Make one from JSON values, as HTTP carries them; `Frame.view` is the way back."""
+        checks.one_of("frame.type", kind, TYPES)
+        if encoding is not None:
+            checks.name("frame.encoding", encoding)
+        if kind in _NOT_JSON or encoding not in (None, _UTF8):
+            if not isinstance(payload, str):
+                checks.refuse("frame.payload", "must be a string", payload)
+            if len(payload) > limits.FRAME_BYTES:
+                raise TooLarge(
+                    f"frame.payload: {len(payload)} characters are over the limit of "
+                    f"{limits.FRAME_BYTES} bytes",
+                    field="frame.payload",
+                    limit=limits.FRAME_BYTES,
+                )
+            data = _utf8(payload)
+            if kind == "bytes" and encoding == _BASE64:
+                data, encoding = _from_base64(payload), None
+            elif kind == "bytes" and encoding is None:
+                encoding = _UTF8
+            return cls(type=kind, payload=data, encoding=encoding)
+        try:
+            data = msgspec.json.encode(payload)
+        except (TypeError, ValueError, RecursionError) as error:
+            checks.refuse("frame.payload", f"has no JSON form ({error})", payload)
+        return cls(type=kind, payload=data, encoding=encoding)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Frame:
+    """A frame of a stream."""
+
+    #: Rising over all attempts, without gaps when it is written; old frames are dropped.
+    id: int
+    attempt: int
+    #: One of `TYPES`, or `attempt`, `end`, `retry`.
+    type: str
+    payload: bytes
+    encoding: str | None
+    at: datetime
+    live: bool = False
+
+    @property
+    def text(self) -> str:
+        """The payload as text."""
+        return self.payload.decode()
+
+    def json(self) -> Any:
+        """Return the payload as a value, of a frame whose payload is JSON."""
+        return msgspec.json.decode(self.payload)
+
+    @property
+    def state(self) -> State | None:
+        """How the execution ended, if this is the last frame of its stream."""
+        return State(self.json()["state"]) if self.type == END else None
+
+    def view(self) -> dict[str, Any]:
+        """Return what JSON can hold: the payload as a value or a text, or in base64."""
+        payload: Any = None
+        encoding = self.encoding
+        if encoding not in (None, _UTF8):
+            payload = self.payload.decode("utf-8", "replace")
+        elif self.type == "text" or encoding == _UTF8:
+            payload = self.payload.decode() if self.type in _NOT_JSON else msgspec.Raw(self.payload)
+        elif self.type == "bytes":
+            payload, encoding = base64.b64encode(self.payload).decode(), _BASE64
+        else:
+            # As it was written: numbers keep every digit.
+            payload = msgspec.Raw(self.payload)
+        view = {
+            "id": self.id,
+            "attempt": self.attempt,
+            "type": self.type,
+            "payload": payload,
+            "at": self.at,
+        }
+        return view if encoding is None else {**view, "encoding": encoding}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Appended:
+    """The answer to an append."""
+
+    #: Numbers of the first and the last frame of the batch.
+    first: int
+    last: int
+    #: Version of the held document after it.
+    version: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FramePage:
+    """A part of a stream, in order."""
+
+    frames: tuple[Frame, ...]
+    #: More frames follow the last of these.
+    more: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Summary:
+    """The document that an execution's summary frames have been merged into."""
+
+    #: A JSON object, with every digit of its numbers.
+    document: bytes
+    #: How many patches it has had.
+    version: int
+
+    def json(self) -> dict[str, Any]:
+        """Return the document as a value."""
+        found: dict[str, Any] = msgspec.json.decode(self.document)
+        return found
+
+
+def _utf8(text: str) -> bytes:
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        checks.refuse("frame.payload", "must be valid Unicode", text)
+
+
+def _from_base64(text: str) -> bytes:
+    try:
+        return base64.b64decode(text, validate=True)
+    except (binascii.Error, ValueError):
+        checks.refuse("frame.payload", "must be base64", text)
+
+
+def _check_text(kind: str, payload: bytes) -> None:
+    """Check that a payload is what its type says."""
+    try:
+        if kind == "text":
+            payload.decode()
+        else:
+            msgspec.json.decode(payload)
+    except UnicodeDecodeError:
+        checks.refuse("frame.payload", "must be UTF-8", payload)
+    except (msgspec.DecodeError, RecursionError) as error:
+        checks.refuse("frame.payload", f"must be JSON ({error})", payload)

@@ -1,0 +1,179 @@
+"""Schedules: what they say, where they stand, and the steps that they take."""
+
+from __future__ import annotations
+
+import asyncio
+import heapq
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import msgspec
+
+from holdfast.errors import HoldfastError, ScheduleNotFound
+from holdfast.model.executions import ExecutionId, NewExecution, Submitted
+from holdfast.model.ids import new_id
+from holdfast.model.moments import from_ms
+from holdfast.model.partitions import ROOT_SEPARATOR
+from holdfast.model.schedules import TAG, NewSchedule, Schedule, unpack
+from holdfast.model.states import State
+from holdfast.store import decode
+from holdfast.store.call import refusal
+from holdfast.store.domain import Domain
+from holdfast.store.executions import pack_item
+
+_pack, _unpack = msgspec.msgpack.Encoder().encode, msgspec.msgpack.Decoder().decode
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """From the tick at which a schedule stands to the next, firing one of them."""
+
+    start: int
+    tick: int
+    #: None after the last tick.
+    next: int | None
+    #: Ticks between `start` and `tick` that are not fired.
+    missed: int = 0
+
+
+class Schedules(Domain):
+    """Schedules, each in the partition of its id."""
+
+    async def read(self, schedule_id: str) -> tuple[int, Schedule | None]:
+        """Return the time of the store in ms, and the schedule if there is one."""
+        tag = self._store.tag_of(schedule_id)
+        now, *rows = await self._call.read("hf_schedule_read", tag, schedule_id)
+        return now, _schedule(rows[0]) if rows else None
+
+    async def put(self, plan: NewSchedule, version: int | None, next_ms: int | None) -> str:
+        """Create a schedule, or replace a version of it: created, replaced, or same."""
+        answer, _ = await self._call.write(
+            "hf_schedule_put",
+            self._store.tag_of(plan.id),
+            plan.id,
+            new_id(),
+            "" if version is None else str(version),
+            plan.digest(),
+            plan.pack(),
+            plan.execution.tenant,
+            "1" if plan.paused else "",
+            _text(next_ms),
+            _due(plan, next_ms),
+        )
+        return str(answer.decode())
+
+    async def page(self, after: str, limit: int) -> list[Schedule]:
+        """Return schedules by id, of all partitions."""
+        found = await asyncio.gather(
+            *(
+                self._call.read("hf_schedule_list", tag, after, str(limit))
+                for tag in self._store.tags()
+            )
+        )
+        rows = [[_schedule(row) for row in rows] for rows in found]
+        return list(heapq.merge(*rows, key=lambda schedule: schedule.id))[:limit]
+
+    async def due(self, tag: str, limit: int) -> tuple[int, list[Schedule]]:
+        """Return the time of the store in ms, and schedules of a partition that are due."""
+        now, *rows = await self._call.read("hf_schedule_due", tag, str(limit))
+        return now, [_schedule(row) for row in rows]
+
+    async def fire(self, schedule: Schedule, steps: Sequence[Step]) -> list[str]:
+        """Take steps, each on its own: created, duplicate, skipped, or the code of a refusal."""
+        args: list[bytes] = []
+        for step in steps:
+            fields = {
+                "id": schedule.id,
+                "version": str(schedule.version),
+                "from": str(step.start),
+                "tick": str(step.tick),
+                "next": _text(step.next),
+                "due": _due(schedule.plan, step.next),
+                "overlap": schedule.plan.overlap,
+            }
+            if step.missed:
+                fields["missed"] = step.missed  # type: ignore[assignment]
+            args += _item(schedule, f"{schedule.id}{ROOT_SEPARATOR}{step.tick}", fields)
+        tag = self._store.tag_of(schedule.id)
+        replies = await self._call.write("hf_execution_create", tag, *args)
+        return [(rest[0] if word == b"no" else word).decode() for word, *rest in replies]
+
+    async def trigger(self, schedule: Schedule, name: str) -> Submitted:
+        """Fire once, outside the ticks; the same name again finds the same execution."""
+        execution_id = f"{schedule.id}{ROOT_SEPARATOR}{name}"
+        fields = {"id": schedule.id, "hand": True, "overlap": schedule.plan.overlap}
+        tag = self._store.tag_of(schedule.id)
+        args = _item(schedule, execution_id, fields)
+        ((word, *rest),) = await self._call.write("hf_execution_create", tag, *args)
+        if word == b"no":
+            raise _refusal(rest[0].decode(), schedule, execution_id)
+        duplicate = word == b"duplicate"
+        state = State(rest[1 if duplicate else 0].decode())
+        return Submitted(id=ExecutionId(execution_id), state=state, duplicate=duplicate)
+
+    async def skip(
+        self, schedule: Schedule, start: int, next_ms: int | None, missed: int, error: str = ""
+    ) -> None:
+        """Pass over ticks."""
+        await self._call.write(
+            "hf_schedule_skip",
+            self._store.tag_of(schedule.id),
+            schedule.id,
+            str(schedule.version),
+            str(start),
+            _text(next_ms),
+            _due(schedule.plan, next_ms),
+            str(missed),
+            error,
+        )
+
+    async def remove(self, schedule_id: str) -> bool:
+        """Remove a schedule; returns whether there was one."""
+        tag = self._store.tag_of(schedule_id)
+        (answer,) = await self._call.write("hf_schedule_remove", tag, schedule_id)
+        return bool(answer == b"removed")
+
+
+def _item(schedule: Schedule, execution_id: str, step: dict[str, Any]) -> tuple[bytes, bytes]:
+    """Return what create.lua reads of an execution that a schedule fires."""
+    template = schedule.plan.execution
+    tags = {**template.tags, TAG: schedule.id}
+    item: NewExecution = replace(template, id=execution_id, tags=tags)
+    fields = _unpack(pack_item(item, execution_id))
+    return _pack({**fields, "schedule": step}), item.input
+
+
+def _refusal(code: str, schedule: Schedule, execution_id: str) -> HoldfastError:
+    if code == "schedule_moved":
+        return ScheduleNotFound(f"no schedule has the id {schedule.id}", id=schedule.id)
+    return refusal(code, {"id": execution_id, "lane": schedule.plan.execution.lane})
+
+
+def _text(moment_ms: int | None) -> str:
+    return "" if moment_ms is None else str(moment_ms)
+
+
+def _due(plan: NewSchedule, tick: int | None) -> str:
+    return "" if tick is None else str(plan.due(tick))
+
+
+def _schedule(row: Sequence[Any]) -> Schedule:
+    _, flat, packed, running, queued = row
+    record = decode.pairs(flat)
+    get = record.get
+    return Schedule(
+        plan=unpack(packed, paused=bool(record[b"paused"])),
+        version=int(record[b"version"]),
+        next_ms=int(record[b"next"]) if record[b"next"] else None,
+        created_at=from_ms(int(record[b"created_at"])),
+        changed_at=from_ms(int(record[b"changed_at"])),
+        last_ms=int(record[b"last"]) if b"last" in record else None,
+        last_execution=decode.text(get(b"last_id")),
+        fired=int(get(b"count", 0)),
+        skipped=int(get(b"skipped", 0)),
+        missed=int(get(b"missed", 0)),
+        running=running,
+        queued=queued,
+        error=decode.text(get(b"error")),
+    )

@@ -1,0 +1,135 @@
+"""Streams of executions: append, read, follow."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from holdfast.model.executions import Lease
+from holdfast.model.frames import Appended, Frame, FramePage, NewFrame, Summary
+from holdfast.model.moments import from_ms
+from holdfast.model.states import State
+from holdfast.store import decode
+from holdfast.store.domain import Domain
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Followed:
+    """What a process that follows a stream learns."""
+
+    page: FramePage
+    tenant: str
+    state: State
+    attempt: int
+    #: The number of the last frame that was written.
+    last: int
+    ended_at: datetime | None = None
+    error: Mapping[str, Any] | None = None
+    reason: str | None = None
+
+
+class Streams(Domain):
+    """Frames and held documents of executions."""
+
+    async def append(
+        self,
+        execution_id: str,
+        lease: Lease,
+        frames: Sequence[NewFrame],
+        *,
+        key: str,
+        patched: Summary | None = None,
+    ) -> Appended | Summary:
+        """Append a batch; returns the current document instead if `patched` did not follow it.
+
+        `patched` is the document after the patches of the batch, with the version before them.
+        """
+        args: list[str | bytes] = [
+            execution_id,
+            lease.fence,
+            key,
+            "" if patched is None else str(patched.version),
+            b"" if patched is None else patched.document,
+        ]
+        for frame in frames:
+            args += (
+                frame.type,
+                frame.encoding or "",
+                "1" if frame.live else "",
+                "" if frame.place is None else str(frame.place),
+                frame.payload,
+            )
+        tag = self._store.tag_of(execution_id)
+        word, *rest = await self._call.write("hf_stream_append", tag, *args)
+        if word == b"changed":
+            version, document = rest
+            return Summary(document=document, version=version)
+        first, last, version = rest
+        return Appended(first=first, last=last, version=version)
+
+    async def read(self, execution_id: str, after: int, limit: int) -> FramePage:
+        """Return frames after a number."""
+        tag = self._store.tag_of(execution_id)
+        rows, more = await self._call.read(
+            "hf_stream_read", tag, execution_id, str(after), str(limit)
+        )
+        return _page(rows, more)
+
+    async def follow(self, execution_id: str, process: str, after: int, limit: int) -> Followed:
+        """Return frames after a number; have `process` told of more, until the end."""
+        tag = self._store.tag_of(execution_id)
+        rows, more, tenant, state, attempt, last, *ending = await self._call.write(
+            "hf_stream_tail", tag, execution_id, process, str(after), str(limit)
+        )
+        ended_at, entry = ending or (None, b"")
+        why = decode.entry(entry)
+        return Followed(
+            page=_page(rows, more),
+            tenant=tenant.decode(),
+            state=State(state.decode()),
+            attempt=attempt,
+            last=last,
+            ended_at=None if ended_at is None else from_ms(ended_at),
+            error=why.get("error"),
+            reason=why.get("reason") or None,
+        )
+
+    async def summary(self, execution_id: str) -> Summary:
+        """Return the held document."""
+        tag = self._store.tag_of(execution_id)
+        version, document = await self._call.read("hf_stream_summary", tag, execution_id)
+        return Summary(document=document, version=version)
+
+    async def configure(self, values: Mapping[str, int | None]) -> None:
+        """Write settings to every partition; None goes back to the default."""
+        flat = [
+            part
+            for name, value in values.items()
+            for part in (name, "" if value is None else str(value))
+        ]
+        await asyncio.gather(
+            *(self._call.write("hf_admin_configure", tag, *flat) for tag in self._store.tags())
+        )
+
+
+def _page(rows: Sequence[Any], more: int) -> FramePage:
+    return FramePage(frames=tuple(map(_frame, rows)), more=bool(more))
+
+
+def _frame(row: Sequence[Any]) -> Frame:
+    name, fields, live = row
+    number, _, at = name.partition(b"-")
+    values = decode.pairs(fields)
+    encoding = values.get(b"e")
+    return Frame(
+        id=int(number),
+        attempt=int(values[b"a"]),
+        type=values[b"t"].decode(),
+        payload=values[b"p"],
+        encoding=None if encoding is None else encoding.decode(),
+        at=from_ms(int(at)),
+        live=bool(live),
+    )

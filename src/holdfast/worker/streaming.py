@@ -1,0 +1,201 @@
+"""What a running task streams: `await ctx.stream.text("...")`.
+
+Frames are gathered for some ms and appended as one batch, so a task may stream word by word. They
+are in the store before the attempt ends, pauses, or records a step.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Callable, Coroutine, Iterator, Mapping
+from contextvars import ContextVar
+from typing import Any, Protocol
+
+from holdfast.engine import Engine
+from holdfast.errors import HoldfastError, InvalidInput, LeaseLost
+from holdfast.model.executions import Claim
+from holdfast.model.frames import FrameType, NewFrame
+from holdfast.model.ids import new_id
+from holdfast.worker.encoding import Encoding
+from holdfast.worker.outcomes import AttemptLost
+
+log: logging.Logger = logging.getLogger(__name__)
+
+#: The builtin type, which has the name of a method here.
+Payload = bytes
+
+#: How long a frame may wait for others.
+GATHER_S = 0.005
+_MOST_GATHERED = 250
+_MOST_GATHERED_BYTES = 512 << 10
+
+_JSON = Encoding("frame", Any)
+
+#: Whether the code that runs is a step: its frames are not said again by a run that goes on.
+_in_step: ContextVar[bool] = ContextVar("holdfast_in_step", default=False)
+
+
+@contextlib.contextmanager
+def inside_step() -> Iterator[None]:
+    """Say that the code in the block belongs to a step."""
+    token = _in_step.set(True)
+    try:
+        yield
+    finally:
+        _in_step.reset(token)
+
+
+class Attempt(Protocol):
+    """What a stream needs of the attempt that it belongs to."""
+
+    lost: bool
+
+    def check(self) -> None:
+        """Raise if the lease is lost."""
+        ...
+
+    def lose(self) -> None:
+        """Say that the lease is gone."""
+        ...
+
+
+class Stream:
+    """The stream of a running attempt."""
+
+    def __init__(self, engine: Engine, claim: Claim, attempt: Attempt) -> None:
+        self._engine = engine
+        self._claim = claim
+        self._attempt = attempt
+        self._gathered: list[NewFrame] = []
+        self._bytes = 0
+        #: A batch that may be in the store already: it is sent again under the same key.
+        self._sent: tuple[str, list[NewFrame]] | None = None
+        self._sending = asyncio.Lock()
+        self._planned: asyncio.TimerHandle | None = None
+        self._flushing: asyncio.Task[None] | None = None
+        self._place = 0
+
+    async def text(self, text: str, *, live: bool = False) -> None:
+        """Stream text, such as the words of an answer. `live`: kept for some seconds only."""
+        await self._put("text", _utf8(text), live=live)
+
+    async def json(self, value: Any, *, live: bool = False) -> None:
+        """Stream a value."""
+        await self._put("json", _JSON.encode(value), live=live)
+
+    async def bytes(self, data: bytes, *, live: bool = False) -> None:
+        """Stream bytes, as they are."""
+        await self._put("bytes", data, live=live)
+
+    async def log(self, message: str, *, level: str = "info", **fields: Any) -> None:
+        """Stream a line of a log."""
+        line = {**fields, "level": level, "message": message}
+        await self._put("log", _JSON.encode(line))
+
+    async def event(self, name: str, data: Any = None, *, live: bool = False) -> None:
+        """Stream something that happened."""
+        await self._put("event", _JSON.encode({"name": name, "data": data}), live=live)
+
+    async def summary(self, patch: Mapping[str, Any]) -> None:
+        """Merge a patch into the held document: None deletes, lists are replaced whole."""
+        await self.flush()
+        await self._put("summary", _JSON.encode(dict(patch)))
+        await self.flush()
+
+    async def flush(self) -> None:
+        """Wait until all frames are in the store."""
+        self._unplan()
+        async with self._sending:
+            while (self._sent or self._gathered) and not self._attempt.lost:
+                if self._sent is None:
+                    self._sent = new_id(), self._gathered
+                    self._gathered, self._bytes = [], 0
+                await self._send(*self._sent)
+                self._sent = None
+
+    async def _send(self, key: str, frames: list[NewFrame]) -> None:
+        claim = self._claim
+        try:
+            await self._engine.streams.append(claim.id, claim.lease, frames, key=key)
+        except LeaseLost as error:
+            self._attempt.lose()
+            raise AttemptLost(str(error)) from error
+        except InvalidInput:
+            # Such as a document that has grown too large: sending it again would not help.
+            self._sent = None
+            raise
+
+    async def _put(self, kind: FrameType, payload: Payload, *, live: bool = False) -> None:
+        self._attempt.check()
+        place = None
+        if not _in_step.get():
+            self._place += 1
+            place = self._place
+        self._gathered.append(NewFrame(type=kind, payload=payload, live=live, place=place))
+        self._bytes += len(payload)
+        if len(self._gathered) >= _MOST_GATHERED or self._bytes >= _MOST_GATHERED_BYTES:
+            await self.flush()
+        elif self._planned is None:
+            self._planned = asyncio.get_running_loop().call_later(GATHER_S, self._start_flush)
+
+    def _unplan(self) -> None:
+        if self._planned is not None:
+            self._planned.cancel()
+            self._planned = None
+
+    def _start_flush(self) -> None:
+        self._planned = None
+        self._flushing = asyncio.ensure_future(self._flush_quietly())
+
+    async def _flush_quietly(self) -> None:
+        """Append what was gathered; if that fails, the next call or the end of the attempt does."""
+        try:
+            await self.flush()
+        except AttemptLost:
+            pass
+        except HoldfastError as error:
+            log.warning("frames of %s wait for the store: %s", self._claim.id, error)
+
+
+class SyncStream:
+    """The stream of a task in a thread: it blocks where Stream awaits."""
+
+    def __init__(self, stream: Stream, wait: Callable[[Coroutine[Any, Any, None]], None]) -> None:
+        self._stream = stream
+        self._wait = wait
+
+    def text(self, text: str, *, live: bool = False) -> None:
+        """Stream text, such as the words of an answer. `live`: kept for some seconds only."""
+        self._wait(self._stream.text(text, live=live))
+
+    def json(self, value: Any, *, live: bool = False) -> None:
+        """Stream a value."""
+        self._wait(self._stream.json(value, live=live))
+
+    def bytes(self, data: bytes, *, live: bool = False) -> None:
+        """Stream bytes, as they are."""
+        self._wait(self._stream.bytes(data, live=live))
+
+    def log(self, message: str, *, level: str = "info", **fields: Any) -> None:
+        """Stream a line of a log."""
+        self._wait(self._stream.log(message, level=level, **fields))
+
+    def event(self, name: str, data: Any = None, *, live: bool = False) -> None:
+        """Stream something that happened."""
+        self._wait(self._stream.event(name, data, live=live))
+
+    def summary(self, patch: Mapping[str, Any]) -> None:
+        """Merge a patch into the held document: None deletes, lists are replaced whole."""
+        self._wait(self._stream.summary(patch))
+
+    def flush(self) -> None:
+        """Wait until all frames are in the store."""
+        self._wait(self._stream.flush())
+
+
+def _utf8(text: str) -> bytes:
+    if not isinstance(text, str):
+        raise InvalidInput("text: must be a string", field="text")
+    return text.encode("utf-8", "replace")
