@@ -5,12 +5,12 @@
 --- @no id_conflict | idempotency_conflict | lane_draining
 --- @event created
 --- @flags write
---- @requires lib/keys lib/clock lib/record lib/index lib/ready lib/settings lib/timers
+--- @requires lib/keys lib/clock lib/record lib/index lib/ready lib/settings lib/timers lib/limits lib/windows
 
 -- Fields of an item that go into the record as they are.
 local KEPT = {
   'tenant', 'lane', 'kind', 'requires', 'priority', 'retry', 'give_up', 'attempt_timeout',
-  'max_reclaims', 'max_replays', 'keep', 'key', 'digest', 'nonce', 'tagged',
+  'max_reclaims', 'max_replays', 'keep', 'key', 'digest', 'nonce', 'tagged', 'limited',
 }
 
 --- The next birth stamp in microseconds, unique and rising in the partition: exact order and cursors.
@@ -27,7 +27,8 @@ local function answer_taken(id, found, item)
 end
 
 --- The answer of an item that exists already, or whose key is bound to another id.
-local function find_taken(tag, item)
+local function find_taken(tag, item, input, now)
+  if item.window then return windows.answer(tag, item, input, now) end
   local id = item.id
   local alias = item.key and not item.named and server.call('GET', keys.alias(tag, item.tenant, item.key))
   if alias then
@@ -51,7 +52,7 @@ local function compose(item, now, born, priority_us)
   end
   local run_at = item.delay and now + item.delay or item.run_at
   if run_at and run_at > now then
-    rec.state, rec.hold, rec.due = 'delayed', 'delay', run_at
+    rec.state, rec.hold, rec.due = 'delayed', item.window == 'debounce' and 'debounce' or 'delay', run_at
   else
     rec.state, run_at = 'waiting', nil
   end
@@ -73,25 +74,29 @@ local function store(tag, id, rec, item, input)
     record.put_payload(keys.tags(tag, id), 'tags', cmsgpack.pack(item.tags), fields)
     index.add_tags(tag, id, rec, item.tags)
   end
+  if item.limited then record.put_payload(keys.limits(tag, id), 'limits', item.limits, fields) end
   server.call('HSET', keys.record(tag, id), unpack(fields))
 end
 
 local function run(tag, args)
   local now = clock.now(tag)
   local stamp = next_stamp(tag, now)
-  local priority_us = settings.priority_us(tag)
+  local priority_us, ruled = settings.priority_us(tag), settings.has_rules(tag)
   local items, answers, lanes, created, ready_now = {}, { 'ok' }, {}, {}, {}
   for i = 1, #args, 2 do items[#items + 1] = cmsgpack.unpack(args[i]) end
   for i, item in ipairs(items) do
     local id, lane = item.id, item.lane
     if lanes[lane] == nil then lanes[lane] = settings.lane(tag, lane) end
-    local answer = find_taken(tag, item)
+    local answer = find_taken(tag, item, args[2 * i], now)
     if not answer and lanes[lane] == 'draining' then answer = { 'no', 'lane_draining', id } end
     if not answer then
+      if ruled then item.limits = limits.resolve(tag, item) end
+      if item.limits then item.limited = 1 end
       local rec = compose(item, now, stamp + #created, priority_us)
       store(tag, id, rec, item, args[2 * i])
       created[#created + 1] = { id, rec }
       if rec.state == 'waiting' then ready_now[#ready_now + 1] = { id, rec } end
+      if item.window then windows.open(tag, item, now) end
       if rec.due or rec.deadline then timers.arm(tag, id, rec, now) end
       answer = { 'created', rec.state }
     end

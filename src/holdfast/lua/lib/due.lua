@@ -1,5 +1,5 @@
 --- What happens to an execution when its timer fires.
---- @requires lib/keys lib/record lib/timers lib/requeue lib/retry lib/finish lib/log
+--- @requires lib/keys lib/record lib/timers lib/requeue lib/retry lib/finish lib/log lib/limits
 local due = {}
 
 -- The first reclaim is immediate; a task that keeps killing its workers is slowed down.
@@ -63,6 +63,10 @@ function due.execution(tag, id, now)
     reclaim(tag, id, rec, now)
   elseif rec.state == 'delayed' and passed(rec.due, now) then
     requeue.ready(tag, id, rec, now, {})
+  elseif rec.state == 'rate_limited' and passed(rec.due, now) then
+    requeue.ready(tag, id, rec, now, {})
+  elseif rec.grant and passed(rec.due, now) then
+    limits.expire(tag, id, rec, now)
   else
     timers.arm(tag, id, rec, now)
   end

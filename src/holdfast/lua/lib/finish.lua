@@ -1,14 +1,17 @@
 --- The one way into a terminal state: every path ends here, so every path announces itself.
---- @requires lib/keys lib/record lib/index lib/ready lib/settings lib/timers lib/log lib/wake
+--- @requires lib/keys lib/record lib/index lib/ready lib/settings lib/timers lib/log lib/wake lib/limits
 local finish = {}
 
-local TRANSIENT = { 'hold', 'open', 'timeout_at', 'timeout_left', 'watched' }
+local TRANSIENT = {
+  'hold', 'open', 'timeout_at', 'timeout_left', 'watched', 'grant', 'woken', 'blocker', 'retry_at',
+}
 
 --- End `rec` in `state`. `changes` are further fields; `entry` is the log entry without its time,
 --- absent for a completion, which the record itself tells.
 function finish.now(tag, id, rec, state, now, changes, entry)
   local before, watched = rec.state, rec.watched
   if before == 'waiting' then ready.remove(tag, id, rec) end
+  if rec.limited then limits.leave(tag, id, rec, before, now) end
   changes[#changes + 1] = 'state'
   changes[#changes + 1] = state
   changes[#changes + 1] = 'ended'
@@ -49,6 +52,7 @@ function finish.forget(tag, id, rec)
     keys.note(tag, id),
     keys.log(tag, id),
     keys.steps(tag, id),
-    keys.watchers(tag, id)
+    keys.watchers(tag, id),
+    keys.limits(tag, id)
   )
 end

@@ -20,5 +20,8 @@ function wake.lane(tag, lane) publish(keys.wake_channel(tag, lane), '') end
 --- A timer is due earlier than the maintenance loop plans to look.
 function wake.ticker(tag) publish(keys.tick_channel(tag), '') end
 
+--- The outbox of a partition is no longer empty.
+function wake.courier(tag) publish(keys.outbox_channel(tag), '') end
+
 --- Something that a client process waits for has happened.
 function wake.process(tag, process, message) publish(keys.mailbox_channel(tag, process), message) end
