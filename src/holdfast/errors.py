@@ -3,14 +3,16 @@
 HoldfastError
 ├─ InvalidInput            the caller's fault; nothing was written
 │  └─ TooLarge             a payload over its limit
-├─ NotFound                ExecutionNotFound, WorkerNotFound, StepNotFound, ResultNotReady
+├─ NotFound                ExecutionNotFound, WorkerNotFound, StepNotFound, ResultNotReady,
+│                          BudgetNotFound, QuotaNotFound, ReservationNotFound
 ├─ Conflict                IdConflict, IdempotencyConflict, AlreadyTerminal, NotTerminal,
-│                          ReplayLimit, TooManySteps, LaneDraining
+│                          ReplayLimit, TooManySteps, LaneDraining, BudgetConflict,
+│                          QuotaConflict, BudgetTooDeep
 ├─ LeaseLost               StaleLease, LeaseRevoked, NotActive: stop work, write nothing more
 ├─ TaskError               a task and its code do not fit together
 │                          JournalMismatch, DuplicateStep, TaskNotFound
 ├─ ExecutionFailed         what waiting for a result raises when the execution did not complete
-├─ Refused                 StoreFull: try again later
+├─ Refused                 StoreFull, BudgetExceeded: try again later
 ├─ StoreUnavailable        nothing was sent, safe to retry
 ├─ OutcomeUnknown          sent, the answer is lost and the deadline passed; it may have happened
 ├─ StoreFault              the store answered with an error that it should never give
@@ -84,6 +86,24 @@ class ResultNotReady(NotFound):
     code = "result_not_ready"
 
 
+class BudgetNotFound(NotFound):
+    """No budget has this id."""
+
+    code = "budget_not_found"
+
+
+class QuotaNotFound(NotFound):
+    """No quota has this id."""
+
+    code = "quota_not_found"
+
+
+class ReservationNotFound(NotFound):
+    """Nothing was reserved under this key, or it is too long ago."""
+
+    code = "reservation_not_found"
+
+
 class Conflict(HoldfastError):
     """The thing is not in a state that allows this."""
 
@@ -130,6 +150,24 @@ class LaneDraining(Conflict):
     """The lane accepts no new executions."""
 
     code = "lane_draining"
+
+
+class BudgetConflict(Conflict):
+    """The id belongs to a budget with other content."""
+
+    code = "budget_conflict"
+
+
+class BudgetTooDeep(Conflict):
+    """The budget would have too many ancestors."""
+
+    code = "budget_too_deep"
+
+
+class QuotaConflict(Conflict):
+    """The id belongs to a quota with other content."""
+
+    code = "quota_conflict"
 
 
 class LeaseLost(HoldfastError):
@@ -196,6 +234,12 @@ class StoreFull(Refused):
     """The store has no memory left for new work."""
 
     code = "store_full"
+
+
+class BudgetExceeded(Refused):
+    """It would pass a hard limit; `context` has budget, dimension, current and limit."""
+
+    code = "budget_exceeded"
 
 
 class StoreUnavailable(HoldfastError):

@@ -6,6 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from holdfast.engine.blocked import describe_limit
+from holdfast.model.budgets import Budget
+from holdfast.model.quotas import Quota
 from holdfast.model.states import Hold, State
 from holdfast.model.workers import Worker
 from holdfast.store.queries import Standing
@@ -27,10 +30,13 @@ _DELAYS = {
     Hold.BACKOFF: "Its last attempt failed and it will be tried again",
     Hold.RECLAIM: "It lost its worker repeatedly and will be tried again",
     Hold.PAUSE: "It asked to go on later",
+    Hold.DEBOUNCE: "A later submission with its key may still replace it",
 }
 
 
-def explain(standing: Standing, workers: Sequence[Worker]) -> Explanation:
+def explain(
+    standing: Standing, workers: Sequence[Worker], limit: Budget | Quota | None = None
+) -> Explanation:
     """Put the facts into words."""
     state = standing.execution.state
     if state.is_terminal:
@@ -39,6 +45,12 @@ def explain(standing: Standing, workers: Sequence[Worker]) -> Explanation:
         return _running(standing)
     if state is State.DELAYED:
         return _delayed(standing)
+    if state is State.RATE_LIMITED:
+        why, hold = describe_limit(standing.execution, limit)
+        return Explanation(state=state, why=why, holds=[hold])
+    if standing.execution.hold is Hold.GRANT:
+        why = "It is being claimed: its budgets and quotas are asked."
+        return Explanation(state=state, why=why, holds=[{"type": "admission"}])
     return _waiting(standing, workers)
 
 

@@ -8,6 +8,7 @@ r"""The states of an execution.
                              lease lost, revoke  +--cancel, deadline-> cancelled, expired
                                                                          (from any state)
       replay: terminal -> waiting
+      limits: waiting ----claim---> asked (a grant) ----> active, or rate_limited ----> waiting
 
 A record stores the public state, what holds it back, and the kind of its attempt. The state
 vector is derived from these three by `state_vector`, so no two dimensions can disagree.
@@ -44,12 +45,18 @@ TERMINAL = frozenset({State.COMPLETED, State.FAILED, State.CANCELLED, State.EXPI
 
 
 class Hold(StrEnum):
-    """Why an execution is delayed."""
+    """What holds an execution back."""
 
     DELAY = "delay"
     BACKOFF = "backoff"
     RECLAIM = "reclaim"
     PAUSE = "pause"
+    #: Submitted with debounce: later submissions may replace it.
+    DEBOUNCE = "debounce"
+    #: Claimed; its limits are being asked.
+    GRANT = "grant"
+    BUDGET = "budget"
+    QUOTA = "quota"
 
 
 class AttemptKind(StrEnum):
@@ -78,6 +85,17 @@ _BLOCKING_REASON = {
     Hold.BACKOFF: "waiting_for_retry_backoff",
     Hold.RECLAIM: "waiting_for_reclaim_backoff",
     Hold.PAUSE: "waiting_for_resume_delay",
+    Hold.DEBOUNCE: "waiting_for_debounce",
+    Hold.GRANT: "waiting_for_admission",
+    Hold.BUDGET: "waiting_for_budget",
+    Hold.QUOTA: "waiting_for_quota",
+}
+
+_ELIGIBILITY = {
+    Hold.BUDGET: "blocked_by_budget",
+    Hold.QUOTA: "blocked_by_quota",
+    Hold.GRANT: "eligible_now",
+    None: "eligible_now",
 }
 
 _OUTCOME = {
@@ -118,11 +136,10 @@ def state_vector(
             terminal_outcome="none",
             attempt_state="running_attempt",
         )
-    delayed = state is State.DELAYED
     return StateVector(
         lifecycle_phase="runnable",
         ownership="unowned",
-        eligibility="not_eligible_until_time" if delayed else "eligible_now",
+        eligibility=_ELIGIBILITY.get(hold, "not_eligible_until_time"),
         blocking_reason=_BLOCKING_REASON[hold] if hold else "waiting_for_worker",
         terminal_outcome="none",
         attempt_state="attempt_interrupted" if attempt_open else _PENDING[kind],

@@ -40,6 +40,15 @@ REFUSALS: dict[str, tuple[type[HoldfastError], str]] = {
         "the lease on execution {id} expired or was superseded; it is {state} now",
     ),
     "lease_revoked": (errors.LeaseRevoked, "the lease on execution {id} was revoked"),
+    "budget_not_found": (errors.BudgetNotFound, "no budget has the id {id}"),
+    "budget_conflict": (errors.BudgetConflict, "budget {id} exists with other content"),
+    "budget_too_deep": (errors.BudgetTooDeep, "budget {id} has {limit} ancestors already"),
+    "reservation_not_found": (
+        errors.ReservationNotFound,
+        "budget {id} has no reservation with the key {key}",
+    ),
+    "quota_not_found": (errors.QuotaNotFound, "no quota has the id {id}"),
+    "quota_conflict": (errors.QuotaConflict, "quota {id} exists with other content"),
     "not_active": (errors.NotActive, "execution {id} is not running: {state}"),
 }
 

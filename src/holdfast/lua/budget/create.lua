@@ -22,7 +22,7 @@ local function run(tag, args)
   local now = clock.now(tag)
   local found = budget.read(tag, id)
   if found and same(found, args) then return { 'ok', 'exists' } end
-  local elsewhere = args[3] == '' and server.call('EXISTS', keys.address(tag, id)) == 1
+  local elsewhere = server.call('EXISTS', keys.address(tag, id)) == 1
   if found or elsewhere then return reply.no('budget_conflict', 'id', id) end
   if parent ~= '' then
     local chain = budget.chain(tag, parent)
