@@ -16,6 +16,7 @@ from typer.main import get_command
 
 from holdfast.cli import (
     bench,
+    budgets,
     config,
     dev,
     doctor,
@@ -24,6 +25,7 @@ from holdfast.cli import (
     lanes,
     listing,
     logs,
+    quotas,
     result,
     show,
     submit,
@@ -73,6 +75,8 @@ app.command(rich_help_panel=_WORK, context_settings={"ignore_unknown_options": T
     executions.prioritize
 )
 app.add_typer(lanes.app, name="lanes", rich_help_panel=_OPERATE)
+app.add_typer(budgets.app, name="budgets", rich_help_panel=_OPERATE)
+app.add_typer(quotas.app, name="quotas", rich_help_panel=_OPERATE)
 app.add_typer(workers.app, name="workers", rich_help_panel=_OPERATE)
 app.add_typer(config.app, name="config", rich_help_panel=_OPERATE)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
 from holdfast.engine.courier import Courier
@@ -113,7 +113,7 @@ class Budgets:
         self._courier.poke(await self._budgets.tag(budget_id))
         return charge
 
-    async def breaches(self, budget_id: str) -> list[Breach]:  # type: ignore[valid-type]
+    async def breaches(self, budget_id: str) -> Sequence[Breach]:
         """Return the last 100 breaches, oldest first."""
         return await self._budgets.breaches(_id(budget_id))
 

@@ -30,6 +30,7 @@ from holdfast.errors import LeaseLost
 from holdfast.model import checks, limits
 from holdfast.model.executions import Claim
 from holdfast.model.moments import to_ms as moment_ms
+from holdfast.worker.budget import ContextBudget, SyncContextBudget
 from holdfast.worker.durations import Duration, to_ms
 from holdfast.worker.encoding import Encoding
 from holdfast.worker.handle import Handle
@@ -114,6 +115,11 @@ class Context:
     def journal(self) -> Journal:
         """The step journal of this attempt."""
         return self._journal
+
+    @property
+    def budget(self) -> ContextBudget:
+        """What this execution spends of its budgets."""
+        return ContextBudget(self, self._engine.budgets.spending)
 
     def now(self) -> datetime:
         """Return the time on the store's clock."""
@@ -294,6 +300,11 @@ class SyncContext:
     def deadline(self) -> datetime | None:
         """When the execution expires."""
         return self._context.deadline
+
+    @property
+    def budget(self) -> SyncContextBudget:
+        """What this execution spends of its budgets."""
+        return SyncContextBudget(self._context.budget, self._wait)
 
     def now(self) -> datetime:
         """Return the time on the store's clock."""
