@@ -24,6 +24,7 @@ from typing import Any
 
 from bench import workloads
 from bench.costs import flat_costs
+from bench.limits import measure_limits
 from bench.sdk import measure_sdk
 from holdfast.engine import Engine, open_engine
 
@@ -104,6 +105,9 @@ async def measure(results: dict[str, Figures], *, backlog: int) -> None:
     async with _fresh_engine() as engine:
         print("wake-up of an idle worker ...", flush=True)
         results["latency"] = await measure_wake_up(engine)
+    async with _fresh_engine() as engine:
+        print("budgets and quotas ...", flush=True)
+        results["limits"] = await measure_limits(engine)
     print("tasks of the SDK ...", flush=True)
     results["SDK"] = await measure_sdk()
     if backlog:

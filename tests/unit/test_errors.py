@@ -61,7 +61,13 @@ def test_the_tree_at_the_head_names_every_class() -> None:
     ("family", "members"),
     [
         ("InvalidInput", {"TooLarge"}),
-        ("NotFound", {"ExecutionNotFound", "WorkerNotFound", "StepNotFound", "ResultNotReady"}),
+        (
+            "NotFound",
+            {
+                *("ExecutionNotFound", "WorkerNotFound", "StepNotFound", "ResultNotReady"),
+                *("BudgetNotFound", "QuotaNotFound", "ReservationNotFound"),
+            },
+        ),
         (
             "Conflict",
             {
@@ -72,10 +78,11 @@ def test_the_tree_at_the_head_names_every_class() -> None:
                 "ReplayLimit",
                 "TooManySteps",
                 "LaneDraining",
+                *("BudgetConflict", "BudgetTooDeep", "QuotaConflict"),
             },
         ),
         ("LeaseLost", {"StaleLease", "LeaseRevoked", "NotActive"}),
-        ("Refused", {"StoreFull"}),
+        ("Refused", {"StoreFull", "BudgetExceeded"}),
     ],
 )
 def test_families_can_be_caught_as_one(family: str, members: set[str]) -> None:

@@ -13,7 +13,13 @@ from holdfast.model.states import TERMINAL, AttemptKind, Hold, State, StateVecto
 LEGAL = {
     "lifecycle_phase": {"runnable", "active", "suspended", "terminal"},
     "ownership": {"unowned", "leased"},
-    "eligibility": {"eligible_now", "not_eligible_until_time", "not_applicable"},
+    "eligibility": {
+        "eligible_now",
+        "not_eligible_until_time",
+        "not_applicable",
+        "blocked_by_budget",
+        "blocked_by_quota",
+    },
     "blocking_reason": {
         "none",
         "waiting_for_worker",
@@ -21,6 +27,10 @@ LEGAL = {
         "waiting_for_retry_backoff",
         "waiting_for_reclaim_backoff",
         "waiting_for_resume_delay",
+        "waiting_for_debounce",
+        "waiting_for_admission",
+        "waiting_for_budget",
+        "waiting_for_quota",
     },
     "terminal_outcome": {"none", "success", "failed", "cancelled", "expired", "skipped"},
     "attempt_state": {
@@ -35,15 +45,19 @@ LEGAL = {
 }
 
 
+LIMITS = {Hold.GRANT, Hold.BUDGET, Hold.QUOTA}
+
+
 def _combinations() -> list[tuple[State, Hold | None, AttemptKind, bool]]:
     """Return every combination that a record can store in this part of the system."""
     found: list[tuple[State, Hold | None, AttemptKind, bool]] = []
     for kind in AttemptKind:
         found += [(state, None, kind, False) for state in (*sorted(TERMINAL), State.ACTIVE)]
         found += [(State.WAITING, None, kind, is_open) for is_open in (False, True)]
-        found += [
-            (State.DELAYED, hold, kind, is_open) for hold in Hold for is_open in (False, True)
-        ]
+        found += [(State.WAITING, Hold.GRANT, kind, is_open) for is_open in (False, True)]
+        for is_open in (False, True):
+            found += [(State.DELAYED, hold, kind, is_open) for hold in Hold if hold not in LIMITS]
+            found += [(State.RATE_LIMITED, hold, kind, is_open) for hold in LIMITS - {Hold.GRANT}]
     return found
 
 
@@ -69,6 +83,7 @@ def test_the_dimensions_agree_with_each_other(
     assert (vector.attempt_state == "running_attempt") == (state is State.ACTIVE)
     assert (vector.eligibility == "not_eligible_until_time") == (state is State.DELAYED)
     assert (vector.eligibility == "eligible_now") == (state is State.WAITING)
+    assert vector.eligibility.startswith("blocked_by_") == (state is State.RATE_LIMITED)
     assert (vector.blocking_reason == "none") == (state is State.ACTIVE or state.is_terminal)
 
 
