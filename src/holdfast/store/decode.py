@@ -133,6 +133,8 @@ def execution(
     last = entry(last_entry)
     due = moment(get(b"due"))
     hold = get(b"hold")
+    if state is State.WAITING and due is not None:
+        hold = Hold.GRANT.encode()
     return Execution(
         id=ExecutionId(execution_id),
         tenant=record[b"tenant"].decode(),

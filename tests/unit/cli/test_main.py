@@ -42,6 +42,9 @@ def test_the_commands_are_those_that_were_promised() -> None:
     promised |= {"prioritize", "revoke", "explain", "tasks", "top", "doctor", "bench"}
     verbs = [f"lanes {verb}" for verb in ("ls", "pause", "resume", "drain", "weights")]
     verbs += ["workers ls", "workers drain", "config show"]
+    common = ("ls", "show", "create", "set", "attach", "detach", "rules")
+    verbs += [f"budgets {verb}" for verb in (*common, "reset", "history")]
+    verbs += [f"quotas {verb}" for verb in (*common, "delete")]
     assert LEAVES.keys() == {*promised, *verbs}
 
 

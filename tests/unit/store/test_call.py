@@ -20,6 +20,7 @@ CONTEXT = {
     "limit": 3,
     "step": "s1",
     "instance": "w1",
+    "key": "k1",
 }
 
 

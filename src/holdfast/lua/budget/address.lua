@@ -1,7 +1,7 @@
 --- Where budgets live: under the root of their tree. Asked and told in the partition of their own id.
 --- @key tag the partition of budgets, by the id itself
---- @arg root that the budget belongs to from now on, or empty to ask @arg previous root that is void,
---- or empty @arg ids one, if a root is given
+--- @arg root that the budget belongs to from now on, or empty to ask
+--- @arg previous root that is void, or empty @arg ids one, if a root is given
 --- @ok per id: its root, empty if it is one, or ? if there is no such budget
 --- @flags write
 --- @requires lib/keys

@@ -9,7 +9,7 @@
 local MEMORY_MS = 60000
 
 local function run(tag, args)
-  local id, request = unpack(args)
+  local id, request = unpack(args, 1, 2)
   local key = keys.budget(tag, id)
   if server.call('EXISTS', key) == 0 then return reply.no('budget_not_found', 'id', id) end
   if charging.known(tag, id, '|' .. request) then return { 'ok' } end

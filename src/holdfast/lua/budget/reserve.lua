@@ -9,7 +9,7 @@
 --- @requires lib/clock lib/reply lib/budget lib/charging lib/reserving
 
 local function run(tag, args)
-  local id, key, ttl_ms, by = unpack(args)
+  local id, key, ttl_ms, by = unpack(args, 1, 4)
   local now = clock.now(tag)
   local chain = budget.chain(tag, id)
   if not chain then return reply.no('budget_not_found', 'id', id) end

@@ -2,21 +2,20 @@
 --- item whose grant has ended in the meantime is passed over.
 --- @key tag the partition
 --- @arg request id of the claim that was granted @arg worker @arg lease_ms
---- @arg items per item: id, epoch, and if a limit holds it back: the limit, when it expects to have
---- room, in how many ms to look anyway, limits that may have admitted it; each of these may be empty
+--- @arg items per item six values: id, epoch, and of one that is held back: limit, retry_at, after_ms, touched
 --- @ok claims: id, fields, input, tags, steps of each
 --- @event resumed | rate_limited
 --- @flags allow-oom
---- @requires lib/clock lib/record lib/claims lib/blocking
+--- @requires lib/clock lib/record lib/claims lib/blocking lib/limits
 
 local function run(tag, args)
-  local request, worker, lease_ms = unpack(args)
+  local request, worker, lease_ms = unpack(args, 1, 3)
   local now = clock.now(tag)
   local claimed, opened = { 'ok' }, {}
   for i = 4, #args, 6 do
     local id, epoch, blocker, retry_at, after_ms, touched = unpack(args, i, i + 5)
     local rec = record.read(tag, id)
-    if rec and rec.grant == request and rec.epoch == epoch then
+    if rec and rec.grant == request and rec.epoch == epoch and limits.is_granted(rec) then
       if blocker ~= '' then
         blocking.hold(tag, id, rec, {
           blocker = blocker,

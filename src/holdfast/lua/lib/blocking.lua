@@ -25,7 +25,7 @@ function blocking.hold(tag, id, rec, why, now)
     changes[#changes + 1] = why.retry_at
   end
   record.write(tag, id, rec, changes)
-  record.clear(tag, id, rec, { 'grant', 'woken' })
+  record.clear(tag, id, rec, { 'woken' })
   index.move(tag, id, rec, 'waiting')
   timers.arm(tag, id, rec, now)
   log.append(tag, id, rec, { at = now, event = 'rate_limited', by = why.blocker, retry_at = why.retry_at })
@@ -38,7 +38,7 @@ function blocking.wake(tag, id, blocker, now)
   if not rec then return end
   if rec.state == 'rate_limited' and rec.blocker == blocker then
     requeue.ready(tag, id, rec, now, {})
-  elseif rec.grant then
+  elseif limits.is_granted(rec) then
     record.write(tag, id, rec, { 'woken', blocker })
   end
 end

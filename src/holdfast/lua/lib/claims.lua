@@ -32,8 +32,8 @@ end
 --- wait interrupted.
 local function opening(rec, request, worker, lease_ms, now)
   local attempt = rec.open and rec.attempts - 1 or tonumber(rec.attempts or 0)
-  -- A grant has brought the epoch of its lease.
-  local epoch = tonumber(rec.epoch or 0) + (rec.grant and 0 or 1)
+  -- One with limits has the epoch of its grant.
+  local epoch = tonumber(rec.epoch or 0) + (rec.limited and 0 or 1)
   local changes = {
     'state', 'active',
     'attempts', attempt + 1,
@@ -73,7 +73,7 @@ end
 function claims.start(tag, id, rec, request, worker, lease_ms, now)
   local resumed = rec.open
   record.write(tag, id, rec, opening(rec, request, worker, lease_ms, now))
-  record.clear(tag, id, rec, { 'open', 'timeout_left', 'grant', 'hold', 'woken' })
+  record.clear(tag, id, rec, { 'open', 'timeout_left', 'woken' })
   if resumed then
     log.append(tag, id, rec, {
       at = now,
@@ -113,7 +113,7 @@ function claims.again(tag, request, known)
     local rec = record.read(tag, id)
     if rec and claims.holds(rec, request) then
       held[#held + 1] = claims.hand(tag, id, rec)
-    elseif rec and rec.grant == request then
+    elseif rec and rec.grant == request and limits.is_granted(rec) then
       held[#held + 1] = { id, tonumber(rec.epoch), limits.of(tag, id, rec) }
     end
   end

@@ -65,7 +65,7 @@ function due.execution(tag, id, now)
     requeue.ready(tag, id, rec, now, {})
   elseif rec.state == 'rate_limited' and passed(rec.due, now) then
     requeue.ready(tag, id, rec, now, {})
-  elseif rec.grant and passed(rec.due, now) then
+  elseif limits.is_granted(rec) and passed(rec.due, now) then
     limits.expire(tag, id, rec, now)
   else
     timers.arm(tag, id, rec, now)

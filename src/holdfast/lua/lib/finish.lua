@@ -2,9 +2,7 @@
 --- @requires lib/keys lib/record lib/index lib/ready lib/settings lib/timers lib/log lib/wake lib/limits
 local finish = {}
 
-local TRANSIENT = {
-  'hold', 'open', 'timeout_at', 'timeout_left', 'watched', 'grant', 'woken', 'blocker', 'retry_at',
-}
+local TRANSIENT = { 'hold', 'open', 'timeout_at', 'timeout_left', 'watched', 'woken', 'blocker', 'retry_at' }
 
 --- End `rec` in `state`. `changes` are further fields; `entry` is the log entry without its time,
 --- absent for a completion, which the record itself tells.

@@ -3,11 +3,12 @@
 --- are any, so an execution without limits pays for one nil check.
 ---
 --- A claim gives such an execution a grant: it leaves the ready sets for a short time, under a new
---- epoch, while other partitions are asked. A grant that nobody uses ends by timer.
+--- epoch, while other partitions are asked. A grant that nobody uses ends by timer: an execution that
+--- is waiting has a `due` time only while it is granted.
 --- @requires lib/keys lib/record lib/settings lib/ready lib/timers lib/outbox
 local limits = {}
 
-limits.GRANT_MS = 5000
+local GRANT_MS = 5000
 
 function limits.of(tag, id, rec) return rec.limits or server.call('GET', keys.limits(tag, id)) or '' end
 
@@ -45,11 +46,13 @@ function limits.resolve(tag, item)
   return #found > 0 and table.concat(found, '\n') or nil
 end
 
+--- Whether a claim is asking the limits of an execution now.
+function limits.is_granted(rec) return rec.state == 'waiting' and rec.due ~= nil end
+
 --- Take a limited execution out of reach of other claims: its id, epoch and limits.
 function limits.grant(tag, id, rec, request, now)
   local epoch = tonumber(rec.epoch or 0) + 1
-  local changes = { 'grant', request, 'epoch', epoch, 'hold', 'grant', 'due', now + limits.GRANT_MS }
-  record.write(tag, id, rec, changes)
+  record.write(tag, id, rec, { 'grant', request, 'epoch', epoch, 'due', now + GRANT_MS })
   return { id, epoch, limits.of(tag, id, rec) }
 end
 
@@ -68,7 +71,7 @@ function limits.leave(tag, id, rec, before, now)
   if before == 'active' then
     local quotas = quotas_of(limits.of(tag, id, rec))
     if #quotas > 0 then outbox.put(tag, now, 'r', id, rec.epoch, 1, unpack(quotas)) end
-  elseif rec.grant then
+  elseif limits.is_granted(rec) then
     outbox.put(tag, now, 'r', id, rec.epoch, 0, limits.of(tag, id, rec))
   elseif before == 'rate_limited' then
     outbox.put(tag, now, 'r', id, rec.epoch, 0, rec.blocker)
@@ -83,7 +86,7 @@ end
 
 --- Put an execution whose grant ends back among the ready ones.
 function limits.free(tag, id, rec, now)
-  record.clear(tag, id, rec, { 'grant', 'hold', 'due', 'woken' })
+  record.clear(tag, id, rec, { 'due', 'woken' })
   ready.add(tag, id, rec)
   timers.arm(tag, id, rec, now)
 end
