@@ -86,6 +86,13 @@ class Budgets(Domain):
         tag = self._store.budget_tag(root)
         if tag != self._store.budget_tag(budget.id):
             await self._tell_root(budget.id, root)
+        try:
+            return await self._create_in(tag, budget, root)
+        except BudgetConflict:
+            await self._tell_root(budget.id, root)
+            return await self._create_in(tag, budget, root)
+
+    async def _create_in(self, tag: str, budget: NewBudget, root: str) -> bool:
         (word,) = await self._call.write(
             "hf_budget_create",
             tag,

@@ -22,7 +22,8 @@ local function run(tag, args)
   local now = clock.now(tag)
   local found = budget.read(tag, id)
   if found and same(found, args) then return { 'ok', 'exists' } end
-  local elsewhere = server.call('EXISTS', keys.address(tag, id)) == 1
+  local address = server.call('GET', keys.address(tag, id))
+  local elsewhere = address and address ~= (args[3] ~= '' and args[3] or id)
   if found or elsewhere then return reply.no('budget_conflict', 'id', id) end
   if parent ~= '' then
     local chain = budget.chain(tag, parent)
