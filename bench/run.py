@@ -25,6 +25,7 @@ from typing import Any
 from bench import workloads
 from bench.costs import flat_costs
 from bench.graphs import measure_graphs
+from bench.limits import measure_limits
 from bench.sdk import measure_sdk
 from bench.streams import measure_streams
 from bench.waits import measure_waits
@@ -110,6 +111,8 @@ async def measure(results: dict[str, Figures], *, backlog: int) -> None:
     async with _fresh_engine() as engine:
         print("streams ...", flush=True)
         results["streams"] = await measure_streams(engine)
+        print("budgets and quotas ...", flush=True)
+        results["limits"] = await measure_limits(engine)
     print("tasks of the SDK ...", flush=True)
     results["SDK"] = await measure_sdk()
     print("waiting for signals ...", flush=True)

@@ -6,20 +6,22 @@ HoldfastError
 ├─ Unauthorized            InvalidToken, TokenExpired: who asks did not prove that it may
 ├─ Forbidden               SignalNotAllowed: who asks is known and may not
 ├─ NotFound                ExecutionNotFound, WorkerNotFound, StepNotFound, ResultNotReady,
-│                          WaitpointNotFound, GraphNotFound, ScheduleNotFound
+│                          WaitpointNotFound, GraphNotFound, ScheduleNotFound,
+│                          BudgetNotFound, QuotaNotFound, ReservationNotFound
 ├─ Conflict                IdConflict, IdempotencyConflict, AlreadyTerminal, NotTerminal,
 │                          ReplayLimit, TooManySteps, LaneDraining, NotSuspended,
 │                          WaitpointExists, WaitpointClosed, TooManyWaitpoints,
 │                          TooManySignals, TokenUsedUp, RotationConflict, GraphFinished,
 │                          GraphNotFinished, StaleGraphRevision, MemberStarted, MemberOfGraph,
 │                          NothingToReplay, StagingLost, ScheduleConflict, ScheduleChanged,
-│                          ScheduleMoved
+│                          ScheduleMoved, BudgetConflict, QuotaConflict, BudgetTooDeep
 ├─ LeaseLost               StaleLease, LeaseRevoked, NotActive: stop work, write nothing more
 ├─ TaskError               a task and its code do not fit together
 │                          JournalMismatch, DuplicateStep, TaskNotFound
 ├─ ExecutionFailed         what waiting for a result raises when the execution did not complete
 ├─ GraphFailed             the same of a graph
-├─ Refused                 StoreFull, RotationBusy, TooManyTails: try again later
+├─ Refused                 StoreFull, RotationBusy, TooManyTails, BudgetExceeded:
+│                          try again later
 ├─ StoreUnavailable        nothing was sent, safe to retry
 ├─ OutcomeUnknown          sent, the answer is lost and the deadline passed; it may have happened
 ├─ StoreFault              the store answered with an error that it should never give
@@ -163,6 +165,24 @@ class ScheduleNotFound(NotFound):
     """No schedule has this id."""
 
     code = "schedule_not_found"
+
+
+class BudgetNotFound(NotFound):
+    """No budget has this id."""
+
+    code = "budget_not_found"
+
+
+class QuotaNotFound(NotFound):
+    """No quota has this id."""
+
+    code = "quota_not_found"
+
+
+class ReservationNotFound(NotFound):
+    """Nothing was reserved under this key, or it is too long ago."""
+
+    code = "reservation_not_found"
 
 
 class Conflict(HoldfastError):
@@ -315,6 +335,24 @@ class ScheduleMoved(Conflict):
     code = "schedule_moved"
 
 
+class BudgetConflict(Conflict):
+    """The id belongs to a budget with other content."""
+
+    code = "budget_conflict"
+
+
+class BudgetTooDeep(Conflict):
+    """The budget would have too many ancestors."""
+
+    code = "budget_too_deep"
+
+
+class QuotaConflict(Conflict):
+    """The id belongs to a quota with other content."""
+
+    code = "quota_conflict"
+
+
 class LeaseLost(HoldfastError):
     """The caller no longer holds the lease: it must stop and write nothing more."""
 
@@ -397,6 +435,12 @@ class TooManyTails(Refused):
     """The tenant reads as many streams live as it may; `context["retry_after_ms"]` says when."""
 
     code = "too_many_tails"
+
+
+class BudgetExceeded(Refused):
+    """It would pass a hard limit; `context` has budget, dimension, current and limit."""
+
+    code = "budget_exceeded"
 
 
 class StoreUnavailable(HoldfastError):

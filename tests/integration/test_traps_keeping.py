@@ -213,8 +213,7 @@ async def test_every_key_carries_the_tag_of_its_partition(
     await engine.workers.register("i", worker="w", lanes=["a"])
     place = engine.store.tag_of(made)
     for name in dump():
-        assert name.startswith((*(f"{tag}:" for tag in engine.store.tags()),
-                                f"{engine.store.global_tag}:"))  # fmt: skip
+        assert name.startswith(tuple(f"{tag}:" for tag in engine.store.timed_tags()))
         assert made not in name or name.startswith(f"{place}:")
 
 

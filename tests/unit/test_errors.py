@@ -74,6 +74,7 @@ def test_the_tree_at_the_head_names_every_class() -> None:
                 "WaitpointNotFound",
                 "GraphNotFound",
                 "ScheduleNotFound",
+                *("BudgetNotFound", "QuotaNotFound", "ReservationNotFound"),
             },
         ),
         (
@@ -103,10 +104,11 @@ def test_the_tree_at_the_head_names_every_class() -> None:
                 "ScheduleConflict",
                 "ScheduleChanged",
                 "ScheduleMoved",
+                *("BudgetConflict", "BudgetTooDeep", "QuotaConflict"),
             },
         ),
         ("LeaseLost", {"StaleLease", "LeaseRevoked", "NotActive"}),
-        ("Refused", {"StoreFull", "RotationBusy", "TooManyTails"}),
+        ("Refused", {"StoreFull", "RotationBusy", "TooManyTails", "BudgetExceeded"}),
     ],
 )
 def test_families_can_be_caught_as_one(family: str, members: set[str]) -> None:

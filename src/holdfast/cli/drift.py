@@ -15,7 +15,7 @@ from holdfast.engine import Engine
 from holdfast.errors import ExecutionNotFound
 from holdfast.model import limits
 from holdfast.model.executions import Count, Execution, Filter
-from holdfast.model.states import State
+from holdfast.model.states import Hold, State
 
 #: A cell that moves while it is compared is compared again, so often.
 _TRIES = 5
@@ -85,7 +85,8 @@ async def _look(engine: Engine, item: Execution, *, check_due: bool) -> str | No
         except ExecutionNotFound:
             return None
         now = standing.execution
-        if now.state is State.WAITING and standing.ahead is None:
+        waits = now.state is State.WAITING and now.hold is not Hold.GRANT
+        if waits and standing.ahead is None:
             return f"{item.id}: waits in no queue"
         due = due_of(now)
         if check_due and due is not None and due + _SLACK < standing.now:

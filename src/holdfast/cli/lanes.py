@@ -27,7 +27,7 @@ app: typer.Typer = typer.Typer(
 
 Lane = Annotated[str, typer.Argument(metavar="LANE")]
 
-_STATES = (State.WAITING, State.DELAYED, State.ACTIVE)
+_STATES = (State.WAITING, State.DELAYED, State.RATE_LIMITED, State.ACTIVE)
 
 
 @app.command()

@@ -122,6 +122,8 @@ def note_of(item: Execution) -> str | None:
         return f"{item.progress_pct:g} %"
     if item.state is State.ACTIVE:
         return f"on {item.worker}"
+    if item.blocked_by is not None:
+        return f"{item.hold} {item.blocked_by}"
     if item.run_at is not None:
         return f"{item.hold}, {times.ago(item.run_at)}"
     if item.completed_at is not None and item.started_at is not None:

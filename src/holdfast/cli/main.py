@@ -16,6 +16,7 @@ from typer.main import get_command
 
 from holdfast.cli import (
     bench,
+    budgets,
     config,
     dev,
     doctor,
@@ -26,6 +27,7 @@ from holdfast.cli import (
     lanes,
     listing,
     logs,
+    quotas,
     result,
     schedules,
     show,
@@ -86,6 +88,8 @@ app.add_typer(keyring.app, name="keyring", rich_help_panel=_OPERATE)
 app.add_typer(graphs.app, name="graphs", rich_help_panel=_WORK)
 app.add_typer(lanes.app, name="lanes", rich_help_panel=_OPERATE)
 app.add_typer(schedules.app, name="schedules", rich_help_panel=_OPERATE)
+app.add_typer(budgets.app, name="budgets", rich_help_panel=_OPERATE)
+app.add_typer(quotas.app, name="quotas", rich_help_panel=_OPERATE)
 app.add_typer(workers.app, name="workers", rich_help_panel=_OPERATE)
 app.add_typer(config.app, name="config", rich_help_panel=_OPERATE)
 

@@ -147,6 +147,10 @@ def _wishes(execution: Execution) -> Iterator[tuple[str, str]]:
         yield "priority", str(execution.priority)
     if execution.requires:
         yield "requires", ", ".join(execution.requires)
+    if execution.budgets:
+        yield "budgets", ", ".join(execution.budgets)
+    if execution.quotas:
+        yield "quotas", ", ".join(execution.quotas)
     if execution.tags:
         yield "tags", " ".join(f"{name}={value}" for name, value in execution.tags.items())
     if execution.idempotency_key:

@@ -11,6 +11,8 @@ import typer
 from holdfast.cli import inputs, output, result, session
 from holdfast.cli.options import JsonOption, StoreOption
 from holdfast.cli.waiting import wait_for_end
+from holdfast.errors import InvalidInput
+from holdfast.model.quotas import Window
 from holdfast.model.retry import Backoff, RetryPolicy
 
 if TYPE_CHECKING:
@@ -54,6 +56,21 @@ Requires = Annotated[
     list[str] | None,
     typer.Option("--requires", metavar="NAME", help="A capability; repeatable."),
 ]
+Budgets = Annotated[
+    list[str] | None, typer.Option("--budget", metavar="ID", help="Spend from it; repeatable.")
+]
+Quotas = Annotated[
+    list[str] | None,
+    typer.Option("--quota", metavar="ID", help="Start when it admits; repeatable."),
+]
+Debounce = Annotated[
+    str | None,
+    typer.Option("--debounce", metavar="KEY=TIME", help="The last with this key wins."),
+]
+Throttle = Annotated[
+    str | None,
+    typer.Option("--throttle", metavar="KEY=TIME", help="The first with this key wins."),
+]
 
 
 def submit(
@@ -72,6 +89,10 @@ def submit(
     execution_id: Id = None,
     tag: Tags = None,
     requires: Requires = None,
+    budget: Budgets = None,
+    quota: Quotas = None,
+    debounce: Debounce = None,
+    throttle: Throttle = None,
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -90,6 +111,10 @@ def submit(
         "id": execution_id,
         "tags": inputs.pairs("tag", tag) if tag else None,
         "requires": inputs.names(requires) if requires else None,
+        "budgets": inputs.names(budget) if budget else None,
+        "quotas": inputs.names(quota) if quota else None,
+        "debounce": _window("debounce", debounce),
+        "throttle": _window("throttle", throttle),
     }
     fields = {name: value for name, value in given.items() if value is not None}
     note = output.nothing if as_json else output.note
@@ -105,6 +130,15 @@ def submit(
         output.emit(submitted)
     else:
         output.say(submitted.id)
+
+
+def _window(field: str, text: str | None) -> Window | None:
+    if text is None:
+        return None
+    key, equals, time = text.rpartition("=")
+    if not equals:
+        raise InvalidInput(f"{field}: must be KEY=TIME, such as {text}=10s", field=field)
+    return Window(key, inputs.duration_ms(field, time))
 
 
 async def _work(

@@ -6,12 +6,14 @@ import asyncio
 from collections import deque
 from collections.abc import Sequence
 
+from holdfast.engine.admission import Admission
 from holdfast.engine.passing import with_passed_inputs
 from holdfast.errors import HoldfastError
 from holdfast.model import checks, limits
 from holdfast.model.executions import Claim
 from holdfast.model.ids import new_id
 from holdfast.store import keys
+from holdfast.store.grants import Wanted
 from holdfast.store.store import Store
 
 #: A wake-up may be lost in a failover; this bounds how long that can go unnoticed.
@@ -24,6 +26,7 @@ class Claimer:
     def __init__(
         self,
         store: Store,
+        admission: Admission,
         *,
         worker: str,
         lanes: Sequence[str],
@@ -31,6 +34,7 @@ class Claimer:
         tenant: str | None,
     ) -> None:
         self._store = store
+        self._admission = admission
         self._worker = worker
         self._lanes = lanes
         self._capabilities = capabilities
@@ -95,14 +99,14 @@ class Claimer:
             # Before the call: a wake-up that comes meanwhile must count.
             self._hopeful.discard(tag)
             try:
-                found = await self._claim_in(tag, wanted, lease_ms)
+                found, looked_at = await self._claim_in(tag, wanted, lease_ms)
             except HoldfastError as error:
                 # The leases that other partitions gave must not be lost with this error.
                 self._hopeful.add(tag)
                 problem = error
                 continue
             claims += found
-            if len(found) == wanted:
+            if looked_at == wanted:
                 # There may be more, for whoever else claims here.
                 self._hopeful.add(tag)
                 self._woken.set()
@@ -111,9 +115,8 @@ class Claimer:
             raise problem
         return claims
 
-    async def _claim_in(self, tag: str, limit: int, lease_ms: int) -> list[Claim]:
-        claims = await self._store.executions.claim(
-            tag,
+    async def _claim_in(self, tag: str, limit: int, lease_ms: int) -> tuple[list[Claim], int]:
+        wanted = Wanted(
             request=new_id(),
             worker=self._worker,
             lanes=self._lanes,
@@ -122,4 +125,5 @@ class Claimer:
             lease_ms=lease_ms,
             tenant=self._tenant,
         )
-        return await with_passed_inputs(self._store, claims)
+        claims, looked_at = await self._admission.claim(tag, wanted)
+        return await with_passed_inputs(self._store, claims), looked_at

@@ -8,12 +8,17 @@ from collections.abc import AsyncIterator, Sequence
 from datetime import datetime
 from typing import Any
 
+from holdfast.engine.admission import Admission
+from holdfast.engine.blocked import blocking_limit
+from holdfast.engine.budgets import Budgets
 from holdfast.engine.claimer import Claimer
+from holdfast.engine.courier import Courier
 from holdfast.engine.explain import Explanation, explain
 from holdfast.engine.graphs import Graphs
 from holdfast.engine.keyring import Keys
 from holdfast.engine.lanes import Lanes
 from holdfast.engine.maintenance import Ticker
+from holdfast.engine.quotas import Quotas
 from holdfast.engine.results import Results, result_of
 from holdfast.engine.scheduler import Scheduler
 from holdfast.engine.schedules import Schedules
@@ -50,15 +55,20 @@ class Engine:
         self.lanes: Lanes = Lanes(store)
         self.workers: Workers = Workers(store)
         self.keyring: Keys = Keys(store)
-        self.waitpoints: Waitpoints = Waitpoints(store, self.keyring)
         self.graphs: Graphs = Graphs(store)
         self.streams: Streams = Streams(store)
         self.schedules: Schedules = Schedules(store)
+        self.courier: Courier = Courier(store)
+        self.admission: Admission = Admission(store, self.courier)
+        self.waitpoints: Waitpoints = Waitpoints(store, self.keyring, self.admission)
+        self.budgets: Budgets = Budgets(store, self.courier, self.cancel)
+        self.quotas: Quotas = Quotas(store, self.courier)
         self._results = Results(store)
 
     async def close(self) -> None:
         """Stop listening for results; whoever reads a stream live is told to come back."""
         await self.streams.close()
+        await self.courier.close()
         await self._results.close()
         await self.graphs.close()
 
@@ -93,6 +103,7 @@ class Engine:
         """Open a claimer for one worker; it listens for work while the block runs."""
         claimer = Claimer(
             self.store,
+            self.admission,
             worker=checks.name("worker", worker),
             lanes=checks.names("lanes", lanes, limits.LANES, least=1),
             capabilities=checks.names("capabilities", capabilities, limits.CAPABILITIES),
@@ -128,6 +139,7 @@ class Engine:
         if content_type is not None:
             checks.text("content_type", content_type, limits.CONTENT_TYPE_CHARS)
         await self.store.executions.complete(execution_id, lease, result, content_type or "")
+        self.admission.ended(execution_id, lease)
 
     async def fail(
         self, execution_id: str, lease: Lease, failure: Failure
@@ -135,13 +147,17 @@ class Engine:
         """End an attempt; returns the state and when it is tried again. Safe to repeat."""
         _check_holder(execution_id, lease)
         checks.instance("failure", failure, Failure)
-        return await self.store.executions.fail(execution_id, lease, failure)
+        answer = await self.store.executions.fail(execution_id, lease, failure)
+        self.admission.ended(execution_id, lease)
+        return answer
 
     async def delay(self, execution_id: str, lease: Lease, delay_ms: int) -> tuple[State, datetime]:
         """Give the lease back and go on with the same attempt later; safe to repeat."""
         _check_holder(execution_id, lease)
         checks.integer("delay_ms", delay_ms, 0, limits.DURATION_MS)
-        return await self.store.executions.delay(execution_id, lease, delay_ms)
+        answer = await self.store.executions.delay(execution_id, lease, delay_ms)
+        self.admission.ended(execution_id, lease)
+        return answer
 
     async def progress(
         self, execution_id: str, lease: Lease, pct: float, message: str = ""
@@ -166,6 +182,7 @@ class Engine:
         checks.execution_id("id", execution_id)
         checks.text("reason", reason, limits.REASON_CHARS)
         await self.store.executions.cancel(execution_id, reason)
+        self.courier.poke(self.store.tag_of(execution_id))
 
     async def replay(
         self,
@@ -195,6 +212,7 @@ class Engine:
         checks.execution_id("id", execution_id)
         checks.text("reason", reason, limits.REASON_CHARS)
         await self.store.leases.revoke(execution_id, reason)
+        self.courier.poke(self.store.tag_of(execution_id))
 
     async def prioritize(self, execution_id: str, priority: int) -> int:
         """Change the priority; returns the previous one."""
@@ -260,7 +278,8 @@ class Engine:
         wait = None
         if standing.execution.state is State.SUSPENDED:
             _, wait, _ = await self.store.waitpoints.of(execution_id)
-        return explain(standing, workers, wait)
+        limit = await blocking_limit(self.store, standing.execution)
+        return explain(standing, workers, wait=wait, limit=limit)
 
 
 def _check_holder(execution_id: str, lease: Lease) -> None:
@@ -280,7 +299,9 @@ async def open_engine(
     async with open_store(url, settings) as store:
         engine = Engine(store)
         await engine.keyring.install_configured()
-        services = (Ticker(store), Scheduler(store)) if maintenance else ()
+        services = (
+            (Ticker(store, engine.courier), engine.courier, Scheduler(store)) if maintenance else ()
+        )
         running = [asyncio.ensure_future(service.run()) for service in services]
         try:
             yield engine

@@ -6,10 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from holdfast.engine.blocked import describe_limit
 from holdfast.model import conditions
+from holdfast.model.budgets import Budget
 from holdfast.model.executions import Execution
 from holdfast.model.moments import to_ms
 from holdfast.model.partitions import ROOT_SEPARATOR
+from holdfast.model.quotas import Quota
 from holdfast.model.states import Hold, State
 from holdfast.model.waitpoints import WaitpointState
 from holdfast.model.workers import Worker
@@ -35,23 +38,32 @@ _DELAYS = {
     Hold.BACKOFF: "Its last attempt failed and it will be tried again",
     Hold.RECLAIM: "It lost its worker repeatedly and will be tried again",
     Hold.PAUSE: "It asked to go on later",
+    Hold.DEBOUNCE: "A later submission with its key may still replace it",
 }
 
 
-def explain(standing: Standing, workers: Sequence[Worker], wait: Wait | None = None) -> Explanation:
+def explain(
+    standing: Standing,
+    workers: Sequence[Worker],
+    *,
+    wait: Wait | None = None,
+    limit: Budget | Quota | None = None,
+) -> Explanation:
     """Put the facts into words."""
     state = standing.execution.state
     if state.is_terminal:
         return Explanation(state=state, why=f"It has ended: {state}.")
-    if state is State.ACTIVE:
-        return _running(standing)
-    if state is State.DELAYED:
-        return _delayed(standing)
     if state is State.SUSPENDED and wait is not None:
         return _suspended(standing, wait)
-    if state is State.WAITING_CHILDREN:
-        return _dependent(standing)
-    return _waiting(standing, workers)
+    if state is State.RATE_LIMITED:
+        why, hold = describe_limit(standing.execution, limit)
+        return Explanation(state=state, why=why, holds=[hold])
+    tell = {
+        State.ACTIVE: _running,
+        State.DELAYED: _delayed,
+        State.WAITING_CHILDREN: _dependent,
+    }.get(state)
+    return tell(standing) if tell else _waiting(standing, workers)
 
 
 def _running(standing: Standing) -> Explanation:
@@ -138,6 +150,9 @@ def _lined_up(execution: Execution) -> Explanation:
 
 def _waiting(standing: Standing, workers: Sequence[Worker]) -> Explanation:
     execution = standing.execution
+    if execution.hold is Hold.GRANT:
+        why = "It is being claimed: its budgets and quotas are asked."
+        return Explanation(state=execution.state, why=why, holds=[{"type": "admission"}])
     holds: list[Mapping[str, Any]] = []
     reasons: list[str] = []
     if standing.lane_setting == "paused":

@@ -10,6 +10,7 @@ import asyncio
 import logging
 import math
 
+from holdfast.engine.courier import Courier
 from holdfast.errors import HoldfastError
 from holdfast.store import keys
 from holdfast.store.store import Store
@@ -23,9 +24,10 @@ _PAUSE_AFTER_ERROR_S = 1.0
 class Ticker:
     """Fires timers for as long as `run` runs."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, courier: Courier | None = None) -> None:
         self._store = store
-        tags = [*store.tags(), store.global_tag]
+        self._courier = courier
+        tags = list(store.timed_tags())
         self._look_at = dict.fromkeys(tags, 0.0)
         self._channels = {keys.tick_channel(tag): tag for tag in tags}
         self._woken = asyncio.Event()
@@ -55,8 +57,10 @@ class Ticker:
         # A wake-up may overtake the reply; it must not be forgotten.
         self._look_at[tag] = math.inf
         try:
-            _, sleep_ms = await self._store.timers.tick(tag, TIMERS_IN_TICK)
+            fired, sleep_ms = await self._store.timers.tick(tag, TIMERS_IN_TICK)
             pause_s = sleep_ms / 1000
+            if fired and self._courier is not None:
+                self._courier.poke(tag)
         except HoldfastError as error:
             log.warning("a tick failed: %s", error, extra={"partition": tag})
             pause_s = _PAUSE_AFTER_ERROR_S

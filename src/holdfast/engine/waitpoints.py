@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from holdfast.engine.admission import Admission
 from holdfast.engine.keyring import Keys
 from holdfast.errors import HoldfastError, InvalidInput, WaitpointNotFound
 from holdfast.model import checks, conditions, limits
@@ -35,8 +36,9 @@ from holdfast.store.waitpoints import Sender
 class Waitpoints:
     """Operations on waitpoints."""
 
-    def __init__(self, store: Store, keys: Keys) -> None:
+    def __init__(self, store: Store, keys: Keys, admission: Admission) -> None:
         self._store = store.waitpoints
+        self._admission = admission
         self._keys = keys
 
     # For the holder of a lease
@@ -100,6 +102,8 @@ class Waitpoints:
             on_timeout=on_timeout,
             reason=reason,
         )
+        if answer.state is State.SUSPENDED:
+            self._admission.ended(execution_id, lease)
         return replace(answer, waitpoints=[_with_token(one, ring) for one in answer.waitpoints])
 
     async def _resolve(

@@ -12,6 +12,7 @@ import msgspec
 
 from holdfast.model import checks, limits
 from holdfast.model.moments import to_ms
+from holdfast.model.quotas import Window
 from holdfast.model.retry import RetryPolicy
 from holdfast.model.states import AttemptKind, Hold, State, StateVector, state_vector
 from holdfast.model.waitpoints import Signal
@@ -53,6 +54,14 @@ class NewExecution:
     tags: Mapping[str, str] = field(default_factory=dict)
     #: How long it is kept after its end; default by outcome and tenant.
     retention_ms: int | None = None
+    #: Budgets that it spends from; it starts only while something of each is left.
+    budgets: tuple[str, ...] = ()
+    #: Quotas that must admit it before it starts.
+    quotas: tuple[str, ...] = ()
+    #: The last submission with this key wins: it starts when none has come for the window.
+    debounce: Window | None = None
+    #: The first submission with this key wins: others within its window are answered with it.
+    throttle: Window | None = None
 
     def __post_init__(self) -> None:
         checks.kind("kind", self.kind)
@@ -71,6 +80,7 @@ class NewExecution:
         object.__setattr__(self, "tags", checks.tags("tags", self.tags))
         self._check_times()
         self._check_caps()
+        self._check_limits()
 
     def _check_times(self) -> None:
         for name, least in _DURATIONS:
@@ -89,6 +99,24 @@ class NewExecution:
             checks.integer("max_replays", self.max_replays, 0, limits.MAX_REPLAYS)
         if self.retry is not None:
             checks.instance("retry", self.retry, RetryPolicy)
+
+    def _check_limits(self) -> None:
+        for name, most in (("budgets", limits.BUDGETS), ("quotas", limits.QUOTAS)):
+            if getattr(self, name) != ():
+                object.__setattr__(self, name, checks.names(name, getattr(self, name), most))
+        for name in ("debounce", "throttle"):
+            window = getattr(self, name)
+            if window is None:
+                continue
+            checks.instance(name, window, Window)
+            for other in ("id", "idempotency_key", *_CLASHES[name]):
+                if getattr(self, other) is not None:
+                    checks.refuse(name, f"cannot be combined with {other}", window)
+
+    @property
+    def window(self) -> Window | None:
+        """The window of its debounce or throttle."""
+        return self.debounce or self.throttle
 
     @classmethod
     def from_fields(cls, values: Mapping[str, Any]) -> Self:
@@ -118,6 +146,7 @@ class NewExecution:
 _FIELDS = tuple(f.name for f in fields(NewExecution))
 _SLOTS = tuple(getattr(NewExecution, name) for name in _FIELDS)
 _NAMING = frozenset({"id", "idempotency_key", "run_at"})
+_CLASHES = {"debounce": ("throttle", "delay_ms", "run_at"), "throttle": ("debounce",)}
 _DURATIONS = (
     ("delay_ms", 0),
     ("deadline_ms", 1),
@@ -208,6 +237,8 @@ class Claim:
     signals: tuple[Signal, ...] = ()
     #: What upstreams of its graph pass on; the engine puts it into the input.
     passed: Sequence[Passed] = ()
+    budgets: tuple[str, ...] = ()
+    quotas: tuple[str, ...] = ()
 
     @property
     def key(self) -> tuple[str, int]:
@@ -293,6 +324,12 @@ class Execution:
     idempotency_key: str | None
     #: The graph it is a member of.
     graph: str | None = None
+    #: What it is subject to, by submission and by rules.
+    budgets: tuple[str, ...] = ()
+    quotas: tuple[str, ...] = ()
+    #: The budget or quota that holds it back, of a rate_limited one, and when it expects room.
+    blocked_by: str | None = None
+    retry_at: datetime | None = None
 
     @property
     def state_vector(self) -> StateVector:

@@ -43,6 +43,14 @@ GRAPH_MEMBERS = 10_000
 GRAPH_EDGES = 100_000
 #: Members, and edges, that one call adds to a graph.
 GRAPH_GROWTH = 500
+BUDGETS = 16
+QUOTAS = 16
+DIMENSIONS = 64
+#: Beyond this a double is not exact.
+AMOUNT = 2**53 - 1
+QUOTA = 1_000_000_000
+RESET_MIN_MS = 1_000
+RESERVATION_MAX_MS = 86_400_000
 
 #: About a hundred years: far beyond any use, and safe in a double with room to add.
 DURATION_MS = 100 * 366 * 86_400_000

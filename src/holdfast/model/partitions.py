@@ -5,6 +5,8 @@ from __future__ import annotations
 from binascii import crc_hqx
 
 DEFAULT_ON_ONE_SERVER = 1
+#: Budgets and quotas are fewer than executions, so fewer partitions are enough for them.
+MOST_OF_LIMITS = 32
 DEFAULT_ON_CLUSTER = 256
 MOST = 4096
 
@@ -22,3 +24,8 @@ def partition_of(execution_id: str, partitions: int) -> int:
         return 0
     root, _, _ = execution_id.partition(ROOT_SEPARATOR)
     return crc_hqx(root.encode(), 0) % partitions
+
+
+def partition_of_limit(limit_id: str, partitions: int) -> int:
+    """Return the partition of a quota, or of the budgets under a root, in a store of so many."""
+    return partition_of(limit_id, min(partitions, MOST_OF_LIMITS))

@@ -11,6 +11,7 @@ r"""The states of an execution.
                               \--timeout--> failed, cancelled, expired
       replay: terminal -> waiting
       graph:  waiting_children -> waiting, delayed or skipped, when its upstreams decide
+      limits: waiting ----claim---> asked (a grant) ----> active, or rate_limited ----> waiting
 
 A record stores the public state, what holds it back, and the kind of its attempt. The state
 vector is derived from these three by `state_vector`, so no two dimensions can disagree.
@@ -47,7 +48,7 @@ TERMINAL = frozenset({State.COMPLETED, State.FAILED, State.CANCELLED, State.EXPI
 
 
 class Hold(StrEnum):
-    """Why an execution is delayed, or what a suspended one waits for."""
+    """Why an execution is held back, or what a suspended one waits for."""
 
     DELAY = "delay"
     BACKOFF = "backoff"
@@ -59,9 +60,14 @@ class Hold(StrEnum):
     APPROVAL = "approval"
     CALLBACK = "callback"
     TOOL_RESULT = "tool_result"
-    BUDGET = "budget"
     OPERATOR = "operator"
     ESCALATED = "escalated"
+    #: Submitted with debounce: later submissions may replace it.
+    DEBOUNCE = "debounce"
+    #: Claimed; its limits are being asked.
+    GRANT = "grant"
+    BUDGET = "budget"
+    QUOTA = "quota"
 
 
 class AttemptKind(StrEnum):
@@ -95,9 +101,20 @@ _BLOCKING_REASON = {
     Hold.APPROVAL: "waiting_for_approval",
     Hold.CALLBACK: "waiting_for_callback",
     Hold.TOOL_RESULT: "waiting_for_tool_result",
-    Hold.BUDGET: "waiting_for_budget",
     Hold.OPERATOR: "paused_by_operator",
     Hold.ESCALATED: "paused_by_operator",
+    Hold.DEBOUNCE: "waiting_for_debounce",
+    Hold.GRANT: "waiting_for_admission",
+    Hold.BUDGET: "waiting_for_budget",
+    Hold.QUOTA: "waiting_for_quota",
+}
+
+_ELIGIBILITY = {
+    Hold.SCHEDULE: "blocked_by_schedule",
+    Hold.BUDGET: "blocked_by_budget",
+    Hold.QUOTA: "blocked_by_quota",
+    Hold.GRANT: "eligible_now",
+    None: "eligible_now",
 }
 
 _OUTCOME = {
@@ -147,13 +164,10 @@ def state_vector(
             terminal_outcome="none",
             attempt_state="attempt_interrupted",
         )
-    delayed = state is State.DELAYED
     if state is State.WAITING_CHILDREN:
         eligibility, reason = "blocked_by_dependencies", "waiting_for_children"
-    elif hold is Hold.SCHEDULE:
-        eligibility, reason = "blocked_by_schedule", _BLOCKING_REASON[hold]
     else:
-        eligibility = "not_eligible_until_time" if delayed else "eligible_now"
+        eligibility = _ELIGIBILITY.get(hold, "not_eligible_until_time")
         reason = _BLOCKING_REASON[hold] if hold else "waiting_for_worker"
     return StateVector(
         lifecycle_phase="runnable",

@@ -50,6 +50,20 @@ def moment(value: bytes | None) -> datetime | None:
     return from_ms(int(value)) if value is not None else None
 
 
+def limit_names(value: bytes | None, kind: str) -> tuple[str, ...]:
+    """Decode budgets (`b:`) or quotas (`q:`) out of limits, one per line."""
+    if not value:
+        return ()
+    lines = value.decode().split("\n")
+    return tuple(limit_name(line) for line in lines if line.startswith(kind))
+
+
+def limit_name(limit: str) -> str:
+    """Return the id of a budget or quota as its users know it: without the root of its tree."""
+    _, _, address = limit.partition(":")
+    return address.rpartition("~")[2] if limit.startswith("b:") else address
+
+
 def born(record: Record) -> datetime:
     """Return the time of creation, from the birth stamp in us."""
     return from_ms(int(record[b"born"]) // 1000)
@@ -84,6 +98,8 @@ def claim(row: Sequence[Any], lease_id: str) -> Claim:
         timeout_at=moment(get(b"timeout_at")),
         replays=int(get(b"replays", 0)),
         steps={step.name: step.result for step in steps(journal)} if journal else {},
+        budgets=limit_names(get(b"limits"), "b:"),
+        quotas=limit_names(get(b"limits"), "q:"),
         **(_ended_wait(execution_id.decode(), *wait) if wait else {}),
         passed=[passed(*given) for given in upstreams[0]] if upstreams else (),
     )
@@ -177,6 +193,8 @@ def execution(
     last = entry(last_entry)
     due = moment(get(b"due"))
     hold = get(b"hold")
+    if state is State.WAITING and due is not None:
+        hold = Hold.GRANT.encode()
     return Execution(
         id=ExecutionId(execution_id),
         tenant=record[b"tenant"].decode(),
@@ -211,6 +229,10 @@ def execution(
         tags=tags(packed_tags),
         idempotency_key=text(get(b"key")),
         graph=text(get(b"graph")),
+        budgets=limit_names(get(b"limits"), "b:"),
+        quotas=limit_names(get(b"limits"), "q:"),
+        blocked_by=limit_name(record[b"blocker"].decode()) if b"blocker" in record else None,
+        retry_at=moment(get(b"retry_at")),
     )
 
 

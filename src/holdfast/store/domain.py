@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Protocol
 
+from holdfast.model.executions import NewExecution
 from holdfast.store.call import Caller
 
 
@@ -22,6 +23,22 @@ class Partitioned(Protocol):
 
     def tags(self) -> Iterator[str]:
         """Return the tags of all partitions."""
+        ...
+
+    def budget_tag(self, root: str) -> str:
+        """Return the tag of the partition of the budgets under a root."""
+        ...
+
+    def quota_tag(self, name: str) -> str:
+        """Return the tag of the partition of a quota."""
+        ...
+
+    def limit_tags(self) -> Iterator[str]:
+        """Return the tags of all partitions of budgets and quotas."""
+        ...
+
+    async def attach(self, item: NewExecution) -> str:
+        """Return the limits of a new execution as the library reads them; raises NotFound."""
         ...
 
 

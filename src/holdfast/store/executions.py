@@ -20,17 +20,23 @@ from holdfast.model.executions import (
 )
 from holdfast.model.ids import id_of_key, new_id
 from holdfast.model.moments import from_ms, to_ms
+from holdfast.model.quotas import Window
 from holdfast.model.retry import RetryPolicy
 from holdfast.model.states import State
 from holdfast.store import decode
 from holdfast.store.call import refusal
 from holdfast.store.domain import Domain
+from holdfast.store.grants import Grant, Verdict, Wanted
 
 #: Bounds the time for which one call keeps the server busy, about 2 ms.
 ITEMS_IN_CALL = 100
 BYTES_IN_CALL = 1 << 20
 #: A key that is given together with an id is remembered at least this long after its start.
 ALIAS_TTL_MS = 30 * 86_400_000
+
+#: id, epoch, limits.
+_GRANT_VALUES = 3
+_ADMITTED = ("", "", "", "")
 
 _pack = msgspec.msgpack.Encoder().encode
 
@@ -47,7 +53,7 @@ def _decimal(value: float) -> str:
     return format(Decimal(str(value)), "f")
 
 
-def item_fields(item: NewExecution, execution_id: str) -> dict[str, object]:
+def item_fields(item: NewExecution, execution_id: str, limits: str = "") -> dict[str, object]:
     """Return what create.lua reads of a new execution; what is absent is left out."""
     optional = {
         "requires": ",".join(item.requires) or None,
@@ -60,6 +66,7 @@ def item_fields(item: NewExecution, execution_id: str) -> dict[str, object]:
         "max_replays": item.max_replays,
         "keep": item.retention_ms,
         "key": item.idempotency_key,
+        "limits": limits or None,
     }
     fields: dict[str, object] = {k: v for k, v in optional.items() if v is not None}
     fields |= {
@@ -79,12 +86,32 @@ def item_fields(item: NewExecution, execution_id: str) -> dict[str, object]:
         fields["named"] = item.id is not None
         fields["digest"] = item.digest()
         fields["nonce"] = new_id()
+    if item.window is not None:
+        fields |= _window_fields(item, item.window)
     return fields
 
 
-def pack_item(item: NewExecution, execution_id: str) -> bytes:
+def pack_item(item: NewExecution, execution_id: str, limits: str = "") -> bytes:
     """Encode a new execution for create.lua."""
-    return _pack(item_fields(item, execution_id))
+    return _pack(item_fields(item, execution_id, limits))
+
+
+def _window_fields(item: NewExecution, window: Window) -> dict[str, object]:
+    fields: dict[str, object] = {
+        "window": "debounce" if item.debounce is not None else "throttle",
+        "window_key": window.key,
+        "window_ms": window.ms,
+        "nonce": new_id(),
+    }
+    if item.debounce is not None:
+        fields["delay"] = window.ms
+    return fields
+
+
+def _window_id(item: NewExecution, window: Window) -> str:
+    """Mint an id in the partition of the window's key."""
+    mode = "debounce" if item.debounce is not None else "throttle"
+    return f"{id_of_key(item.tenant, f'{mode} {window.key}')}~{new_id()}"
 
 
 class Executions(Domain):
@@ -95,6 +122,7 @@ class Executions(Domain):
         answers: list[Submitted | HoldfastError | None] = [None] * len(items)
         calls: dict[str, list[int]] = {}
         ids: list[str] = []
+        limits: list[str] = []
         for index, item in enumerate(items):
             execution_id = item.id
             if item.idempotency_key is not None:
@@ -102,12 +130,20 @@ class Executions(Domain):
                     execution_id = id_of_key(item.tenant, item.idempotency_key)
                 else:
                     answers[index] = await self._bind_key(item, execution_id)
+            elif item.window is not None:
+                execution_id = _window_id(item, item.window)
             ids.append(execution_id or new_id())
+            limits.append("")
+            if item.budgets or item.quotas:
+                try:
+                    limits[index] = await self._store.attach(item)
+                except HoldfastError as error:
+                    answers[index] = error
             if answers[index] is None:
                 calls.setdefault(self._store.tag_of(ids[index]), []).append(index)
         await asyncio.gather(
             *(
-                self._create_in(tag, chunk, items, ids, answers)
+                self._create_in(tag, [(i, ids[i], limits[i]) for i in chunk], items, answers)
                 for tag, indexes in calls.items()
                 for chunk in _chunks(indexes, items)
             )
@@ -117,23 +153,22 @@ class Executions(Domain):
     async def _create_in(
         self,
         tag: str,
-        indexes: list[int],
+        chunk: list[tuple[int, str, str]],
         items: Sequence[NewExecution],
-        ids: list[str],
         answers: list[Submitted | HoldfastError | None],
     ) -> None:
         args: list[bytes] = []
-        for index in indexes:
-            args.append(pack_item(items[index], ids[index]))
+        for index, execution_id, limits in chunk:
+            args.append(pack_item(items[index], execution_id, limits))
             args.append(items[index].input)
         try:
             replies = await self._call.write("hf_execution_create", tag, *args)
         except HoldfastError as error:
-            for index in indexes:
+            for index, _, _ in chunk:
                 answers[index] = error
             return
-        for index, (word, *rest) in zip(indexes, replies, strict=True):
-            item, execution_id = items[index], ids[index]
+        for (index, execution_id, _), (word, *rest) in zip(chunk, replies, strict=True):
+            item = items[index]
             if word == b"created":
                 state = State(rest[0].decode())
                 answers[index] = Submitted(id=ExecutionId(execution_id), state=state)
@@ -144,6 +179,9 @@ class Executions(Domain):
         self, item: NewExecution, execution_id: str, word: bytes, rest: list[bytes]
     ) -> Submitted | HoldfastError:
         """Answer for an item that exists already, under its own id or another."""
+        if item.window is not None and word == b"duplicate":
+            found, state = (part.decode() for part in rest)
+            return Submitted(id=ExecutionId(found), state=State(state), duplicate=True)
         other = rest[1 if word == b"no" else 0].decode()
         known = State(rest[1].decode()) if word == b"duplicate" and rest[1] else None
         if other != execution_id:
@@ -225,19 +263,54 @@ class Executions(Domain):
         lease_ms: int,
         tenant: str | None = None,
     ) -> list[Claim]:
-        """Lease ready executions of one partition."""
+        """Lease ready executions of one partition that have no limits."""
+        wanted = Wanted(
+            request=request,
+            worker=worker,
+            lanes=lanes,
+            capabilities=capabilities,
+            limit=limit,
+            lease_ms=lease_ms,
+            tenant=tenant,
+        )
+        claims, _ = await self.take(tag, wanted)
+        return claims
+
+    async def take(self, tag: str, wanted: Wanted) -> tuple[list[Claim], list[Grant]]:
+        """Lease ready executions of one partition; those with limits get grants."""
         rows = await self._call.write(
             "hf_execution_claim",
             tag,
-            request,
-            worker,
-            str(limit),
-            str(lease_ms),
-            tenant or "",
-            ",".join(lanes),
-            ",".join(capabilities),
+            wanted.request,
+            wanted.worker,
+            str(wanted.limit),
+            str(wanted.lease_ms),
+            wanted.tenant or "",
+            ",".join(wanted.lanes),
+            ",".join(wanted.capabilities),
         )
-        return [decode.claim(row, request) for row in rows]
+        claims, grants = [], []
+        for row in rows:
+            if len(row) == _GRANT_VALUES:
+                grants.append(Grant(row[0].decode(), row[1], row[2].decode()))
+            else:
+                claims.append(decode.claim(row, wanted.request))
+        return claims, grants
+
+    async def activate(
+        self, tag: str, wanted: Wanted, verdicts: Sequence[tuple[Grant, Verdict | None]]
+    ) -> list[Claim]:
+        """Lease what was admitted and hold back what was not."""
+        args = [wanted.request, wanted.worker, str(wanted.lease_ms)]
+        for grant, held in verdicts:
+            args += [grant.execution_id, str(grant.epoch), *(held.args() if held else _ADMITTED)]
+        rows = await self._call.write("hf_execution_activate", tag, *args)
+        return [decode.claim(row, wanted.request) for row in rows]
+
+    async def unblock(self, tag: str, woken: Sequence[tuple[str, str]]) -> None:
+        """Make executions ready again for which the limit that they wait for has room."""
+        args = [part for pair in woken for part in pair]
+        await self._call.write("hf_execution_unblock", tag, *args)
 
     async def complete(
         self, execution_id: str, lease: Lease, result: bytes, content_type: str = ""

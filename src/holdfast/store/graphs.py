@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from holdfast.errors import StagingLost
-from holdfast.model.executions import Event, ExecutionId, NewExecution
+from holdfast.model.executions import Event, ExecutionId
 from holdfast.model.graphs import (
     CancelPolicy,
     Edge,
@@ -106,12 +106,20 @@ class Graphs(Domain):
             "keep": new.retention_ms,
         }
         fields |= {name: value for name, value in optional.items() if value is not None}
-        chunks = _chunks(graph_id, new.shape)
+        chunks = _chunks(graph_id, new.shape, await self._attach(new.shape))
         if len(chunks) == 1 and len(new.shape.edges) <= EDGES_IN_CALL:
             word, revision = await self._create(graph_id, fields, chunks[0])
         else:
             word, revision = await self._create_staged(graph_id, fields, chunks)
         return graph_id, int(revision), word == b"duplicate"
+
+    async def _attach(self, shape: Shape) -> dict[str, str]:
+        """Return the limits of members that name any; raises NotFound."""
+        return {
+            key: await self._store.attach(item)
+            for key, item in shape.members.items()
+            if item.budgets or item.quotas
+        }
 
     async def _create(
         self, graph_id: str, fields: Mapping[str, object], items: Sequence[bytes]
@@ -141,11 +149,8 @@ class Graphs(Domain):
 
     async def extend(self, graph_id: str, revision: int, shape: Shape) -> int:
         """Add members and edges to a graph of this revision; returns the next one."""
-        edges = _Edges(shape.edges)
         items = [
-            part
-            for key, item in shape.members.items()
-            for part in _item(graph_id, key, item, edges.fields(key, _join(shape, key)))
+            part for chunk in _chunks(graph_id, shape, await self._attach(shape)) for part in chunk
         ]
         links = [
             part
@@ -226,20 +231,15 @@ def _join(shape: Shape, key: str) -> Join:
     return shape.joins.get(key) or Join()
 
 
-def _item(
-    graph_id: str, key: str, item: NewExecution, edges: Mapping[str, object]
-) -> tuple[bytes, bytes]:
-    fields = item_fields(item, member_id(graph_id, key))
-    return _pack({**fields, "graph": graph_id, **edges}), item.input
-
-
-def _chunks(graph_id: str, shape: Shape) -> list[list[bytes]]:
+def _chunks(graph_id: str, shape: Shape, limits: Mapping[str, str]) -> list[list[bytes]]:
     """Return the members packed, split so that no call is large."""
     edges = _Edges(shape.edges)
     chunks: list[list[bytes]] = [[]]
     size = 0
     for key, item in shape.members.items():
-        packed, payload = _item(graph_id, key, item, edges.fields(key, _join(shape, key)))
+        fields = item_fields(item, member_id(graph_id, key), limits.get(key, ""))
+        more = edges.fields(key, _join(shape, key))
+        packed, payload = _pack({**fields, "graph": graph_id, **more}), item.input
         size += len(packed) + len(payload)
         if len(chunks[-1]) == 2 * ITEMS_IN_CALL or (chunks[-1] and size > BYTES_IN_CALL):
             chunks.append([])

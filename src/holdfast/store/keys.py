@@ -8,6 +8,16 @@ def partition_tag(prefix: str, partition: int) -> str:
     return f"{prefix}:{{p:{partition}}}"
 
 
+def budget_tag(prefix: str, partition: int) -> str:
+    """Return the tag of a partition of budgets."""
+    return f"{prefix}:{{b:{partition}}}"
+
+
+def quota_tag(prefix: str, partition: int) -> str:
+    """Return the tag of a partition of quotas."""
+    return f"{prefix}:{{q:{partition}}}"
+
+
 def global_tag(prefix: str) -> str:
     """Return the tag of what exists once: boot facts, workers."""
     return f"{prefix}:{{g}}"
@@ -31,3 +41,8 @@ def due_channel(tag: str) -> str:
 def mailbox_channel(tag: str, process: str) -> str:
     """Return the channel on which a process is told what it waits for."""
     return f"{tag}:box:{process}"
+
+
+def outbox_channel(tag: str) -> str:
+    """Return the channel that says that a partition has something to tell others."""
+    return f"{tag}:out"

@@ -11,6 +11,7 @@ from holdfast.errors import HoldfastError
 from holdfast.model.executions import Lease
 from holdfast.model.ids import new_id
 from holdfast.model.moments import from_ms
+from holdfast.store import decode
 from holdfast.store.call import refusal_of
 from holdfast.store.domain import Domain, Partitioned
 
@@ -65,6 +66,12 @@ class Leases(Domain):
             )
         )
         return answers  # type: ignore[return-value]
+
+    async def check(self, execution_id: str, lease: Lease) -> tuple[str, ...]:
+        """Return the budgets of an execution to the holder of its lease; raises LeaseLost."""
+        tag = self._store.tag_of(execution_id)
+        (found,) = await self._call.read("hf_lease_check", tag, execution_id, lease.fence)
+        return decode.limit_names(found, "b:")
 
     async def revoke(self, execution_id: str, reason: str) -> None:
         """Take the lease from its holder; the execution is ready again."""

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, replace
 
 from holdfast.errors import StoreUnavailable
 from holdfast.model import checks
-from holdfast.model.partitions import partition_of
+from holdfast.model.executions import NewExecution
+from holdfast.model.partitions import MOST_OF_LIMITS, partition_of, partition_of_limit
 from holdfast.store import boot, keys, library, urls
+from holdfast.store.budgets import Budgets
 from holdfast.store.call import Caller
 from holdfast.store.client import TRY_TIMEOUT_MS, Client
 from holdfast.store.embedded import EmbeddedServer
@@ -19,7 +22,10 @@ from holdfast.store.graphs import Graphs
 from holdfast.store.keyrings import KeyRings
 from holdfast.store.lanes import Lanes
 from holdfast.store.leases import Leases
+from holdfast.store.outboxes import Outboxes
 from holdfast.store.queries import Queries
+from holdfast.store.quotas import Quotas
+from holdfast.store.rules import Rules
 from holdfast.store.schedules import Schedules
 from holdfast.store.streams import Streams
 from holdfast.store.subscriptions import Subscriptions
@@ -75,6 +81,10 @@ class Store:
         self.graphs: Graphs = Graphs(self)
         self.streams: Streams = Streams(self)
         self.schedules: Schedules = Schedules(self)
+        self.budgets: Budgets = Budgets(self)
+        self.quotas: Quotas = Quotas(self)
+        self.rules: Rules = Rules(self)
+        self.outboxes: Outboxes = Outboxes(self)
         self.subscriptions: Subscriptions = Subscriptions(client)
 
     async def boot(self) -> None:
@@ -105,6 +115,33 @@ class Store:
     def tags(self) -> Iterator[str]:
         """Return the tags of all partitions."""
         return (keys.partition_tag(self.prefix, n) for n in range(self.partitions))
+
+    def budget_tag(self, root: str) -> str:
+        """Return the tag of the partition of the budgets under a root."""
+        return keys.budget_tag(self.prefix, partition_of_limit(root, self.partitions))
+
+    def quota_tag(self, name: str) -> str:
+        """Return the tag of the partition of a quota; `#VALUE` does not count."""
+        quota_id, _, _ = name.partition("#")
+        return keys.quota_tag(self.prefix, partition_of_limit(quota_id, self.partitions))
+
+    def limit_tags(self) -> Iterator[str]:
+        """Return the tags of all partitions of budgets and quotas."""
+        count = min(self.partitions, MOST_OF_LIMITS)
+        return (make(self.prefix, n) for make in _LIMIT_TAGS for n in range(count))
+
+    def timed_tags(self) -> Iterator[str]:
+        """Return the tags of everything that has timers."""
+        return itertools.chain(self.tags(), self.limit_tags(), [self.global_tag])
+
+    async def attach(self, item: NewExecution) -> str:
+        """Return the limits of a new execution as the library reads them; raises NotFound."""
+        budgets = [f"b:{address}" for address in await self.budgets.addresses(item.budgets)]
+        await self.quotas.check(item.quotas)
+        return "\n".join([*budgets, *(f"q:{name}" for name in item.quotas)])
+
+
+_LIMIT_TAGS = (keys.budget_tag, keys.quota_tag)
 
 
 @contextlib.asynccontextmanager

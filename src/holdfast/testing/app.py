@@ -15,6 +15,7 @@ from holdfast.model.executions import Execution, Filter
 from holdfast.model.ids import new_id
 from holdfast.model.moments import to_ms
 from holdfast.model.states import State
+from holdfast.store.grants import Wanted
 from holdfast.testing.attempts import open_attempts
 from holdfast.testing.clock import Clock
 from holdfast.testing.servers import TestServer
@@ -27,7 +28,7 @@ from holdfast.worker.task import Task
 P = ParamSpec("P")
 R = TypeVar("R")
 
-_OPEN_STATES = (State.WAITING, State.DELAYED, State.ACTIVE)
+_OPEN_STATES = (State.WAITING, State.DELAYED, State.ACTIVE, State.RATE_LIMITED)
 
 
 class NotIdle(AssertionError):
@@ -207,7 +208,8 @@ class TestApp:
         What is due fires, leases are renewed, and attempts that lost theirs are told. For tests
         that move the clock, or cancel, while run_until_idle runs in another task.
         """
-        if await self.clock.tick():
+        fired, carried = await self.clock.tick(), await self.engine.courier.carry_all()
+        if fired or carried:
             self.store.watch.changed.set()
         await self._attempts.renew(self._lease_ms)
 
@@ -233,16 +235,15 @@ class TestApp:
             free = min(self._attempts.slots.free, limits.CLAIM_ITEMS)
             if free <= 0:
                 break
-            claims = await self.store.executions.claim(
-                tag,
+            wanted = Wanted(
                 request=new_id(),
                 worker="test",
                 lanes=lanes,
                 capabilities=capabilities,
                 limit=free,
                 lease_ms=self._lease_ms,
-                tenant=None,
             )
+            claims, _ = await self.engine.admission.claim(tag, wanted)
             for claim in claims:
                 self.app.find(claim.kind)
                 self._attempts.start(claim)
@@ -272,7 +273,7 @@ class TestApp:
 
     def _dues(self, one: Execution) -> list[datetime]:
         """Return when something happens to an execution by itself."""
-        found = [one.deadline_at, one.run_at, one.timeout_at]
+        found = [one.deadline_at, one.run_at, one.timeout_at, one.retry_at]
         if one.id not in self._attempts.claims:
             found.append(one.lease_expires_at)
         return [at for at in found if at is not None]

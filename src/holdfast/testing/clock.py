@@ -37,7 +37,7 @@ class Clock:
         await asyncio.gather(
             *(
                 self._store.client.call(["SET", f"{tag}:clock", str(now_ms)])
-                for tag in (*self._store.tags(), self._store.global_tag)
+                for tag in self._store.timed_tags()
             )
         )
 
@@ -65,7 +65,7 @@ class Clock:
     async def tick(self) -> int:
         """Fire what is due; returns how many timers fired."""
         fired = 0
-        for tag in (*self._store.tags(), self._store.global_tag):
+        for tag in self._store.timed_tags():
             while True:
                 count, sleep_ms = await self._store.timers.tick(tag, _TIMERS_IN_TICK)
                 fired += count

@@ -36,6 +36,7 @@ from holdfast.model import checks, limits
 from holdfast.model.executions import Claim
 from holdfast.model.moments import to_ms as moment_ms
 from holdfast.model.waitpoints import NewWaitpoint, Signal
+from holdfast.worker.budget import ContextBudget
 from holdfast.worker.durations import Duration, to_ms
 from holdfast.worker.encoding import Encoding
 from holdfast.worker.graphs import Graph
@@ -145,6 +146,11 @@ class Context:
         """Have what was streamed in the store."""
         if self._stream is not None:
             await self._stream.flush()
+
+    @property
+    def budget(self) -> ContextBudget:
+        """What this execution spends of its budgets."""
+        return ContextBudget(self, self._engine.budgets.spending)
 
     def now(self) -> datetime:
         """Return the time on the store's clock."""

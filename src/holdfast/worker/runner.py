@@ -102,6 +102,7 @@ class Runner:
         else:
             executions = self._engine.store.executions
             await executions.complete(claim.id, claim.lease, result, content_type or "")
+            self._engine.admission.ended(claim.id, claim.lease)
 
     async def _call_and_flush(
         self, task: Task[Any, Any, Any], context: Context

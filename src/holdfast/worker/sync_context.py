@@ -14,6 +14,7 @@ from holdfast.model import checks, limits
 from holdfast.model.executions import Claim
 from holdfast.model.moments import to_ms as moment_ms
 from holdfast.model.waitpoints import Signal
+from holdfast.worker.budget import SyncContextBudget
 from holdfast.worker.context import SHORTEST_PAUSE_MS, Context
 from holdfast.worker.durations import Duration, to_ms
 from holdfast.worker.graphs import SyncGraph
@@ -66,6 +67,11 @@ class SyncContext:
     def deadline(self) -> datetime | None:
         """When the execution expires."""
         return self._context.deadline
+
+    @property
+    def budget(self) -> SyncContextBudget:
+        """What this execution spends of its budgets."""
+        return SyncContextBudget(self._context.budget, self._wait)
 
     def now(self) -> datetime:
         """Return the time on the store's clock."""

@@ -24,9 +24,10 @@ from typing import (
 from holdfast.errors import HoldfastError, InvalidInput
 from holdfast.model import checks, limits
 from holdfast.model.executions import NewExecution, Submitted
+from holdfast.model.quotas import Window
 from holdfast.model.retry import Backoff, RetryPolicy
 from holdfast.worker.context import Context
-from holdfast.worker.durations import Duration, optional_ms
+from holdfast.worker.durations import Duration, optional_ms, to_ms
 from holdfast.worker.handle import Handle
 from holdfast.worker.signature import Signature, inspect_function
 from holdfast.worker.sync_context import SyncContext
@@ -51,6 +52,8 @@ PUBLISHED_OPTIONS = (
     "max_reclaims",
     "retention_ms",
     "tags",
+    "budgets",
+    "quotas",
 )
 
 #: Small enough that other tasks of the event loop get their turn in between.
@@ -78,6 +81,10 @@ class TaskFields(TypedDict, total=False):
     idempotency_key: str | None
     delay: Duration | None
     run_at: datetime | None
+    budgets: Sequence[str]
+    quotas: Sequence[str]
+    debounce: tuple[str, Duration] | None
+    throttle: tuple[str, Duration] | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,6 +108,14 @@ class TaskOptions:
     idempotency_key: str | None = None
     delay: Duration | None = None
     run_at: datetime | None = None
+    #: Budgets that its executions spend from.
+    budgets: Sequence[str] = ()
+    #: Quotas that must admit an execution before it starts.
+    quotas: Sequence[str] = ()
+    #: A key and a time: the last submission within it wins.
+    debounce: tuple[str, Duration] | None = None
+    #: A key and a time: the first submission within it wins.
+    throttle: tuple[str, Duration] | None = None
 
     def policy(self) -> RetryPolicy | None:
         """Return the retry policy."""
@@ -129,7 +144,20 @@ class TaskOptions:
             idempotency_key=self.idempotency_key,
             tags=self.tags,
             retention_ms=optional_ms("retention", self.retention),
+            budgets=cast("tuple[str, ...]", self.budgets),
+            quotas=cast("tuple[str, ...]", self.quotas),
+            debounce=_window("debounce", self.debounce),
+            throttle=_window("throttle", self.throttle),
         )
+
+
+def _window(field_name: str, value: tuple[str, Duration] | None) -> Window | None:
+    if value is None:
+        return None
+    if not isinstance(value, tuple) or len(value) != 2:  # noqa: PLR2004
+        checks.refuse(field_name, "must be a pair of key and duration", value)
+    key, duration = value
+    return Window(key, to_ms(field_name, duration))
 
 
 class Task(Generic[P, R, C]):

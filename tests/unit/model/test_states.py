@@ -18,6 +18,8 @@ LEGAL = {
         "not_eligible_until_time",
         "not_applicable",
         "blocked_by_schedule",
+        "blocked_by_budget",
+        "blocked_by_quota",
     },
     "blocking_reason": {
         "none",
@@ -30,9 +32,12 @@ LEGAL = {
         "waiting_for_approval",
         "waiting_for_callback",
         "waiting_for_tool_result",
-        "waiting_for_budget",
         "paused_by_operator",
         "waiting_for_schedule",
+        "waiting_for_debounce",
+        "waiting_for_admission",
+        "waiting_for_budget",
+        "waiting_for_quota",
     },
     "terminal_outcome": {"none", "success", "failed", "cancelled", "expired", "skipped"},
     "attempt_state": {
@@ -50,15 +55,19 @@ DELAYS = (Hold.DELAY, Hold.BACKOFF, Hold.RECLAIM, Hold.PAUSE)
 WAITS = tuple(hold for hold in Hold if hold not in DELAYS)
 
 
+LIMITS = {Hold.GRANT, Hold.BUDGET, Hold.QUOTA}
+
+
 def _combinations() -> list[tuple[State, Hold | None, AttemptKind, bool]]:
     """Return every combination that a record can store in this part of the system."""
     found: list[tuple[State, Hold | None, AttemptKind, bool]] = []
     for kind in AttemptKind:
         found += [(state, None, kind, False) for state in (*sorted(TERMINAL), State.ACTIVE)]
         found += [(State.WAITING, None, kind, is_open) for is_open in (False, True)]
-        found += [
-            (State.DELAYED, hold, kind, is_open) for hold in DELAYS for is_open in (False, True)
-        ]
+        for is_open in (False, True):
+            found += [(State.WAITING, Hold.GRANT, kind, is_open)]
+            found += [(State.DELAYED, hold, kind, is_open) for hold in DELAYS]
+            found += [(State.RATE_LIMITED, hold, kind, is_open) for hold in LIMITS - {Hold.GRANT}]
         found += [(State.SUSPENDED, hold, kind, True) for hold in WAITS]
     return found
 
@@ -86,6 +95,7 @@ def test_the_dimensions_agree_with_each_other(
     until = "blocked_by_schedule" if hold is Hold.SCHEDULE else "not_eligible_until_time"
     assert (vector.eligibility == until) == (state is State.DELAYED)
     assert (vector.eligibility == "eligible_now") == (state is State.WAITING)
+    assert vector.eligibility.startswith("blocked_by_") == (state is State.RATE_LIMITED)
     assert (vector.blocking_reason == "none") == (state is State.ACTIVE or state.is_terminal)
 
 
@@ -162,4 +172,5 @@ def test_the_drawing_names_only_states_that_exist() -> None:
     drawing = str(states.__doc__).split("A record stores")[0]
     drawn = {state for state in State if re.search(rf"\b{state}\b", drawing)}
     open_states = {State.WAITING, State.DELAYED, State.ACTIVE, State.SUSPENDED}
-    assert drawn == open_states | {State.WAITING_CHILDREN} | TERMINAL
+    open_states |= {State.WAITING_CHILDREN, State.RATE_LIMITED}
+    assert drawn == open_states | TERMINAL

@@ -27,6 +27,7 @@ CONTEXT = {
     "member": "m1",
     "problem": "unknown_member",
     "revision": 2,
+    "key": "k1",
 }
 
 

@@ -4,10 +4,11 @@
 --- @arg request id of this call; repeated, it returns the same leases @arg worker @arg max
 --- @arg lease_ms @arg tenant only this one, or empty @arg lanes comma separated
 --- @arg capabilities comma separated
---- @ok claims: id, fields, input, tags, steps, signals of the last wait, what upstreams pass on, of each
+--- @ok claims: id, fields, input, tags, steps, signals of the last wait, what upstreams pass on, of each;
+--- @ok of those with limits: id, epoch, limits
 --- @event claimed | resumed
 --- @flags allow-oom
---- @requires lib/keys lib/clock lib/claims lib/lanes
+--- @requires lib/keys lib/clock lib/claims lib/lanes lib/timers
 
 -- Executions past their deadline are passed over; this bounds how many in one call.
 local MOST_TURNS = 2000
@@ -20,24 +21,26 @@ local function run(tag, args)
 
   local only = tenant ~= '' and tenant or nil
   local open = lanes.open(tag, lanes_csv, capabilities_csv)
-  local claimed, opened, left = { 'ok' }, {}, tonumber(max)
+  local claimed, opened, granted, left = { 'ok' }, {}, {}, tonumber(max)
   for _ = 1, MOST_TURNS do
     if left == 0 then break end
     local taken = lanes.take_turn(tag, open, only, left)
     if not taken then break end
     for _, id in ipairs(taken) do
-      local claim, rec = claims.open(tag, id, request, worker, tonumber(lease_ms), now)
+      local claim, rec, grant = claims.open(tag, id, request, worker, tonumber(lease_ms), now)
       if claim then
+        local list = grant and granted or opened
         claimed[#claimed + 1] = claim
-        opened[#opened + 1] = { id, rec }
+        list[#list + 1] = { id, rec }
         left = left - 1
       end
     end
   end
-  if #opened > 0 then
+  if #opened > 0 then claims.settle(tag, opened, now) end
+  if #granted > 0 then timers.arm_many(tag, granted, now) end
+  if #claimed > 1 then
     lanes.close(tag, open)
-    claims.settle(tag, opened, now)
-    claims.remember(tag, request, opened)
+    claims.remember(tag, request, opened, granted)
   end
   return claimed
 end

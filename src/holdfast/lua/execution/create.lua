@@ -6,7 +6,8 @@
 --- @no id_conflict | idempotency_conflict | lane_draining | schedule_moved
 --- @event created
 --- @flags write
---- @requires lib/keys lib/clock lib/birth lib/index lib/ready lib/settings lib/stamps lib/timers lib/schedules
+--- @requires lib/keys lib/clock lib/birth lib/index lib/ready lib/settings lib/stamps lib/timers
+--- @requires lib/schedules lib/limits lib/windows
 
 --- Answer for an id that is taken: the same call again, the same content, or something else.
 local function answer_taken(id, found, item)
@@ -16,7 +17,8 @@ local function answer_taken(id, found, item)
 end
 
 --- The answer of an item that exists already, or whose key is bound to another id.
-local function find_taken(tag, item)
+local function find_taken(tag, item, input, now)
+  if item.window then return windows.answer(tag, item, input, now) end
   local id = item.id
   local alias = item.key and not item.named and server.call('GET', keys.alias(tag, item.tenant, item.key))
   if alias then
@@ -33,21 +35,23 @@ end
 local function run(tag, args)
   local now = clock.now(tag)
   local stamp = stamps.next(tag, now)
-  local priority_us = settings.priority_us(tag)
+  local priority_us, ruled = settings.priority_us(tag), settings.has_rules(tag)
   local items, answers, lanes, created, ready_now = {}, { 'ok' }, {}, {}, {}
   for i = 1, #args, 2 do items[#items + 1] = cmsgpack.unpack(args[i]) end
   for i, item in ipairs(items) do
     local id, lane = item.id, item.lane
     if lanes[lane] == nil then lanes[lane] = settings.lane(tag, lane) end
-    local answer = find_taken(tag, item)
+    local answer = find_taken(tag, item, args[2 * i], now)
     if not answer and lanes[lane] == 'draining' then answer = { 'no', 'lane_draining', id } end
     if not answer and item.schedule then answer = schedules.turn(tag, item, now) end
     if not answer then
+      if ruled then item.limits = limits.resolve(tag, item) end
       local rec = birth.compose(item, now, stamp + #created, priority_us)
       if item.schedule then schedules.fire(tag, item, rec) end
       birth.store(tag, id, rec, item, args[2 * i])
       created[#created + 1] = { id, rec }
       if rec.state == 'waiting' then ready_now[#ready_now + 1] = { id, rec } end
+      if item.window then windows.open(tag, item, now) end
       if rec.due or rec.deadline then timers.arm(tag, id, rec, now) end
       answer = { 'created', rec.state }
     end

@@ -5,12 +5,13 @@ local birth = {}
 -- Fields of an item that go into the record as they are.
 local KEPT = {
   'tenant', 'lane', 'kind', 'requires', 'priority', 'retry', 'give_up', 'attempt_timeout',
-  'max_reclaims', 'max_replays', 'keep', 'key', 'digest', 'nonce', 'tagged',
+  'max_reclaims', 'max_replays', 'keep', 'key', 'digest', 'nonce', 'tagged', 'limited',
 }
 
 --- The record of a new execution, as written.
 function birth.compose(item, now, born, priority_us)
   local rec = { born = born }
+  if item.limits then item.limited = 1 end
   for _, name in ipairs(KEPT) do rec[name] = item[name] end
   if item.deadline then
     rec.deadline_span = item.deadline
@@ -18,7 +19,7 @@ function birth.compose(item, now, born, priority_us)
   end
   local run_at = item.delay and now + item.delay or item.run_at
   if run_at and run_at > now then
-    rec.state, rec.hold, rec.due = 'delayed', 'delay', run_at
+    rec.state, rec.hold, rec.due = 'delayed', item.window == 'debounce' and 'debounce' or 'delay', run_at
   else
     rec.state, run_at = 'waiting', nil
   end
@@ -41,5 +42,6 @@ function birth.store(tag, id, rec, item, input)
     record.put_payload(keys.tags(tag, id), 'tags', cmsgpack.pack(item.tags), fields)
     index.add_tags(tag, id, rec, item.tags)
   end
+  if item.limited then record.put_payload(keys.limits(tag, id), 'limits', item.limits, fields) end
   server.call('HSET', keys.record(tag, id), unpack(fields))
 end

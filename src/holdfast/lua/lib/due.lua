@@ -1,5 +1,5 @@
 --- What happens to an execution when its timer fires.
---- @requires lib/keys lib/record lib/timers lib/requeue lib/retry lib/finish lib/log lib/waits
+--- @requires lib/keys lib/record lib/timers lib/requeue lib/retry lib/finish lib/log lib/waits lib/limits
 local due = {}
 
 -- The first reclaim is immediate; a task that keeps killing its workers is slowed down.
@@ -65,6 +65,10 @@ function due.execution(tag, id, now)
     waits.due(tag, id, rec, now)
   elseif rec.state == 'delayed' and passed(rec.due, now) then
     requeue.ready(tag, id, rec, now, {})
+  elseif rec.state == 'rate_limited' and passed(rec.due, now) then
+    requeue.ready(tag, id, rec, now, {})
+  elseif limits.is_granted(rec) and passed(rec.due, now) then
+    limits.expire(tag, id, rec, now)
   else
     timers.arm(tag, id, rec, now)
   end

@@ -1,6 +1,6 @@
 --- How executions become members of a graph. An item has the fields of a new execution, `graph`, what
 --- lib/members.lua lists, and its edges as `outs` and `inns`, if it has any.
---- @requires lib/stamps lib/keys lib/birth lib/index lib/ready lib/settings lib/timers lib/members lib/reply
+--- @requires lib/limits lib/stamps lib/keys lib/birth lib/index lib/ready lib/settings lib/timers lib/members lib/reply
 local enrol = {}
 
 local OF_MEMBER = { 'graph', 'ins', 'need', 'lax', 'losers', 'hears', 'inputs' }
@@ -54,10 +54,12 @@ end
 --- Add members; returns how many are new. `args` has their inputs, the first at `first`.
 function enrol.add(tag, graph, items, args, first, now, staged)
   local stamp, priority_us = stamps.next(tag, now), settings.priority_us(tag)
+  local ruled = settings.has_rules(tag)
   local made, scored, edges = {}, {}, {}
   for n, item in ipairs(items) do
     if not staged or server.call('EXISTS', keys.record(tag, item.id)) == 0 then
       local born = stamp + #made
+      if ruled then item.limits = limits.resolve(tag, item) end
       local rec = compose_member(item, now, born, priority_us, staged)
       birth.store(tag, item.id, rec, item, args[first + 2 * n - 2])
       made[#made + 1] = { item.id, rec }

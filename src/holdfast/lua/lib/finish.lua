@@ -1,10 +1,11 @@
 --- The one way into a terminal state: every path ends here, so every path announces itself.
 --- @requires lib/keys lib/record lib/index lib/ready lib/settings lib/timers lib/log lib/wake
---- @requires lib/waitpoints lib/frames lib/schedules
+--- @requires lib/waitpoints lib/frames lib/schedules lib/limits
 local finish = {}
 
 local TRANSIENT = {
   'hold', 'open', 'timeout_at', 'timeout_left', 'watched', 'wait_until', 'on_timeout', 'resumed',
+  'woken', 'blocker', 'retry_at',
 }
 -- A member of a graph has no retention of its own: it is kept as long as its graph.
 local MEMBERS_OWN = { 'due' }
@@ -14,6 +15,7 @@ local MEMBERS_OWN = { 'due' }
 function finish.now(tag, id, rec, state, now, changes, entry)
   local before, watched = rec.state, rec.watched
   if before == 'waiting' then ready.remove(tag, id, rec) end
+  if rec.limited then limits.leave(tag, id, rec, before, now) end
   changes[#changes + 1] = 'state'
   changes[#changes + 1] = state
   changes[#changes + 1] = 'ended'
@@ -65,7 +67,8 @@ function finish.forget(tag, id, rec)
     keys.waitpoints(tag, id),
     keys.wait(tag, id),
     keys.signals(tag, id),
-    keys.signal_keys(tag, id)
+    keys.signal_keys(tag, id),
+    keys.limits(tag, id)
   )
   if rec.streamed then frames.forget(tag, id) end
 end

@@ -69,6 +69,35 @@ function keys.claim(tag, request) return tag .. ':claim:' .. request end
 function keys.batch(tag, id, key) return tag .. ':batch:' .. id .. '|' .. key end
 function keys.alias(tag, tenant, key) return tag .. ':alias:' .. tenant .. '|' .. key end
 
+-- Limits: what must admit an execution, and what this partition has to tell others.
+function keys.limits(tag, id) return tag .. ':m:' .. id end
+function keys.window(tag, tenant, key) return tag .. ':window:' .. tenant .. '|' .. key end
+function keys.outbox(tag) return tag .. ':outbox' end
+
+-- In partitions of quotas and budgets: those who wait for one, in order, and since which grant.
+function keys.waiters(tag, limit) return tag .. ':wait:' .. limit end
+function keys.waiting(tag, limit) return tag .. ':waits:' .. limit end
+
+-- In partitions of quotas. NAME is ID, or ID#VALUE for one value of a tag.
+function keys.quotas(tag) return tag .. ':quotas' end
+function keys.quota(tag, id) return tag .. ':quota:' .. id end
+function keys.queues(tag, id) return tag .. ':queues:' .. id end
+function keys.holders(tag, name) return tag .. ':held:' .. name end
+function keys.admissions(tag, name) return tag .. ':admissions:' .. name end
+function keys.promises(tag, name) return tag .. ':promises:' .. name end
+function keys.void(tag, execution, epoch) return tag .. ':void:' .. execution .. '|' .. epoch end
+function keys.admit(tag, request) return tag .. ':admit:' .. request end
+
+-- In partitions of budgets.
+function keys.budgets(tag) return tag .. ':budgets' end
+function keys.budget(tag, id) return tag .. ':budget:' .. id end
+function keys.address(tag, id) return tag .. ':address:' .. id end
+function keys.reservation(tag, id, key) return tag .. ':reservation:' .. id .. '|' .. key end
+function keys.applied(tag, id, key) return tag .. ':applied:' .. id .. '|' .. key end
+function keys.breaches(tag, id) return tag .. ':breaches:' .. id end
+function keys.spent(tag, execution) return tag .. ':spent:' .. execution end
+function keys.total(tag, tenant) return tag .. ':total:' .. tenant end
+
 -- In the global partition only.
 function keys.worker(tag, instance) return tag .. ':worker:' .. instance end
 function keys.workers(tag) return tag .. ':workers' end
@@ -80,3 +109,4 @@ function keys.wake_channel(tag, lane) return tag .. ':wake:' .. lane end
 function keys.tick_channel(tag) return tag .. ':tick' end
 function keys.due_channel(tag) return tag .. ':due' end
 function keys.mailbox_channel(tag, process) return tag .. ':box:' .. process end
+function keys.outbox_channel(tag) return tag .. ':out' end

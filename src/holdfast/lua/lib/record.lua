@@ -1,6 +1,6 @@
 --- The record of an execution: one hash, small values only, so that it keeps its compact encoding.
 --- `due` is when its state ends by itself: the expiry of the lease of an active one, the start of a
---- delayed one, the removal of one that has ended.
+--- delayed one, the removal of one that has ended, the next look at one that a limit holds back.
 --- @requires lib/keys
 local record = {}
 

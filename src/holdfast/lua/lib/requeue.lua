@@ -1,5 +1,5 @@
 --- The ways back: an active execution whose attempt ended becomes delayed or ready again.
---- @requires lib/keys lib/record lib/index lib/ready lib/timers
+--- @requires lib/keys lib/record lib/index lib/ready lib/timers lib/limits
 local requeue = {}
 
 -- What an execution that runs anew forgets of its past.
@@ -20,10 +20,11 @@ end
 --- Put an execution into `waiting`, at once claimable.
 function requeue.ready(tag, id, rec, now, changes)
   local before = rec.state
+  if rec.limited and before == 'active' then limits.leave(tag, id, rec, before, now) end
   changes[#changes + 1] = 'state'
   changes[#changes + 1] = 'waiting'
   record.write(tag, id, rec, changes)
-  record.clear(tag, id, rec, { 'hold', 'due', 'timeout_at' })
+  record.clear(tag, id, rec, { 'hold', 'due', 'timeout_at', 'blocker', 'retry_at' })
   index.move(tag, id, rec, before)
   ready.add(tag, id, rec)
   timers.arm(tag, id, rec, now)
@@ -33,6 +34,7 @@ end
 function requeue.later(tag, id, rec, now, run_at, hold, changes)
   if run_at <= now then return requeue.ready(tag, id, rec, now, changes) end
   local before = rec.state
+  if rec.limited and before == 'active' then limits.leave(tag, id, rec, before, now) end
   for _, value in ipairs({ 'state', 'delayed', 'due', run_at, 'hold', hold }) do
     changes[#changes + 1] = value
   end

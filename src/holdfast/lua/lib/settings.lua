@@ -1,6 +1,7 @@
 --- Operators' settings: one hash, held alike in every partition.
 ---   lane|LANE = paused or draining      weight|LANE|TENANT = share of claims, default 1
 ---   keep|TENANT|STATE = retention in ms of ended executions, TENANT may be *
+---   rule|WHAT|NAME = limits of executions of this tenant, lane, kind or tag; rules = how many rules
 ---   priority_ms = what a point of priority is worth, in ms of waiting
 --- @requires lib/keys
 local settings = {}
@@ -28,4 +29,12 @@ end
 --- Microseconds of rank that one point of priority is worth.
 function settings.priority_us(tag)
   return tonumber(server.call('HGET', keys.settings(tag), 'priority_ms') or PRIORITY_MS) * 1000
+end
+
+--- Whether any rule adds limits to new executions.
+function settings.has_rules(tag) return server.call('HEXISTS', keys.settings(tag), 'rules') == 1 end
+
+--- The limits that a rule adds, one per line, or nil.
+function settings.rule(tag, what, name)
+  return server.call('HGET', keys.settings(tag), 'rule|' .. what .. '|' .. name) or nil
 end

@@ -4,7 +4,7 @@
 ---   sources, places   of the signals, by number     signals  what the resumed attempt gets
 --- It stays after its end until the next one, so that a new attempt gets the same signals.
 --- @requires lib/keys lib/record lib/index lib/timers lib/log lib/requeue lib/finish lib/waitpoints
---- @requires lib/conditions lib/signals
+--- @requires lib/conditions lib/signals lib/limits
 local waits = {}
 
 function waits.read(tag, id)
@@ -90,6 +90,7 @@ end
 --- Suspend an execution whose record has `wait_until` and `on_timeout`, if it has a timeout.
 function waits.suspend(tag, id, rec, wait, now, hold)
   local changes = { 'state', 'suspended', 'hold', hold, 'open', '1' }
+  if rec.limited then limits.leave(tag, id, rec, rec.state, now) end
   if rec.timeout_at then
     changes[#changes + 1] = 'timeout_left'
     changes[#changes + 1] = tonumber(rec.timeout_at) - now

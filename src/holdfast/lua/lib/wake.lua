@@ -23,5 +23,8 @@ function wake.ticker(tag) publish(keys.tick_channel(tag), '') end
 --- A schedule is due: somebody must work out its next time and fire it.
 function wake.scheduler(tag) publish(keys.due_channel(tag), '') end
 
+--- The outbox of a partition is no longer empty.
+function wake.courier(tag) publish(keys.outbox_channel(tag), '') end
+
 --- Something that a client process waits for has happened.
 function wake.process(tag, process, message) publish(keys.mailbox_channel(tag, process), message) end

@@ -4,6 +4,7 @@
 --- @ok FIRED SLEEP_MS until the next look; 0 when more is due now
 --- @flags allow-oom
 --- @requires lib/keys lib/clock lib/due lib/timers lib/workers lib/waitpoints lib/graph_due lib/schedules
+--- @requires lib/quota lib/budget lib/reserving
 
 local FIRE = {
   x = due.execution,
@@ -11,6 +12,9 @@ local FIRE = {
   w = waitpoints.expire,
   g = graph_due.fire,
   s = schedules.ring,
+  q = quota.settle,
+  b = budget.due,
+  v = reserving.expire,
 }
 
 local function run(tag, args)

@@ -1,0 +1,209 @@
+"""`holdfast budgets`: what executions may use, and what they have used."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from holdfast.cli import inputs, output, rules, session, times
+from holdfast.cli.groups import Noun
+from holdfast.cli.options import JsonOption, StoreOption
+from holdfast.errors import InvalidInput
+from holdfast.model.budgets import Budget
+
+if TYPE_CHECKING:
+    from holdfast.engine import Engine
+
+app: typer.Typer = typer.Typer(
+    cls=Noun, help="Budgets: list, create, limits, reset, breaches, rules."
+)
+
+BudgetId = Annotated[str, typer.Argument(metavar="ID", help="The id of the budget.")]
+Hard = Annotated[
+    list[str] | None,
+    typer.Option("--hard", metavar="DIM=N", help="Never passed; `DIM=` for none. Repeatable."),
+]
+Soft = Annotated[
+    list[str] | None,
+    typer.Option("--soft", metavar="DIM=N", help="Told when passed; `DIM=` for none. Repeatable."),
+]
+
+_PAGE = 1_000
+
+
+@app.command()
+def ls(
+    *,
+    tenant: Annotated[str | None, typer.Option("--tenant", help="Only of this tenant.")] = None,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """List the budgets with what is used of them."""
+    found = session.ask(store, lambda engine: _all(engine, tenant))
+    if as_json:
+        output.emit({"items": found})
+        return
+    rows = [
+        (
+            one.id,
+            one.tenant,
+            one.parent,
+            _usage(one),
+            one.waiting or None,
+            one.breaches.hard or None,
+            times.ago(one.next_reset_at) if one.next_reset_at else None,
+        )
+        for one in found
+    ]
+    columns = ("budget", "tenant", "parent", "used of hard", "waiting", "breaches", "reset")
+    output.show_table(columns, rows, nothing="no budgets")
+
+
+async def _all(engine: Engine, tenant: str | None) -> list[Budget]:
+    found, cursor = await engine.budgets.list(tenant, limit=_PAGE)
+    while cursor is not None:
+        more, cursor = await engine.budgets.list(tenant, limit=_PAGE, cursor=cursor)
+        found += more
+    return found
+
+
+def _usage(budget: Budget) -> str:
+    parts = []
+    for name in sorted({*budget.limits, *budget.usage, *budget.reserved}):
+        limit = budget.limits.get(name)
+        hard = limit.hard if limit is not None and limit.hard is not None else "any"
+        reserved = budget.reserved.get(name, 0)
+        plus = f"+{reserved}" if reserved else ""
+        parts.append(f"{name} {budget.usage.get(name, 0)}{plus}/{hard}")
+    return ", ".join(parts)
+
+
+@app.command()
+def show(budget_id: BudgetId, *, store: StoreOption = None, as_json: JsonOption = False) -> None:
+    """Show a budget: limits, usage, reservations, who waits for it."""
+    found = session.ask(store, lambda engine: engine.budgets.get(budget_id))
+    if as_json:
+        output.emit(found)
+        return
+    output.say(f"budget      {found.id}   tenant {found.tenant}")
+    if found.parent:
+        output.say(f"parent      {found.parent}")
+    for name in sorted({*found.limits, *found.usage, *found.reserved}):
+        limit = found.limits.get(name)
+        hard, soft = (limit.hard, limit.soft) if limit else (None, None)
+        used, reserved = found.usage.get(name, 0), found.reserved.get(name, 0)
+        over = "   over its soft limit" if name in found.over_soft else ""
+        caps = f"hard {_or_none(hard)}, soft {_or_none(soft)}"
+        output.say(f"{name:<12}{used} used, {reserved} reserved; {caps}{over}")
+    output.say(f"on hard     {found.on_hard}")
+    if found.next_reset_at:
+        output.say(f"reset       {times.stamp(found.next_reset_at)}, every {found.reset_ms} ms")
+    output.say(f"waiting     {found.waiting} executions")
+    output.say(f"breaches    {found.breaches.hard} hard, {found.breaches.soft} soft")
+
+
+def _or_none(value: int | None) -> str:
+    return "none" if value is None else str(value)
+
+
+@app.command()
+def create(
+    budget_id: BudgetId,
+    *,
+    hard: Hard = None,
+    soft: Soft = None,
+    tenant: Annotated[str, typer.Option("--tenant", help="Whose it is.")] = "default",
+    parent: Annotated[
+        str | None, typer.Option("--parent", help="It counts against this one as well.")
+    ] = None,
+    reset: Annotated[
+        str | None, typer.Option("--reset", help="It starts anew each time: 1h, 1d.")
+    ] = None,
+    on_hard: Annotated[
+        str, typer.Option("--on-hard", help="What a hard breach does: refuse or cancel.")
+    ] = "refuse",
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Create a budget. The same again is no error."""
+    limits = _limits(hard, soft)
+    reset_ms = inputs.optional_ms("reset", reset)
+    found, created = session.ask(
+        store,
+        lambda engine: engine.budgets.create(
+            budget_id,
+            limits=limits,
+            tenant=tenant,
+            parent=parent,
+            reset_ms=reset_ms,
+            on_hard=on_hard,
+        ),
+        create=True,
+    )
+    if as_json:
+        output.emit(found)
+    else:
+        output.say(f"budget {found.id} {'is created' if created else 'is there already'}")
+
+
+@app.command("set")
+def set_(
+    budget_id: BudgetId,
+    *,
+    hard: Hard = None,
+    soft: Soft = None,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Change limits; executions that wait go on if something is left."""
+    limits = _limits(hard, soft)
+    found = session.ask(store, lambda engine: engine.budgets.set_limits(budget_id, limits))
+    _changed(found, as_json=as_json)
+
+
+@app.command()
+def reset(budget_id: BudgetId, *, store: StoreOption = None, as_json: JsonOption = False) -> None:
+    """Start anew: nothing is used."""
+    _changed(session.ask(store, lambda engine: engine.budgets.reset(budget_id)), as_json=as_json)
+
+
+def _changed(budget: Budget, *, as_json: bool) -> None:
+    if as_json:
+        output.emit(budget)
+    else:
+        output.say(f"budget {budget.id}: {_usage(budget)}")
+
+
+@app.command()
+def history(budget_id: BudgetId, *, store: StoreOption = None, as_json: JsonOption = False) -> None:
+    """List the last breaches, oldest first."""
+    found = session.ask(store, lambda engine: engine.budgets.breaches(budget_id))
+    if as_json:
+        output.emit({"items": found})
+        return
+    rows = [
+        (times.stamp(one.at), one.kind, one.dimension, one.current, one.limit, one.execution)
+        for one in found
+    ]
+    columns = ("at", "kind", "dimension", "current", "limit", "execution")
+    output.show_table(columns, rows, nothing="no breaches")
+
+
+def _limits(hard: list[str] | None, soft: list[str] | None) -> dict[str, dict[str, Any]]:
+    limits: dict[str, dict[str, Any]] = {}
+    for kind, texts in (("hard", hard), ("soft", soft)):
+        for name, text in inputs.pairs(kind, texts or []).items():
+            limits.setdefault(name, {})[kind] = _amount(kind, text)
+    return limits
+
+
+def _amount(kind: str, text: str) -> int | None:
+    if not text:
+        return None
+    if not text.isdecimal():
+        raise InvalidInput(f"{kind}: {text!r} is not a whole number from 0", field=kind)
+    return int(text)
+
+
+rules.add_commands(app, "budget")

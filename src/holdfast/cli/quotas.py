@@ -1,0 +1,158 @@
+"""`holdfast quotas`: how many executions run at once, and how many start in a window."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from holdfast.cli import inputs, output, rules, session
+from holdfast.cli.groups import Noun
+from holdfast.cli.options import JsonOption, StoreOption
+from holdfast.model.quotas import Quota
+
+if TYPE_CHECKING:
+    from holdfast.engine import Engine
+
+app: typer.Typer = typer.Typer(cls=Noun, help="Quotas: list, create, limits, delete, rules.")
+
+QuotaId = Annotated[str, typer.Argument(metavar="ID", help="The id of the quota.")]
+Concurrent = Annotated[
+    int | None, typer.Option("--max-concurrent", min=0, help="So many run at once.")
+]
+PerWindow = Annotated[
+    int | None, typer.Option("--max-per-window", min=0, help="So many start in a window.")
+]
+Window = Annotated[str | None, typer.Option("--window", help="The window: 1s, 1m, 1h.")]
+Tag = Annotated[
+    str | None, typer.Option("--value", help="Count one value of the tag of its rule only.")
+]
+
+_PAGE = 1_000
+
+
+@app.command()
+def ls(
+    *,
+    tenant: Annotated[str | None, typer.Option("--tenant", help="Only of this tenant.")] = None,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """List the quotas with what counts against them."""
+    found = session.ask(store, lambda engine: _all(engine, tenant))
+    if as_json:
+        output.emit({"items": found})
+        return
+    rows = [(one.id, one.tenant, _running(one), _started(one), one.waiting) for one in found]
+    columns = ("quota", "tenant", "running", "in window", "waiting")
+    output.show_table(columns, rows, nothing="no quotas")
+
+
+async def _all(engine: Engine, tenant: str | None) -> list[Quota]:
+    found, cursor = await engine.quotas.list(tenant, limit=_PAGE)
+    while cursor is not None:
+        more, cursor = await engine.quotas.list(tenant, limit=_PAGE, cursor=cursor)
+        found += more
+    return found
+
+
+def _running(quota: Quota) -> str:
+    most = quota.max_concurrent
+    return f"{quota.running}" if most is None else f"{quota.running} of {most}"
+
+
+def _started(quota: Quota) -> str | None:
+    if quota.max_per_window is None:
+        return None
+    return f"{quota.in_window} of {quota.max_per_window} in {quota.window_ms} ms"
+
+
+@app.command()
+def show(
+    quota_id: QuotaId,
+    *,
+    value: Tag = None,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Show a quota: its limits, and what counts against them."""
+    found = session.ask(store, lambda engine: engine.quotas.get(quota_id, value=value))
+    if as_json:
+        output.emit(found)
+        return
+    output.say(f"quota       {found.id}   tenant {found.tenant}")
+    output.say(f"running     {_running(found)}")
+    if started := _started(found):
+        output.say(f"in window   {started}")
+    output.say(f"waiting     {found.waiting}, and {found.promised} are about to start")
+
+
+@app.command()
+def create(
+    quota_id: QuotaId,
+    *,
+    max_concurrent: Concurrent = None,
+    max_per_window: PerWindow = None,
+    window: Window = None,
+    tenant: Annotated[str, typer.Option("--tenant", help="Whose it is.")] = "default",
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Create a quota. The same again is no error."""
+    window_ms = inputs.optional_ms("window", window)
+    found, created = session.ask(
+        store,
+        lambda engine: engine.quotas.create(
+            quota_id,
+            tenant=tenant,
+            window_ms=window_ms,
+            max_per_window=max_per_window,
+            max_concurrent=max_concurrent,
+        ),
+        create=True,
+    )
+    if as_json:
+        output.emit(found)
+    else:
+        output.say(f"quota {found.id} {'is created' if created else 'is there already'}")
+
+
+@app.command("set")
+def set_(
+    quota_id: QuotaId,
+    *,
+    max_concurrent: Concurrent = None,
+    max_per_window: PerWindow = None,
+    window: Window = None,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Replace the limits; executions that wait go on if there is room."""
+    window_ms = inputs.optional_ms("window", window)
+    found = session.ask(
+        store,
+        lambda engine: engine.quotas.set(
+            quota_id,
+            window_ms=window_ms,
+            max_per_window=max_per_window,
+            max_concurrent=max_concurrent,
+        ),
+    )
+    if as_json:
+        output.emit(found)
+    else:
+        parts = [f"running {_running(found)}", _started(found)]
+        output.say(f"quota {found.id}: {', '.join(part for part in parts if part)}")
+
+
+@app.command()
+def delete(quota_id: QuotaId, *, store: StoreOption = None, as_json: JsonOption = False) -> None:
+    """Remove a quota and its rules; whoever waits for it goes on."""
+    session.ask(store, lambda engine: engine.quotas.delete(quota_id))
+    if as_json:
+        output.emit({"id": quota_id, "deleted": True})
+    else:
+        output.say(f"quota {quota_id} is deleted")
+
+
+rules.add_commands(app, "quota")

@@ -1,0 +1,94 @@
+"""`attach`, `detach` and `rules`, which budgets and quotas have in common."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from holdfast.cli import output, session
+from holdfast.cli.options import JsonOption, StoreOption
+
+if TYPE_CHECKING:
+    from holdfast.engine import Engine
+    from holdfast.engine.rules import Rules
+
+LimitId = Annotated[str, typer.Argument(metavar="ID", help="The id of the budget or quota.")]
+Tenant = Annotated[str | None, typer.Option("--tenant", help="Executions of this tenant.")]
+Lane = Annotated[str | None, typer.Option("--lane", help="Executions on this lane.")]
+Kind = Annotated[str | None, typer.Option("--kind", help="Executions of this task.")]
+Tag = Annotated[
+    str | None,
+    typer.Option("--tag", metavar="NAME[=VALUE]", help="With this tag; a name: each value apart."),
+]
+
+
+def add_commands(app: typer.Typer, limit: Literal["budget", "quota"]) -> None:
+    """Give a noun its rules."""
+
+    @app.command()
+    def attach(
+        limit_id: LimitId,
+        *,
+        tenant: Tenant = None,
+        lane: Lane = None,
+        kind: Kind = None,
+        tag: Tag = None,
+        store: StoreOption = None,
+        as_json: JsonOption = False,
+    ) -> None:
+        subject = _subject(tenant=tenant, lane=lane, kind=kind, tag=tag)
+
+        async def work(engine: Engine) -> None:
+            noun = engine.budgets if limit == "budget" else engine.quotas
+            await noun.get(limit_id)
+            await noun.rules.attach(limit_id, **subject)
+
+        session.ask(store, work)
+        _say(limit, limit_id, subject, "is attached to", as_json=as_json)
+
+    @app.command()
+    def detach(
+        limit_id: LimitId,
+        *,
+        tenant: Tenant = None,
+        lane: Lane = None,
+        kind: Kind = None,
+        tag: Tag = None,
+        store: StoreOption = None,
+        as_json: JsonOption = False,
+    ) -> None:
+        subject = _subject(tenant=tenant, lane=lane, kind=kind, tag=tag)
+        session.ask(store, lambda engine: _rules(engine, limit).detach(limit_id, **subject))
+        _say(limit, limit_id, subject, "is no longer attached to", as_json=as_json)
+
+    @app.command()
+    def rules(*, store: StoreOption = None, as_json: JsonOption = False) -> None:
+        found = session.ask(store, lambda engine: _rules(engine, limit).list())
+        if as_json:
+            output.emit({"items": found})
+            return
+        rows = [(rule.id, rule.subject, rule.value) for rule in found]
+        output.show_table((limit, "for", "value"), rows, nothing="no rules")
+
+    attach.__doc__ = f"Have new executions of a tenant, lane, kind or tag subject to a {limit}."
+    detach.__doc__ = "Take a rule back; executions that were submitted under it keep the limit."
+    rules.__doc__ = f"List what new executions become subject to which {limit}."
+    for command in app.registered_commands[-3:]:
+        command.help = command.callback.__doc__ if command.callback else None
+
+
+def _rules(engine: Engine, limit: str) -> Rules:
+    return engine.budgets.rules if limit == "budget" else engine.quotas.rules
+
+
+def _subject(**options: str | None) -> dict[str, str]:
+    return {name: value for name, value in options.items() if value is not None}
+
+
+def _say(limit: str, limit_id: str, subject: dict[str, str], what: str, *, as_json: bool) -> None:
+    ((word, value),) = subject.items()
+    if as_json:
+        output.emit({"limit": limit, "id": limit_id, "subject": word, "value": value})
+    else:
+        output.say(f"{limit} {limit_id} {what} {word} {value}")

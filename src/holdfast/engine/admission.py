@@ -1,0 +1,162 @@
+"""Admission: a claim of executions with limits asks these before it leases.
+
+Budgets first, because they take nothing: an execution waits while one is used up. Then quotas:
+those that share a partition admit in one call, all or none; more partitions are asked one after
+the other in a fixed order, and what the first ones gave returns when a later one refuses. A
+partition that does not answer in time admits nobody.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Sequence
+
+from holdfast.engine.courier import Courier
+from holdfast.errors import HoldfastError
+from holdfast.model.executions import Claim, Lease
+from holdfast.store.grants import Grant, Verdict, Wanted
+from holdfast.store.store import Store
+
+#: Shorter than a grant, so that what was admitted can still be used.
+ASK_TIMEOUT_S = 2.0
+#: When to ask again a partition that did not answer.
+_ASK_AGAIN_MS = 1_000
+_MOST_REMEMBERED = 100_000
+
+_Asked = list[tuple[Grant, list[str]]]
+
+
+class Admission:
+    """Claims, with the limits asked."""
+
+    def __init__(self, store: Store, courier: Courier) -> None:
+        self._store = store
+        self._courier = courier
+        #: Admitted here: whoever ends them carries the release over at once.
+        self._admitted: dict[tuple[str, int], None] = {}
+
+    async def claim(self, tag: str, wanted: Wanted) -> tuple[list[Claim], int]:
+        """Lease what is ready and admitted; returns also how many were looked at."""
+        claims, grants = await self._store.executions.take(tag, wanted)
+        if not grants:
+            return claims, len(claims)
+        held = await self._ask(wanted.request, grants)
+        verdicts = [(grant, held.get(grant)) for grant in grants]
+        admitted = await self._store.executions.activate(tag, wanted, verdicts)
+        if any(verdict.touched for verdict in held.values()):
+            self._courier.poke(tag)
+        for claim in admitted:
+            self._admitted[claim.key] = None
+        while len(self._admitted) > _MOST_REMEMBERED:
+            del self._admitted[next(iter(self._admitted))]
+        return claims + admitted, len(claims) + len(grants)
+
+    def ended(self, execution_id: str, lease: Lease) -> None:
+        """Say that an execution is no longer active; others may have its place now."""
+        if self._admitted:
+            key = (execution_id, lease.epoch)
+            if key in self._admitted:
+                del self._admitted[key]
+                self._courier.poke(self._store.tag_of(execution_id))
+
+    async def _ask(self, request: str, grants: Sequence[Grant]) -> dict[Grant, Verdict]:
+        """Return who is not admitted, and why."""
+        held = await self._ask_budgets([grant for grant in grants if "b:" in grant.limits])
+        rest = [grant for grant in grants if grant not in held]
+        return held | await self._ask_quotas(request, rest)
+
+    async def _ask_budgets(self, grants: Sequence[Grant]) -> dict[Grant, Verdict]:
+        held: dict[Grant, Verdict] = {}
+        by_tag: dict[str, dict[Grant, dict[str, str]]] = {}
+        for grant in grants:
+            for address in grant.of("b:"):
+                root, _, budget_id = address.rpartition("~")
+                tag = self._store.budget_tag(root or budget_id)
+                by_tag.setdefault(tag, {}).setdefault(grant, {})[budget_id] = root
+
+        async def ask(tag: str, asked: dict[Grant, dict[str, str]]) -> None:
+            items = [(g.execution_id, g.epoch, list(ids)) for g, ids in asked.items()]
+            try:
+                async with asyncio.timeout(ASK_TIMEOUT_S):
+                    answers = await self._store.budgets.admit(tag, items)
+            except (HoldfastError, TimeoutError):
+                for grant, ids in asked.items():
+                    held[grant] = _unreachable("b:" + _address(*next(iter(ids.items()))))
+                return
+            for (grant, ids), used_up in zip(asked.items(), answers, strict=True):
+                if used_up is not None:
+                    # It may be an ancestor, which has the same root.
+                    first, root = next(iter(ids.items()))
+                    root = ids.get(used_up, root or first)
+                    blocker = _address(used_up, root if root != used_up else "")
+                    held[grant] = Verdict(blocker=f"b:{blocker}")
+
+        await asyncio.gather(*(ask(tag, asked) for tag, asked in by_tag.items()))
+        return held
+
+    async def _ask_quotas(self, request: str, grants: Sequence[Grant]) -> dict[Grant, Verdict]:
+        held: dict[Grant, Verdict] = {}
+        plans = {grant: self._plan(grant) for grant in grants}
+        admitted: dict[Grant, list[str]] = {grant: [] for grant in grants}
+        for number in range(max(map(len, plans.values()), default=0)):
+            calls: dict[str, _Asked] = {}
+            for grant, plan in plans.items():
+                if number < len(plan) and grant not in held:
+                    tag, names = plan[number]
+                    calls.setdefault(tag, []).append((grant, names))
+            rounds = (self._admit(tag, f"{request}.{number}", a) for tag, a in calls.items())
+            for verdicts in await asyncio.gather(*rounds):
+                for grant, names, verdict in verdicts:
+                    if verdict is not None:
+                        touched = (*admitted[grant], *verdict.touched)
+                        held[grant] = Verdict(
+                            blocker=verdict.blocker,
+                            retry_at=verdict.retry_at,
+                            after_ms=verdict.after_ms,
+                            touched=touched,
+                        )
+                    admitted[grant] += [f"q:{name}" for name in names]
+        return held
+
+    def _plan(self, grant: Grant) -> list[tuple[str, list[str]]]:
+        """Return which partitions to ask, in the order in which everybody asks them."""
+        by_tag: dict[str, list[str]] = {}
+        for name in grant.of("q:"):
+            by_tag.setdefault(self._store.quota_tag(name), []).append(name)
+        return sorted(by_tag.items())
+
+    async def _admit(
+        self, tag: str, request: str, asked: _Asked
+    ) -> list[tuple[Grant, list[str], Verdict | None]]:
+        items = [(grant.execution_id, grant.epoch, names) for grant, names in asked]
+        answers: Sequence[tuple[str, int | None] | Verdict | None]
+        try:
+            async with asyncio.timeout(ASK_TIMEOUT_S):
+                answers = await self._store.quotas.admit(tag, request, items)
+        except (HoldfastError, TimeoutError):
+            # It may have admitted them, so it is told that they did not start.
+            answers = [
+                _unreachable(f"q:{names[0]}", tuple(f"q:{name}" for name in names))
+                for _, names in asked
+            ]
+        return [
+            (grant, names, _verdict(answer))
+            for (grant, names), answer in zip(asked, answers, strict=True)
+        ]
+
+
+def _verdict(answer: tuple[str, int | None] | Verdict | None) -> Verdict | None:
+    if isinstance(answer, tuple):
+        name, retry_at = answer
+        return Verdict(blocker=f"q:{name}", retry_at=retry_at)
+    return answer
+
+
+def _address(budget_id: str, root: str) -> str:
+    return f"{root}~{budget_id}" if root else budget_id
+
+
+def _unreachable(blocker: str, touched: tuple[str, ...] = ()) -> Verdict:
+    after_ms = _ASK_AGAIN_MS + random.randrange(_ASK_AGAIN_MS)  # noqa: S311
+    return Verdict(blocker=blocker, after_ms=after_ms, touched=touched)

@@ -1,0 +1,148 @@
+"""Budgets: limits on what executions use, by any named dimension."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any
+
+from holdfast.engine.courier import Courier
+from holdfast.engine.rules import Rules
+from holdfast.engine.spending import DEFAULT_TTL_MS, Spending, checked_key
+from holdfast.model import checks, limits
+from holdfast.model.budgets import (
+    Breach,
+    Budget,
+    Charge,
+    NewBudget,
+    OnHard,
+    Reservation,
+    Usage,
+    checked_usage,
+)
+from holdfast.model.ids import new_id
+from holdfast.store.store import Store
+
+
+class Budgets:
+    """Operations on budgets."""
+
+    def __init__(
+        self, store: Store, courier: Courier, cancel: Callable[[str, str], Awaitable[None]]
+    ) -> None:
+        self._store = store
+        self._budgets = store.budgets
+        self._courier = courier
+        self.rules: Rules = Rules(store, "budget")
+        #: Charges by the holders of leases.
+        self.spending: Spending = Spending(store, courier, cancel)
+
+    async def create(
+        self,
+        budget_id: str | None = None,
+        *,
+        limits: Mapping[str, Any],
+        tenant: str = "default",
+        parent: str | None = None,
+        reset_ms: int | None = None,
+        on_hard: str = OnHard.REFUSE,
+    ) -> tuple[Budget, bool]:
+        """Create a budget; returns it and whether it is new. Its id is minted if absent.
+
+        `limits` are by dimension: `{"tokens": {"hard": 1000, "soft": 800}}`.
+        """
+        budget = NewBudget(
+            id=new_id() if budget_id is None else budget_id,
+            tenant=tenant,
+            parent=parent,
+            limits=limits,
+            reset_ms=reset_ms,
+            on_hard=OnHard(checks.one_of("on_hard", on_hard, list(OnHard))),
+        )
+        created = await self._budgets.create(budget)
+        return await self._budgets.get(budget.id), created
+
+    async def get(self, budget_id: str) -> Budget:
+        """Return a budget with its usage."""
+        return await self._budgets.get(_id(budget_id))
+
+    async def list(
+        self, tenant: str | None = None, *, limit: int = 50, cursor: str | None = None
+    ) -> tuple[list[Budget], str | None]:
+        """Return a page of budgets in the order of tenant and id, and the cursor to go on with."""
+        checks.integer("limit", limit, 1, limits.PAGE_ITEMS)
+        if tenant is not None:
+            checks.name("tenant", tenant)
+        return await self._budgets.page(tenant, limit, cursor)
+
+    async def set_limits(self, budget_id: str, limits: Mapping[str, Any]) -> Budget:
+        """Change limits by dimension: `{"tokens": {"hard": 2000}}`; None removes a limit.
+
+        What is not named stays. Executions that wait go on if something is left now.
+        """
+        changes = checked_changes(limits)
+        await self._budgets.limit(_id(budget_id), changes)
+        return await self._changed(budget_id)
+
+    async def reset(self, budget_id: str) -> Budget:
+        """Start anew: nothing is used. What is reserved stays so."""
+        await self._budgets.reset(_id(budget_id))
+        return await self._changed(budget_id)
+
+    async def _changed(self, budget_id: str) -> Budget:
+        self._courier.poke(await self._budgets.tag(budget_id))
+        return await self._budgets.get(budget_id)
+
+    async def report(self, budget_id: str, usage: Usage, *, key: str | None = None) -> Charge:
+        """Charge what was used, once per key: all of it, or nothing on a hard breach."""
+        if key is not None:
+            checked_key(key)
+        return await self._budgets.report(_id(budget_id), checked_usage(usage), key)
+
+    async def reserve(
+        self, budget_id: str, usage: Usage, *, key: str, ttl_ms: int = DEFAULT_TTL_MS
+    ) -> Reservation:
+        """Set amounts aside until they are settled or `ttl_ms` has passed, once per key."""
+        checks.integer("ttl_ms", ttl_ms, 1, limits.RESERVATION_MAX_MS)
+        amounts = checked_usage(usage)
+        return await self._budgets.reserve(_id(budget_id), amounts, checked_key(key), ttl_ms)
+
+    async def settle(self, budget_id: str, usage: Usage, *, key: str) -> Charge:
+        """Charge what was used of a reservation, once; the rest returns."""
+        amounts = checked_usage(usage)
+        charge = await self._budgets.settle(_id(budget_id), amounts, checked_key(key))
+        self._courier.poke(await self._budgets.tag(budget_id))
+        return charge
+
+    async def breaches(self, budget_id: str) -> Sequence[Breach]:
+        """Return the last 100 breaches, oldest first."""
+        return await self._budgets.breaches(_id(budget_id))
+
+    async def spent(self, execution_id: str) -> dict[str, dict[str, int]]:
+        """Return what an execution spent, by budget and dimension."""
+        return await self._budgets.spent(checks.execution_id("execution", execution_id))
+
+    async def total(self, tenant: str) -> dict[str, int]:
+        """Return what the budgets of a tenant were charged since the beginning, by dimension."""
+        return await self._budgets.total(checks.name("tenant", tenant))
+
+
+def checked_changes(value: Mapping[str, Any]) -> dict[tuple[str, str], int | None]:
+    """Check changes of limits; returns them by dimension and `hard` or `soft`."""
+    changes: dict[tuple[str, str], int | None] = {}
+    for dimension, given in checks.mapping("limits", value).items():
+        checks.name("dimension", dimension)
+        checks.known_fields(f"limits[{dimension}]", checks.mapping("limit", given), _KINDS)
+        for kind, amount in given.items():
+            if amount is not None:
+                checks.integer(f"limits[{dimension}].{kind}", amount, 0, limits.AMOUNT)
+            changes[dimension, kind] = amount
+    if not 1 <= len(changes) <= 2 * limits.DIMENSIONS:
+        checks.refuse("limits", f"must have 1 to {limits.DIMENSIONS} dimensions", value)
+    return changes
+
+
+_KINDS = ("hard", "soft")
+
+
+def _id(budget_id: str) -> str:
+    return checks.name("budget", budget_id)

@@ -1,0 +1,148 @@
+"""The courier: carries what partitions have to tell each other.
+
+A call touches one partition. So an execution that ends leaves word in the outbox of its partition
+that its quotas have room again, and a quota leaves word in its own that an execution may go on.
+Whoever caused it carries it over at once; the courier of any process with maintenance carries what
+was left behind. What is carried may arrive twice; all receivers expect that.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Sequence
+
+from holdfast.errors import HoldfastError
+from holdfast.store import keys
+from holdfast.store.outboxes import Release, WakeUp, parse
+from holdfast.store.store import Store
+
+log: logging.Logger = logging.getLogger(__name__)
+
+#: The one who left word carries it within this time, as a rule.
+_GRACE_S = 0.02
+#: A wake-up may be lost, and a carrier may die; this bounds how long that can go unnoticed.
+POLL_S = 5.0
+_ITEMS_IN_CALL = 200
+
+
+class Courier:
+    """Carries the contents of outboxes."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._under_way: dict[str, asyncio.Future[None]] = {}
+        self._again: set[str] = set()
+        self._channels = {
+            keys.outbox_channel(tag): tag for tag in (*store.tags(), *store.limit_tags())
+        }
+
+    def poke(self, tag: str) -> None:
+        """Carry what a partition has, soon; calls meanwhile count as one."""
+        if tag in self._under_way:
+            self._again.add(tag)
+            return
+        self._under_way[tag] = asyncio.ensure_future(self._go(tag))
+
+    async def _go(self, tag: str) -> None:
+        try:
+            more = True
+            while more or tag in self._again:
+                self._again.discard(tag)
+                more = await self.carry(tag)
+        except HoldfastError as error:
+            log.warning("an outbox waits: %s", error, extra={"partition": tag})
+        finally:
+            del self._under_way[tag]
+            self._again.discard(tag)
+
+    async def carry(self, tag: str) -> bool:
+        """Carry the oldest entries of a partition; returns whether there are more."""
+        return await self._carry(tag, await self._store.outboxes.read(tag))
+
+    async def _carry(self, tag: str, entries: Sequence[bytes]) -> bool:
+        if not entries:
+            return False
+        words = [parse(entry) for entry in entries]
+        await asyncio.gather(
+            self._release([word for word in words if isinstance(word, Release)]),
+            self._wake([word for word in words if isinstance(word, WakeUp)]),
+        )
+        return await self._store.outboxes.clear(tag, entries) > 0
+
+    async def _release(self, releases: Sequence[Release]) -> None:
+        quotas: dict[str, list[tuple[str, str, str, Sequence[str]]]] = {}
+        budgets: dict[str, list[tuple[str, str, Sequence[str]]]] = {}
+        for word in releases:
+            by_tag: dict[str, list[str]] = {}
+            for limit in word.limits:
+                kind, _, name = limit.partition(":")
+                root, _, budget_id = name.rpartition("~")
+                if kind == "q":
+                    by_tag.setdefault(self._store.quota_tag(name), []).append(name)
+                else:
+                    tag = self._store.budget_tag(root or budget_id)
+                    item = (word.execution_id, word.epoch, [budget_id])
+                    budgets.setdefault(tag, []).append(item)
+            for tag, names in by_tag.items():
+                released = (word.execution_id, word.epoch, word.used, names)
+                quotas.setdefault(tag, []).append(released)
+        await asyncio.gather(
+            *(
+                self._release_in(tag, items[start : start + _ITEMS_IN_CALL])
+                for tag, items in quotas.items()
+                for start in range(0, len(items), _ITEMS_IN_CALL)
+            ),
+            *(self._store.budgets.forget(tag, items) for tag, items in budgets.items()),
+        )
+
+    async def _release_in(
+        self, tag: str, items: Sequence[tuple[str, str, str, Sequence[str]]]
+    ) -> None:
+        entries = await self._store.quotas.release(tag, items)
+        if await self._carry(tag, entries):
+            self.poke(tag)
+
+    async def _wake(self, words: Sequence[WakeUp]) -> None:
+        by_tag: dict[str, list[tuple[str, str]]] = {}
+        for word in words:
+            tag = self._store.tag_of(word.execution_id)
+            by_tag.setdefault(tag, []).append((word.execution_id, word.limit))
+        await asyncio.gather(
+            *(
+                self._store.executions.unblock(tag, woken[start : start + _ITEMS_IN_CALL])
+                for tag, woken in by_tag.items()
+                for start in range(0, len(woken), _ITEMS_IN_CALL)
+            )
+        )
+
+    async def carry_all(self) -> bool:
+        """Carry everything there is; returns whether there was anything."""
+        found = False
+        while True:
+            tags = list(self._channels.values())
+            outboxes = await asyncio.gather(*map(self._store.outboxes.read, tags))
+            full = [(tag, entries) for tag, entries in zip(tags, outboxes, strict=True) if entries]
+            if not full:
+                return found
+            found = True
+            await asyncio.gather(*(self._carry(tag, entries) for tag, entries in full))
+
+    async def run(self) -> None:
+        """Carry what others left behind, until cancelled."""
+        await self._store.subscriptions.add(self._channels, self._on_wake)
+        try:
+            while True:
+                for tag in self._channels.values():
+                    self.poke(tag)
+                await asyncio.sleep(POLL_S)
+        finally:
+            await self._store.subscriptions.remove(self._channels, self._on_wake)
+
+    def _on_wake(self, channel: str, _message: str) -> None:
+        asyncio.get_running_loop().call_later(_GRACE_S, self.poke, self._channels[channel])
+
+    async def close(self) -> None:
+        """Wait for what is under way."""
+        while self._under_way:
+            await asyncio.gather(*self._under_way.values(), return_exceptions=True)

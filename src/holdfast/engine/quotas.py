@@ -1,0 +1,81 @@
+"""Quotas: how many executions run at once, and how many start in a window."""
+
+from __future__ import annotations
+
+from holdfast.engine.courier import Courier
+from holdfast.engine.rules import Rules
+from holdfast.errors import QuotaNotFound
+from holdfast.model import checks, limits
+from holdfast.model.ids import new_id
+from holdfast.model.quotas import NewQuota, Quota, check_caps
+from holdfast.store.store import Store
+
+
+class Quotas:
+    """Operations on quotas."""
+
+    def __init__(self, store: Store, courier: Courier) -> None:
+        self._store = store
+        self._courier = courier
+        self.rules: Rules = Rules(store, "quota")
+
+    async def create(
+        self,
+        quota_id: str | None = None,
+        *,
+        tenant: str = "default",
+        window_ms: int | None = None,
+        max_per_window: int | None = None,
+        max_concurrent: int | None = None,
+    ) -> tuple[Quota, bool]:
+        """Create a quota; returns it and whether it is new. Its id is minted if absent."""
+        quota = NewQuota(
+            id=new_id() if quota_id is None else quota_id,
+            tenant=tenant,
+            window_ms=window_ms,
+            max_per_window=max_per_window,
+            max_concurrent=max_concurrent,
+        )
+        created = await self._store.quotas.create(quota)
+        return await self._store.quotas.get(quota.id), created
+
+    async def get(self, quota_id: str, *, value: str | None = None) -> Quota:
+        """Return a quota; `value` counts one value of the tag of its rule only."""
+        if value is not None:
+            checks.text("value", value, limits.TAG_VALUE_CHARS, empty=False)
+        return await self._store.quotas.get(checks.name("quota", quota_id), value)
+
+    async def list(
+        self, tenant: str | None = None, *, limit: int = 50, cursor: str | None = None
+    ) -> tuple[list[Quota], str | None]:
+        """Return a page of quotas in the order of tenant and id, and the cursor to go on with."""
+        checks.integer("limit", limit, 1, limits.PAGE_ITEMS)
+        if tenant is not None:
+            checks.name("tenant", tenant)
+        return await self._store.quotas.page(tenant, limit, cursor)
+
+    async def set(
+        self,
+        quota_id: str,
+        *,
+        window_ms: int | None = None,
+        max_per_window: int | None = None,
+        max_concurrent: int | None = None,
+    ) -> Quota:
+        """Replace the limits of a quota; whoever waits is served if there is room now."""
+        checks.name("quota", quota_id)
+        check_caps(window_ms, max_per_window, max_concurrent)
+        await self._store.quotas.set(quota_id, window_ms, max_per_window, max_concurrent)
+        self._courier.poke(self._store.quota_tag(quota_id))
+        return await self._store.quotas.get(quota_id)
+
+    async def delete(self, quota_id: str) -> None:
+        """Remove a quota and its rules: it limits nothing any more."""
+        checks.name("quota", quota_id)
+        for rule in await self.rules.list():
+            if rule.id == quota_id:
+                await self.rules.detach(quota_id, **{rule.subject: rule.value})
+        existed = await self._store.quotas.delete(quota_id)
+        self._courier.poke(self._store.quota_tag(quota_id))
+        if not existed:
+            raise QuotaNotFound(f"no quota has the id {quota_id}", id=quota_id)

@@ -1,0 +1,163 @@
+"""Spending: what executions charge to the budgets that they are subject to."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TypeVar
+
+from holdfast.engine.courier import Courier
+from holdfast.errors import AlreadyTerminal, BudgetNotFound
+from holdfast.model import checks, limits
+from holdfast.model.budgets import (
+    Charge,
+    ChargeStatus,
+    OnHard,
+    Reservation,
+    Usage,
+    checked_usage,
+)
+from holdfast.model.executions import Lease
+from holdfast.model.ids import new_id
+from holdfast.store.store import Store
+
+DEFAULT_TTL_MS = 600_000
+
+C = TypeVar("C", bound=Charge)
+
+
+class Spending:
+    """Charges by the holders of leases. Without a budget to charge they are all accepted."""
+
+    def __init__(
+        self, store: Store, courier: Courier, cancel: Callable[[str, str], Awaitable[None]]
+    ) -> None:
+        self._store = store
+        self._courier = courier
+        self._cancel = cancel
+
+    async def report(
+        self,
+        execution_id: str,
+        lease: Lease,
+        usage: Usage,
+        *,
+        key: str | None = None,
+        budget: str | None = None,
+    ) -> Charge:
+        """Charge what an execution used to its budgets, or to one of them.
+
+        With several budgets all are charged or none: amounts are reserved in each first.
+        """
+        amounts = checked_usage(usage)
+        key = new_id() if key is None else checked_key(key)
+        ids = await self._budgets(execution_id, lease, budget)
+        if not ids:
+            return Charge(status=ChargeStatus.OK)
+        if len(ids) == 1:
+            charge = await self._store.budgets.report(ids[0], amounts, key, execution_id)
+        else:
+            charge = await self._reserve(ids, amounts, key, DEFAULT_TTL_MS, execution_id)
+            if charge.accepted:
+                charge = await self._settle(ids, amounts, key, execution_id)
+        return await self._obey(execution_id, charge)
+
+    async def reserve(
+        self,
+        execution_id: str,
+        lease: Lease,
+        usage: Usage,
+        *,
+        key: str,
+        ttl_ms: int = DEFAULT_TTL_MS,
+        budget: str | None = None,
+    ) -> Reservation:
+        """Set amounts aside in the budgets of an execution, in all of them or in none."""
+        amounts = checked_usage(usage)
+        checked_key(key)
+        checks.integer("ttl_ms", ttl_ms, 1, limits.RESERVATION_MAX_MS)
+        ids = await self._budgets(execution_id, lease, budget)
+        if not ids:
+            return Reservation(status=ChargeStatus.OK)
+        answer = await self._reserve(ids, amounts, key, ttl_ms, execution_id)
+        return await self._obey(execution_id, answer)
+
+    async def settle(
+        self,
+        execution_id: str,
+        lease: Lease,
+        usage: Usage,
+        *,
+        key: str,
+        budget: str | None = None,
+    ) -> Charge:
+        """Charge what was used of a reservation; the rest returns."""
+        amounts = checked_usage(usage)
+        checked_key(key)
+        ids = await self._budgets(execution_id, lease, budget)
+        if not ids:
+            return Charge(status=ChargeStatus.OK)
+        return await self._obey(execution_id, await self._settle(ids, amounts, key, execution_id))
+
+    async def _budgets(
+        self, execution_id: str, lease: Lease, budget: str | None
+    ) -> tuple[str, ...]:
+        checks.execution_id("id", execution_id)
+        checks.instance("lease", lease, Lease)
+        attached = await self._store.leases.check(execution_id, lease)
+        if budget is None:
+            return attached
+        if checks.name("budget", budget) not in attached:
+            message = f"execution {execution_id} is not subject to a budget {budget}"
+            raise BudgetNotFound(message, id=budget)
+        return (budget,)
+
+    async def _reserve(
+        self, ids: Sequence[str], amounts: Usage, key: str, ttl_ms: int, execution_id: str
+    ) -> Reservation:
+        taken: list[str] = []
+        answer = Reservation(status=ChargeStatus.OK)
+        for budget_id in ids:
+            answer = await self._store.budgets.reserve(
+                budget_id, amounts, key, ttl_ms, execution_id
+            )
+            if not answer.accepted:
+                await self._give_back(taken, amounts, key, execution_id)
+                return answer
+            taken.append(budget_id)
+        return answer
+
+    async def _give_back(
+        self, ids: Sequence[str], amounts: Usage, key: str, execution_id: str
+    ) -> None:
+        nothing = dict.fromkeys(amounts, 0)
+        settle = self._store.budgets.settle
+        await asyncio.gather(*(settle(one, nothing, key, execution_id) for one in ids))
+
+    async def _settle(
+        self, ids: Sequence[str], amounts: Usage, key: str, execution_id: str
+    ) -> Charge:
+        """Settle in each budget; the first breach is the answer."""
+        answer = Charge(status=ChargeStatus.ALREADY_APPLIED)
+        for budget_id in ids:
+            charge = await self._store.budgets.settle(budget_id, amounts, key, execution_id)
+            self._courier.poke(await self._store.budgets.tag(budget_id))
+            if not charge.accepted:
+                return charge
+            if answer.status is not ChargeStatus.SOFT_BREACH:
+                answer = charge
+        return answer
+
+    async def _obey(self, execution_id: str, charge: C) -> C:
+        """Do what the budget wants done with an execution that would pass its hard limit."""
+        if not charge.accepted and charge.on_hard is OnHard.CANCEL:
+            reason = f"budget {charge.budget}: no more {charge.dimension} (limit {charge.limit})"
+            with contextlib.suppress(AlreadyTerminal):
+                await self._cancel(execution_id, reason)
+        return charge
+
+
+def checked_key(key: str) -> str:
+    """Check the key of a charge."""
+    return checks.text("key", key, limits.ID_CHARS, empty=False)

@@ -1,0 +1,23 @@
+--- Charge a budget for what was used: all of it, or nothing if a hard limit of the budget or of an
+--- ancestor would be passed. A key counts once; one that was refused was not used.
+--- @key tag the partition of budgets
+--- @arg id @arg key @arg keep_ms how long the key is remembered @arg by execution or empty
+--- @arg usage dimension, amount pairs
+--- @ok ok | already_applied | soft_breach or hard_breach BUDGET DIMENSION CURRENT LIMIT ON_HARD
+--- @no budget_not_found
+--- @flags allow-oom
+--- @requires lib/clock lib/reply lib/budget lib/charging
+
+local function run(tag, args)
+  local id, key, keep_ms, by = unpack(args, 1, 4)
+  local now = clock.now(tag)
+  local chain = budget.chain(tag, id)
+  if not chain then return reply.no('budget_not_found', 'id', id) end
+  if charging.known(tag, id, key) then return { 'ok', 'already_applied' } end
+  local amounts = { unpack(args, 5) }
+  local breach = budget.breach(chain, amounts, {})
+  if breach then return budget.note(tag, breach, 'hard', by, now) end
+
+  charging.remember(tag, id, key, 'reported', keep_ms)
+  return charging.charge(tag, chain, amounts, by, now)
+end

@@ -1,0 +1,25 @@
+--- Set amounts aside before they are used, all or none. They count against the limits until they
+--- are settled, or until their time is over.
+--- @key tag the partition of budgets
+--- @arg id @arg key @arg ttl_ms @arg by execution or empty @arg usage dimension, amount pairs
+--- @ok ok | already_applied with the reserved amounts as pairs
+--- @ok hard_breach BUDGET DIMENSION CURRENT LIMIT ON_HARD
+--- @no budget_not_found
+--- @flags allow-oom
+--- @requires lib/clock lib/reply lib/budget lib/charging lib/reserving
+
+local function run(tag, args)
+  local id, key, ttl_ms, by = unpack(args, 1, 4)
+  local now = clock.now(tag)
+  local chain = budget.chain(tag, id)
+  if not chain then return reply.no('budget_not_found', 'id', id) end
+  local reserved = reserving.find(tag, id, key)
+  if reserved then return { 'ok', 'already_applied', unpack(reserved) } end
+  if charging.known(tag, id, key) then return { 'ok', 'already_applied' } end
+  local amounts = { unpack(args, 5) }
+  local breach = budget.breach(chain, amounts, {})
+  if breach then return budget.note(tag, breach, 'hard', by, now) end
+
+  reserving.open(tag, chain, key, amounts, tonumber(ttl_ms), now)
+  return { 'ok', 'ok', unpack(amounts) }
+end

@@ -1,0 +1,12 @@
+--- Limits have room for executions that waited for them: they are ready again.
+--- @key tag the partition
+--- @arg items per item two values: id, limit
+--- @ok
+--- @flags allow-oom
+--- @requires lib/clock lib/blocking
+
+local function run(tag, args)
+  local now = clock.now(tag)
+  for i = 1, #args, 2 do blocking.wake(tag, args[i], args[i + 1], now) end
+  return { 'ok' }
+end

@@ -1,0 +1,15 @@
+--- Whether a lease is held now, and what its execution is subject to. For calls whose work is done
+--- in another partition.
+--- @key tag the partition
+--- @arg id @arg fence
+--- @ok limits, one per line
+--- @no execution_not_found | not_active | stale_lease | lease_revoked
+--- @flags no-writes
+--- @requires lib/clock lib/lease lib/limits
+
+local function run(tag, args)
+  local id, fence = unpack(args)
+  local rec, refusal = lease.check(tag, id, fence, clock.now(tag))
+  if not rec then return refusal end
+  return { 'ok', limits.of(tag, id, rec) }
+end

@@ -1,0 +1,17 @@
+--- Remove a quota: it limits nothing any more, and whoever waits for it is told.
+--- @key tag the partition of quotas
+--- @arg id
+--- @ok deleted | absent, MORE as 1 or 0: repeat the call when some are still to be told
+--- @flags allow-oom
+--- @requires lib/keys lib/clock lib/quota
+
+local function run(tag, args)
+  local id = args[1]
+  local tenant = server.call('HGET', keys.quota(tag, id), 'tenant')
+  if tenant then
+    server.call('DEL', keys.quota(tag, id))
+    server.call('ZREM', keys.quotas(tag), tenant .. '|' .. id)
+  end
+  local more = quota.dissolve(tag, id, clock.now(tag))
+  return { 'ok', tenant and 'deleted' or 'absent', more and 1 or 0 }
+end

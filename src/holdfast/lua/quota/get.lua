@@ -1,0 +1,23 @@
+--- A quota: its definition and what counts against it now.
+--- @key tag the partition of quotas
+--- @arg id @arg name the id, or ID#VALUE for one value of a tag
+--- @ok fields as name, value pairs, running, started in the window, waiting, promised
+--- @no quota_not_found
+--- @flags no-writes
+--- @requires lib/keys lib/clock lib/reply lib/waiters
+
+local function run(tag, args)
+  local id, name = unpack(args)
+  local fields = server.call('HGETALL', keys.quota(tag, id))
+  if #fields == 0 then return reply.no('quota_not_found', 'id', id) end
+  local window = tonumber(server.call('HGET', keys.quota(tag, id), 'window') or 0)
+  local now = clock.now(tag)
+  return {
+    'ok',
+    fields,
+    server.call('HLEN', keys.holders(tag, name)),
+    server.call('ZCOUNT', keys.admissions(tag, name), '(' .. ('%d'):format(now - window), '+inf'),
+    waiters.count(tag, name),
+    server.call('ZCOUNT', keys.promises(tag, name), '(' .. ('%d'):format(now), '+inf'),
+  }
+end

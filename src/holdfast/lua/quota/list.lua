@@ -1,0 +1,10 @@
+--- Quotas of a partition in the order of tenant and id.
+--- @key tag the partition of quotas
+--- @arg tenant or empty @arg after `TENANT|ID` to go on after, or empty @arg limit
+--- @ok `TENANT|ID` of each
+--- @flags no-writes
+--- @requires lib/keys lib/catalog
+
+local function run(tag, args)
+  return { 'ok', catalog.page(keys.quotas(tag), args[1], args[2], tonumber(args[3])) }
+end

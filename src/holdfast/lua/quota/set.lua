@@ -1,0 +1,25 @@
+--- Change the limits of a quota; those who wait are served if there is room now.
+--- @key tag the partition of quotas
+--- @arg id @arg window ms or empty @arg most or empty @arg slots or empty: as they are from now on
+--- @ok
+--- @no quota_not_found
+--- @flags allow-oom
+--- @requires lib/keys lib/clock lib/reply lib/quota
+
+local FIELDS = { 'window', 'most', 'slots' }
+
+local function run(tag, args)
+  local id = args[1]
+  local key = keys.quota(tag, id)
+  if server.call('EXISTS', key) == 0 then return reply.no('quota_not_found', 'id', id) end
+  local now = clock.now(tag)
+  for i, name in ipairs(FIELDS) do
+    if args[i + 1] == '' then
+      server.call('HDEL', key, name)
+    else
+      server.call('HSET', key, name, args[i + 1])
+    end
+  end
+  for _, name in ipairs(server.call('SMEMBERS', keys.queues(tag, id))) do quota.settle(tag, name, now) end
+  return { 'ok' }
+end

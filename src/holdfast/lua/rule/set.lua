@@ -1,0 +1,26 @@
+--- Have new executions of a tenant, lane, kind or tag subject to a limit, or no longer.
+--- @key tag the partition
+--- @arg what tenant, lane, kind or tag @arg name @arg limit @arg wanted 1 or 0
+--- @ok
+--- @flags allow-oom
+--- @requires lib/keys lib/settings
+
+local function run(tag, args)
+  local what, name, limit, wanted = unpack(args)
+  local key, field = keys.settings(tag), 'rule|' .. what .. '|' .. name
+  local kept, had = {}, false
+  for known in (settings.rule(tag, what, name) or ''):gmatch('[^\n]+') do
+    if known == limit then had = true else kept[#kept + 1] = known end
+  end
+  if had == (wanted == '1') then return { 'ok' } end
+
+  if wanted == '1' then kept[#kept + 1] = limit end
+  if #kept > 0 then
+    server.call('HSET', key, field, table.concat(kept, '\n'))
+  else
+    server.call('HDEL', key, field)
+  end
+  local rules = server.call('HINCRBY', key, 'rules', wanted == '1' and 1 or -1)
+  if rules == 0 then server.call('HDEL', key, 'rules') end
+  return { 'ok' }
+end

@@ -1,0 +1,180 @@
+"""Values that describe budgets: limits by dimension, usage, breaches."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import Any, Self
+
+from holdfast.model import checks, limits
+
+#: Amounts by dimension, such as tokens, calls, or money in millionths.
+Usage = Mapping[str, int]
+
+
+class OnHard(StrEnum):
+    """What happens to an execution that would pass a hard limit."""
+
+    #: Its report is refused; the task decides.
+    REFUSE = "refuse"
+    #: It is cancelled.
+    CANCEL = "cancel"
+
+
+class ChargeStatus(StrEnum):
+    """The answer to a report, a reservation or a settlement."""
+
+    OK = "ok"
+    #: Charged, and now above a soft limit.
+    SOFT_BREACH = "soft_breach"
+    #: Refused: it would pass a hard limit. Nothing was charged.
+    HARD_BREACH = "hard_breach"
+    #: The key was used before; nothing was charged again.
+    ALREADY_APPLIED = "already_applied"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limit:
+    """Limits of one dimension; absent means none."""
+
+    #: Usage and reservations never pass it.
+    hard: int | None = None
+    #: Passing it is told, not refused.
+    soft: int | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("hard", "soft"):
+            value = getattr(self, name)
+            if value is not None:
+                checks.integer(name, value, 0, limits.AMOUNT)
+
+    @classmethod
+    def checked(cls, field_name: str, value: Any) -> Self:
+        """Make one from a mapping, or return one that is made."""
+        if isinstance(value, cls):
+            return value
+        given = checks.mapping(field_name, value)
+        checks.known_fields(field_name, given, ("hard", "soft"))
+        return cls(**given)
+
+
+def checked_limits(value: Any) -> dict[str, Limit]:
+    """Check limits by dimension."""
+    given = checks.mapping("limits", value)
+    if len(given) > limits.DIMENSIONS:
+        checks.refuse("limits", f"must have at most {limits.DIMENSIONS} dimensions", given)
+    return {
+        checks.name("dimension", name): Limit.checked(f"limits[{name}]", limit)
+        for name, limit in given.items()
+    }
+
+
+def checked_usage(value: Any) -> dict[str, int]:
+    """Check amounts by dimension: whole numbers from 0."""
+    given = checks.mapping("usage", value)
+    if not 1 <= len(given) <= limits.DIMENSIONS:
+        checks.refuse("usage", f"must have 1 to {limits.DIMENSIONS} dimensions", given)
+    return {
+        checks.name("dimension", name): checks.integer(f"usage[{name}]", amount, 0, limits.AMOUNT)
+        for name, amount in given.items()
+    }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewBudget:
+    """A budget to be created. Checked when it is made."""
+
+    id: str
+    tenant: str = "default"
+    #: It counts against this one as well, and against all above it.
+    parent: str | None = None
+    limits: Mapping[str, Limit] = field(default_factory=dict)
+    #: It starts anew each time this has passed.
+    reset_ms: int | None = None
+    on_hard: OnHard = OnHard.REFUSE
+
+    def __post_init__(self) -> None:
+        checks.name("id", self.id)
+        checks.name("tenant", self.tenant)
+        if self.parent is not None:
+            checks.name("parent", self.parent)
+            if self.parent == self.id:
+                checks.refuse("parent", "must be another budget", self.parent)
+        object.__setattr__(self, "limits", checked_limits(self.limits))
+        if self.reset_ms is not None:
+            checks.integer("reset_ms", self.reset_ms, limits.RESET_MIN_MS, limits.DURATION_MS)
+        word = checks.one_of("on_hard", self.on_hard, list(OnHard))
+        object.__setattr__(self, "on_hard", OnHard(word))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Breach:
+    """A time when a limit was passed, or would have been."""
+
+    at: datetime
+    #: hard or soft.
+    kind: str
+    dimension: str
+    #: Of a hard breach before the refused charge, of a soft one after the charge.
+    current: int
+    limit: int
+    #: The execution that did it.
+    execution: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Breaches:
+    """How often limits were passed."""
+
+    hard: int
+    soft: int
+    last: Breach | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Budget:
+    """What is known about a budget."""
+
+    id: str
+    tenant: str
+    parent: str | None
+    limits: Mapping[str, Limit]
+    usage: Usage
+    #: Set aside, not yet settled.
+    reserved: Usage
+    on_hard: OnHard
+    reset_ms: int | None
+    next_reset_at: datetime | None
+    created_at: datetime
+    breaches: Breaches
+    #: Dimensions above their soft limit since it was last reset.
+    over_soft: tuple[str, ...]
+    #: Executions that are not started because nothing is left.
+    waiting: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Charge:
+    """The answer to a report or a settlement."""
+
+    status: ChargeStatus
+    #: Of a breach: the budget whose limit it is, which may be an ancestor.
+    budget: str | None = None
+    dimension: str | None = None
+    current: int | None = None
+    limit: int | None = None
+    on_hard: OnHard | None = None
+
+    @property
+    def accepted(self) -> bool:
+        """Whether it was charged, now or by an earlier call."""
+        return self.status is not ChargeStatus.HARD_BREACH
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reservation(Charge):
+    """The answer to a reservation."""
+
+    reserved: Usage = field(default_factory=dict)

@@ -1,0 +1,320 @@
+"""Budgets, each one call of one function.
+
+A budget lives in the partition of the root of its tree, so that a charge to it and to all its
+ancestors is one atomic call. The partition of its own id knows the root; roots never change, so
+each process asks once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+
+import msgspec
+
+from holdfast.errors import BudgetConflict, BudgetNotFound
+from holdfast.model.budgets import (
+    Breach,
+    Breaches,
+    Budget,
+    Charge,
+    ChargeStatus,
+    Limit,
+    NewBudget,
+    OnHard,
+    Reservation,
+    Usage,
+)
+from holdfast.model.ids import new_id
+from holdfast.model.moments import from_ms
+from holdfast.store import catalog, decode
+from holdfast.store.domain import Domain, Partitioned
+
+#: How long a key of the caller is remembered, and one that was minted for a single call.
+KEY_MS = 86_400_000
+MINTED_KEY_MS = 60_000
+_MOST_ROOTS = 100_000
+
+_unpack = msgspec.msgpack.Decoder().decode
+
+
+class Budgets(Domain):
+    """Budgets."""
+
+    def __init__(self, store: Partitioned) -> None:
+        super().__init__(store)
+        #: The root of each budget that was asked for.
+        self._roots: dict[str, str] = {}
+
+    # Where they live
+
+    async def root(self, budget_id: str) -> str:
+        """Return the root of the tree of a budget; raises BudgetNotFound."""
+        known = self._roots.get(budget_id)
+        if known is not None:
+            return known
+        (found,) = await self._address("", "", budget_id)
+        if found == "?":
+            raise BudgetNotFound(f"no budget has the id {budget_id}", id=budget_id)
+        if len(self._roots) >= _MOST_ROOTS:
+            self._roots.clear()
+        return self._roots.setdefault(budget_id, found or budget_id)
+
+    async def _address(self, root: str, previous: str, budget_id: str) -> list[str]:
+        tag = self._store.budget_tag(budget_id)
+        found = await self._call.write("hf_budget_address", tag, root, previous, budget_id)
+        return [value.decode() for value in found]
+
+    async def addresses(self, budget_ids: Iterable[str]) -> list[str]:
+        """Return budgets as records hold them: with the root, if it is another."""
+        ids = list(budget_ids)
+        roots = await asyncio.gather(*map(self.root, ids))
+        return [
+            one if root == one else f"{root}~{one}" for one, root in zip(ids, roots, strict=True)
+        ]
+
+    async def tag(self, budget_id: str) -> str:
+        """Return the tag of the partition in which a budget lives."""
+        return self._store.budget_tag(await self.root(budget_id))
+
+    # Definitions
+
+    async def create(self, budget: NewBudget) -> bool:
+        """Create a budget; returns whether it is new."""
+        root = budget.id if budget.parent is None else await self.root(budget.parent)
+        tag = self._store.budget_tag(root)
+        if tag != self._store.budget_tag(budget.id):
+            await self._tell_root(budget.id, root)
+        try:
+            return await self._create_in(tag, budget, root)
+        except BudgetConflict:
+            await self._tell_root(budget.id, root)
+            return await self._create_in(tag, budget, root)
+
+    async def _create_in(self, tag: str, budget: NewBudget, root: str) -> bool:
+        (word,) = await self._call.write(
+            "hf_budget_create",
+            tag,
+            budget.id,
+            budget.tenant,
+            "" if root == budget.id else root,
+            budget.parent or "",
+            budget.on_hard,
+            "" if budget.reset_ms is None else str(budget.reset_ms),
+            *limit_args(budget.limits),
+        )
+        return bool(word == b"created")
+
+    async def _tell_root(self, budget_id: str, root: str) -> None:
+        """Write down where a budget lives, unless it exists elsewhere."""
+        (known,) = await self._address(root, "", budget_id)
+        if known == root:
+            return
+        try:
+            await self._call.read(
+                "hf_budget_get", self._store.budget_tag(known or budget_id), budget_id
+            )
+        except BudgetNotFound:
+            # Its creation under another root has failed midway.
+            (known,) = await self._address(root, known, budget_id)
+        if known != root:
+            raise BudgetConflict(f"budget {budget_id} exists with other content", id=budget_id)
+
+    async def limit(self, budget_id: str, changes: Mapping[tuple[str, str], int | None]) -> None:
+        """Change limits, by dimension and `hard` or `soft`; None removes one."""
+        args: list[str] = []
+        for (dimension, kind), amount in changes.items():
+            args += [f"{kind[0]}|{dimension}", "" if amount is None else str(amount)]
+        tag = await self.tag(budget_id)
+        await self._call.write("hf_budget_limit", tag, budget_id, new_id(), *args)
+
+    async def reset(self, budget_id: str) -> None:
+        """Have a budget start anew."""
+        tag = await self.tag(budget_id)
+        await self._call.write("hf_budget_reset", tag, budget_id, new_id())
+
+    async def get(self, budget_id: str) -> Budget:
+        """Return a budget."""
+        tag = await self.tag(budget_id)
+        fields, waiting, last = await self._call.read("hf_budget_get", tag, budget_id)
+        return _decode(budget_id, decode.pairs(fields), waiting, last)
+
+    async def breaches(self, budget_id: str) -> list[Breach]:
+        """Return the last breaches, oldest first."""
+        tag = await self.tag(budget_id)
+        (entries,) = await self._call.read("hf_budget_breaches", tag, budget_id)
+        return [_breach(entry) for entry in entries]
+
+    async def page(
+        self, tenant: str | None, limit: int, cursor: str | None
+    ) -> tuple[list[Budget], str | None]:
+        """Return a page in the order of tenant and id."""
+        ids, cursor = await catalog.page(
+            self._call, "hf_budget_list", self._tags(), tenant=tenant, limit=limit, cursor=cursor
+        )
+        return list(await asyncio.gather(*map(self.get, ids))), cursor
+
+    def _tags(self) -> list[str]:
+        return [tag for tag in self._store.limit_tags() if ":{b:" in tag]
+
+    # Charging
+
+    async def report(
+        self, budget_id: str, usage: Usage, key: str | None, execution_id: str = ""
+    ) -> Charge:
+        """Charge what was used, once per key."""
+        return await self._charge("hf_budget_report", budget_id, usage, key, execution_id)
+
+    async def settle(
+        self, budget_id: str, usage: Usage, key: str, execution_id: str = ""
+    ) -> Charge:
+        """Charge what was used of a reservation; the rest returns."""
+        return await self._charge("hf_budget_settle", budget_id, usage, key, execution_id)
+
+    async def _charge(
+        self, function: str, budget_id: str, usage: Usage, key: str | None, execution_id: str
+    ) -> Charge:
+        tag = await self.tag(budget_id)
+        keep_ms = KEY_MS if key is not None else MINTED_KEY_MS
+        reply = await self._call.write(
+            function, tag, budget_id, key or new_id(), str(keep_ms), execution_id, *_pairs(usage)
+        )
+        return _charge(reply)
+
+    async def reserve(
+        self, budget_id: str, usage: Usage, key: str, ttl_ms: int, execution_id: str = ""
+    ) -> Reservation:
+        """Set amounts aside for a time."""
+        tag = await self.tag(budget_id)
+        word, *rest = await self._call.write(
+            "hf_budget_reserve", tag, budget_id, key, str(ttl_ms), execution_id, *_pairs(usage)
+        )
+        if word == b"hard_breach":
+            found = _charge([word, *rest])
+            return Reservation(
+                status=found.status,
+                budget=found.budget,
+                dimension=found.dimension,
+                current=found.current,
+                limit=found.limit,
+                on_hard=found.on_hard,
+            )
+        return Reservation(status=ChargeStatus(word.decode()), reserved=_amounts(rest))
+
+    async def spent(self, execution_id: str) -> dict[str, dict[str, int]]:
+        """Return what an execution spent, by budget and dimension."""
+        found: dict[str, dict[str, int]] = {}
+        for name, amount in (await self._sum("execution", execution_id)).items():
+            budget_id, _, dimension = name.partition("|")
+            found.setdefault(budget_id, {})[dimension] = amount
+        return found
+
+    async def total(self, tenant: str) -> dict[str, int]:
+        """Return what the budgets of a tenant were charged since the beginning."""
+        return dict(await self._sum("tenant", tenant))
+
+    async def _sum(self, what: str, name: str) -> Counter[str]:
+        replies = await asyncio.gather(
+            *(self._call.read("hf_budget_spent", tag, what, name) for tag in self._tags())
+        )
+        total: Counter[str] = Counter()
+        for (flat,) in replies:
+            total.update(_amounts(flat))
+        return total
+
+    # Admission
+
+    async def admit(
+        self, tag: str, items: Sequence[tuple[str, int, Sequence[str]]]
+    ) -> list[str | None]:
+        """Return for each execution the budget of one partition that is used up, or None."""
+        args: list[str] = []
+        for execution_id, epoch, ids in items:
+            args += [execution_id, str(epoch), "\n".join(ids)]
+        found = await self._call.write("hf_budget_admit", tag, *args)
+        return [one.decode() or None for one in found]
+
+    async def forget(self, tag: str, items: Sequence[tuple[str, str, Sequence[str]]]) -> None:
+        """Say that executions no longer wait."""
+        args: list[str] = []
+        for execution_id, epoch, ids in items:
+            args += [execution_id, epoch, "\n".join(ids)]
+        await self._call.write("hf_budget_forget", tag, *args)
+
+
+def limit_args(limits: Mapping[str, Limit]) -> list[str]:
+    """Return limits as the library reads them."""
+    args = []
+    for dimension, limit in sorted(limits.items()):
+        for letter, amount in (("h", limit.hard), ("s", limit.soft)):
+            if amount is not None:
+                args += [f"{letter}|{dimension}", str(amount)]
+    return args
+
+
+def _pairs(usage: Usage) -> list[str]:
+    return [part for name, amount in sorted(usage.items()) for part in (name, str(amount))]
+
+
+def _amounts(flat: Sequence[bytes]) -> dict[str, int]:
+    return {name.decode(): int(amount) for name, amount in decode.pairs(flat).items()}
+
+
+def _charge(reply: Sequence[bytes | int]) -> Charge:
+    words = [part.decode() if isinstance(part, bytes) else str(part) for part in reply]
+    status = ChargeStatus(words[0])
+    if len(words) == 1:
+        return Charge(status=status)
+    _, budget_id, dimension, current, limit, on_hard = words
+    return Charge(
+        status=status,
+        budget=budget_id,
+        dimension=dimension,
+        current=int(current),
+        limit=int(limit),
+        on_hard=OnHard(on_hard),
+    )
+
+
+def _breach(packed: bytes) -> Breach:
+    values = _unpack(packed)
+    return Breach(
+        at=from_ms(values["at"]),
+        kind=values["kind"],
+        dimension=values["dimension"],
+        current=values["current"],
+        limit=values["limit"],
+        execution=values.get("by"),
+    )
+
+
+def _decode(budget_id: str, record: Mapping[bytes, bytes], waiting: int, last: bytes) -> Budget:
+    by_letter: dict[str, dict[str, int]] = {letter: {} for letter in ("u", "r", "h", "s", "over")}
+    for name, value in record.items():
+        letter, bar, dimension = name.decode().partition("|")
+        if bar:
+            by_letter[letter][dimension] = int(value)
+    hard, soft = by_letter["h"], by_letter["s"]
+    period = record.get(b"period")
+    return Budget(
+        id=budget_id,
+        tenant=record[b"tenant"].decode(),
+        parent=decode.text(record.get(b"parent")),
+        limits={
+            name: Limit(hard=hard.get(name), soft=soft.get(name)) for name in sorted({*hard, *soft})
+        },
+        usage=by_letter["u"],
+        reserved={name: amount for name, amount in by_letter["r"].items() if amount},
+        on_hard=OnHard(record.get(b"on_hard", b"refuse").decode()),
+        reset_ms=None if period is None else int(period),
+        next_reset_at=decode.moment(record.get(b"next_reset")),
+        created_at=from_ms(int(record[b"born"])),
+        breaches=Breaches(
+            hard=int(record.get(b"hard_breaches", 0)),
+            soft=int(record.get(b"soft_breaches", 0)),
+            last=_breach(last) if last else None,
+        ),
+        over_soft=tuple(sorted(by_letter["over"])),
+        waiting=waiting,
+    )

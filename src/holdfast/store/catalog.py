@@ -1,0 +1,31 @@
+"""Pages over lists of `TENANT|ID` that several partitions hold."""
+
+from __future__ import annotations
+
+import asyncio
+import heapq
+from collections.abc import Iterable
+
+from holdfast.model import checks, limits
+from holdfast.store.call import Caller
+
+
+async def page(
+    caller: Caller,
+    function: str,
+    tags: Iterable[str],
+    *,
+    tenant: str | None,
+    limit: int,
+    cursor: str | None,
+) -> tuple[list[str], str | None]:
+    """Return up to `limit` ids in the order of tenant and id, and the cursor to go on with."""
+    if cursor is not None:
+        checks.text("cursor", cursor, 2 * limits.ID_CHARS)
+    replies = await asyncio.gather(
+        *(caller.read(function, tag, tenant or "", cursor or "", str(limit + 1)) for tag in tags)
+    )
+    found = [entry.decode() for entry in heapq.merge(*(reply[0] for reply in replies))]
+    kept = found[:limit]
+    ids = [entry.partition("|")[2] for entry in kept]
+    return ids, kept[-1] if len(found) > limit else None

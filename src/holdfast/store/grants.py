@@ -1,0 +1,54 @@
+"""Grants: what a claim gets of an execution with limits, before these have admitted it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """What a claim asks for."""
+
+    #: The id of the claim; its leases have the same.
+    request: str
+    worker: str
+    lanes: Sequence[str]
+    capabilities: Sequence[str]
+    limit: int
+    lease_ms: int
+    tenant: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """A short right to ask the limits of an execution, and then to lease it."""
+
+    execution_id: str
+    epoch: int
+    #: One per line: `b:` and the address of a budget, `q:` and the name of a quota.
+    limits: str
+
+    def of(self, kind: str) -> list[str]:
+        """Return the addresses of its budgets (`b:`) or the names of its quotas (`q:`)."""
+        return [line[2:] for line in self.limits.split("\n") if line.startswith(kind)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """Why an execution is not admitted."""
+
+    #: The limit that holds it back, as in the grant.
+    blocker: str
+    #: When the limit expects to have room, in ms.
+    retry_at: int | None = None
+    #: When to look anyway, because the limit could not be asked.
+    after_ms: int | None = None
+    #: Limits that may have admitted it before this one did not.
+    touched: tuple[str, ...] = ()
+
+    def args(self) -> tuple[str, str, str, str]:
+        """Return what activate.lua reads."""
+        numbers = ("" if n is None else str(n) for n in (self.retry_at, self.after_ms))
+        retry_at, after_ms = numbers
+        return self.blocker, retry_at, after_ms, "\n".join(self.touched)

@@ -1,0 +1,52 @@
+"""What partitions have to tell each other; engine/courier.py carries it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from holdfast.store.domain import Domain
+
+ENTRIES = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """An execution gives back what it was admitted to under an epoch, or no longer waits."""
+
+    execution_id: str
+    epoch: str
+    #: 1 if it ran, 0 if it did not.
+    used: str
+    limits: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class WakeUp:
+    """A limit has room for an execution."""
+
+    execution_id: str
+    limit: str
+
+
+def parse(entry: bytes) -> Release | WakeUp:
+    """Decode an entry."""
+    word, execution_id, *rest = entry.decode().split("\n")
+    if word == "w":
+        return WakeUp(execution_id, rest[0])
+    epoch, used, *limits = rest
+    return Release(execution_id, epoch, used, tuple(limits))
+
+
+class Outboxes(Domain):
+    """The outboxes of partitions."""
+
+    async def read(self, tag: str) -> list[bytes]:
+        """Return the oldest entries."""
+        (entries,) = await self._call.read("hf_outbox_read", tag, str(ENTRIES))
+        return list(entries)
+
+    async def clear(self, tag: str, entries: Sequence[bytes]) -> int:
+        """Take out what has arrived; returns how many are left."""
+        (left,) = await self._call.write("hf_outbox_clear", tag, *entries)
+        return int(left)

@@ -1,0 +1,130 @@
+"""Quotas, each one call of one function."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Sequence
+
+from holdfast.model.moments import from_ms
+from holdfast.model.quotas import NewQuota, Quota
+from holdfast.store import catalog, decode
+from holdfast.store.domain import Domain, Partitioned
+
+#: For so long a quota that was there is taken to be there, when executions are submitted.
+_SEEN_S = 5.0
+
+
+class Quotas(Domain):
+    """Quotas."""
+
+    def __init__(self, store: Partitioned) -> None:
+        super().__init__(store)
+        self._seen: dict[str, float] = {}
+
+    async def create(self, quota: NewQuota) -> bool:
+        """Create a quota; returns whether it is new."""
+        caps = (quota.window_ms, quota.max_per_window, quota.max_concurrent)
+        (word,) = await self._call.write(
+            "hf_quota_create",
+            self._store.quota_tag(quota.id),
+            quota.id,
+            quota.tenant,
+            *map(_optional, caps),
+        )
+        return bool(word == b"created")
+
+    async def set(
+        self,
+        quota_id: str,
+        window_ms: int | None,
+        max_per_window: int | None,
+        max_concurrent: int | None,
+    ) -> None:
+        """Replace the limits of a quota."""
+        caps = (window_ms, max_per_window, max_concurrent)
+        tag = self._store.quota_tag(quota_id)
+        await self._call.write("hf_quota_set", tag, quota_id, *map(_optional, caps))
+
+    async def delete(self, quota_id: str) -> bool:
+        """Remove a quota; returns whether there was one."""
+        tag = self._store.quota_tag(quota_id)
+        existed = False
+        self._seen.pop(quota_id, None)
+        while True:
+            word, more = await self._call.write("hf_quota_delete", tag, quota_id)
+            existed = existed or word == b"deleted"
+            if not more:
+                return existed
+
+    async def get(self, quota_id: str, value: str | None = None) -> Quota:
+        """Return a quota, with the counts of one value of a tag if it is given."""
+        tag = self._store.quota_tag(quota_id)
+        name = quota_id if value is None else f"{quota_id}#{value}"
+        fields, *counts = await self._call.read("hf_quota_get", tag, quota_id, name)
+        record = decode.pairs(fields)
+        window, most, slots = (record.get(key) for key in (b"window", b"most", b"slots"))
+        running, in_window, waiting, promised = counts
+        return Quota(
+            id=quota_id,
+            tenant=record[b"tenant"].decode(),
+            window_ms=None if window is None else int(window),
+            max_per_window=None if most is None else int(most),
+            max_concurrent=None if slots is None else int(slots),
+            created_at=from_ms(int(record[b"born"])),
+            running=running,
+            in_window=in_window,
+            waiting=waiting,
+            promised=promised,
+        )
+
+    async def page(
+        self, tenant: str | None, limit: int, cursor: str | None
+    ) -> tuple[list[Quota], str | None]:
+        """Return a page in the order of tenant and id."""
+        tags = _quota_tags(self._store)
+        ids, cursor = await catalog.page(
+            self._call, "hf_quota_list", tags, tenant=tenant, limit=limit, cursor=cursor
+        )
+        return list(await asyncio.gather(*map(self.get, ids))), cursor
+
+    async def check(self, quota_ids: Sequence[str]) -> None:
+        """Raise QuotaNotFound unless all of them exist."""
+        now = time.monotonic()
+        unseen = [one for one in quota_ids if self._seen.get(one, 0) < now]
+        await asyncio.gather(*map(self.get, unseen))
+        self._seen.update(dict.fromkeys(unseen, now + _SEEN_S))
+
+    async def admit(
+        self, tag: str, request: str, items: Sequence[tuple[str, int, Sequence[str]]]
+    ) -> list[tuple[str, int | None] | None]:
+        """Admit executions to quotas of one partition.
+
+        None for each that all admitted, else the quota that refused and when to expect room.
+        """
+        args = [request]
+        for execution_id, epoch, names in items:
+            args += [execution_id, str(epoch), "\n".join(names)]
+        flat = await self._call.write("hf_quota_admit", tag, *args)
+        return [
+            (name.decode(), int(at) if at else None) if name else None
+            for name, at in zip(flat[::2], flat[1::2], strict=True)
+        ]
+
+    async def release(
+        self, tag: str, items: Sequence[tuple[str, str, str, Sequence[str]]]
+    ) -> list[bytes]:
+        """Give back admissions in one partition; returns what its outbox has."""
+        args: list[str] = []
+        for execution_id, epoch, used, names in items:
+            args += [execution_id, epoch, used, "\n".join(names)]
+        (entries,) = await self._call.write("hf_quota_release", tag, *args)
+        return list(entries)
+
+
+def _quota_tags(store: Partitioned) -> list[str]:
+    return [tag for tag in store.limit_tags() if ":{q:" in tag]
+
+
+def _optional(value: int | None) -> str:
+    return "" if value is None else str(value)

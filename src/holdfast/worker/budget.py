@@ -1,0 +1,210 @@
+"""Spending from a task: `ctx.budget`.
+
+async with ctx.budget.reserve(tokens=2000) as r:
+    answer = await model(prompt)
+    r.settle(tokens=answer.tokens)
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from holdfast.errors import BudgetExceeded, LeaseLost
+from holdfast.model.budgets import Charge, OnHard, Usage, checked_usage
+from holdfast.model.ids import id_of_key, new_id
+from holdfast.worker.durations import Duration, to_ms
+from holdfast.worker.outcomes import AttemptLost
+
+if TYPE_CHECKING:
+    from holdfast.engine.spending import Spending
+    from holdfast.worker.context import Context
+
+T = TypeVar("T")
+C = TypeVar("C", bound=Charge)
+
+_TEN_MINUTES = 600.0
+
+
+class Reserved:
+    """Amounts that are set aside; `settle` says what was used of them."""
+
+    def __init__(self, amounts: Usage) -> None:
+        #: What was set aside.
+        self.amounts: Usage = amounts
+        self.used: Usage | None = None
+
+    def settle(self, usage: Mapping[str, int] | None = None, **amounts: int) -> None:
+        """Say what was used; it is charged when the block ends, and the rest returns.
+
+        Without it the block is charged what it set aside, or nothing if it raises.
+        """
+        self.used = checked_usage({**(usage or {}), **amounts})
+
+
+class ContextBudget:
+    """What a running execution spends. Without a budget everything is allowed."""
+
+    def __init__(self, context: Context, spending: Spending) -> None:
+        self._context = context
+        self._claim = context.claim
+        self._spending = spending
+
+    async def report(
+        self,
+        usage: Mapping[str, int] | None = None,
+        *,
+        key: str | None = None,
+        budget: str | None = None,
+        **amounts: int,
+    ) -> Charge:
+        """Charge what was used: `await ctx.budget.report(tokens=120)`.
+
+        A key is charged once, also if a later attempt reports it again. Without one every call
+        is charged. `budget` names one of several budgets.
+
+        Raises:
+            BudgetExceeded: it would pass a hard limit; nothing was charged.
+        """
+        spent = checked_usage({**(usage or {}), **amounts})
+        call = self._spending.report(
+            self._claim.id, self._claim.lease, spent, key=self._key(key), budget=budget
+        )
+        return self._accepted(await self._ask(call))
+
+    @contextlib.asynccontextmanager
+    async def reserve(
+        self,
+        usage: Mapping[str, int] | None = None,
+        *,
+        key: str | None = None,
+        budget: str | None = None,
+        ttl: Duration = _TEN_MINUTES,
+        **amounts: int,
+    ) -> AsyncIterator[Reserved]:
+        """Set amounts aside for a block, which says with `settle` what it used of them.
+
+        If the worker dies, they return after `ttl`.
+
+        Raises:
+            BudgetExceeded: they would pass a hard limit.
+        """
+        wanted = checked_usage({**(usage or {}), **amounts})
+        own_key = self._key(key)
+        call = self._spending.reserve(
+            self._claim.id,
+            self._claim.lease,
+            wanted,
+            key=own_key,
+            ttl_ms=to_ms("ttl", ttl),
+            budget=budget,
+        )
+        self._accepted(await self._ask(call))
+        reserved = Reserved(wanted)
+        try:
+            yield reserved
+        except AttemptLost:
+            # Nothing more is written; the reservation returns by itself.
+            raise
+        except BaseException:
+            await self._settle(reserved.used or dict.fromkeys(wanted, 0), wanted, own_key, budget)
+            raise
+        used = wanted if reserved.used is None else reserved.used
+        await self._settle(used, wanted, own_key, budget)
+
+    async def _settle(self, used: Usage, wanted: Usage, key: str, budget: str | None) -> None:
+        claim, settle = self._claim, self._spending.settle
+        charge = await self._ask(settle(claim.id, claim.lease, used, key=key, budget=budget))
+        if not charge.accepted:
+            # More was used than set aside, and the rest does not fit: charge what does.
+            with contextlib.suppress(LeaseLost):
+                await settle(claim.id, claim.lease, wanted, key=key, budget=budget)
+        self._accepted(charge)
+
+    def _key(self, key: str | None) -> str:
+        """Return a key that is the same in every attempt, or a new one."""
+        claim = self._claim
+        if key is None:
+            return new_id()
+        return id_of_key(claim.tenant, f"{claim.id}:{claim.replays}:{key}")
+
+    async def _ask(self, call: Coroutine[Any, Any, C]) -> C:
+        try:
+            self._context.check()
+        except BaseException:
+            call.close()
+            raise
+        try:
+            return await call
+        except LeaseLost as error:
+            self._context.lose()
+            raise AttemptLost(str(error)) from error
+
+    def _accepted(self, charge: C) -> C:
+        if charge.accepted:
+            return charge
+        message = f"budget {charge.budget} has no more {charge.dimension}: {charge.current} of "
+        message += f"{charge.limit} are used or reserved"
+        if charge.on_hard is OnHard.CANCEL:
+            self._context.lose()
+            raise AttemptLost(message)
+        raise BudgetExceeded(
+            message,
+            budget=charge.budget,
+            dimension=charge.dimension,
+            current=charge.current,
+            limit=charge.limit,
+        )
+
+
+class SyncContextBudget:
+    """The same for a `def` task: calls block."""
+
+    def __init__(
+        self, budget: ContextBudget, wait: Callable[[Coroutine[Any, Any, Any]], Any]
+    ) -> None:
+        self._budget = budget
+        self._wait = wait
+
+    def report(
+        self,
+        usage: Mapping[str, int] | None = None,
+        *,
+        key: str | None = None,
+        budget: str | None = None,
+        **amounts: int,
+    ) -> Charge:
+        """Charge what was used; raises BudgetExceeded if it would pass a hard limit."""
+        call = self._budget.report(usage, key=key, budget=budget, **amounts)
+        charge: Charge = self._wait(call)
+        return charge
+
+    @contextlib.contextmanager
+    def reserve(
+        self,
+        usage: Mapping[str, int] | None = None,
+        *,
+        key: str | None = None,
+        budget: str | None = None,
+        ttl: Duration = _TEN_MINUTES,
+        **amounts: int,
+    ) -> Iterator[Reserved]:
+        """Set amounts aside for a block, which says with `settle` what it used of them."""
+        block = self._budget.reserve(usage, key=key, budget=budget, ttl=ttl, **amounts)
+        reserved: Reserved = self._wait(block.__aenter__())
+        try:
+            yield reserved
+        except BaseException as error:
+            self._wait(_leave(block, error))
+            raise
+        self._wait(_leave(block, None))
+
+
+async def _leave(
+    block: contextlib.AbstractAsyncContextManager[Reserved], error: BaseException | None
+) -> None:
+    if error is None:
+        await block.__aexit__(None, None, None)
+    else:
+        await block.__aexit__(type(error), error, error.__traceback__)

@@ -1,0 +1,196 @@
+"""hf_execution_activate, and grants."""
+
+from __future__ import annotations
+
+from holdfast.model.executions import Lease
+from holdfast.model.moments import from_ms
+from holdfast.model.states import AttemptKind, Hold, State
+from holdfast.store.grants import Grant, Verdict
+from holdfast.store.outboxes import parse
+from holdfast.store.store import Store
+from holdfast.testing.clock import Clock
+from tests.support.lifecycle import Dump, claim_one, create_one, state_of
+from tests.support.limits import grant_one, make_budget, make_quota, wanted
+
+
+async def test_a_claim_of_limited_work_is_a_grant(store: Store) -> None:
+    """It is nobody's yet, and nobody else can claim it."""
+    await make_quota(store)
+    await make_budget(store, "root")
+    await make_budget(store, parent="root")
+    execution_id = await create_one(store, quotas=("q",), budgets=("b", "root"))
+    _, grant = await grant_one(store, execution_id)
+    assert grant == Grant(execution_id, 1, "b:root~b\nb:root\nq:q")
+    assert (grant.of("b:"), grant.of("q:")) == (["root~b", "root"], ["q"])
+    found = await store.queries.describe(execution_id)
+    assert (found.state, found.hold, found.attempts) == (State.WAITING, Hold.GRANT, 0)
+    assert await store.executions.take(store.tag_of(execution_id), wanted()) == ([], [])
+
+
+async def test_what_is_admitted_is_leased_under_the_epoch_of_its_grant(
+    store: Store, clock: Clock
+) -> None:
+    """The lease starts now, not when the grant was given."""
+    await make_quota(store)
+    execution_id = await create_one(store, quotas=("q",), input=b"in", tags={"a": "b"})
+    asked, grant = await grant_one(store, execution_id)
+    await clock.advance(1_000)
+    tag = store.tag_of(execution_id)
+    (claim,) = await store.executions.activate(tag, asked, [(grant, None)])
+    assert claim.lease == Lease(asked.request, 1, 0)
+    assert (claim.input, claim.tags, claim.quotas) == (b"in", {"a": "b"}, ("q",))
+    assert (claim.attempt_kind, claim.expires_at) == (
+        AttemptKind.INITIAL,
+        from_ms(clock.now_ms + 30_000),
+    )
+    await store.executions.complete(execution_id, claim.lease, b"1")
+    assert await state_of(store, execution_id) is State.COMPLETED
+
+
+async def test_what_is_not_admitted_is_rate_limited(store: Store, clock: Clock) -> None:
+    """By which limit, until when, and in the history."""
+    await make_quota(store)
+    execution_id = await create_one(store, quotas=("q",))
+    asked, grant = await grant_one(store, execution_id)
+    held = Verdict(blocker="q:q", retry_at=clock.now_ms + 700)
+    tag = store.tag_of(execution_id)
+    assert await store.executions.activate(tag, asked, [(grant, held)]) == []
+    found = await store.queries.describe(execution_id)
+    assert (found.state, found.hold, found.blocked_by) == (State.RATE_LIMITED, Hold.QUOTA, "q")
+    assert found.retry_at == from_ms(clock.now_ms + 700)
+    assert found.state_vector.blocking_reason == "waiting_for_quota"
+    assert [event.event for event in await store.queries.history(execution_id)] == [
+        "created",
+        "rate_limited",
+    ]
+    assert await store.executions.take(tag, wanted()) == ([], [])
+
+
+async def test_a_repeated_call_gets_the_same_leases(store: Store, dump: Dump) -> None:
+    """A lost reply loses no lease."""
+    await make_quota(store)
+    execution_id = await create_one(store, quotas=("q",))
+    asked, grant = await grant_one(store, execution_id)
+    tag = store.tag_of(execution_id)
+    first = await store.executions.activate(tag, asked, [(grant, None)])
+    before = dump()
+    assert await store.executions.activate(tag, asked, [(grant, None)]) == first
+    assert dump() == before
+
+
+async def test_a_repeated_claim_gets_the_same_grants(store: Store, dump: Dump) -> None:
+    """And leases instead, once they are activated."""
+    await make_quota(store)
+    execution_id = await create_one(store, quotas=("q",))
+    asked, grant = await grant_one(store, execution_id)
+    before = dump()
+    tag = store.tag_of(execution_id)
+    assert await store.executions.take(tag, asked) == ([], [grant])
+    assert dump() == before
+    claims = await store.executions.activate(tag, asked, [(grant, None)])
+    assert await store.executions.take(tag, asked) == (claims, [])
+
+
+async def test_a_grant_that_nobody_uses_returns_by_timer(store: Store, clock: Clock) -> None:
+    """Its limits are told that it came to nothing, and the next grant has another epoch."""
+    await make_quota(store)
+    execution_id = await create_one(store, quotas=("q",))
+    asked, grant = await grant_one(store, execution_id)
+    await clock.advance_and_tick(4_999)
+    tag = store.tag_of(execution_id)
+    assert await store.executions.take(tag, wanted()) == ([], [])
+    await clock.advance_and_tick(1)
+    (entry,) = await store.outboxes.read(tag)
+    assert parse(entry) == parse(f"r\n{execution_id}\n1\n0\nq:q".encode())
+    _, again = await grant_one(store, execution_id)
+    assert again.epoch == 2
+    assert await store.executions.activate(tag, asked, [(grant, None)]) == []
+
+
+async def test_a_cancelled_grant_cannot_be_used(store: Store) -> None:
+    """Cancel wins, and the limits are told."""
+    await make_quota(store)
+    execution_id = await create_one(store, quotas=("q",))
+    asked, grant = await grant_one(store, execution_id)
+    await store.executions.cancel(execution_id, "")
+    tag = store.tag_of(execution_id)
+    assert await store.executions.activate(tag, asked, [(grant, None)]) == []
+    assert len(await store.outboxes.read(tag)) == 1
+    assert await state_of(store, execution_id) is State.CANCELLED
+
+
+async def test_a_deadline_holds_for_grants_and_for_the_rate_limited(
+    store: Store, clock: Clock
+) -> None:
+    """Both expire in time, and say so to their limits."""
+    await make_quota(store)
+    for blocked in (False, True):
+        execution_id = await create_one(store, quotas=("q",), deadline_ms=1_000)
+        asked, grant = await grant_one(store, execution_id)
+        tag = store.tag_of(execution_id)
+        if blocked:
+            held = Verdict(blocker="q:q")
+            await store.executions.activate(tag, asked, [(grant, held)])
+        await clock.advance(1_000)
+        assert await store.executions.activate(tag, asked, [(grant, None)]) == []
+        await clock.tick()
+        assert await state_of(store, execution_id) is State.EXPIRED
+        entries = await store.outboxes.read(tag)
+        assert [parse(entry).execution_id for entry in entries] == [execution_id]
+        await store.outboxes.clear(tag, entries)
+
+
+async def test_limits_that_may_have_admitted_are_told_of_a_refusal(store: Store) -> None:
+    """Those that were asked before the one that refused."""
+    await make_quota(store)
+    execution_id = await create_one(store, quotas=("q",))
+    asked, grant = await grant_one(store, execution_id)
+    held = Verdict(blocker="q:q", touched=("q:x", "q:y"))
+    tag = store.tag_of(execution_id)
+    await store.executions.activate(tag, asked, [(grant, held)])
+    (entry,) = await store.outboxes.read(tag)
+    assert entry == f"r\n{execution_id}\n1\n0\nq:x\nq:y".encode()
+
+
+async def test_one_that_could_not_be_asked_about_looks_again_soon(
+    store: Store, clock: Clock
+) -> None:
+    """By its own timer, because nobody will wake it."""
+    await make_quota(store)
+    execution_id = await create_one(store, quotas=("q",))
+    asked, grant = await grant_one(store, execution_id)
+    held = Verdict(blocker="q:q", after_ms=1_500)
+    await store.executions.activate(store.tag_of(execution_id), asked, [(grant, held)])
+    await clock.advance_and_tick(1_499)
+    assert await state_of(store, execution_id) is State.RATE_LIMITED
+    await clock.advance_and_tick(1)
+    assert await state_of(store, execution_id) is State.WAITING
+
+
+async def test_one_that_is_never_woken_looks_by_itself_in_the_end(
+    store: Store, clock: Clock
+) -> None:
+    """A failover may have lost its place in the queue."""
+    await make_quota(store)
+    execution_id = await create_one(store, quotas=("q",))
+    asked, grant = await grant_one(store, execution_id)
+    tag = store.tag_of(execution_id)
+    await store.executions.activate(tag, asked, [(grant, Verdict(blocker="q:q"))])
+    await clock.advance_and_tick(299_000)
+    assert await state_of(store, execution_id) is State.RATE_LIMITED
+    await clock.advance_and_tick(301_000)
+    assert await state_of(store, execution_id) is State.WAITING
+
+
+async def test_operators_can_prioritize_what_is_rate_limited(store: Store) -> None:
+    """It counts when it is ready again."""
+    await make_quota(store)
+    execution_id = await create_one(store, id="r~1", quotas=("q",))
+    asked, grant = await grant_one(store, execution_id)
+    tag = store.tag_of(execution_id)
+    await store.executions.activate(tag, asked, [(grant, Verdict(blocker="q:q"))])
+    first = await create_one(store, id="r~2", priority=5)
+    assert await store.executions.prioritize(execution_id, 10) == 0
+    await store.executions.unblock(tag, [(execution_id, "q:q")])
+    await grant_one(store, execution_id)
+    await claim_one(store, first)

@@ -1,0 +1,28 @@
+"""hf_quota_list."""
+
+from __future__ import annotations
+
+from holdfast.model.quotas import NewQuota
+from holdfast.store.store import Store
+
+
+async def test_pages_go_through_all_in_the_order_of_tenant_and_id(store: Store) -> None:
+    """Whatever partition they are in, and nothing twice."""
+    names = [("t1", "a"), ("t1", "b"), ("t1", "z"), ("t2", "c"), ("t3", "0")]
+    for tenant, quota_id in reversed(names):
+        await store.quotas.create(NewQuota(id=quota_id, tenant=tenant, max_concurrent=1))
+    seen: list[tuple[str, str]] = []
+    cursor, pages = None, 0
+    while pages == 0 or cursor is not None:
+        found, cursor = await store.quotas.page(None, 2, cursor)
+        seen += [(one.tenant, one.id) for one in found]
+        pages += 1
+    assert (seen, pages) == (names, 3)
+
+
+async def test_a_tenant_sees_its_own(store: Store) -> None:
+    """A name that starts alike is another tenant."""
+    for tenant in ("a", "a-b", "ab"):
+        await store.quotas.create(NewQuota(id=f"q-{tenant}", tenant=tenant, max_concurrent=1))
+    found, cursor = await store.quotas.page("a", 10, None)
+    assert ([one.id for one in found], cursor) == (["q-a"], None)

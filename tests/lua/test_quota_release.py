@@ -1,0 +1,91 @@
+"""hf_quota_release."""
+
+from __future__ import annotations
+
+from holdfast.store.store import Store
+from holdfast.testing.clock import Clock
+from tests.support.lifecycle import Dump
+from tests.support.limits import admit, make_quota, release, woken
+
+
+async def test_a_place_goes_to_the_first_who_waits(store: Store) -> None:
+    """One place, one wake-up."""
+    await make_quota(store, max_concurrent=2)
+    for name in ("a", "b", "c", "d", "e"):
+        await admit(store, name)
+    assert woken(await release(store, "a")) == ["c"]
+    found = await store.quotas.get("q")
+    assert (found.running, found.promised, found.waiting) == (1, 1, 2)
+
+
+async def test_a_release_counts_once(store: Store, dump: Dump) -> None:
+    """Whoever carries it may carry it twice."""
+    await make_quota(store, max_concurrent=2)
+    for name in ("a", "b"):
+        await admit(store, name)
+    await release(store, "a")
+    before = dump()
+    await release(store, "a")
+    assert dump() == before
+    assert (await store.quotas.get("q")).running == 1
+
+
+async def test_a_start_that_was_used_stays_in_the_window(store: Store) -> None:
+    """A rate counts starts, however short."""
+    await make_quota(store, max_per_window=1, window_ms=1_000)
+    await admit(store, "a")
+    await release(store, "a")
+    assert (await store.quotas.get("q")).in_window == 1
+    assert not await admit(store, "b")
+
+
+async def test_a_start_that_was_not_used_leaves_the_window(store: Store) -> None:
+    """A grant that came to nothing burns no rate."""
+    await make_quota(store, max_per_window=1, window_ms=1_000)
+    await admit(store, "a")
+    await release(store, "a", used=False)
+    assert (await store.quotas.get("q")).in_window == 0
+    assert await admit(store, "b")
+
+
+async def test_one_who_gives_up_waits_no_longer(store: Store) -> None:
+    """A cancelled execution is not woken, and holds up nobody."""
+    await make_quota(store)
+    for name in ("a", "b", "c"):
+        await admit(store, name)
+    await release(store, "b", used=False)
+    assert woken(await release(store, "a")) == ["c"]
+
+
+async def test_an_old_release_does_not_drop_a_later_wait(store: Store) -> None:
+    """It waits since a later grant than the one that is given up."""
+    await make_quota(store)
+    await admit(store, "a")
+    await admit(store, "b", 5)
+    await release(store, "b", 4, used=False)
+    assert (await store.quotas.get("q")).waiting == 1
+
+
+async def test_a_window_gives_room_by_itself(store: Store, clock: Clock) -> None:
+    """The timer of the quota promises as many places as the window has."""
+    await make_quota(store, max_per_window=2, window_ms=1_000)
+    for name in ("a", "b", "c", "d", "e"):
+        await admit(store, name)
+    await clock.advance_and_tick(1_000)
+    entries = await store.outboxes.read(store.quota_tag("q"))
+    assert sorted(woken(entries)) == ["c", "d"]
+    assert (await store.quotas.get("q")).waiting == 1
+
+
+async def test_nothing_is_left_of_a_value_that_is_no_longer_used(store: Store, dump: Dump) -> None:
+    """A concurrency key leaves no keys behind."""
+    await make_quota(store)
+    before = dump()
+    for name in ("a", "b"):
+        await admit(store, name, quotas=["q#v"])
+    await release(store, "a", quotas=["q#v"])
+    await admit(store, "b", 2, quotas=["q#v"])
+    entries = await release(store, "b", 2, quotas=["q#v"])
+    await store.outboxes.clear(store.quota_tag("q"), entries)
+    after = {key for key in dump() if ":admit:" not in key and not key.endswith(":meta")}
+    assert after == {key for key in before if not key.endswith(":meta")}

@@ -1,0 +1,44 @@
+"""hf_quota_set."""
+
+from __future__ import annotations
+
+from holdfast.errors import QuotaNotFound
+from holdfast.store.store import Store
+from tests.support.lifecycle import Dump, refused
+from tests.support.limits import admit, make_quota, woken
+
+
+async def test_more_slots_serve_those_who_wait(store: Store) -> None:
+    """In their order, as many as there is room for; of each value of a tag by itself."""
+    await make_quota(store)
+    for name in ("a", "b", "c", "d"):
+        await admit(store, name)
+    for name in ("x", "y"):
+        await admit(store, name, quotas=["q#v"])
+    await store.quotas.set("q", None, None, 3)
+    entries = await store.outboxes.read(store.quota_tag("q"))
+    assert set(woken(entries)) == {"b", "c", "y"}
+
+
+async def test_fewer_slots_take_nobodys_place(store: Store) -> None:
+    """What runs goes on; nobody is admitted until there is room."""
+    await make_quota(store, max_concurrent=3)
+    for name in ("a", "b", "c"):
+        await admit(store, name)
+    await store.quotas.set("q", None, None, 1)
+    found = await store.quotas.get("q")
+    assert (found.running, found.max_concurrent) == (3, 1)
+    assert not await admit(store, "d")
+
+
+async def test_limits_are_replaced(store: Store) -> None:
+    """What is not given is no limit any more."""
+    await make_quota(store)
+    await store.quotas.set("q", 1_000, 5, None)
+    found = await store.quotas.get("q")
+    assert (found.window_ms, found.max_per_window, found.max_concurrent) == (1_000, 5, None)
+
+
+async def test_an_unknown_quota_is_refused(store: Store, dump: Dump) -> None:
+    """It is not created by the way."""
+    await refused(store.quotas.set("none", None, None, 1), QuotaNotFound, dump, id="none")
