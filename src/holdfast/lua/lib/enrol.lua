@@ -1,6 +1,7 @@
 --- How executions become members of a graph. An item has the fields of a new execution, `graph`, what
 --- lib/members.lua lists, and its edges as `outs` and `inns`, if it has any.
---- @requires lib/limits lib/stamps lib/keys lib/birth lib/index lib/ready lib/settings lib/timers lib/members lib/reply
+--- @requires lib/limits lib/stamps lib/keys lib/birth lib/index lib/ready lib/settings lib/timers
+--- @requires lib/members lib/reply
 local enrol = {}
 
 local OF_MEMBER = { 'graph', 'ins', 'need', 'lax', 'losers', 'hears', 'inputs' }
