@@ -31,6 +31,7 @@ from holdfast.model.executions import (
     Submitted,
 )
 from holdfast.model.states import State
+from holdfast.queues import Queues, QueueTicker
 from holdfast.store.store import Store, StoreSettings, open_store
 
 DEFAULT_LEASE_MS = 30_000
@@ -43,10 +44,12 @@ class Engine:
         self.store = store
         self.lanes: Lanes = Lanes(store)
         self.workers: Workers = Workers(store)
+        self.queues: Queues = Queues(store)
         self._results = Results(store)
 
     async def close(self) -> None:
-        """Stop listening for results."""
+        """Stop listening for results and messages."""
+        await self.queues.close()
         await self._results.close()
 
     # Submitting
@@ -263,11 +266,12 @@ async def open_engine(
     """Open an engine on a store; with `maintenance` this process also fires timers."""
     async with open_store(url, settings) as store:
         engine = Engine(store)
-        ticker = asyncio.ensure_future(Ticker(store).run()) if maintenance else None
+        loops = (Ticker(store).run(), QueueTicker(store).run()) if maintenance else ()
+        tickers = [asyncio.ensure_future(loop) for loop in loops]
         try:
             yield engine
         finally:
-            if ticker is not None:
+            for ticker in tickers:
                 ticker.cancel()
                 with contextlib.suppress(asyncio.CancelledError):
                     await ticker

@@ -24,6 +24,10 @@ class Partitioned(Protocol):
         """Return the tags of all partitions."""
         ...
 
+    def queue_tag(self, name: str) -> str:
+        """Return the tag of a message queue."""
+        ...
+
 
 class Domain:
     """A thin typed module over the functions of one folder of lua/."""

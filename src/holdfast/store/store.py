@@ -18,6 +18,7 @@ from holdfast.store.executions import Executions
 from holdfast.store.lanes import Lanes
 from holdfast.store.leases import Leases
 from holdfast.store.queries import Queries
+from holdfast.store.queues import Queues
 from holdfast.store.subscriptions import Subscriptions
 from holdfast.store.tasks import Tasks
 from holdfast.store.timers import Timers
@@ -65,6 +66,7 @@ class Store:
         self.workers: Workers = Workers(self)
         self.timers: Timers = Timers(self)
         self.tasks: Tasks = Tasks(self)
+        self.queues: Queues = Queues(self)
         self.subscriptions: Subscriptions = Subscriptions(client)
 
     async def boot(self) -> None:
@@ -91,6 +93,10 @@ class Store:
     def tag_of(self, execution_id: str) -> str:
         """Return the tag of the partition in which an execution lives."""
         return keys.partition_tag(self.prefix, partition_of(execution_id, self.partitions))
+
+    def queue_tag(self, name: str) -> str:
+        """Return the tag of a message queue."""
+        return keys.queue_tag(self.prefix, name)
 
     def tags(self) -> Iterator[str]:
         """Return the tags of all partitions."""

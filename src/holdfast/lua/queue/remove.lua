@@ -1,0 +1,24 @@
+--- Remove a queue with all that it has. What it owes to others must be delivered first.
+--- @key tag the queue
+--- @ok removed @ok owing, and nothing is removed
+--- @no queue_not_found
+--- @flags allow-oom
+--- @requires lib/keys lib/queue lib/queue_outbox lib/queue_clearing
+
+local OWN = {
+  'queue', 'groups', 'settled', 'seen', 'seen_until', 'dropped', 'sent', 'inbox', 'timers',
+}
+
+local function run(tag, _)
+  local q, refusal = queue.open(tag)
+  if not q then return refusal end
+  if queue_outbox.size(q) > 0 then return { 'ok', 'owing' } end
+  local groups = server.call('ZRANGE', keys.groups(tag), 0, -1)
+  queue_clearing.messages(q)
+  for _, group in ipairs(groups) do server.call('UNLINK', keys.tally(tag, group)) end
+  server.call('UNLINK', keys.tally(tag, ''))
+  for _, name in ipairs(OWN) do server.call('UNLINK', keys[name](tag)) end
+  q.counts, q.ready = {}, true
+  queue.close(q)
+  return { 'ok', 'removed' }
+end
