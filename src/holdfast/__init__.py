@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from holdfast.errors import HoldfastError
     from holdfast.model.retry import Backoff, RetryPolicy
+    from holdfast.queues import Push, Submit
     from holdfast.worker.app import App
     from holdfast.worker.context import Context, SyncContext
     from holdfast.worker.handle import Handle
@@ -24,8 +25,10 @@ __all__ = [
     "GiveUp",
     "Handle",
     "HoldfastError",
+    "Push",
     "Retry",
     "RetryPolicy",
+    "Submit",
     "SyncClient",
     "SyncContext",
     "Task",
@@ -41,8 +44,10 @@ _HOMES = {
     "GiveUp": "worker.outcomes",
     "Handle": "worker.handle",
     "HoldfastError": "errors",
+    "Push": "queues",
     "Retry": "worker.outcomes",
     "RetryPolicy": "model.retry",
+    "Submit": "queues",
     "SyncClient": "worker.sync",
     "SyncContext": "worker.context",
     "Task": "worker.task",

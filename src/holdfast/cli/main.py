@@ -24,6 +24,8 @@ from holdfast.cli import (
     lanes,
     listing,
     logs,
+    messages,
+    queues,
     result,
     show,
     submit,
@@ -74,6 +76,8 @@ app.command(rich_help_panel=_WORK, context_settings={"ignore_unknown_options": T
 )
 app.add_typer(lanes.app, name="lanes", rich_help_panel=_OPERATE)
 app.add_typer(workers.app, name="workers", rich_help_panel=_OPERATE)
+messages.add_to(queues.app)
+app.add_typer(queues.app, name="queues", rich_help_panel=_OPERATE)
 app.add_typer(config.app, name="config", rich_help_panel=_OPERATE)
 
 

@@ -1,8 +1,9 @@
 """Maintenance of queues: fires their timers, and delivers what they owe after a crash.
 
-Any number of processes may run it. It sleeps until the next timer of any queue is due, is woken when
-an earlier one is set, and looks at every queue now and then in any case. Reading and settling fire
-what is due by themselves, so a late look delays counts, never messages that somebody waits for.
+Any number of processes may run it. It sleeps until the next timer of any queue is due, is woken
+when an earlier one is set, and looks at every queue now and then in any case. Reading and settling
+fire what is due by themselves, so a late look delays counts, never messages that somebody waits
+for.
 """
 
 from __future__ import annotations

@@ -6,7 +6,6 @@ of times, by any process: a target takes each entry once, an execution has an id
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Iterator
 
@@ -27,7 +26,6 @@ class Outboxes:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._under_way: dict[str, asyncio.Lock] = {}
 
     async def deliver_if_owed(self, name: str) -> None:
         """Deliver what a call has just left to be delivered. The call itself has succeeded."""
@@ -36,17 +34,12 @@ class Outboxes:
 
     async def deliver(self, name: str) -> int:
         """Deliver all that a queue owes; returns how much is left, which later ticks try again."""
-        lock = self._under_way.setdefault(name, asyncio.Lock())
-        async with lock:
-            self._store.queues.unsent.discard(name)
-            try:
-                return await self._deliver(name)
-            except HoldfastError as error:
-                log.warning("what queue %s owes stays for later: %s", name, error)
-                return 1
-            finally:
-                if not lock._waiters:  # type: ignore[attr-defined]  # noqa: SLF001
-                    self._under_way.pop(name, None)
+        self._store.queues.unsent.discard(name)
+        try:
+            return await self._deliver(name)
+        except HoldfastError as error:
+            log.warning("what queue %s owes stays for later: %s", name, error)
+            return 1
 
     async def _deliver(self, name: str) -> int:
         while True:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from typing import Any, TypeVar
 
@@ -166,10 +166,12 @@ class Queues:
         count: int = 1,
         side: Side = "left",
         wait_ms: int = 0,
+        stop: Callable[[], bool] = bool,
     ) -> Sequence[Delivery]:
         """Hand out up to `count` messages, waiting up to `wait_ms` for the first.
 
-        Returns nothing when the time is over; raises ReadCancelled when the engine closes.
+        Returns nothing when the time is over. Raises ReadCancelled when the engine closes, or when
+        `stop` returns True, which is asked after every wake-up (`wake` makes one).
         """
         _queue(name)
         group_name = _group(group)
@@ -185,7 +187,11 @@ class Queues:
             await self._outboxes.deliver_if_owed(name)
             return found
 
-        return await self._waits.read(name, probe, wait_ms)
+        return await self._waits.read(name, probe, wait_ms, stop)
+
+    def wake(self, name: str) -> None:
+        """Have readers of this process that wait for a queue look again."""
+        self._waits.wake(_queue(name))
 
     async def settle(
         self, name: str, verb: Verb, items: Sequence[Settle]

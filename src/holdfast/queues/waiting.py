@@ -1,4 +1,4 @@
-"""Waiting for messages: told by the store, bounded by the next timer, with a slow poll behind it."""
+"""Waiting for messages: told by the store, bounded by the next timer, with a slow poll behind."""
 
 from __future__ import annotations
 
@@ -39,25 +39,34 @@ class Waits:
         await self._store.subscriptions.remove(self._channels, self._on_wake)
         self._channels.clear()
 
-    async def read(self, name: str, probe: Probe, wait_ms: int) -> Sequence[Delivery]:
+    def wake(self, name: str) -> None:
+        """Have readers of a queue in this process look again."""
+        self._on_wake(self._channel(name), "")
+
+    def _channel(self, name: str) -> str:
+        return keys.wake_channel(self._store.queue_tag(name), LANE)
+
+    async def read(
+        self, name: str, probe: Probe, wait_ms: int, stop: Callable[[], bool]
+    ) -> Sequence[Delivery]:
         """Read until there is something; empty when the time is over.
 
         Raises:
-            ReadCancelled: the reader is being closed.
+            ReadCancelled: the reader is being closed, or was told to stop.
         """
         loop = asyncio.get_running_loop()
         deadline = loop.time() + wait_ms / 1000
         deliveries, next_ms = await probe()
         if deliveries or not wait_ms:
             return deliveries
-        channel = keys.wake_channel(self._store.queue_tag(name), LANE)
+        channel = self._channel(name)
         woken = asyncio.Event()
         waiters = self._waiters.setdefault(channel, set())
         waiters.add(woken)
         try:
             await self._listen(channel)
             while True:
-                if self._closed:
+                if self._closed or stop():
                     raise ReadCancelled(f"reading {name} was cancelled", queue=name)
                 woken.clear()
                 deliveries, next_ms = await probe()

@@ -114,20 +114,22 @@ class Queues(Domain):
 
     async def remove(self, name: str) -> bool:
         """Remove a queue; returns False if it owes something, which must be delivered first."""
-        (word,) = await self._call.write("hf_queue_remove", self._store.queue_tag(name))
+        tag = self._store.queue_tag(name)
+        (word,) = await self._call.write("hf_queue_remove", tag, new_id())
         return bool(word == b"removed")
 
     async def add_group(self, name: str, group: str, start: Start) -> bool:
         """Add a group; returns whether it is new."""
         place = start.after or (str(to_ms(start.at)) if start.at else "")
         (word,) = await self._call.write(
-            "hf_queue_group", self._store.queue_tag(name), group, start.place, place
+            "hf_queue_group", self._store.queue_tag(name), group, start.place, place, new_id()
         )
         return bool(word == b"created")
 
     async def remove_group(self, name: str, group: str) -> None:
         """Remove a group."""
-        await self._call.write("hf_queue_ungroup", self._store.queue_tag(name), group)
+        tag = self._store.queue_tag(name)
+        await self._call.write("hf_queue_ungroup", tag, group, new_id())
 
     async def set_paused(self, name: str, group: str, *, paused: bool) -> None:
         """Pause or resume a group, or the whole queue."""

@@ -27,7 +27,7 @@ function queue.open(tag)
   for i = 1, #flat, 2 do q[flat[i]] = flat[i + 1] end
   for _, name in ipairs(NUMBERS) do q[name] = tonumber(q[name]) end
   q.tag, q.now = tag, clock.now(tag)
-  q.counts, q.consumers, q.forgotten, q.void = {}, {}, {}, {}
+  q.counts, q.consumers, q.lists = {}, {}, {}
   return q
 end
 
@@ -70,6 +70,14 @@ function queue.hold(q, group, consumer, by)
   held[consumer] = (held[consumer] or 0) + by
 end
 
+--- Have `close` call a command with all values that were collected for it: one call for many.
+function queue.collect(q, verb, key, ...)
+  local name = verb .. ' ' .. key
+  local list = q.lists[name] or { verb, key }
+  q.lists[name] = list
+  for i = 1, select('#', ...) do list[#list + 1] = (select(i, ...)) end
+end
+
 --- Set a timer of the queue, unless it is set to an earlier time.
 function queue.arm(q, member, due)
   server.call('ZADD', keys.timers(q.tag), 'LT', due, member)
@@ -95,15 +103,16 @@ local function write_counts(q)
   q.counts, q.consumers = {}, {}
 end
 
+--- Write what was collected for commands.
+function queue.flush(q)
+  for _, list in pairs(q.lists) do server.call(unpack(list)) end
+  q.lists = {}
+end
+
 --- Write what the call has collected, and wake whom it concerns.
 function queue.close(q)
   write_counts(q)
-  if #q.forgotten > 0 then
-    server.call('HDEL', keys.messages(q.tag), unpack(q.forgotten))
-    server.call('HDEL', keys.bodies(q.tag), unpack(q.forgotten))
-  end
-  if #q.void > 0 then server.call('HDEL', keys.handles(q.tag), unpack(q.void)) end
-  q.forgotten, q.void = {}, {}
+  queue.flush(q)
   if q.tick then
     server.call('HSET', keys.queue(q.tag), 'tick_at', q.tick_at)
     wake.ticker(q.tag)

@@ -5,7 +5,8 @@
 ---   n        how many there were, the attempts     first    when the first was
 ---   handle, consumer, at, due  of the last: `at` is its time or that of its last extension
 ---   late     the lock of the last one has expired, and nobody has it again
----   reason   why the last one came back
+---   reason   why the last one came back             bare   nothing in the record matters to an ack
+---   landed   in memory only: it was in flight when this call began
 --- @requires lib/keys lib/queue lib/queue_messages lib/queue_order lib/queue_endings
 local queue_deliveries = {}
 
@@ -28,12 +29,13 @@ function queue_deliveries.try(q, group, id)
 end
 
 local function write_try(q, group, id, try)
+  try.landed = nil
   server.call('HSET', keys.tries(q.tag, group), id, cmsgpack.pack(try))
 end
 
 --- Hand one message out: what changes in its tries.
 local function open_try(q, group, id, try, handle, consumer)
-  if try.handle then q.void[#q.void + 1] = try.handle end
+  if try.handle then queue.collect(q, 'HDEL', keys.handles(q.tag), try.handle) end
   if try.late then server.call('ZREM', keys.late(q.tag, group), id) end
   try.n = try.n + 1
   try.handle, try.consumer, try.at, try.due, try.late = handle, consumer, q.now, q.now + q.lock, nil
@@ -70,6 +72,7 @@ function queue_deliveries.hand_out(q, group, ids, request, consumer, out)
       queue_endings.give_up(q, group, id, rec, try, try.reason or 'the budget of attempts is spent')
     else
       open_try(q, group, id, try, queue_deliveries.handle(q, request, #out + 1), consumer)
+      try.bare = q.mode == 'work' and not rec.key and not rec.ends or nil
       queue_order.seize(q, group, id, rec)
       opened[#opened + 1] = { id, try }
       out[#out + 1] = { try.handle, id, bodies[i], rec.key or '', try.n, rec.born, try.due, rec.letter or '' }
@@ -100,19 +103,22 @@ end
 
 --- A delivery is over, whatever comes next.
 function queue_deliveries.land(q, group, id, try)
-  server.call('ZREM', keys.flight(q.tag, group), id)
+  queue.collect(q, 'ZREM', keys.flight(q.tag, group), id)
   queue.hold(q, group, try.consumer, -1)
+  try.landed = true
   if q.cap or q.consumer_cap then q.ready = true end
 end
 
---- A message comes back: to be handed out again, at once or later, or at its end.
+--- A message comes back: to be handed out again, at once or later, or it ends; whether it lives.
 function queue_deliveries.come_back(q, group, id, try, reason, delay)
   local rec = queue_messages.read_one(q, id)
   try.reason = reason
   if queue_messages.is_over(q, rec) then
     queue_endings.retire(q, group, id, rec, try, 'expired')
+    return false
   elseif queue.is_spent(q, try.n) then
     queue_endings.give_up(q, group, id, rec, try, reason)
+    return false
   elseif delay > 0 then
     write_try(q, group, id, try)
     server.call('ZADD', keys.retry(q.tag, group), q.now + delay, id)
@@ -121,12 +127,14 @@ function queue_deliveries.come_back(q, group, id, try, reason, delay)
     write_try(q, group, id, try)
     queue_order.give_back(q, group, id, rec)
   end
+  return true
 end
 
---- The lock of a delivery has expired. Its handle may still ack, until the next hand-out.
+--- The lock of a delivery has expired. Its handle may still ack, until the next hand-out; whether
+--- the message lives.
 function queue_deliveries.expire(q, group, id, try)
   queue_deliveries.land(q, group, id, try)
   try.late = true
   server.call('ZADD', keys.late(q.tag, group), try.at, id)
-  queue_deliveries.come_back(q, group, id, try, 'the lock expired', 0)
+  return queue_deliveries.come_back(q, group, id, try, 'the lock expired', 0)
 end

@@ -68,6 +68,7 @@ local function fire_set(q, member, limit)
   local key, act = SETS[name][1](q.tag, group), SETS[name][2]
   local ids = server.call('ZRANGE', key, '-inf', q.now, 'BYSCORE', 'LIMIT', 0, limit)
   if #ids > 0 then act(q, group, ids) end
+  queue.flush(q)
   local next_due = server.call('ZRANGE', key, 0, 0, 'WITHSCORES')[2]
   if next_due then
     server.call('ZADD', keys.timers(q.tag), next_due, member)

@@ -8,13 +8,14 @@ local DROPPED = 100
 
 --- Take a message away from a group. `try` is what is known of its hand-outs, if there were any.
 function queue_endings.retire(q, group, id, rec, try, fate)
-  queue_order.leave(q, group, id, rec)
+  local landed = try and try.landed
+  queue_order.leave(q, group, id, rec, landed)
   if rec.ends then server.call('ZREM', keys.ttl(q.tag, group), id) end
   if try then
-    server.call('HDEL', keys.tries(q.tag, group), id)
-    server.call('ZREM', keys.retry(q.tag, group), id)
+    queue.collect(q, 'HDEL', keys.tries(q.tag, group), id)
+    if not landed then server.call('ZREM', keys.retry(q.tag, group), id) end
     if try.late then server.call('ZREM', keys.late(q.tag, group), id) end
-    if try.handle then q.void[#q.void + 1] = try.handle end
+    if try.handle then queue.collect(q, 'HDEL', keys.handles(q.tag), try.handle) end
   end
   queue.count(q, group, fate)
   if q.mode == 'work' then

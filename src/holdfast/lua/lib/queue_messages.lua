@@ -5,7 +5,7 @@
 ---   key       its ordering key        only  the one group that it is for
 ---   digest    of its content          letter  the envelope of a dead letter, in msgpack
 ---   side, priority  where it goes, while it is delayed
---- @requires lib/keys
+--- @requires lib/keys lib/queue
 local queue_messages = {}
 
 --- Records by id; ids without a message are absent.
@@ -35,7 +35,10 @@ end
 function queue_messages.body(q, id) return server.call('HGET', keys.bodies(q.tag), id) end
 
 --- Remove a message at the end of the call.
-function queue_messages.forget(q, id) q.forgotten[#q.forgotten + 1] = id end
+function queue_messages.forget(q, id)
+  queue.collect(q, 'HDEL', keys.messages(q.tag), id)
+  queue.collect(q, 'HDEL', keys.bodies(q.tag), id)
+end
 
 function queue_messages.is_over(q, rec) return rec.ends ~= nil and rec.ends <= q.now end
 

@@ -87,9 +87,9 @@ function queue_order.give_back(q, group, id, rec)
   end
 end
 
---- Take a message out for good, wherever it is.
-function queue_order.leave(q, group, id, rec)
-  server.call('ZREM', keys.open(q.tag, group), id)
+--- Take a message out for good, wherever it is; `landed` says that it was in flight.
+function queue_order.leave(q, group, id, rec, landed)
+  if not landed then server.call('ZREM', keys.open(q.tag, group), id) end
   if not rec.key then return end
   server.call('ZREM', keys.blocked(q.tag, group), id)
   server.call('ZREM', keys.lines(q.tag, group), in_line(id, rec))

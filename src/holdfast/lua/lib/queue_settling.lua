@@ -3,18 +3,26 @@
 --- @requires lib/keys lib/queue lib/queue_messages lib/queue_endings lib/queue_deliveries lib/reply
 local queue_settling = {}
 
+--- Begin a call that settles. `dead` holds the handles that it has settled itself.
+function queue_settling.open(tag)
+  local q, refusal = queue.open(tag)
+  if q then q.dead = {} end
+  return q, refusal
+end
+
 --- The delivery of a handle: group, id, try; nil if it is settled, superseded or foreign. One whose
 --- lock has expired comes back first.
 function queue_settling.find(q, handle)
   local where = server.call('HGET', keys.handles(q.tag), handle)
-  if not where then return nil end
+  if not where or q.dead[handle] then return nil end
   local group, id = where:match('^([^|]*)|(.*)$')
   local try = queue_deliveries.try(q, group, id)
   if not try or try.handle ~= handle then return nil end
   if not try.late and try.due <= q.now then
-    queue_deliveries.expire(q, group, id, try)
-    try = queue_deliveries.try(q, group, id)
-    if not try then return nil end
+    if not queue_deliveries.expire(q, group, id, try) then
+      q.dead[handle] = true
+      return nil
+    end
   end
   return group, id, try
 end
@@ -27,8 +35,17 @@ function queue_settling.refuse(q, handle)
 end
 
 local function remember(q, verb, handle)
-  server.call('ZADD', keys.settled(q.tag), q.now + q.lock, verb .. '|' .. handle)
-  queue.arm(q, 'settled', q.now + q.lock)
+  q.dead[handle] = verb
+  if not q.settling then queue.arm(q, 'settled', q.now + q.lock) end
+  q.settling = true
+  queue.collect(q, 'ZADD', keys.settled(q.tag), q.now + q.lock, verb .. '|' .. handle)
+end
+
+--- Whether this very verb has settled a handle, not long ago.
+local function was_settled(q, verb, handle)
+  if q.dead[handle] then return q.dead[handle] == verb end
+  local until_ms = server.call('ZSCORE', keys.settled(q.tag), verb .. '|' .. handle)
+  return until_ms and tonumber(until_ms) > q.now
 end
 
 --- How long a message waits for its next attempt, by the queue's list.
@@ -44,13 +61,14 @@ end
 
 local function ack(q, group, id, try)
   if not try.late then queue_deliveries.land(q, group, id, try) end
-  queue_endings.retire(q, group, id, queue_messages.read_one(q, id), try, 'acked')
+  local rec = try.bare and {} or queue_messages.read_one(q, id)
+  queue_endings.retire(q, group, id, rec, try, 'acked')
 end
 
 --- End a delivery without success; its handle is dead from now on.
 local function put_down(q, group, id, try)
   queue_deliveries.land(q, group, id, try)
-  q.void[#q.void + 1] = try.handle
+  queue.collect(q, 'HDEL', keys.handles(q.tag), try.handle)
   try.handle = nil
 end
 
@@ -77,8 +95,7 @@ local VERBS = { ack = ack, nack = nack, release = release, reject = reject }
 function queue_settling.settle(q, verb, handle, delay, reason)
   local group, id, try = queue_settling.find(q, handle)
   if not group or (try.late and verb ~= 'ack') then
-    local before = server.call('ZSCORE', keys.settled(q.tag), verb .. '|' .. handle)
-    if before and tonumber(before) > q.now then return { 'repeated' } end
+    if was_settled(q, verb, handle) then return { 'repeated' } end
     return queue_settling.refuse(q, handle)
   end
   VERBS[verb](q, group, id, try, delay, reason)

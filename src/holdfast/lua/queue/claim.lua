@@ -42,7 +42,8 @@ local function idle_ones(q, group, idle_since, count, cursor)
     local try = queue_deliveries.try(q, group, rows[i])
     if try.at <= idle_since then
       ids[#ids + 1] = rows[i]
-      queue_deliveries.land(q, group, rows[i], try)
+      queue.hold(q, group, try.consumer, -1)
+      server.call('ZREM', key, rows[i])
     end
   end
   return ids, go_on

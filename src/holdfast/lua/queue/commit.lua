@@ -20,7 +20,7 @@ local function owe(q, target, fields, body)
 end
 
 local function run(tag, args)
-  local q, refusal = queue.open(tag)
+  local q, refusal = queue_settling.open(tag)
   if not q then return refusal end
   local answer = queue_settling.settle(q, 'ack', args[1], '', '')
   if answer[1] == 'ok' then

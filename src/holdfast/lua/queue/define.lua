@@ -1,6 +1,7 @@
 --- Define a queue, or change its definition; its messages stay. The mode never changes.
 --- @key tag the queue
---- @arg secret of a new queue @arg accepts 1: it must be able to take dead letters, else empty
+--- @arg secret of a new queue, which also tells a repeated call
+--- @arg accepts 1: it must be able to take dead letters, else empty
 --- @arg fields name, value pairs; an empty value removes. Those of a new queue if accepts is 1
 --- @ok created | changed | kept
 --- @no queue_conflict | invalid_dead_letter
@@ -41,8 +42,9 @@ local function run(tag, args)
     fields[#fields + 1], fields[#fields + 2] = args[i], args[i + 1]
     wanted[args[i]] = args[i + 1]
   end
-  local found = server.call('HMGET', keys.queue(tag), 'mode', 'dead_letter', 'dlq')
+  local found = server.call('HMGET', keys.queue(tag), 'mode', 'dead_letter', 'dlq', 'secret')
   local mode, dead_letter, dlq = found[1], found[2], found[3]
+  if found[4] == secret then return { 'ok', 'created' } end
   local name = queue.name(tag)
   if accepts then
     if mode and (mode ~= 'work' or dead_letter) then return reply.no('invalid_dead_letter', 'queue', name) end

@@ -14,7 +14,7 @@ local function extend(q, handle, ms)
 end
 
 local function run(tag, args)
-  local q, refusal = queue.open(tag)
+  local q, refusal = queue_settling.open(tag)
   if not q then return refusal end
   local answers = {}
   for i = 1, #args, 2 do answers[#answers + 1] = extend(q, args[i], args[i + 1]) end

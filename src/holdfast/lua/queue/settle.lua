@@ -9,7 +9,7 @@
 
 local function run(tag, args)
   local verb, answers = args[1], {}
-  local q, refusal = queue.open(tag)
+  local q, refusal = queue_settling.open(tag)
   if not q then return refusal end
   for i = 2, #args, 3 do
     answers[#answers + 1] = queue_settling.settle(q, verb, args[i], args[i + 1], args[i + 2])

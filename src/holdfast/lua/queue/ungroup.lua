@@ -1,10 +1,11 @@
 --- Remove a group of a FANOUT queue. Messages that only it had yet to retire are collected.
 --- @key tag the queue
---- @arg group
+--- @arg group @arg request id of this call; repeated, it gets the first answer
 --- @ok removed
 --- @no queue_not_found | group_not_found | queue_conflict
 --- @flags allow-oom
---- @requires lib/keys lib/queue lib/queue_groups lib/queue_messages lib/queue_clearing lib/reply
+--- @requires lib/keys lib/queue lib/queue_groups lib/queue_messages lib/queue_clearing
+--- @requires lib/queue_memory lib/reply
 
 -- What the group holds is released in steps, each with a list of ids.
 local STEP = 1000
@@ -19,6 +20,7 @@ local function release_all(q, key)
 end
 
 local function run(tag, args)
+  if queue_memory.recall(tag, args[2]) then return { 'ok', 'removed' } end
   local q, group = queue.open_group(tag, args[1])
   if not q then return group end
   if q.mode == 'work' then return reply.no('queue_conflict', 'queue', queue.name(tag), 'mode', q.mode) end
@@ -26,7 +28,8 @@ local function run(tag, args)
   server.call('ZREM', keys.groups(tag), group)
   for _, name in ipairs({ 'open', 'blocked', 'flight', 'retry' }) do release_all(q, keys[name](tag, group)) end
   for _, where in ipairs(server.call('HVALS', keys.tries(tag, group))) do
-    q.void[#q.void + 1] = cmsgpack.unpack(where).handle
+    local handle = cmsgpack.unpack(where).handle
+    if handle then queue.collect(q, 'HDEL', keys.handles(tag), handle) end
   end
   queue_clearing.group(tag, group)
   server.call('UNLINK', keys.tally(tag, group))
@@ -37,6 +40,7 @@ local function run(tag, args)
   local least = server.call('ZRANGE', keys.groups(tag), 0, 0, 'WITHSCORES')[2]
   queue_groups.plan_sweep(q, cursor, least or q.stamp)
   queue_groups.sweep(q)
+  queue_memory.keep(tag, args[2], 'removed')
   q.ready = true
   queue.close(q)
   return { 'ok', 'removed' }
