@@ -23,14 +23,29 @@ function queue_deliveries.is_own(q, handle)
   return open ~= nil and server.sha1hex(q.secret .. open):sub(1, MARK) == mark
 end
 
+local FIELDS = { 'n', 'first', 'handle', 'consumer', 'at', 'due', 'late', 'reason', 'bare' }
+
+--- A list, in which the order of fields is fixed: the same tries are the same bytes.
+local function pack_try(try)
+  local values = {}
+  for i, name in ipairs(FIELDS) do values[i] = try[name] or false end
+  return cmsgpack.pack(values)
+end
+
+function queue_deliveries.unpack_try(packed)
+  local values, try = cmsgpack.unpack(packed), {}
+  for i, name in ipairs(FIELDS) do try[name] = values[i] or nil end
+  return try
+end
+
 function queue_deliveries.try(q, group, id)
   local packed = server.call('HGET', keys.tries(q.tag, group), id)
-  return packed and cmsgpack.unpack(packed)
+  return packed and queue_deliveries.unpack_try(packed)
 end
 
 local function write_try(q, group, id, try)
   try.landed = nil
-  server.call('HSET', keys.tries(q.tag, group), id, cmsgpack.pack(try))
+  server.call('HSET', keys.tries(q.tag, group), id, pack_try(try))
 end
 
 --- Hand one message out: what changes in its tries.
@@ -47,7 +62,7 @@ local function write_opened(q, group, opened, consumer)
   local tries, flight, handles = {}, {}, {}
   for i, one in ipairs(opened) do
     local id, try = one[1], one[2]
-    tries[2 * i - 1], tries[2 * i] = id, cmsgpack.pack(try)
+    tries[2 * i - 1], tries[2 * i] = id, pack_try(try)
     flight[2 * i - 1], flight[2 * i] = try.due, id
     handles[2 * i - 1], handles[2 * i] = try.handle, group .. '|' .. id
   end
@@ -65,7 +80,7 @@ function queue_deliveries.hand_out(q, group, ids, request, consumer, out)
   local bodies = server.call('HMGET', keys.bodies(q.tag), unpack(ids))
   local tries = server.call('HMGET', keys.tries(q.tag, group), unpack(ids))
   for i, id in ipairs(ids) do
-    local rec, try = recs[id], tries[i] and cmsgpack.unpack(tries[i]) or { n = 0 }
+    local rec, try = recs[id], tries[i] and queue_deliveries.unpack_try(tries[i]) or { n = 0 }
     if queue_messages.is_over(q, rec) then
       queue_endings.retire(q, group, id, rec, try, 'expired')
     elseif queue.is_spent(q, try.n) then

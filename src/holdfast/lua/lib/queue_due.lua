@@ -93,13 +93,19 @@ local function fire_one(q, member, limit)
   return fire_set(q, member, limit)
 end
 
+-- What fires may set timers that are due as well, such as the end of a message that just arrived.
+local ROUNDS = 3
+
 --- Fire what is due, about `limit` things at most; how many fired.
 function queue_due.fire(q, limit)
   local fired = 0
-  local members = server.call('ZRANGE', keys.timers(q.tag), '-inf', q.now, 'BYSCORE', 'LIMIT', 0, limit)
-  for _, member in ipairs(members) do
-    if fired >= limit then break end
-    fired = fired + fire_one(q, member, limit - fired)
+  for _ = 1, ROUNDS do
+    local members = server.call('ZRANGE', keys.timers(q.tag), '-inf', q.now, 'BYSCORE', 'LIMIT', 0, limit)
+    for _, member in ipairs(members) do
+      if fired >= limit then return fired end
+      fired = fired + fire_one(q, member, limit - fired)
+    end
+    if #members == 0 then break end
   end
   return fired
 end

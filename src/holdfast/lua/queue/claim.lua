@@ -55,8 +55,9 @@ local function run(tag, args)
   if not q then return group end
   local out, known = {}, queue_memory.recall(tag, request)
   if known then
-    queue_deliveries.again(q, group, request, cmsgpack.unpack(known), out)
-    return { 'ok', 0, '', unpack(out) }
+    local cursor_then, ids_then = unpack(cmsgpack.unpack(known))
+    queue_deliveries.again(q, group, request, ids_then, out)
+    return { 'ok', 0, cursor_then, unpack(out) }
   end
   queue_due.fire(q, 100)
   queue.close(q)
@@ -69,7 +70,7 @@ local function run(tag, args)
   end
   if #ids > 0 then queue_deliveries.hand_out(q, group, ids, request, consumer, out) end
   for i, delivery in ipairs(out) do taken[i] = delivery[2] end
-  if #out > 0 then queue_memory.keep(tag, request, cmsgpack.pack(taken)) end
+  if #ids > 0 then queue_memory.keep(tag, request, cmsgpack.pack({ go_on, taken })) end
   queue.close(q)
   return { 'ok', q.unsent and 1 or 0, go_on, unpack(out) }
 end

@@ -37,6 +37,8 @@ local function run(tag, args)
     if not group then return refusal end
   end
   queue_due.fire(q, 100)
+  -- Where ranks differ from positions, what comes next is known when it is taken in.
+  if group ~= '' and q.mixed == '1' then queue_groups.take_in(q, group, count) end
   queue.close(q)
   local rows = { 'ok' }
   for _, id in ipairs(next_ids(q, group, count)) do

@@ -5,7 +5,7 @@
 --- @no queue_not_found | group_not_found | queue_conflict
 --- @flags allow-oom
 --- @requires lib/keys lib/queue lib/queue_groups lib/queue_messages lib/queue_clearing
---- @requires lib/queue_memory lib/reply
+--- @requires lib/queue_deliveries lib/queue_memory lib/reply
 
 -- What the group holds is released in steps, each with a list of ids.
 local STEP = 1000
@@ -27,8 +27,8 @@ local function run(tag, args)
   local cursor = queue_groups.cursor(q, group)
   server.call('ZREM', keys.groups(tag), group)
   for _, name in ipairs({ 'open', 'blocked', 'flight', 'retry' }) do release_all(q, keys[name](tag, group)) end
-  for _, where in ipairs(server.call('HVALS', keys.tries(tag, group))) do
-    local handle = cmsgpack.unpack(where).handle
+  for _, packed in ipairs(server.call('HVALS', keys.tries(tag, group))) do
+    local handle = queue_deliveries.unpack_try(packed).handle
     if handle then queue.collect(q, 'HDEL', keys.handles(tag), handle) end
   end
   queue_clearing.group(tag, group)
