@@ -9,6 +9,8 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator
 
+import msgspec
+
 from holdfast.errors import HoldfastError, IdConflict, IdempotencyConflict, QueueNotFound
 from holdfast.queues.effects import unpack_execution
 from holdfast.store.queues import BYTES_IN_CALL
@@ -69,7 +71,7 @@ class Outboxes:
                 for chunk in _chunks(entries):
                     await self._send(name, incarnation, target, first + taken, chunk)
                     taken += len(chunk)
-        except HoldfastError as error:
+        except (HoldfastError, msgspec.DecodeError) as error:
             log.warning("queue %s cannot deliver to %s: %s", name, target or "the engine", error)
         return taken
 
