@@ -11,7 +11,9 @@ from tests.support.lifecycle import Dump
 from tests.support.queues import call_twice, codes, counts, push, read, read_one, refused, settle
 
 
-async def _claim(engine: Engine, min_idle_ms: int = 0, count: int = 10, **options: object) -> Claimed:
+async def _claim(
+    engine: Engine, min_idle_ms: int = 0, count: int = 10, **options: object
+) -> Claimed:
     fields: dict[str, object] = {"consumer": "janitor", **options}
     return await engine.queues.claim("q", min_idle_ms=min_idle_ms, count=count, **fields)  # type: ignore[arg-type]
 

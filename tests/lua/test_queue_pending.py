@@ -41,9 +41,7 @@ async def test_deliveries_are_listed_without_their_handles(engine: Engine, clock
     assert await engine.queues.pending("q", limit=1, offset=1) == found[1:]
 
 
-async def test_an_expired_delivery_is_not_pending(
-    engine: Engine, clock: Clock, dump: Dump
-) -> None:
+async def test_an_expired_delivery_is_not_pending(engine: Engine, clock: Clock, dump: Dump) -> None:
     """Looking changes nothing, so it is left out before a tick has seen it."""
     await engine.queues.define("q", lock_ms=1_000)
     await push(engine, b"1")

@@ -60,9 +60,7 @@ async def test_a_release_is_ready_at_once_and_counts(engine: Engine) -> None:
 
 
 @pytest.mark.parametrize("how", ["nack", "release", "expiry"])
-async def test_hand_outs_never_exceed_the_budget(
-    engine: Engine, clock: Clock, how: str
-) -> None:
+async def test_hand_outs_never_exceed_the_budget(engine: Engine, clock: Clock, how: str) -> None:
     """One definition for all ways back: the message goes at its last hand-out's end."""
     await engine.queues.define("q", max_attempts=3, lock_ms=1_000, dead_letter="dead")
     await push(engine, b"1")
@@ -108,9 +106,7 @@ async def test_a_reject_is_a_dead_letter_at_once(engine: Engine) -> None:
     assert letter.message.dead_letter.reason == "poison"
 
 
-async def test_a_dead_letter_queue_never_gives_up_by_itself(
-    engine: Engine, clock: Clock
-) -> None:
+async def test_a_dead_letter_queue_never_gives_up_by_itself(engine: Engine, clock: Clock) -> None:
     """Reading it never destroys: no budget, no time to live, no limit of size."""
     await engine.queues.define("dead", max_attempts=1, ttl_ms=1_000, max_size=1, lock_ms=1_000)
     await engine.queues.define("q", max_attempts=1, dead_letter="dead")
@@ -171,9 +167,7 @@ async def test_only_an_ack_may_come_late(engine: Engine, clock: Clock, ticked: b
         await settle(engine, "ack", *await read(engine))
 
 
-async def test_an_ack_after_the_last_attempt_expired_is_stale(
-    engine: Engine, clock: Clock
-) -> None:
+async def test_an_ack_after_the_last_attempt_expired_is_stale(engine: Engine, clock: Clock) -> None:
     """The message is a dead letter by then: it is not two things."""
     await engine.queues.define("q", lock_ms=1_000, max_attempts=1, dead_letter="dead")
     await push(engine, b"1")

@@ -241,15 +241,14 @@ class QueueModel:
             own = sum(1 for part in flying if part.consumer == consumer)
             count = min(count, self.settings.max_in_flight_per_consumer - own)
         found: list[tuple[str, int]] = []
-        while len(found) < count:
-            offered = self._open(group)
-            if not offered:
-                break
-            stored = offered[-1 if side == "right" else 0]
-            if stored.parts[group].attempts >= self.settings.max_attempts:
-                self._give_up(stored, group)
-            else:
-                found.append((stored.id, self._hand_out(stored, group, consumer)))
+        # As many as are wanted are taken at once; those whose budget is spent make room for more.
+        while len(found) < count and (offered := self._open(group)):
+            ends = offered[::-1] if side == "right" else offered
+            for stored in ends[: count - len(found)]:
+                if stored.parts[group].attempts >= self.settings.max_attempts:
+                    self._give_up(stored, group)
+                else:
+                    found.append((stored.id, self._hand_out(stored, group, consumer)))
         return found
 
     def _hand_out(self, stored: Stored, group: str, consumer: str) -> int:

@@ -62,7 +62,10 @@ async def _owe(engine: Engine) -> None:
 @pytest.mark.parametrize("after", [False, True])
 @pytest.mark.parametrize("crash_at", range(1, 9))
 async def test_a_crash_at_any_call_of_the_delivery(
-    engine: Engine, clock: Clock, crash_at: int, after: bool  # noqa: FBT001
+    engine: Engine,
+    clock: Clock,
+    crash_at: int,
+    after: bool,  # noqa: FBT001
 ) -> None:
     """The next process finds what is left, and everything arrives once."""
     store = engine.store
