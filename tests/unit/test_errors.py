@@ -61,7 +61,19 @@ def test_the_tree_at_the_head_names_every_class() -> None:
     ("family", "members"),
     [
         ("InvalidInput", {"TooLarge"}),
-        ("NotFound", {"ExecutionNotFound", "WorkerNotFound", "StepNotFound", "ResultNotReady"}),
+        (
+            "NotFound",
+            {
+                "ExecutionNotFound",
+                "WorkerNotFound",
+                "StepNotFound",
+                "ResultNotReady",
+                "QueueNotFound",
+                "GroupNotFound",
+                "MessageNotFound",
+                "UnknownDelivery",
+            },
+        ),
         (
             "Conflict",
             {
@@ -72,10 +84,15 @@ def test_the_tree_at_the_head_names_every_class() -> None:
                 "ReplayLimit",
                 "TooManySteps",
                 "LaneDraining",
+                "QueueConflict",
+                "InvalidDeadLetter",
+                "TooManyGroups",
+                "DedupConflict",
+                "StaleDelivery",
             },
         ),
         ("LeaseLost", {"StaleLease", "LeaseRevoked", "NotActive"}),
-        ("Refused", {"StoreFull"}),
+        ("Refused", {"StoreFull", "QueueFull"}),
     ],
 )
 def test_families_can_be_caught_as_one(family: str, members: set[str]) -> None:
