@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from holdfast.errors import HoldfastError
     from holdfast.model.graphs import Join
     from holdfast.model.retry import Backoff, RetryPolicy
+    from holdfast.queues import Push, Submit
     from holdfast.worker.app import App
     from holdfast.worker.context import Context
     from holdfast.worker.handle import Handle
@@ -28,8 +29,10 @@ __all__ = [
     "Handle",
     "HoldfastError",
     "Join",
+    "Push",
     "Retry",
     "RetryPolicy",
+    "Submit",
     "SyncClient",
     "SyncContext",
     "Task",
@@ -48,8 +51,10 @@ _HOMES = {
     "Handle": "worker.handle",
     "HoldfastError": "errors",
     "Join": "model.graphs",
+    "Push": "queues",
     "Retry": "worker.outcomes",
     "RetryPolicy": "model.retry",
+    "Submit": "queues",
     "SyncClient": "worker.sync",
     "SyncContext": "worker.sync_context",
     "Task": "worker.task",

@@ -20,9 +20,10 @@ HoldfastError
 │                          JournalMismatch, DuplicateStep, TaskNotFound
 ├─ ExecutionFailed         what waiting for a result raises when the execution did not complete
 ├─ GraphFailed             the same of a graph
-├─ Refused                 StoreFull, RotationBusy, TooManyTails, BudgetExceeded:
+├─ Refused                 StoreFull, RotationBusy, TooManyTails, BudgetExceeded, QueueFull:
 │                          try again later
-├─ StoreUnavailable        nothing was sent, safe to retry
+├─ ReadCancelled           a read that waited was told to stop
+├─ StoreUnavailable        nothing was sent, safe to retry; StoreReadOnly
 ├─ OutcomeUnknown          sent, the answer is lost and the deadline passed; it may have happened
 ├─ StoreFault              the store answered with an error that it should never give
 └─ StoreIncompatible       the store must be changed before Holdfast can use it
@@ -183,6 +184,30 @@ class ReservationNotFound(NotFound):
     """Nothing was reserved under this key, or it is too long ago."""
 
     code = "reservation_not_found"
+
+
+class QueueNotFound(NotFound):
+    """No queue has this name."""
+
+    code = "queue_not_found"
+
+
+class GroupNotFound(NotFound):
+    """The queue has no group of this name."""
+
+    code = "group_not_found"
+
+
+class MessageNotFound(NotFound):
+    """The queue has no message of this id that has arrived."""
+
+    code = "message_not_found"
+
+
+class UnknownDelivery(NotFound):
+    """The handle was never issued by this queue."""
+
+    code = "unknown_delivery"
 
 
 class Conflict(HoldfastError):
@@ -353,6 +378,36 @@ class QuotaConflict(Conflict):
     code = "quota_conflict"
 
 
+class QueueConflict(Conflict):
+    """The mode of the queue does not allow this, and it never changes."""
+
+    code = "queue_conflict"
+
+
+class InvalidDeadLetter(Conflict):
+    """A queue cannot be the dead-letter queue of another, or cannot have one."""
+
+    code = "invalid_dead_letter"
+
+
+class TooManyGroups(Conflict):
+    """The queue has as many groups as it may have."""
+
+    code = "too_many_groups"
+
+
+class DedupConflict(Conflict):
+    """The message's id or dedup key was used with another body."""
+
+    code = "dedup_conflict"
+
+
+class StaleDelivery(Conflict):
+    """The delivery was settled otherwise, or expired, or is another consumer's now."""
+
+    code = "stale_delivery"
+
+
 class LeaseLost(HoldfastError):
     """The caller no longer holds the lease: it must stop and write nothing more."""
 
@@ -443,10 +498,28 @@ class BudgetExceeded(Refused):
     code = "budget_exceeded"
 
 
+class QueueFull(Refused):
+    """The queue has as many messages as it may have."""
+
+    code = "queue_full"
+
+
+class ReadCancelled(HoldfastError):
+    """A read that waited for messages was told to stop; nothing was handed out."""
+
+    code = "read_cancelled"
+
+
 class StoreUnavailable(HoldfastError):
     """The store could not be reached; nothing was sent."""
 
     code = "store_unavailable"
+
+
+class StoreReadOnly(StoreUnavailable):
+    """The server is a replica that accepts no writes; nothing was changed."""
+
+    code = "store_read_only"
 
 
 class OutcomeUnknown(HoldfastError):

@@ -27,6 +27,8 @@ from holdfast.cli import (
     lanes,
     listing,
     logs,
+    messages,
+    queues,
     quotas,
     result,
     schedules,
@@ -91,6 +93,8 @@ app.add_typer(schedules.app, name="schedules", rich_help_panel=_OPERATE)
 app.add_typer(budgets.app, name="budgets", rich_help_panel=_OPERATE)
 app.add_typer(quotas.app, name="quotas", rich_help_panel=_OPERATE)
 app.add_typer(workers.app, name="workers", rich_help_panel=_OPERATE)
+messages.add_to(queues.app)
+app.add_typer(queues.app, name="queues", rich_help_panel=_OPERATE)
 app.add_typer(config.app, name="config", rich_help_panel=_OPERATE)
 
 

@@ -42,6 +42,7 @@ from holdfast.model.executions import (
     Submitted,
 )
 from holdfast.model.states import State
+from holdfast.queues import Queues, QueueTicker
 from holdfast.store.store import Store, StoreSettings, open_store
 
 DEFAULT_LEASE_MS = 30_000
@@ -63,12 +64,14 @@ class Engine:
         self.waitpoints: Waitpoints = Waitpoints(store, self.keyring, self.admission)
         self.budgets: Budgets = Budgets(store, self.courier, self.cancel)
         self.quotas: Quotas = Quotas(store, self.courier)
+        self.queues: Queues = Queues(store)
         self._results = Results(store)
 
     async def close(self) -> None:
         """Stop listening for results; whoever reads a stream live is told to come back."""
         await self.streams.close()
         await self.courier.close()
+        await self.queues.close()
         await self._results.close()
         await self.graphs.close()
 
@@ -300,7 +303,9 @@ async def open_engine(
         engine = Engine(store)
         await engine.keyring.install_configured()
         services = (
-            (Ticker(store, engine.courier), engine.courier, Scheduler(store)) if maintenance else ()
+            (Ticker(store, engine.courier), engine.courier, Scheduler(store), QueueTicker(store))
+            if maintenance
+            else ()
         )
         running = [asyncio.ensure_future(service.run()) for service in services]
         try:

@@ -52,6 +52,14 @@ QUOTA = 1_000_000_000
 RESET_MIN_MS = 1_000
 RESERVATION_MAX_MS = 86_400_000
 
+KEY_CHARS = 256
+BACKOFF_STEPS = 32
+QUEUE_SIZE = 1_000_000_000
+IN_FLIGHT = 1_000_000
+EFFECTS = 100
+LOCK_MIN_MS = 1
+LOCK_MAX_MS = 12 * 3_600_000
+
 #: About a hundred years: far beyond any use, and safe in a double with room to add.
 DURATION_MS = 100 * 366 * 86_400_000
 

@@ -104,6 +104,25 @@ REFUSALS: dict[str, tuple[type[HoldfastError], str]] = {
         "graph {id} is {state} and no failure in it counts: nothing to replay",
     ),
     "staging_lost": (errors.StagingLost, "graph {id} was not put in place in time; submit again"),
+    "queue_not_found": (errors.QueueNotFound, "no queue is called {queue}"),
+    "group_not_found": (errors.GroupNotFound, "queue {queue} has no group called {group!r}"),
+    "message_not_found": (errors.MessageNotFound, "queue {queue} has no message {id}"),
+    "queue_conflict": (errors.QueueConflict, "queue {queue} is a {mode} queue"),
+    "invalid_dead_letter": (
+        errors.InvalidDeadLetter,
+        "queue {queue} takes dead letters: it must be a work queue and have no dead_letter itself",
+    ),
+    "too_many_groups": (errors.TooManyGroups, "queue {queue} has {limit} groups already"),
+    "queue_full": (errors.QueueFull, "queue {queue} is full"),
+    "dedup_conflict": (
+        errors.DedupConflict,
+        "queue {queue} got another message with this id or dedup key",
+    ),
+    "stale_delivery": (
+        errors.StaleDelivery,
+        "the delivery of queue {queue} was settled, or has expired and is another's now",
+    ),
+    "unknown_delivery": (errors.UnknownDelivery, "queue {queue} never issued this handle"),
 }
 
 
@@ -197,5 +216,8 @@ def _gave_up(
     if maybe_done and verb == "FCALL":
         message = f"no answer to {function} in time; it may have happened ({failure.text})"
         return OutcomeUnknown(message, function=function)
+    if "readonly" in failure.text.lower():
+        message = f"the server is a read-only replica ({failure.text})"
+        return errors.StoreReadOnly(message, function=function)
     message = f"the store cannot be reached ({failure.text})"
     return StoreUnavailable(message, function=function)

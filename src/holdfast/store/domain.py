@@ -41,6 +41,10 @@ class Partitioned(Protocol):
         """Return the limits of a new execution as the library reads them; raises NotFound."""
         ...
 
+    def queue_tag(self, name: str) -> str:
+        """Return the tag of a message queue."""
+        ...
+
 
 class Domain:
     """A thin typed module over the functions of one folder of lua/."""

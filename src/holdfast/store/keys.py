@@ -23,6 +23,11 @@ def global_tag(prefix: str) -> str:
     return f"{prefix}:{{g}}"
 
 
+def queue_tag(prefix: str, name: str) -> str:
+    """Return the tag of a message queue."""
+    return f"{prefix}:{{m:{name}}}"
+
+
 def wake_channel(tag: str, lane: str) -> str:
     """Return the channel on which a lane's new work is announced."""
     return f"{tag}:wake:{lane}"

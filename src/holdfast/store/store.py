@@ -24,6 +24,7 @@ from holdfast.store.lanes import Lanes
 from holdfast.store.leases import Leases
 from holdfast.store.outboxes import Outboxes
 from holdfast.store.queries import Queries
+from holdfast.store.queues import Queues
 from holdfast.store.quotas import Quotas
 from holdfast.store.rules import Rules
 from holdfast.store.schedules import Schedules
@@ -85,6 +86,7 @@ class Store:
         self.quotas: Quotas = Quotas(self)
         self.rules: Rules = Rules(self)
         self.outboxes: Outboxes = Outboxes(self)
+        self.queues: Queues = Queues(self)
         self.subscriptions: Subscriptions = Subscriptions(client)
 
     async def boot(self) -> None:
@@ -111,6 +113,10 @@ class Store:
     def tag_of(self, execution_id: str) -> str:
         """Return the tag of the partition in which an execution lives."""
         return keys.partition_tag(self.prefix, partition_of(execution_id, self.partitions))
+
+    def queue_tag(self, name: str) -> str:
+        """Return the tag of a message queue."""
+        return keys.queue_tag(self.prefix, name)
 
     def tags(self) -> Iterator[str]:
         """Return the tags of all partitions."""

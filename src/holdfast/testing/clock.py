@@ -25,6 +25,7 @@ class Clock:
         self.now_ms: int = START_MS
         #: Called before the time moves on, with the ms to come, by those who hold leases.
         self.before_move: list[Callable[[int], Awaitable[None]]] = []
+        store.queues.before_define = self._begin_queue
 
     @property
     def now(self) -> datetime:
@@ -34,12 +35,26 @@ class Clock:
     async def set(self, now_ms: int) -> None:
         """Set the time of every partition."""
         self.now_ms = now_ms
+        queues = [self._store.queue_tag(name) for name in await self._queues()]
         await asyncio.gather(
             *(
                 self._store.client.call(["SET", f"{tag}:clock", str(now_ms)])
-                for tag in self._store.timed_tags()
+                for tag in (*self._store.timed_tags(), *queues)
             )
         )
+
+    async def _queues(self) -> list[str]:
+        """Return the names of the message queues."""
+        found: list[str] = []
+        while page := await self._store.queues.names(found[-1] if found else "", 1000):
+            found += page
+        return found
+
+    async def _begin_queue(self, tag: str) -> None:
+        """Give a new queue the time of the store."""
+        now_ms = await self._store.client.call(["GET", f"{self._store.global_tag}:clock"])
+        if now_ms is not None:
+            await self._store.client.call(["SET", f"{tag}:clock", now_ms, "NX"])
 
     async def advance(
         self,
@@ -68,6 +83,12 @@ class Clock:
         for tag in self._store.timed_tags():
             while True:
                 count, sleep_ms = await self._store.timers.tick(tag, _TIMERS_IN_TICK)
+                fired += count
+                if sleep_ms > 0:
+                    break
+        for name in await self._queues():
+            while True:
+                count, sleep_ms = await self._store.queues.tick(name, _TIMERS_IN_TICK)
                 fired += count
                 if sleep_ms > 0:
                     break

@@ -13,9 +13,11 @@ from holdfast.errors import TaskError, TaskNotFound
 from holdfast.model import checks
 from holdfast.model.schedules import NewSchedule
 from holdfast.store.store import StoreSettings
+from holdfast.worker.consumers import DEFAULT_BACKLOG, Consumer
 from holdfast.worker.context import Context
 from holdfast.worker.durations import Duration
 from holdfast.worker.graphs import Graph
+from holdfast.worker.queues import MessageQueue
 from holdfast.worker.scheduling import ScheduleFields, declare
 from holdfast.worker.sync_context import SyncContext
 from holdfast.worker.task import Pool, Task, TaskFields, TaskOptions
@@ -24,6 +26,7 @@ from holdfast.worker.worker import Worker, WorkerSettings
 P = ParamSpec("P")
 R = TypeVar("R")
 T = TypeVar("T", bound=Task[Any, Any, Any])
+M = TypeVar("M")
 F = TypeVar("F", bound=Callable[..., Any])
 
 DEFAULT_STORE = "embedded://.holdfast"
@@ -35,8 +38,16 @@ Hook = Callable[..., Awaitable[None] | None]
 class TaskDecorator:
     """Makes tasks of functions, with options."""
 
-    def __init__(self, app: App, name: str | None, pool: Pool, options: TaskOptions) -> None:
+    def __init__(
+        self,
+        app: App,
+        name: str | None,
+        pool: Pool,
+        options: TaskOptions,
+        on_made: Callable[[Task[Any, Any, Any]], None] | None = None,
+    ) -> None:
         self._app = app
+        self._on_made = on_made
         self._name = name
         self._pool = pool
         self._options = options
@@ -56,7 +67,12 @@ class TaskDecorator:
     def __call__(self, fn: Callable[..., Any]) -> Task[Any, Any, Any]:
         """Make a task of a function."""
         name = self._name or fn.__name__
-        return self._app.add(Task(self._app, fn, name=name, pool=self._pool, options=self._options))
+        task: Task[Any, Any, Any] = Task(
+            self._app, fn, name=name, pool=self._pool, options=self._options
+        )
+        if self._on_made is not None:
+            self._on_made(task)
+        return self._app.add(task)
 
 
 class App:
@@ -72,6 +88,7 @@ class App:
         self.tasks: dict[str, Task[Any, Any, Any]] = {}
         #: Schedules that workers put into the store, by id.
         self.schedules: dict[str, NewSchedule] = {}
+        self.consumers: list[Consumer] = []
         self.before_hooks: list[Hook] = []
         self.after_hooks: list[Hook] = []
         self.error_hooks: list[Hook] = []
@@ -159,6 +176,36 @@ class App:
             return task
 
         return declared
+
+    def consumer(
+        self,
+        queue: str,
+        *,
+        group: str | None = None,
+        backlog: int = DEFAULT_BACKLOG,
+        name: str | None = None,
+        pool: Pool = "thread",
+        **options: Unpack[TaskFields],
+    ) -> TaskDecorator:
+        """Declare a task that runs for every message of a queue, or of one of its groups.
+
+        The function has one parameter for the message. Workers turn messages into executions as
+        long as fewer than `backlog` of them have not ended.
+        """
+        checks.known_fields("consumer", options, TaskOptions.__dataclass_fields__)
+
+        def subscribe(task: Task[Any, Any, Any]) -> None:
+            self.consumers.append(Consumer(task, queue, group, backlog))
+
+        return TaskDecorator(self, name, pool, TaskOptions(**options), subscribe)
+
+    @overload
+    def queue(self, name: str) -> MessageQueue[Any]: ...
+    @overload
+    def queue(self, name: str, model: type[M]) -> MessageQueue[M]: ...
+    def queue(self, name: str, model: Any = Any) -> MessageQueue[Any]:
+        """Return a queue whose messages are values of a type; `bytes` travel as they are."""
+        return MessageQueue(lambda: self.engine, name, model)
 
     def add(self, task: Task[Any, Any, Any]) -> Task[Any, Any, Any]:
         """Add a task; its name must be new."""

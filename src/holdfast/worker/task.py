@@ -194,6 +194,11 @@ class Task(Generic[P, R, C]):
         return self.fn(*args, **kwargs)
 
     @property
+    def template(self) -> NewExecution:
+        """What is submitted, but for its input."""
+        return self._template
+
+    @property
     def lane(self) -> str:
         """The lane of its executions."""
         return self._options.lane

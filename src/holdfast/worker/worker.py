@@ -20,6 +20,7 @@ from holdfast.model.executions import Claim
 from holdfast.model.ids import new_id
 from holdfast.model.workers import Beat
 from holdfast.store.blocking import BlockingStore
+from holdfast.worker.consumers import consume_until
 from holdfast.worker.heartbeats import Heartbeats
 from holdfast.worker.pools import ProcessPool, ThreadPool
 from holdfast.worker.runner import Runner
@@ -145,7 +146,8 @@ class Worker:
             # Several claims under way: the next is answered while the last is started.
             several = max(1, min(_MOST_CLAIMS, self.settings.slots // _MOST_IN_CLAIM))
             claiming = asyncio.gather(*(self._claim(claimer) for _ in range(several)))
-            await self._draining.wait()
+            consuming = consume_until(self._draining, self._app, self.instance)
+            await asyncio.gather(self._draining.wait(), consuming)
             # A claim that is under way is not cancelled: its leases would belong to nobody.
             self._slots.close()
             claimer.stop()

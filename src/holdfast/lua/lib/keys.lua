@@ -81,7 +81,7 @@ function keys.waiting(tag, limit) return tag .. ':waits:' .. limit end
 -- In partitions of quotas. NAME is ID, or ID#VALUE for one value of a tag.
 function keys.quotas(tag) return tag .. ':quotas' end
 function keys.quota(tag, id) return tag .. ':quota:' .. id end
-function keys.queues(tag, id) return tag .. ':queues:' .. id end
+function keys.quota_queues(tag, id) return tag .. ':queues:' .. id end
 function keys.holders(tag, name) return tag .. ':held:' .. name end
 function keys.admissions(tag, name) return tag .. ':admissions:' .. name end
 function keys.promises(tag, name) return tag .. ':promises:' .. name end
@@ -103,6 +103,43 @@ function keys.worker(tag, instance) return tag .. ':worker:' .. instance end
 function keys.workers(tag) return tag .. ':workers' end
 function keys.tasks(tag) return tag .. ':tasks' end
 function keys.keyring(tag) return tag .. ':keyring' end
+
+function keys.queues(tag) return tag .. ':queues' end
+
+-- Of a message queue, under its own tag: the queue, its messages, and what it remembers.
+function keys.queue(tag) return tag .. ':queue' end
+function keys.groups(tag) return tag .. ':groups' end
+function keys.tally(tag, group) return tag .. ':tally:' .. group end
+function keys.messages(tag) return tag .. ':messages' end
+function keys.bodies(tag) return tag .. ':bodies' end
+function keys.later(tag) return tag .. ':later' end
+function keys.ends(tag) return tag .. ':ends' end
+function keys.handles(tag) return tag .. ':handles' end
+function keys.settled(tag) return tag .. ':settled' end
+function keys.seen(tag) return tag .. ':seen' end
+function keys.seen_until(tag) return tag .. ':seen_until' end
+function keys.dropped(tag) return tag .. ':dropped' end
+function keys.queue_outbox(tag, target) return tag .. ':outbox:' .. target end
+function keys.sent(tag) return tag .. ':sent' end
+function keys.inbox(tag) return tag .. ':inbox' end
+
+-- Of a FANOUT queue.
+function keys.arrivals(tag) return tag .. ':arrivals' end
+function keys.holds(tag) return tag .. ':holds' end
+function keys.gone(tag) return tag .. ':gone' end
+function keys.sweeps(tag) return tag .. ':sweeps' end
+
+-- Of one group of a queue.
+function keys.open(tag, group) return tag .. ':open:' .. group end
+function keys.blocked(tag, group) return tag .. ':blocked:' .. group end
+function keys.lines(tag, group) return tag .. ':lines:' .. group end
+function keys.busy(tag, group) return tag .. ':busy:' .. group end
+function keys.flight(tag, group) return tag .. ':flight:' .. group end
+function keys.late(tag, group) return tag .. ':late:' .. group end
+function keys.retry(tag, group) return tag .. ':retry:' .. group end
+function keys.ttl(tag, group) return tag .. ':ttl:' .. group end
+function keys.tries(tag, group) return tag .. ':tries:' .. group end
+function keys.consumers(tag, group) return tag .. ':consumers:' .. group end
 
 -- Channels, not keys.
 function keys.wake_channel(tag, lane) return tag .. ':wake:' .. lane end

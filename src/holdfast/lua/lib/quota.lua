@@ -63,7 +63,7 @@ function quota.promote(tag, q, now)
     outbox.put(tag, now, 'w', execution, 'q:' .. q.name)
     q.promised, q.waiting = q.promised + 1, q.waiting - 1
   end
-  if q.waiting == 0 then server.call('SREM', keys.queues(tag, quota.id(q.name)), q.name) end
+  if q.waiting == 0 then server.call('SREM', keys.quota_queues(tag, quota.id(q.name)), q.name) end
 end
 
 --- Whether an execution may start now.
@@ -99,7 +99,7 @@ end
 
 --- Have an execution wait; returns when there may be room, if that is known.
 function quota.queue(tag, q, execution, epoch)
-  if q.waiting == 0 then server.call('SADD', keys.queues(tag, quota.id(q.name)), q.name) end
+  if q.waiting == 0 then server.call('SADD', keys.quota_queues(tag, quota.id(q.name)), q.name) end
   waiters.add(tag, q.name, execution, epoch)
   q.waiting = waiters.count(tag, q.name)
   return quota.retry_at(tag, q)
@@ -155,12 +155,12 @@ end
 --- The quota is gone: nobody waits for it any more. Returns whether some still do.
 function quota.dissolve(tag, id, now)
   local left = 1000
-  for _, name in ipairs(server.call('SMEMBERS', keys.queues(tag, id))) do
+  for _, name in ipairs(server.call('SMEMBERS', keys.quota_queues(tag, id))) do
     for _, execution in ipairs(waiters.pop(tag, name, left)) do
       outbox.put(tag, now, 'w', execution, 'q:' .. name)
       left = left - 1
     end
-    if waiters.count(tag, name) == 0 then server.call('SREM', keys.queues(tag, id), name) end
+    if waiters.count(tag, name) == 0 then server.call('SREM', keys.quota_queues(tag, id), name) end
     if left == 0 then return true end
   end
   return false

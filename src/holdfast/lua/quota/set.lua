@@ -20,6 +20,6 @@ local function run(tag, args)
       server.call('HSET', key, name, args[i + 1])
     end
   end
-  for _, name in ipairs(server.call('SMEMBERS', keys.queues(tag, id))) do quota.settle(tag, name, now) end
+  for _, name in ipairs(server.call('SMEMBERS', keys.quota_queues(tag, id))) do quota.settle(tag, name, now) end
   return { 'ok' }
 end

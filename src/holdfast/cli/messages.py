@@ -1,0 +1,262 @@
+"""`holdfast queues push`, `read`, `tail` and others: the messages of queues."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from holdfast.cli import inputs, output, session, times
+from holdfast.cli.options import JsonOption, StoreOption
+from holdfast.cli.queues import Group, Name
+from holdfast.errors import HoldfastError
+from holdfast.model import limits
+from holdfast.model.executions import JSON_CONTENT_TYPE
+from holdfast.model.queues import Delivery, Message, NewMessage, Pushed, Settle, Verb
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from holdfast.engine import Engine
+
+Count = Annotated[int, typer.Option("--count", "-n", help="How many at most.")]
+Payload = Annotated[
+    str, typer.Argument(metavar="PAYLOAD", help="JSON; @FILE and - (stdin) work too.")
+]
+Raw = Annotated[bool, typer.Option("--raw", help="The payload is bytes, not JSON.")]
+
+#: Reads at once while following a queue.
+_TAIL_COUNT = 100
+_TAIL_WAIT_MS = 60_000
+
+
+def push(
+    name: Name,
+    payload: Payload,
+    *,
+    raw: Raw = False,
+    lines: Annotated[bool, typer.Option("--lines", help="Each line is a message.")] = False,
+    message_id: Annotated[str | None, typer.Option("--id", help="Choose the id.")] = None,
+    key: Annotated[str | None, typer.Option("--key", help="One after the other by key.")] = None,
+    dedup: Annotated[str | None, typer.Option("--dedup", help="Pushed once per window.")] = None,
+    priority: Annotated[int, typer.Option("--priority", help="-1000 to 1000.")] = 0,
+    delay: Annotated[str | None, typer.Option("--delay", help="Not before this long.")] = None,
+    ttl: Annotated[str | None, typer.Option("--ttl", help="It expires after this.")] = None,
+    left: Annotated[bool, typer.Option("--left", help="To the front.")] = False,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Push a message, or one per line. Prints the ids."""
+    fields: dict[str, Any] = {
+        "key": key,
+        "dedup": dedup,
+        "priority": priority,
+        "delay_ms": inputs.optional_ms("delay", delay) or 0,
+        "ttl_ms": inputs.optional_ms("ttl", ttl),
+        "side": "left" if left else "right",
+        "id": message_id,
+    }
+    data = inputs.payload(payload, raw=raw or lines)
+    bodies = [line for line in data.split(b"\n") if line.strip()] if lines else [data]
+    items = [NewMessage(payload=body, **fields) for body in bodies]
+    answers = session.ask(store, lambda engine: _push(engine, name, items))
+    for answer in answers:
+        if isinstance(answer, HoldfastError):
+            raise answer
+        if as_json:
+            output.emit(answer)
+        else:
+            output.say(f"{answer.id}{' (duplicate)' if answer.duplicate else ''}")
+
+
+async def _push(engine: Engine, name: str, items: list[NewMessage]) -> list[Pushed | HoldfastError]:
+    answers: list[Pushed | HoldfastError] = []
+    for first in range(0, len(items), limits.BATCH_ITEMS):
+        answers += await engine.queues.push_many(name, items[first : first + limits.BATCH_ITEMS])
+    return answers
+
+
+def read(
+    name: Name,
+    *,
+    group: Group = None,
+    consumer: Annotated[str, typer.Option("--consumer", help="Who reads.")] = "cli",
+    count: Count = 1,
+    wait: Annotated[str, typer.Option("--wait", help="For the first one.")] = "0",
+    right: Annotated[bool, typer.Option("--right", help="From the other end.")] = False,
+    ack: Annotated[bool, typer.Option("--ack", help="Ack what was read.")] = False,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Take messages. Without --ack they are handed out again when their locks expire."""
+    wait_ms = inputs.duration_ms("wait", wait)
+
+    async def work(engine: Engine) -> Sequence[Delivery]:
+        found = await engine.queues.read(
+            name,
+            group=group,
+            consumer=consumer,
+            count=count,
+            side="right" if right else "left",
+            wait_ms=wait_ms,
+        )
+        if ack:
+            await _ack(engine, name, found)
+        return found
+
+    found = session.ask(store, work, maintenance=wait_ms > 0)
+    for delivery in found:
+        _show(delivery, as_json=as_json)
+    if not found and not as_json:
+        output.note("no messages")
+
+
+async def _ack(engine: Engine, name: str, found: Sequence[Delivery]) -> None:
+    items = [Settle(handle=delivery.handle) for delivery in found]
+    for answer in await engine.queues.settle(name, "ack", items):
+        if isinstance(answer, HoldfastError):
+            raise answer
+
+
+def tail(
+    name: Name,
+    *,
+    group: Group = None,
+    consumer: Annotated[str, typer.Option("--consumer", help="Who reads.")] = "cli",
+    limit: Annotated[int | None, typer.Option("--limit", help="Stop after so many.")] = None,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Take and ack messages as they come, until Ctrl-C."""
+
+    async def work(engine: Engine) -> None:
+        left = limit
+        while left is None or left > 0:
+            found = await engine.queues.read(
+                name,
+                group=group,
+                consumer=consumer,
+                count=min(_TAIL_COUNT, left or _TAIL_COUNT),
+                wait_ms=_TAIL_WAIT_MS,
+            )
+            for delivery in found:
+                _show(delivery, as_json=as_json)
+            await _ack(engine, name, found)
+            left = None if left is None else left - len(found)
+
+    session.ask(store, work, maintenance=True)
+
+
+def settle(
+    name: Name,
+    verb: Annotated[str, typer.Argument(metavar="VERB", help="ack, nack, release or reject.")],
+    handles: Annotated[list[str], typer.Argument(metavar="HANDLE...")],
+    *,
+    reason: Annotated[str, typer.Option("--reason", help="Kept with the message.")] = "",
+    delay: Annotated[str | None, typer.Option("--delay", help="Of a nack.")] = None,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Settle deliveries by their handles, as `read` shows them."""
+    items = [
+        Settle(handle=handle, reason=reason, delay_ms=inputs.optional_ms("delay", delay))
+        for handle in handles
+    ]
+    chosen: Verb = verb  # type: ignore[assignment]
+    answers = session.ask(store, lambda engine: engine.queues.settle(name, chosen, items))
+    for answer in answers:
+        if isinstance(answer, HoldfastError):
+            raise answer
+        if as_json:
+            output.emit({"ok": True, "repeated": answer.repeated})
+        else:
+            output.say("repeated" if answer.repeated else "done")
+
+
+def peek(
+    name: Name,
+    *,
+    group: Group = None,
+    count: Count = 10,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Look at the next messages without taking them."""
+    found = session.ask(store, lambda engine: engine.queues.peek(name, group=group, count=count))
+    if as_json:
+        output.emit({"items": [_plain(message) for message in found]})
+        return
+    rows = [
+        (
+            message.id,
+            message.key,
+            message.attempt,
+            times.ago(message.enqueued_at),
+            message.dead_letter and f"{message.dead_letter.origin}: {message.dead_letter.reason}",
+            _text(message.payload),
+        )
+        for message in found
+    ]
+    columns = ("id", "key", "attempts", "pushed", "dead letter", "payload")
+    output.show_table(columns, rows, nothing="no messages")
+
+
+def pending(
+    name: Name,
+    *,
+    group: Group = None,
+    count: Count = 50,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """List deliveries under way, those that expire first first."""
+    found = session.ask(store, lambda engine: engine.queues.pending(name, group=group, limit=count))
+    if as_json:
+        output.emit({"items": found})
+        return
+    rows = [
+        (one.id, one.key, one.consumer, one.attempt, times.ago(one.since), times.ago(one.deadline))
+        for one in found
+    ]
+    columns = ("id", "key", "consumer", "attempt", "since", "deadline")
+    output.show_table(columns, rows, nothing="nothing in flight")
+
+
+def _plain(message: Message) -> dict[str, object]:
+    """Return a message as JSON can hold it."""
+    return {
+        "id": message.id,
+        "payload": output.payload(message.payload),
+        "key": message.key,
+        "attempt": message.attempt,
+        "enqueued_at": message.enqueued_at,
+        "dead_letter": message.dead_letter,
+    }
+
+
+def _show(delivery: Delivery, *, as_json: bool) -> None:
+    if as_json:
+        output.emit(
+            {
+                "handle": delivery.handle,
+                "message": _plain(delivery.message),
+                "deadline": delivery.deadline,
+            }
+        )
+        return
+    output.write_payload(delivery.message.payload, JSON_CONTENT_TYPE)
+    if sys.stdout.isatty():
+        output.note(f"  {delivery.message.id} attempt {delivery.message.attempt} {delivery.handle}")
+
+
+def _text(payload: bytes) -> str:
+    return payload.decode("utf-8", "backslashreplace")
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the verbs to the noun."""
+    for command in (read, tail, settle, peek, pending):
+        app.command()(command)
+    # So that a negative priority is not taken for an option.
+    app.command(context_settings={"ignore_unknown_options": True})(push)

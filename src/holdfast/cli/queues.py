@@ -1,0 +1,295 @@
+"""`holdfast queues`: definitions of message queues, and operating them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from holdfast.cli import inputs, output, session, times
+from holdfast.cli.groups import Noun
+from holdfast.cli.options import JsonOption, StoreOption
+from holdfast.errors import InvalidInput
+from holdfast.model.queues import LetterFilter, Queue, QueueStats, Start
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from holdfast.engine import Engine
+
+app: typer.Typer = typer.Typer(
+    cls=Noun, help="Message queues: define, push, read, tail, dead letters, counts."
+)
+
+Name = Annotated[str, typer.Argument(metavar="QUEUE")]
+Group = Annotated[str | None, typer.Option("--group", help="A group of a fanout queue.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Only count.")]
+
+_COUNTS = ("ready", "delayed", "in_flight", "acked", "dead", "dropped", "expired", "purged")
+#: Far more queues than a person looks at.
+_MOST = 1000
+
+
+@app.command()
+def ls(*, store: StoreOption = None, as_json: JsonOption = False) -> None:
+    """List the queues with what is in them."""
+    found = session.ask(store, _look)
+    if as_json:
+        output.emit({"items": [{"queue": queue, "stats": stats} for queue, stats in found]})
+        return
+    rows = [
+        (
+            queue.name if name == "default" else f"{queue.name} > {name}",
+            queue.settings.mode,
+            "paused" if queue.paused or name in queue.paused_groups else "open",
+            *(getattr(group, count) for count in _COUNTS),
+        )
+        for queue, stats in found
+        for name, group in stats.groups.items()
+    ]
+    rows += [
+        (queue.name, "fanout", "no groups", stats.stored, *[None] * (len(_COUNTS) - 1))
+        for queue, stats in found
+        if not stats.groups
+    ]
+    output.show_table(("queue", "mode", "state", *_COUNTS), rows, nothing="no queues")
+
+
+async def _look(engine: Engine) -> list[tuple[Queue, QueueStats]]:
+    queues = await engine.queues.list(limit=_MOST)
+    return [(queue, await engine.queues.stats(queue.name)) for queue in queues]
+
+
+@app.command()
+def define(
+    name: Name,
+    *,
+    mode: Annotated[str, typer.Option("--mode", help="work or fanout.")] = "work",
+    max_attempts: Annotated[int, typer.Option("--max-attempts", help="Hand-outs in all.")] = 3,
+    lock: Annotated[str, typer.Option("--lock", help="How long a delivery is held.")] = "30s",
+    dead_letter: Annotated[
+        str | None, typer.Option("--dead-letter", metavar="QUEUE", help="Made if missing.")
+    ] = None,
+    backoff: Annotated[
+        list[str] | None,
+        typer.Option("--backoff", metavar="WAIT", help="After a nack; repeatable."),
+    ] = None,
+    dedup_window: Annotated[str, typer.Option("--dedup-window", help="Ids are known so long.")] = (
+        "5m"
+    ),
+    ttl: Annotated[str | None, typer.Option("--ttl", help="Messages expire after this.")] = None,
+    max_size: Annotated[int | None, typer.Option("--max-size", help="Messages stored.")] = None,
+    priority: Annotated[bool, typer.Option("--priority", help="Higher priority first.")] = False,
+    max_in_flight: Annotated[
+        int | None, typer.Option("--max-in-flight", help="Deliveries per group.")
+    ] = None,
+    max_per_consumer: Annotated[
+        int | None, typer.Option("--max-per-consumer", help="Deliveries per consumer.")
+    ] = None,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Define a queue, or change its definition; its messages stay, its mode too."""
+    fields: dict[str, Any] = {
+        "mode": mode,
+        "max_attempts": max_attempts,
+        "lock_ms": inputs.duration_ms("lock", lock),
+        "dead_letter": dead_letter,
+        "backoff": tuple(inputs.duration_ms("backoff", wait) for wait in backoff or ()),
+        "dedup_window_ms": inputs.duration_ms("dedup-window", dedup_window),
+        "ttl_ms": inputs.optional_ms("ttl", ttl),
+        "max_size": max_size,
+        "priority": priority,
+        "max_in_flight": max_in_flight,
+        "max_in_flight_per_consumer": max_per_consumer,
+    }
+    is_new = session.ask(store, lambda engine: engine.queues.define(name, **fields), create=True)
+    if as_json:
+        output.emit({"queue": name, "created": is_new})
+    else:
+        output.say(f"queue {name} is {'defined' if is_new else 'changed'}")
+
+
+@app.command()
+def show(name: Name, *, store: StoreOption = None, as_json: JsonOption = False) -> None:
+    """Show the definition of a queue, its groups, and what it dropped lately."""
+    queue = session.ask(store, lambda engine: engine.queues.describe(name))
+    if as_json:
+        output.emit(queue)
+        return
+    settings = queue.settings
+    output.say(f"queue {queue.name}, {settings.mode}, made {times.ago(queue.created_at)}")
+    for field in settings.__dataclass_fields__:
+        value = getattr(settings, field)
+        if value not in (None, (), False):
+            output.say(f"  {field} {value}")
+    output.say(f"  groups {', '.join(queue.groups) or 'none'}")
+    if queue.paused or queue.paused_groups:
+        output.say(f"  paused {'all' if queue.paused else ', '.join(queue.paused_groups)}")
+    for letter in queue.dropped:
+        output.say(f"  dropped {letter.id} {times.ago(letter.last_at)}: {letter.reason}")
+
+
+@app.command()
+def rm(name: Name, *, store: StoreOption = None, as_json: JsonOption = False) -> None:
+    """Remove a queue with its messages."""
+    _do(store, lambda engine: engine.queues.delete(name), f"queue {name} is removed", as_json)
+
+
+@app.command()
+def group(
+    name: Name,
+    group_name: Annotated[str, typer.Argument(metavar="GROUP")],
+    *,
+    start: Annotated[
+        str, typer.Option("--start", help="first, end, after:ID or at:TIME.")
+    ] = "first",
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Add a group to a fanout queue; an existing one is kept as it is."""
+    place = _start(start)
+    _do(
+        store,
+        lambda engine: engine.queues.add_group(name, group_name, place),
+        f"queue {name} has a group {group_name}",
+        as_json,
+    )
+
+
+def _start(text: str) -> Start:
+    word, _, rest = text.partition(":")
+    if word == "after":
+        return Start(place="after", after=rest)
+    if word == "at":
+        return Start(place="at", at=inputs.moment("start", rest))
+    if word in ("first", "end") and not rest:
+        return Start(place="first" if word == "first" else "end")
+    raise InvalidInput("start: must be first, end, after:ID or at:TIME", field="start")
+
+
+@app.command()
+def ungroup(
+    name: Name,
+    group_name: Annotated[str, typer.Argument(metavar="GROUP")],
+    *,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Remove a group; messages that only it had yet to retire are collected."""
+    _do(
+        store,
+        lambda engine: engine.queues.remove_group(name, group_name),
+        f"queue {name} has no group {group_name}",
+        as_json,
+    )
+
+
+@app.command()
+def pause(
+    name: Name, *, group: Group = None, store: StoreOption = None, as_json: JsonOption = False
+) -> None:
+    """Hand out nothing until resumed; what is in flight goes on."""
+    _do(store, lambda engine: engine.queues.pause(name, group), f"queue {name} is paused", as_json)
+
+
+@app.command()
+def resume(
+    name: Name, *, group: Group = None, store: StoreOption = None, as_json: JsonOption = False
+) -> None:
+    """Hand out again."""
+    _do(store, lambda engine: engine.queues.resume(name, group), f"queue {name} is open", as_json)
+
+
+@app.command()
+def stats(
+    name: Name, *, group: Group = None, store: StoreOption = None, as_json: JsonOption = False
+) -> None:
+    """Show exact counts: pushed is the sum of all others."""
+    found = session.ask(store, lambda engine: engine.queues.stats(name, group))
+    if as_json:
+        output.emit(found)
+        return
+    rows = [
+        (name, counts.pushed, *(getattr(counts, count) for count in _COUNTS))
+        for name, counts in found.groups.items()
+    ]
+    output.show_table(("group", "pushed", *_COUNTS), rows, nothing="no groups")
+    if found.mode == "fanout":
+        output.say(
+            f"stored {found.stored}, collected {found.collected}, expired {found.expired}, "
+            f"purged {found.purged} of {found.pushed} pushed"
+        )
+    if found.owed:
+        output.say(f"{found.owed} messages are on their way to other queues")
+
+
+@app.command()
+def purge(name: Name, *, store: StoreOption = None, as_json: JsonOption = False) -> None:
+    """Remove all messages, those in flight too; definition and groups stay."""
+    purged = session.ask(store, lambda engine: engine.queues.purge(name))
+    _count("purged", purged, as_json)
+
+
+@app.command()
+def move(
+    name: Name,
+    to: Annotated[str, typer.Argument(metavar="TARGET")],
+    *,
+    limit: Annotated[int, typer.Option("--limit", help="How many at most.")] = 1,
+    dry_run: DryRun = False,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Move ready messages to another queue; their attempts start anew."""
+    moved = session.ask(store, lambda engine: engine.queues.move(name, to, limit, dry_run=dry_run))
+    _count("moved", moved, as_json)
+
+
+@app.command()
+def redrive(
+    name: Name,
+    *,
+    to: Annotated[
+        str | None, typer.Option("--to", metavar="QUEUE", help="Instead of where each came from.")
+    ] = None,
+    limit: Annotated[int | None, typer.Option("--limit", help="How many at most.")] = None,
+    rate: Annotated[float | None, typer.Option("--rate", help="Messages per second.")] = None,
+    origin: Annotated[str | None, typer.Option("--origin", help="Only of this queue.")] = None,
+    group: Annotated[str | None, typer.Option("--group", help="Only of this group.")] = None,
+    reason: Annotated[
+        str | None, typer.Option("--reason", help="Only with this text in the reason.")
+    ] = None,
+    dry_run: DryRun = False,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Send dead letters back to where they came from."""
+    wanted = LetterFilter(origin=origin, group=group, reason=reason)
+    redriven = session.ask(
+        store,
+        lambda engine: engine.queues.redrive(
+            name, to=to, wanted=wanted, limit=limit, rate_per_s=rate, dry_run=dry_run
+        ),
+    )
+    _count("redriven", redriven, as_json)
+
+
+def _count(what: str, number: int, as_json: bool) -> None:  # noqa: FBT001
+    if as_json:
+        output.emit({what: number})
+    else:
+        output.say(f"{number} {what}")
+
+
+def _do(
+    store: str | None,
+    work: Callable[[Engine], Awaitable[object]],
+    said: str,
+    as_json: bool,  # noqa: FBT001
+) -> None:
+    session.ask(store, work)
+    if as_json:
+        output.emit({"done": said})
+    else:
+        output.say(said)

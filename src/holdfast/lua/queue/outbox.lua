@@ -1,0 +1,13 @@
+--- What a queue owes to others.
+--- @key tag the queue
+--- @arg limit how many entries of each target
+--- @ok INCARNATION of the queue, then per target: its name, number of the first entry, entries
+--- @no queue_not_found
+--- @flags no-writes
+--- @requires lib/queue lib/queue_outbox
+
+local function run(tag, args)
+  local q, refusal = queue.open(tag)
+  if not q then return refusal end
+  return { 'ok', q.secret:sub(1, 8) .. q.born, unpack(queue_outbox.list(q, tonumber(args[1]))) }
+end

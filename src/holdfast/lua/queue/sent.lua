@@ -1,0 +1,16 @@
+--- A target has taken what was owed to it, up to a number.
+--- @key tag the queue
+--- @arg target @arg upto number of the last entry
+--- @ok OWED how much is left, to anybody
+--- @no queue_not_found
+--- @flags allow-oom
+--- @requires lib/keys lib/queue lib/queue_outbox
+
+local function run(tag, args)
+  local q, refusal = queue.open(tag)
+  if not q then return refusal end
+  queue_outbox.confirm(q, args[1], tonumber(args[2]))
+  local owed = queue_outbox.size(q)
+  if owed == 0 then server.call('ZREM', keys.timers(tag), 'outbox') end
+  return { 'ok', owed }
+end

@@ -1,0 +1,113 @@
+"""Delivering what queues owe to others: dead letters, moved messages, effects of consumers.
+
+The queue has written down what it owes in the call that owes it. Delivering may happen any number
+of times, by any process: a target takes each entry once, an execution has an id.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+
+import msgspec
+
+from holdfast.errors import HoldfastError, IdConflict, IdempotencyConflict, QueueNotFound
+from holdfast.queues.effects import unpack_execution
+from holdfast.store.queues import BYTES_IN_CALL
+from holdfast.store.store import Store
+
+log: logging.Logger = logging.getLogger(__name__)
+
+ENTRIES_AT_ONCE = 50
+#: The target that stands for executions.
+ENGINE = ""
+
+
+class Outboxes:
+    """Delivers what queues owe."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    async def deliver_if_owed(self, name: str) -> None:
+        """Deliver what a call has just left to be delivered. The call itself has succeeded."""
+        if name in self._store.queues.unsent:
+            await self.deliver(name)
+
+    async def deliver(self, name: str) -> int:
+        """Deliver all that a queue owes; returns how much is left, which later ticks try again."""
+        self._store.queues.unsent.discard(name)
+        try:
+            return await self._deliver(name)
+        except HoldfastError as error:
+            log.warning("what queue %s owes stays for later: %s", name, error)
+            return 1
+
+    async def _deliver(self, name: str) -> int:
+        while True:
+            incarnation, owed = await self._store.queues.outbox(name, ENTRIES_AT_ONCE)
+            if not owed:
+                return 0
+            stuck = 0
+            for target, first, entries in owed:
+                taken = await self._give(name, incarnation, target, first, entries)
+                stuck += len(entries) - taken
+                if taken:
+                    await self._store.queues.sent(name, target, first + taken - 1)
+            if stuck:
+                return stuck
+
+    async def _give(
+        self, name: str, incarnation: str, target: str, first: int, entries: list[bytes]
+    ) -> int:
+        """Give entries to a target, in order; returns how many it has taken."""
+        taken = 0
+        try:
+            if target == ENGINE:
+                for entry in entries:
+                    await self._submit(entry)
+                    taken += 1
+            else:
+                for chunk in _chunks(entries):
+                    await self._send(name, incarnation, target, first + taken, chunk)
+                    taken += len(chunk)
+        except (HoldfastError, msgspec.DecodeError) as error:
+            log.warning("queue %s cannot deliver to %s: %s", name, target or "the engine", error)
+        return taken
+
+    async def _send(
+        self, name: str, incarnation: str, target: str, first: int, entries: list[bytes]
+    ) -> None:
+        origin = f"{name}|{incarnation}"
+        try:
+            await self._store.queues.receive(target, origin, first, entries)
+        except QueueNotFound:
+            settings = (await self._store.queues.describe(name)).settings
+            if settings.dead_letter != target:
+                raise
+            # Dead letters must have a place to go.
+            await self._store.queues.enlist(target)
+            await self._store.queues.accept_dead_letters(target)
+            await self._store.queues.receive(target, origin, first, entries)
+
+    async def _submit(self, entry: bytes) -> None:
+        item = unpack_execution(entry)
+        (answer,) = await self._store.executions.create([item])
+        if isinstance(answer, IdConflict | IdempotencyConflict):
+            log.warning("an execution that a consumer submitted is refused: %s", answer)
+        elif isinstance(answer, HoldfastError):
+            raise answer
+
+
+def _chunks(entries: list[bytes]) -> Iterator[list[bytes]]:
+    """Split so that no call is large in bytes."""
+    chunk: list[bytes] = []
+    size = 0
+    for entry in entries:
+        if chunk and size + len(entry) > BYTES_IN_CALL:
+            yield chunk
+            chunk, size = [], 0
+        chunk.append(entry)
+        size += len(entry)
+    if chunk:
+        yield chunk

@@ -1,0 +1,323 @@
+"""Message queues: each method is one call of one function, under the queue's own tag."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import datetime
+
+import msgspec
+
+from holdfast.errors import HoldfastError
+from holdfast.model.ids import new_id
+from holdfast.model.moments import from_ms, to_ms
+from holdfast.model.queues import (
+    Claimed,
+    Delivery,
+    LetterFilter,
+    Message,
+    NewMessage,
+    PendingDelivery,
+    Pushed,
+    Queue,
+    QueueSettings,
+    QueueStats,
+    Settle,
+    Settled,
+    Start,
+    Verb,
+)
+from holdfast.store import queue_decode as decode
+from holdfast.store.call import refusal, refusal_of
+from holdfast.store.domain import Domain, Partitioned
+
+#: Bounds the time for which one call keeps the server busy.
+ITEMS_IN_CALL = 100
+BYTES_IN_CALL = 1 << 20
+#: The group's name for the whole queue.
+WHOLE = ""
+
+_pack = msgspec.msgpack.Encoder().encode
+
+
+def new_request() -> str:
+    """Mint the unguessable part of handles: 128 random bits."""
+    return secrets.token_hex(16)
+
+
+def pack_message(item: NewMessage, message_id: str) -> bytes:
+    """Encode what push.lua reads of a new message; what is absent is left out."""
+    named = item.id is not None
+    optional = {
+        "key": item.key,
+        "priority": item.priority or None,
+        "side": item.side if item.side == "left" else None,
+        "delay": item.delay_ms or None,
+        "ttl": item.ttl_ms,
+        "named": named or None,
+    }
+    fields: dict[str, object] = {k: v for k, v in optional.items() if v is not None}
+    fields["id"] = message_id
+    if named or item.dedup is not None:
+        fields["digest"] = item.digest()
+        fields["seen"] = f"i:{item.id}" if item.dedup is None else f"d:{item.dedup}"
+    return _pack(fields)
+
+
+class Queues(Domain):
+    """Message queues."""
+
+    def __init__(self, store: Partitioned) -> None:
+        super().__init__(store)
+        #: Queues that are known to owe something to others. Who delivers takes them off.
+        self.unsent: set[str] = set()
+        #: Called with the tag of a queue before it may be new; tests set its clock.
+        self.before_define: Callable[[str], Awaitable[None]] | None = None
+
+    def _note(self, name: str, unsent: int) -> None:
+        if unsent:
+            self.unsent.add(name)
+
+    # Definitions
+
+    async def define(self, name: str, settings: QueueSettings) -> bool:
+        """Define a queue or change it; returns whether it is new."""
+        return await self._define(name, settings, accepts="")
+
+    async def accept_dead_letters(self, name: str) -> bool:
+        """Have a queue take dead letters, a new one if there is none; whether it is new."""
+        return await self._define(name, QueueSettings(), accepts="1")
+
+    async def _define(self, name: str, settings: QueueSettings, *, accepts: str) -> bool:
+        tag = self._store.queue_tag(name)
+        if self.before_define is not None:
+            await self.before_define(tag)
+        secret = secrets.token_hex(16)
+        pairs = decode.setting_pairs(settings)
+        (word,) = await self._call.write("hf_queue_define", tag, secret, accepts, *pairs)
+        return bool(word == b"created")
+
+    async def enlist(self, name: str, *, listed: bool = True) -> None:
+        """Enter a queue into the list of all queues, or take it off."""
+        flag = "1" if listed else "0"
+        await self._call.write("hf_queue_enlist", self._store.global_tag, name, flag)
+
+    async def names(self, after: str, limit: int) -> list[str]:
+        """Return names of queues, in order."""
+        found = await self._call.read("hf_queue_names", self._store.global_tag, after, str(limit))
+        return [name.decode() for name in found]
+
+    async def describe(self, name: str) -> Queue:
+        """Return a definition."""
+        reply = await self._call.read("hf_queue_describe", self._store.queue_tag(name))
+        return decode.queue(name, reply)
+
+    async def remove(self, name: str) -> bool:
+        """Remove a queue; returns False if it owes something, which must be delivered first."""
+        tag = self._store.queue_tag(name)
+        (word,) = await self._call.write("hf_queue_remove", tag, new_id())
+        return bool(word == b"removed")
+
+    async def add_group(self, name: str, group: str, start: Start) -> bool:
+        """Add a group; returns whether it is new."""
+        place = start.after or (str(to_ms(start.at)) if start.at else "")
+        (word,) = await self._call.write(
+            "hf_queue_group", self._store.queue_tag(name), group, start.place, place, new_id()
+        )
+        return bool(word == b"created")
+
+    async def remove_group(self, name: str, group: str) -> None:
+        """Remove a group."""
+        tag = self._store.queue_tag(name)
+        await self._call.write("hf_queue_ungroup", tag, group, new_id())
+
+    async def set_paused(self, name: str, group: str, *, paused: bool) -> None:
+        """Pause or resume a group, or the whole queue."""
+        flag = "1" if paused else "0"
+        await self._call.write("hf_queue_pause", self._store.queue_tag(name), group, flag)
+
+    # Messages
+
+    async def push(self, name: str, items: Sequence[NewMessage]) -> list[Pushed | HoldfastError]:
+        """Push messages by one call: an answer or an error for each, in order."""
+        ids = [item.id or new_id() for item in items]
+        args: list[bytes | str] = [new_id()]
+        for item, message_id in zip(items, ids, strict=True):
+            args.append(pack_message(item, message_id))
+            args.append(item.payload)
+        replies = await self._call.write("hf_queue_push", self._store.queue_tag(name), *args)
+        answers: list[Pushed | HoldfastError] = []
+        for message_id, (word, *rest) in zip(ids, replies, strict=True):
+            if word == b"ok":
+                answers.append(Pushed(message_id))
+            elif word == b"duplicate":
+                answers.append(Pushed(rest[0].decode(), duplicate=True))
+            else:
+                answers.append(refusal(rest[0].decode(), {"queue": name}))
+        return answers
+
+    async def read(
+        self,
+        name: str,
+        *,
+        group: str,
+        consumer: str,
+        count: int,
+        side: str = "left",
+        request: str | None = None,
+    ) -> tuple[list[Delivery], int | None]:
+        """Hand out messages; returns also in how many ms there may be more, None if unknown."""
+        unsent, wait_ms, *rows = await self._call.write(
+            "hf_queue_read",
+            self._store.queue_tag(name),
+            group,
+            request or new_request(),
+            consumer,
+            str(count),
+            side,
+        )
+        self._note(name, unsent)
+        return [decode.delivery(row) for row in rows], None if wait_ms == b"" else wait_ms
+
+    async def settle(
+        self, name: str, verb: Verb, items: Sequence[Settle]
+    ) -> list[Settled | HoldfastError]:
+        """Settle deliveries: an answer or an error for each, in order."""
+        args = [
+            part
+            for item in items
+            for part in (
+                item.handle,
+                "" if item.delay_ms is None else str(item.delay_ms),
+                item.reason,
+            )
+        ]
+        unsent, *rows = await self._call.write(
+            "hf_queue_settle", self._store.queue_tag(name), verb, *args
+        )
+        self._note(name, unsent)
+        return [
+            refusal_of(rest) if word == b"no" else Settled(repeated=word == b"repeated")
+            for word, *rest in rows
+        ]
+
+    async def commit(
+        self, name: str, handle: str, effects: Sequence[tuple[str, bytes, bytes]]
+    ) -> Settled:
+        """Ack a delivery and owe what comes of it: target queue or empty, fields, body."""
+        args = [part for effect in effects for part in effect]
+        unsent, word = await self._call.write(
+            "hf_queue_commit", self._store.queue_tag(name), handle, *args
+        )
+        self._note(name, unsent)
+        return Settled(repeated=word == b"repeated")
+
+    async def extend(
+        self, name: str, items: Sequence[tuple[str, int | None]]
+    ) -> list[datetime | HoldfastError]:
+        """Extend locks: the new deadline or an error for each, in order."""
+        args = [part for handle, ms in items for part in (handle, "" if ms is None else str(ms))]
+        unsent, *rows = await self._call.write(
+            "hf_queue_extend", self._store.queue_tag(name), *args
+        )
+        self._note(name, unsent)
+        return [
+            refusal_of(rest) if word == b"no" else from_ms(int(rest[0])) for word, *rest in rows
+        ]
+
+    async def claim(
+        self, name: str, *, group: str, consumer: str, min_idle_ms: int, count: int, cursor: str
+    ) -> Claimed:
+        """Take over deliveries that are idle."""
+        unsent, go_on, *rows = await self._call.write(
+            "hf_queue_claim",
+            self._store.queue_tag(name),
+            group,
+            new_request(),
+            consumer,
+            str(min_idle_ms),
+            str(count),
+            cursor,
+        )
+        self._note(name, unsent)
+        deliveries = [decode.delivery(row) for row in rows]
+        return Claimed(deliveries=deliveries, next_cursor=go_on.decode() or None)
+
+    # Operating
+
+    async def purge(self, name: str) -> int:
+        """Remove all messages; returns how many."""
+        (purged,) = await self._call.write("hf_queue_purge", self._store.queue_tag(name), new_id())
+        return int(purged)
+
+    async def take(
+        self, name: str, *, to: str, limit: int, dry_run: bool, cursor: str, wanted: LetterFilter
+    ) -> tuple[int, str]:
+        """Take ready messages out for other queues; how many, and where to go on."""
+        unsent, taken, go_on = await self._call.write(
+            "hf_queue_take",
+            self._store.queue_tag(name),
+            new_id(),
+            to,
+            str(limit),
+            "1" if dry_run else "0",
+            cursor,
+            wanted.origin or "",
+            wanted.group or "",
+            wanted.reason or "",
+        )
+        self._note(name, unsent)
+        return int(taken), go_on.decode()
+
+    async def peek(self, name: str, group: str, count: int) -> list[Message]:
+        """Return the next messages."""
+        rows = await self._call.write(
+            "hf_queue_peek", self._store.queue_tag(name), group, str(count)
+        )
+        return [decode.message(row) for row in rows]
+
+    async def pending(
+        self, name: str, group: str, offset: int, limit: int
+    ) -> list[PendingDelivery]:
+        """Return deliveries under way."""
+        rows = await self._call.read(
+            "hf_queue_pending", self._store.queue_tag(name), group, str(offset), str(limit)
+        )
+        return [decode.pending(row) for row in rows]
+
+    async def stats(self, name: str, group: str = WHOLE) -> QueueStats:
+        """Return exact counts."""
+        unsent, *reply = await self._call.write(
+            "hf_queue_stats", self._store.queue_tag(name), group
+        )
+        self._note(name, unsent)
+        return decode.stats(reply)
+
+    async def tick(self, name: str, limit: int) -> tuple[int, int]:
+        """Fire what is due; returns how many things fired and ms until the next look."""
+        fired, sleep_ms, unsent = await self._call.write(
+            "hf_queue_tick", self._store.queue_tag(name), str(limit)
+        )
+        self._note(name, unsent)
+        return fired, sleep_ms
+
+    # What queues owe to each other
+
+    async def outbox(self, name: str, limit: int) -> tuple[str, list[tuple[str, int, list[bytes]]]]:
+        """Return who the queue is, and target, number of the first entry and entries."""
+        incarnation, *rows = await self._call.read(
+            "hf_queue_outbox", self._store.queue_tag(name), str(limit)
+        )
+        owed = [(target.decode(), int(first), entries) for target, first, entries in rows]
+        return incarnation.decode(), owed
+
+    async def receive(self, name: str, origin: str, first: int, entries: Sequence[bytes]) -> None:
+        """Take what another queue owes."""
+        tag = self._store.queue_tag(name)
+        await self._call.write("hf_queue_receive", tag, origin, str(first), *entries)
+
+    async def sent(self, name: str, target: str, upto: int) -> int:
+        """Note that entries were taken; returns how many the queue still owes."""
+        tag = self._store.queue_tag(name)
+        (owed,) = await self._call.write("hf_queue_sent", tag, target, str(upto))
+        return int(owed)

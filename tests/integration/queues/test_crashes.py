@@ -1,0 +1,130 @@
+"""Crashes between the calls that carry messages from queue to queue: none is lost or doubled."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+
+from holdfast import Push, Submit
+from holdfast.engine import Engine
+from holdfast.errors import StoreUnavailable
+from holdfast.model.executions import Filter, NewExecution
+from holdfast.model.queues import NewMessage, Settle
+from holdfast.queues.outbox import Outboxes
+from holdfast.store.queues import Queues as Calls
+from holdfast.testing.clock import Clock
+from tests.support.queues import counts, push, read, read_one, settle
+
+
+class _Crashing(Calls):
+    """Calls of a process that dies before or after the n-th call of the delivery."""
+
+    def __init__(self, calls: Calls, crash_at: int, *, after: bool) -> None:
+        self.__dict__.update(calls.__dict__)
+        self._left = crash_at
+        self._after = after
+
+    async def _step(self, call: Callable[..., Awaitable[Any]], *args: Any) -> Any:
+        self._left -= 1
+        if self._left == 0 and not self._after:
+            raise StoreUnavailable("crashed before the call")
+        answer = await call(*args)
+        if self._left == 0:
+            raise StoreUnavailable("crashed after the call")
+        return answer
+
+    async def outbox(self, *args: Any) -> Any:
+        return await self._step(super().outbox, *args)
+
+    async def receive(self, *args: Any) -> Any:
+        return await self._step(super().receive, *args)
+
+    async def sent(self, *args: Any) -> Any:
+        return await self._step(super().sent, *args)
+
+
+async def _owe(engine: Engine) -> None:
+    """Owe dead letters to one queue, messages to another and an execution."""
+    await engine.queues.define("q", max_attempts=1, dead_letter="dead")
+    await engine.queues.define("mail")
+    await push(engine, b"1", b"2", b"3")
+    first, second, third = await read(engine)
+    await settle(engine, "nack", first, second)
+    effects = [
+        Push("mail", NewMessage(payload=b"m")).pack(),
+        Submit(NewExecution(kind="bill")).pack(),
+    ]
+    await engine.store.queues.commit("q", third.handle, effects)
+
+
+@pytest.mark.parametrize("after", [False, True])
+@pytest.mark.parametrize("crash_at", range(1, 9))
+async def test_a_crash_at_any_call_of_the_delivery(
+    engine: Engine,
+    clock: Clock,
+    crash_at: int,
+    after: bool,  # noqa: FBT001
+) -> None:
+    """The next process finds what is left, and everything arrives once."""
+    store = engine.store
+    calm = store.queues
+
+    async def deliver_nothing(_name: str) -> None:
+        calm.unsent.clear()
+
+    engine.queues._outboxes.deliver_if_owed = deliver_nothing  # type: ignore[method-assign]
+    await _owe(engine)
+    store.queues = _Crashing(calm, crash_at, after=after)
+    await Outboxes(store).deliver("q")
+    store.queues = calm
+    await clock.advance(5_000)
+    await calm.tick("q", 10)
+    assert ("q" in calm.unsent) == ((await calm.stats("q")).owed > 0)
+    assert await Outboxes(store).deliver("q") == 0
+    assert await counts(engine) == {"acked": 1, "dead": 2}
+    assert await counts(engine, "dead") == {"ready": 2}
+    assert await counts(engine, "mail") == {"ready": 1}
+    assert [item.kind for item in (await engine.list(Filter())).items] == ["bill"]
+    assert (await engine.queues.stats("q")).owed == 0
+
+
+async def test_two_processes_may_deliver_at_once(engine: Engine) -> None:
+    """Both send the same; the target takes each once."""
+    calm = engine.store.queues
+    await engine.queues.define("q", max_attempts=1, dead_letter="dead")
+    await push(engine, *[b"1"] * 5)
+    items = [delivery.handle for delivery in await read(engine)]
+    await calm.settle("q", "nack", [Settle(handle=handle) for handle in items])
+    incarnation, ((target, first, entries),) = await calm.outbox("q", 10)
+    await Outboxes(engine.store).deliver("q")
+    await calm.receive(target, f"q|{incarnation}", first, entries)
+    assert await counts(engine, "dead") == {"ready": 5}
+
+
+async def test_a_dead_letter_queue_that_was_removed_is_made_again(engine: Engine) -> None:
+    """Dead letters must have a place to go."""
+    await engine.queues.define("q", max_attempts=1, dead_letter="dead")
+    await engine.queues.delete("dead")
+    await push(engine, b"1")
+    await settle(engine, "nack", await read_one(engine))
+    assert await counts(engine, "dead") == {"ready": 1}
+    assert (await engine.queues.describe("dead")).takes_dead_letters
+
+
+async def test_what_a_missing_queue_is_owed_waits_for_it(engine: Engine, clock: Clock) -> None:
+    """Nothing is dropped, and others get theirs meanwhile."""
+    for name in ("q", "mail", "log"):
+        await engine.queues.define(name)
+    await push(engine, b"1")
+    held = await read_one(engine)
+    effects = [Push(name, NewMessage(payload=b"m")).pack() for name in ("mail", "log")]
+    await engine.queues.delete("mail")
+    await engine.store.queues.commit("q", held.handle, effects)
+    assert await Outboxes(engine.store).deliver("q") == 1
+    assert await counts(engine, "log") == {"ready": 1}
+    await engine.queues.define("mail")
+    await clock.advance(5_000)
+    await engine.queues.stats("q")
+    assert await counts(engine, "mail") == {"ready": 1}
