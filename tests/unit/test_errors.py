@@ -72,9 +72,12 @@ def test_the_tree_at_the_head_names_every_class() -> None:
                 "ReplayLimit",
                 "TooManySteps",
                 "LaneDraining",
+                "Held",
+                "LostRace",
+                "VersionConflict",
             },
         ),
-        ("LeaseLost", {"StaleLease", "LeaseRevoked", "NotActive"}),
+        ("LeaseLost", {"StaleLease", "LeaseRevoked", "NotActive", "Fenced"}),
         ("Refused", {"StoreFull"}),
     ],
 )

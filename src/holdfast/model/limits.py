@@ -27,6 +27,7 @@ SLOTS = 100_000
 LEASE_MIN_MS = 1_000
 LEASE_MAX_MS = 86_400_000
 WEIGHT = 1_000
+OBJECT_BYTES = 16 << 20
 
 #: About a hundred years: far beyond any use, and safe in a double with room to add.
 DURATION_MS = 100 * 366 * 86_400_000

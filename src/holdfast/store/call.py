@@ -40,6 +40,7 @@ REFUSALS: dict[str, tuple[type[HoldfastError], str]] = {
         "the lease on execution {id} expired or was superseded; it is {state} now",
     ),
     "lease_revoked": (errors.LeaseRevoked, "the lease on execution {id} was revoked"),
+    "version_conflict": (errors.VersionConflict, "object {key} is not as expected"),
     "not_active": (errors.NotActive, "execution {id} is not running: {state}"),
 }
 

@@ -17,6 +17,7 @@ from holdfast.store.embedded import EmbeddedServer
 from holdfast.store.executions import Executions
 from holdfast.store.lanes import Lanes
 from holdfast.store.leases import Leases
+from holdfast.store.objects import Objects
 from holdfast.store.queries import Queries
 from holdfast.store.subscriptions import Subscriptions
 from holdfast.store.tasks import Tasks
@@ -65,6 +66,7 @@ class Store:
         self.workers: Workers = Workers(self)
         self.timers: Timers = Timers(self)
         self.tasks: Tasks = Tasks(self)
+        self.objects: Objects = Objects(self)
         self.subscriptions: Subscriptions = Subscriptions(client)
 
     async def boot(self) -> None:

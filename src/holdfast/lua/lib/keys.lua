@@ -39,6 +39,8 @@ function keys.alias(tag, tenant, key) return tag .. ':alias:' .. tenant .. '|' .
 function keys.worker(tag, instance) return tag .. ':worker:' .. instance end
 function keys.workers(tag) return tag .. ':workers' end
 function keys.tasks(tag) return tag .. ':tasks' end
+function keys.object(tag, name) return tag .. ':o:' .. name end
+function keys.objects(tag) return tag .. ':objects' end
 
 -- Channels, not keys.
 function keys.wake_channel(tag, lane) return tag .. ':wake:' .. lane end
