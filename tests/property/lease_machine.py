@@ -1,3 +1,4 @@
+# ruff: noqa: D102 - the names of rules say it
 """Writer leases and manifests under pauses, lost replies, late and repeated requests, bad clocks.
 
 What must hold is checked at every write of the backend (History) and after every step here. A
@@ -10,7 +11,7 @@ import itertools
 import os
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 from hypothesis import HealthCheck, Phase, note, settings
 from hypothesis import strategies as st
@@ -24,6 +25,8 @@ from hypothesis.stateful import (
 
 from holdfast.errors import HoldfastError, LeaseLost
 from tests.property.lease_world import NAMES, RATES, Clocks, History, Node, Request, lost
+
+Rule = TypeVar("Rule", bound=Callable[..., None])
 
 LARGE = os.environ.get("HOLDFAST_PROPERTY") == "large"
 
@@ -55,9 +58,12 @@ def waiting(node: Node) -> bool:
     return node.request is not None
 
 
-def some(fits: Callable[[Node], bool]) -> Any:
+def some(fits: Callable[[Node], bool]) -> Callable[[Rule], Rule]:
     """Enable a rule while a node fits."""
-    return precondition(lambda machine: any(fits(node) for node in machine.nodes))
+    decorate: Callable[[Rule], Rule] = precondition(
+        lambda machine: any(fits(node) for node in machine.nodes)
+    )
+    return decorate
 
 
 class LeaseMachine(RuleBasedStateMachine):

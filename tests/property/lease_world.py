@@ -1,3 +1,4 @@
+# ruff: noqa: D102 - the names say it
 """A simulated object store and nodes that run the real lease code, one request at a time.
 
 Between any two requests of a node anything may happen: other nodes act, time passes, replies are

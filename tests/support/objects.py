@@ -1,3 +1,4 @@
+# ruff: noqa: D102 - the methods are those of the protocol
 """Object stores for tests: all kinds behind one fixture, an S3 server, and a store with faults."""
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass, field
 
 import boto3
-from moto.server import DomainDispatcherApplication, create_backend_app
+from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
 from werkzeug.serving import make_server
 
 from holdfast.errors import BackendFailed

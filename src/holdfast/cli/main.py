@@ -31,6 +31,7 @@ from holdfast.cli import (
     top,
     worker,
     workers,
+    writer_lease,
 )
 from holdfast.errors import HoldfastError
 
@@ -74,6 +75,7 @@ app.command(rich_help_panel=_WORK, context_settings={"ignore_unknown_options": T
 )
 app.add_typer(lanes.app, name="lanes", rich_help_panel=_OPERATE)
 app.add_typer(workers.app, name="workers", rich_help_panel=_OPERATE)
+app.add_typer(writer_lease.app, name="writer-lease", rich_help_panel=_OPERATE)
 app.add_typer(config.app, name="config", rich_help_panel=_OPERATE)
 
 

@@ -27,14 +27,13 @@ from typing import Self
 from holdfast.errors import (
     BackendFailed,
     Fenced,
-    Held,
     HoldfastError,
     InvalidRecord,
     LeaseLost,
-    LostRace,
     StaleLease,
 )
 from holdfast.fencing import probe
+from holdfast.fencing.contend import contend
 from holdfast.fencing.leases import Ask, Grant, Leases
 from holdfast.fencing.objects import ObjectStore
 from holdfast.fencing.record import Token
@@ -49,7 +48,6 @@ DEFAULT_TTL_MS = 30_000
 _MARGIN_SHARE = 6
 _REFRESHES_IN_TTL = 3
 _FIRST_PAUSE_MS, _LONGEST_PAUSE_MS = 50.0, 2_000.0
-_POLL_MS = 1_000.0
 
 
 class LeaseState(StrEnum):
@@ -198,32 +196,13 @@ class WriterLease:
         if self._state in (LeaseState.HELD, LeaseState.JEOPARDY):
             return self.token
         await probe.require_fit(self._leases.store)
-        self._grant = await self._contend()
+        self._grant = await contend(self._leases, self.key, self._ask, self._wait_ms)
         self._state = LeaseState.HELD
         self._error = None
         self._ended.clear()
         self._stopping.clear()
         self._keeper = asyncio.ensure_future(self._keep())
         return self._grant.token
-
-    async def _contend(self) -> Grant:
-        deadline = self._times.monotonic_ms() + self._wait_ms
-        pause_ms = _FIRST_PAUSE_MS
-        while True:
-            try:
-                return await self._leases.acquire(self.key, self._ask)
-            except (Held, LostRace, BackendFailed) as error:
-                left = deadline - self._times.monotonic_ms()
-                if left <= 0:
-                    raise
-                wait_ms = error.context.get("wait_ms")
-                if isinstance(error, BackendFailed):
-                    log.warning("acquiring a writer lease: %s", error)
-                    pause_ms = min(2 * pause_ms, _LONGEST_PAUSE_MS)
-                else:
-                    # Looked at often: the holder may release it long before it would expire.
-                    pause_ms = min(_POLL_MS, max(_FIRST_PAUSE_MS, float(wait_ms or 0)))
-                await self._times.sleep(min(pause_ms, left))
 
     async def refresh(self) -> None:
         """Extend the lease now; raises StaleLease or Fenced if it is another's."""

@@ -11,7 +11,10 @@ import pytest
 from holdfast.fencing import FolderObjects, MemoryObjects, ObjectStore
 from holdfast.fencing.kept import StoreObjects
 from holdfast.store.store import Store
+from holdfast.testing.plugin import holdfast_server, holdfast_store
 from tests.support.objects import s3_objects, start_s3
+
+__all__ = ["holdfast_server", "holdfast_store"]
 
 _prefixes = (f"p{n}" for n in itertools.count())
 

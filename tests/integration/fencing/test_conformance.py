@@ -1,14 +1,25 @@
+# ruff: noqa: D102 - the methods are those of the protocol
 """What every object store must do: the same tests for memory, folder, Valkey and S3."""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 
 import pytest
 
 from holdfast.errors import BackendUnfit, Fenced, Held, StaleLease, VersionConflict
-from holdfast.fencing import Ask, FencedManifest, FolderObjects, Leases, ObjectStore, WriterLease
-from holdfast.fencing import Token, keys, probe
+from holdfast.fencing import (
+    Ask,
+    FencedManifest,
+    FolderObjects,
+    Leases,
+    ObjectStore,
+    Token,
+    WriterLease,
+    keys,
+    probe,
+)
 from holdfast.fencing.memory import MemoryObjects
 from holdfast.fencing.objects import DeletesByVersion, Entry, Version
 from tests.support.objects import FakeTimes
@@ -93,7 +104,7 @@ async def test_a_deletion_may_depend_on_the_version(objects: ObjectStore) -> Non
 async def test_of_many_writers_at_once_one_wins(objects: ObjectStore) -> None:
     """Creation and replacement are atomic."""
 
-    async def count(calls: list[asyncio.Future[Version]]) -> int:
+    async def count(calls: Sequence[asyncio.Future[Version]]) -> int:
         answers = await asyncio.gather(*calls, return_exceptions=True)
         assert all(isinstance(a, str | VersionConflict) for a in answers), answers
         return sum(isinstance(answer, str) for answer in answers)

@@ -42,6 +42,9 @@ def test_the_commands_are_those_that_were_promised() -> None:
     promised |= {"prioritize", "revoke", "explain", "tasks", "top", "doctor", "bench"}
     verbs = [f"lanes {verb}" for verb in ("ls", "pause", "resume", "drain", "weights")]
     verbs += ["workers ls", "workers drain", "config show"]
+    verbs += [
+        f"writer-lease {verb}" for verb in ("show", "acquire", "release", "hand-over", "repair")
+    ]
     assert LEAVES.keys() == {*promised, *verbs}
 
 

@@ -20,6 +20,7 @@ CONTEXT = {
     "limit": 3,
     "step": "s1",
     "instance": "w1",
+    "key": "k1",
 }
 
 
@@ -39,7 +40,8 @@ def test_each_code_is_the_code_of_its_class(code: str) -> None:
 def test_every_specific_refusal_class_is_in_the_table() -> None:
     """Errors of families that only the store can refuse with are all given by it."""
     families = (errors.Conflict, errors.LeaseLost, errors.NotFound)
-    made_in_python = {errors.ResultNotReady}
+    made_in_python: set[type[HoldfastError]] = {errors.ResultNotReady}
+    made_in_python |= {errors.Held, errors.LostRace, errors.Fenced}
     given = {kind for kind, _ in call.REFUSALS.values()}
     leaves = {
         cls
