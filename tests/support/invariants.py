@@ -24,7 +24,7 @@ LOG_ENTRIES = 1000
 _OWNED = {"i": "input", "r": "result", "t": "tags", "n": "pct", "s": "steps", "w": "watched"}
 _FAMILIES = frozenset("xirtnlswcgq") | {
     *("tenants", "cells", "routes", "pass", "turns", "timers"),
-    *("settings", "meta", "alias", "worker", "workers"),
+    *("settings", "meta", "alias", "worker", "workers", "unarchived", "o", "objects"),
 }
 _ENDED = ("ended", "result", "content_type")
 #: Fields that a state must have, and those that it must not have. `due` is when the state ends by
@@ -37,11 +37,11 @@ _FIELDS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         (*_ENDED, "hold", "open", "timeout_left"),
     ),
     "completed": (
-        ("due", "ended", "fence"),
+        ("ended", "fence"),
         ("hold", "open", "timeout_at", "timeout_left", "watched"),
     ),
     "terminal": (
-        ("due", "ended"),
+        ("ended",),
         ("hold", "open", "timeout_at", "timeout_left", "watched", "claimed", "result"),
     ),
 }
@@ -92,6 +92,7 @@ class _Partition:
         yield from self._check_timers()
         yield from self._check_owners()
         yield from self._check_workers()
+        yield from self._check_unarchived()
 
     def _sets(self, family: str) -> dict[str, set[bytes]]:
         return {name: set(members) for name, members in self._families[family].items()}
@@ -168,6 +169,16 @@ class _Partition:
         yield from _differences(
             "the set of workers", self._sets("workers"), {"": known} if known else {}
         )
+
+    def _check_unarchived(self) -> Iterator[str]:
+        """An execution that has ended is removed by its timer, or waits for the archive."""
+        waiting = {
+            execution_id.encode(): float(record["born"])
+            for execution_id, record in self._records.items()
+            if record["state"].decode() in TERMINAL and "due" not in record
+        }
+        expected = {"": waiting} if waiting else {}
+        yield from _differences("waiting for the archive", self._families["unarchived"], expected)
 
     # What an execution owns
 
@@ -286,7 +297,7 @@ def _check_counters(record: Record) -> Iterator[str]:
             yield f"has {name} {record[name]!r} in {attempts} attempts"
     if ("deadline" in record) != ("deadline_span" in record):
         yield "has a deadline without its span, or the reverse"
-    if "ended" in record and float(record.get("due", 0)) < float(record["ended"]):
+    if "ended" in record and float(record.get("due", "inf")) < float(record["ended"]):
         yield "is forgotten before its end"
     if "fence" in record:
         _, fence_epoch, fence_attempt = record["fence"].decode().rsplit(":", 2)

@@ -11,6 +11,7 @@ from holdfast.errors import StoreUnavailable
 from holdfast.model import checks
 from holdfast.model.partitions import partition_of
 from holdfast.store import boot, keys, library, urls
+from holdfast.store.archives import Archives
 from holdfast.store.call import Caller
 from holdfast.store.client import TRY_TIMEOUT_MS, Client
 from holdfast.store.embedded import EmbeddedServer
@@ -67,6 +68,7 @@ class Store:
         self.timers: Timers = Timers(self)
         self.tasks: Tasks = Tasks(self)
         self.objects: Objects = Objects(self)
+        self.archives: Archives = Archives(self)
         self.subscriptions: Subscriptions = Subscriptions(client)
 
     async def boot(self) -> None:

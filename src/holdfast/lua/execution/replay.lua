@@ -5,11 +5,11 @@
 --- @no execution_not_found | not_terminal | replay_limit | step_not_found
 --- @event replayed
 --- @flags write
---- @requires lib/keys lib/clock lib/record lib/reply lib/log lib/steps lib/requeue
+--- @requires lib/keys lib/clock lib/record lib/reply lib/log lib/steps lib/requeue lib/archive
 
 local DEFAULT_MAX_REPLAYS = 10
 
-local STALE = { 'ended', 'result', 'content_type', 'failures', 'reclaims', 'pct', 'progress_at' }
+local STALE = { 'ended', 'archived', 'result', 'content_type', 'failures', 'reclaims', 'pct', 'progress_at' }
 
 --- Drop the steps that are not kept; returns the number of the last one, or nil if none is left.
 local function trim_steps(tag, id, rec, keep_steps, from_step)
@@ -35,6 +35,7 @@ local function run(tag, args)
     return reply.no('step_not_found', 'id', id, 'step', from_step)
   end
 
+  archive.leave(tag, id)
   log.keep_completion(tag, id, rec)
   local last_step = trim_steps(tag, id, rec, keep_steps, from_step)
   record.clear(tag, id, rec, { 'steps' })

@@ -28,6 +28,7 @@ function keys.ready(tag, route, tenant) return tag .. ':q:' .. route .. '|' .. t
 
 -- One of each in a partition.
 function keys.timers(tag) return tag .. ':timers' end
+function keys.unarchived(tag) return tag .. ':unarchived' end
 function keys.settings(tag) return tag .. ':settings' end
 function keys.meta(tag) return tag .. ':meta' end
 
