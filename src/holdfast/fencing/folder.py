@@ -130,7 +130,9 @@ class FolderObjects:
                 if self._current(path, key) != expected:
                     raise conflict(key, self.name)
                 part.replace(path)
-                _sync_folder(path.parent)
+            # Outside the lock, which a process that is stopped would keep: whoever builds on this
+            # version syncs the same folder before it answers.
+            _sync_folder(path.parent)
         finally:
             part.unlink(missing_ok=True)
         return version
