@@ -15,6 +15,7 @@ import typer
 from typer.main import get_command
 
 from holdfast.cli import (
+    archive,
     bench,
     config,
     dev,
@@ -75,6 +76,7 @@ app.command(rich_help_panel=_WORK, context_settings={"ignore_unknown_options": T
 )
 app.add_typer(lanes.app, name="lanes", rich_help_panel=_OPERATE)
 app.add_typer(workers.app, name="workers", rich_help_panel=_OPERATE)
+app.add_typer(archive.app, name="archive", rich_help_panel=_OPERATE)
 app.add_typer(writer_lease.app, name="writer-lease", rich_help_panel=_OPERATE)
 app.add_typer(config.app, name="config", rich_help_panel=_OPERATE)
 

@@ -1,6 +1,6 @@
 """An archiver in a process of its own, which dies or stops at a named point of its work.
 
-    python -m tests.integration.archive.archiver_process URL FOLDER SIGNAL POINT HOW_OFTEN
+python -m tests.integration.archive.archiver_process URL FOLDER SIGNAL POINT HOW_OFTEN
 """
 
 from __future__ import annotations

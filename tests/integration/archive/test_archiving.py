@@ -228,9 +228,7 @@ async def test_small_segments_are_merged(archiving: Store, clock: Clock) -> None
         assert (await Archive(objects).get(execution_id)).id == execution_id
 
 
-async def test_a_reader_survives_that_segments_are_replaced(
-    archiving: Store, clock: Clock
-) -> None:
+async def test_a_reader_survives_that_segments_are_replaced(archiving: Store, clock: Clock) -> None:
     """It has the old manifest in hand when the old segments go."""
     objects = MemoryObjects()
     execution_id = await live(archiving, clock, 1)

@@ -45,6 +45,8 @@ def test_the_commands_are_those_that_were_promised() -> None:
     verbs += [
         f"writer-lease {verb}" for verb in ("show", "acquire", "release", "hand-over", "repair")
     ]
+    verbs += [f"archive {verb}" for verb in ("status", "enable", "disable", "run", "export")]
+    verbs += [f"archive {verb}" for verb in ("import", "parquet", "verify", "erase")]
     assert LEAVES.keys() == {*promised, *verbs}
 
 
