@@ -16,6 +16,7 @@ HoldfastError
 │                          NothingToReplay, StagingLost, ScheduleConflict, ScheduleChanged,
 │                          ScheduleMoved, BudgetConflict, QuotaConflict, BudgetTooDeep
 ├─ LeaseLost               StaleLease, LeaseRevoked, NotActive: stop work, write nothing more
+│                          Fenced: a newer writer was seen
 ├─ TaskError               a task and its code do not fit together
 │                          JournalMismatch, DuplicateStep, TaskNotFound
 ├─ ExecutionFailed         what waiting for a result raises when the execution did not complete
@@ -25,6 +26,9 @@ HoldfastError
 ├─ ReadCancelled           a read that waited was told to stop
 ├─ StoreUnavailable        nothing was sent, safe to retry; StoreReadOnly
 ├─ OutcomeUnknown          sent, the answer is lost and the deadline passed; it may have happened
+├─ BackendFailed           an object store did not answer or could not; it may have happened
+├─ BackendUnfit            an object store does not keep the promises that fencing needs
+├─ InvalidRecord           a lease or manifest object cannot be read; it is never overwritten
 ├─ StoreFault              the store answered with an error that it should never give
 └─ StoreIncompatible       the store must be changed before Holdfast can use it
 
@@ -408,6 +412,24 @@ class StaleDelivery(Conflict):
     code = "stale_delivery"
 
 
+class Held(Conflict):
+    """Another holder has the writer lease; `context` has `holder` and `expires_at_ms`."""
+
+    code = "held"
+
+
+class LostRace(Conflict):
+    """Another contender took the writer lease, or committed, a moment before us."""
+
+    code = "lost_race"
+
+
+class VersionConflict(Conflict):
+    """An object is not there, is there already, or has another version than expected."""
+
+    code = "version_conflict"
+
+
 class LeaseLost(HoldfastError):
     """The caller no longer holds the lease: it must stop and write nothing more."""
 
@@ -430,6 +452,12 @@ class NotActive(LeaseLost):
     """The execution is not running; `context["state"]` says what it is."""
 
     code = "not_active"
+
+
+class Fenced(LeaseLost):
+    """A writer of a newer token was seen; `context` has `current_term`."""
+
+    code = "fenced"
 
 
 class TaskError(HoldfastError):
@@ -529,6 +557,29 @@ class OutcomeUnknown(HoldfastError):
     """
 
     code = "outcome_unknown"
+
+
+class BackendFailed(HoldfastError):
+    """An object store did not answer or could not; `maybe_done` says if it may have happened."""
+
+    code = "backend"
+
+    @property
+    def maybe_done(self) -> bool:
+        """Whether the request may have had its effect, or may have it later."""
+        return bool(self.context.get("maybe_done", True))
+
+
+class BackendUnfit(HoldfastError):
+    """An object store ignores conditions, so it cannot fence writers; `context` has `check`."""
+
+    code = "backend_unfit"
+
+
+class InvalidRecord(HoldfastError):
+    """A lease or manifest object is not what it should be; an operator must look at it."""
+
+    code = "invalid_record"
 
 
 class StoreFault(HoldfastError):

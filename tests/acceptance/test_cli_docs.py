@@ -17,7 +17,7 @@ PAGE = (ROOT / "docs" / "cli.md").read_text()
 #: On every command, so told once for all.
 COMMON = {"--store", "--json", "--help"}
 
-_HEADING = re.compile(r"^### `holdfast ([a-z ]+)", re.MULTILINE)
+_HEADING = re.compile(r"^### `holdfast ([a-z -]+)", re.MULTILINE)
 _EXIT_CODE = re.compile(r"^\| (\d+) \|", re.MULTILINE)
 
 

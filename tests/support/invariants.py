@@ -32,6 +32,7 @@ _FAMILIES = frozenset("xirtnlswcgqpyzk") | {
     *GRAPH_FAMILIES,
     *("stream", "frames", "live", "doc", "tails"),
     *("schedule", "plan", "schedules", "dues", "fired", "lined"),
+    *("unarchived", "o", "objects"),
 }
 _ENDED = ("ended", "result", "content_type")
 #: What only a suspended execution has, and what one has after it, until its end or its next wait.
@@ -51,11 +52,11 @@ _FIELDS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         (*_ENDED, *_WAIT, "hold", "open", "timeout_left"),
     ),
     "completed": (
-        ("due", "ended", "fence"),
+        ("ended", "fence"),
         (*_WAIT, "hold", "open", "timeout_at", "timeout_left", "watched", "resumed"),
     ),
     "terminal": (
-        ("due", "ended"),
+        ("ended",),
         (
             *(*_WAIT, "hold", "open", "timeout_at", "timeout_left", "watched"),
             *("claimed", "result", "resumed"),
@@ -114,6 +115,7 @@ class _Partition:
         yield from check_waits(self._families, self._records, self._now_ms)
         yield from graph_problems(self._families, self._records)
         yield from self._check_schedules()
+        yield from self._check_unarchived()
 
     def _sets(self, family: str) -> dict[str, set[bytes]]:
         return {name: set(members) for name, members in self._families[family].items()}
@@ -225,6 +227,16 @@ class _Partition:
         yield from _differences(
             "the set of workers", self._sets("workers"), {"": known} if known else {}
         )
+
+    def _check_unarchived(self) -> Iterator[str]:
+        """An execution that has ended is removed by its timer, or waits for the archive."""
+        waiting = {
+            execution_id.encode(): float(record["born"])
+            for execution_id, record in self._records.items()
+            if record["state"].decode() in TERMINAL and "due" not in record
+        }
+        expected = {"": waiting} if waiting else {}
+        yield from _differences("waiting for the archive", self._families["unarchived"], expected)
 
     # What an execution owns
 

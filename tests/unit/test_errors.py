@@ -114,9 +114,10 @@ def test_the_tree_at_the_head_names_every_class() -> None:
                 "TooManyGroups",
                 "DedupConflict",
                 "StaleDelivery",
+                *("Held", "LostRace", "VersionConflict"),
             },
         ),
-        ("LeaseLost", {"StaleLease", "LeaseRevoked", "NotActive"}),
+        ("LeaseLost", {"StaleLease", "LeaseRevoked", "NotActive", "Fenced"}),
         ("Refused", {"StoreFull", "RotationBusy", "TooManyTails", "BudgetExceeded"}),
     ],
 )

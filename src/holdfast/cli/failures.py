@@ -34,6 +34,8 @@ _CODES: tuple[tuple[type[HoldfastError], int], ...] = (
     (errors.OutcomeUnknown, STORE_TROUBLE),
     (errors.StoreIncompatible, STORE_TROUBLE),
     (errors.StoreFault, STORE_TROUBLE),
+    (errors.BackendFailed, STORE_TROUBLE),
+    (errors.BackendUnfit, STORE_TROUBLE),
 )
 
 #: Everything up to the last @: a password may itself contain one.

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from holdfast.cli import inputs, output, session, times
+from holdfast.cli import archived, inputs, output, session, times
 from holdfast.cli.options import JsonOption, StoreOption
 from holdfast.model import limits
 from holdfast.model.executions import Execution, Filter
@@ -36,6 +36,9 @@ def ls(
         str | None, typer.Option("--cursor", help="Go on where a page ended.")
     ] = None,
     everything: Annotated[bool, typer.Option("--all", help="All pages.")] = False,
+    in_archive: Annotated[
+        bool, typer.Option("--archived", help="Those in the archive instead of the store.")
+    ] = False,
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -52,7 +55,10 @@ def ls(
 
     async def work(engine: Engine) -> tuple[list[Execution], str | None]:
         if everything:
-            return await _all(engine, wanted, cursor), None
+            return await _all(engine, wanted, cursor, in_archive=in_archive), None
+        if in_archive:
+            page = await archived.page(engine, wanted, limit, cursor)
+            return list(page.items), page.next_cursor
         page = await engine.list(wanted, limit=limit, cursor=cursor)
         return list(page.items), page.next_cursor
 
@@ -80,10 +86,13 @@ def _tag(text: str | None) -> tuple[str, str] | None:
     return name, value
 
 
-async def _all(engine: Engine, wanted: Filter, cursor: str | None) -> list[Execution]:
+async def _all(
+    engine: Engine, wanted: Filter, cursor: str | None, *, in_archive: bool
+) -> list[Execution]:
     """Return all pages; the total is known when counts can answer the filter."""
     total = None
-    if wanted.tag is None and wanted.since is None and wanted.until is None and cursor is None:
+    counted = not in_archive and wanted.tag is None
+    if counted and wanted.since is None and wanted.until is None and cursor is None:
         total = sum(
             cell.count
             for cell in await engine.count(wanted.tenant)
@@ -94,7 +103,10 @@ async def _all(engine: Engine, wanted: Filter, cursor: str | None) -> list[Execu
     found: list[Execution] = []
     with output.progress("listing", total) as advance:
         while True:
-            page = await engine.list(wanted, limit=limits.PAGE_ITEMS, cursor=cursor)
+            if in_archive:
+                page = await archived.page(engine, wanted, limits.PAGE_ITEMS, cursor)
+            else:
+                page = await engine.list(wanted, limit=limits.PAGE_ITEMS, cursor=cursor)
             found += page.items
             advance(len(page.items))
             cursor = page.next_cursor

@@ -15,6 +15,7 @@ import typer
 from typer.main import get_command
 
 from holdfast.cli import (
+    archive,
     bench,
     budgets,
     config,
@@ -41,6 +42,7 @@ from holdfast.cli import (
     waitpoints,
     worker,
     workers,
+    writer_lease,
 )
 from holdfast.errors import HoldfastError
 
@@ -95,6 +97,8 @@ app.add_typer(quotas.app, name="quotas", rich_help_panel=_OPERATE)
 app.add_typer(workers.app, name="workers", rich_help_panel=_OPERATE)
 messages.add_to(queues.app)
 app.add_typer(queues.app, name="queues", rich_help_panel=_OPERATE)
+app.add_typer(archive.app, name="archive", rich_help_panel=_OPERATE)
+app.add_typer(writer_lease.app, name="writer-lease", rich_help_panel=_OPERATE)
 app.add_typer(config.app, name="config", rich_help_panel=_OPERATE)
 
 

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from holdfast.cli import logs, output, session, timeline, times
+from holdfast.cli import archived, logs, output, session, timeline, times
 from holdfast.cli.failures import one_line
 from holdfast.cli.options import ExecutionId, JsonOption, StoreOption
+from holdfast.errors import ExecutionNotFound
 from holdfast.model.executions import Attempt, Event, Execution, Outcome, Step
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
     from holdfast.engine import Engine
     from holdfast.engine.explain import Explanation
+    from holdfast.store.exports import Exported
 
 #: Longer payloads are cut; `--json` has them whole.
 _PAYLOAD_CHARS = 300
@@ -36,6 +38,8 @@ class Picture:
     attempts: list[Attempt]
     steps: list[Step]
     history: list[Event]
+    #: It is no longer in the store.
+    archived: bool = False
 
 
 def show(
@@ -53,7 +57,30 @@ def show(
 
 
 async def take(engine: Engine, execution_id: str) -> Picture:
-    """Read everything about an execution."""
+    """Read everything about an execution, from the store or else from its archive."""
+    try:
+        return await _take(engine, execution_id)
+    except ExecutionNotFound as error:
+        return _from_archive(await archived.get(engine, execution_id, error))
+
+
+def _from_archive(row: Exported) -> Picture:
+    from holdfast.engine.explain import Explanation  # noqa: PLC0415 - loads the client library
+
+    known = row.describe()
+    return Picture(
+        execution=known,
+        explanation=Explanation(state=known.state, why="It is in the archive.", holds=()),
+        input=row.input(),
+        outcome=row.outcome(),
+        attempts=row.attempts(),
+        steps=row.steps(),
+        history=row.history(),
+        archived=True,
+    )
+
+
+async def _take(engine: Engine, execution_id: str) -> Picture:
     execution, explanation, data, outcome = await asyncio.gather(
         engine.describe(execution_id),
         engine.explain(execution_id),
@@ -89,6 +116,7 @@ def as_value(picture: Picture) -> dict[str, object]:
             for step in picture.steps
         ],
         "history": picture.history,
+        "archived": picture.archived,
     }
 
 
@@ -121,6 +149,8 @@ def _facts(picture: Picture) -> Iterator[tuple[str, str]]:
     yield "execution", execution.id
     yield "kind", f"{execution.kind}   lane {execution.lane}   tenant {execution.tenant}"
     ended = execution.state.is_terminal
+    if picture.archived:
+        yield "where", "in the archive"
     yield "state", execution.state if ended else f"{execution.state}. {picture.explanation.why}"
     if execution.progress_pct is not None:
         message = one_line(execution.progress_message or "")

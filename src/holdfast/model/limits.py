@@ -59,6 +59,7 @@ IN_FLIGHT = 1_000_000
 EFFECTS = 100
 LOCK_MIN_MS = 1
 LOCK_MAX_MS = 12 * 3_600_000
+OBJECT_BYTES = 16 << 20
 
 #: About a hundred years: far beyond any use, and safe in a double with room to add.
 DURATION_MS = 100 * 366 * 86_400_000

@@ -56,6 +56,7 @@ REFUSALS: dict[str, tuple[type[HoldfastError], str]] = {
     ),
     "quota_not_found": (errors.QuotaNotFound, "no quota has the id {id}"),
     "quota_conflict": (errors.QuotaConflict, "quota {id} exists with other content"),
+    "version_conflict": (errors.VersionConflict, "object {key} is not as expected"),
     "not_active": (errors.NotActive, "execution {id} is not running: {state}"),
     "not_suspended": (errors.NotSuspended, "execution {id} is not suspended: {state}"),
     "waitpoint_not_found": (errors.WaitpointNotFound, "there is no waitpoint {id}"),

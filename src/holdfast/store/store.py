@@ -13,6 +13,7 @@ from holdfast.model import checks
 from holdfast.model.executions import NewExecution
 from holdfast.model.partitions import MOST_OF_LIMITS, partition_of, partition_of_limit
 from holdfast.store import boot, keys, library, urls
+from holdfast.store.archives import Archives
 from holdfast.store.budgets import Budgets
 from holdfast.store.call import Caller
 from holdfast.store.client import TRY_TIMEOUT_MS, Client
@@ -22,6 +23,7 @@ from holdfast.store.graphs import Graphs
 from holdfast.store.keyrings import KeyRings
 from holdfast.store.lanes import Lanes
 from holdfast.store.leases import Leases
+from holdfast.store.objects import Objects
 from holdfast.store.outboxes import Outboxes
 from holdfast.store.queries import Queries
 from holdfast.store.queues import Queues
@@ -87,6 +89,8 @@ class Store:
         self.rules: Rules = Rules(self)
         self.outboxes: Outboxes = Outboxes(self)
         self.queues: Queues = Queues(self)
+        self.objects: Objects = Objects(self)
+        self.archives: Archives = Archives(self)
         self.subscriptions: Subscriptions = Subscriptions(client)
 
     async def boot(self) -> None:

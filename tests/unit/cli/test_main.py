@@ -44,6 +44,11 @@ def test_the_commands_are_those_that_were_promised() -> None:
     verbs += [f"schedules {verb}" for verb in ("ls", "show", "create", "pause", "resume")]
     verbs += [f"schedules {verb}" for verb in ("trigger", "delete", "next")]
     verbs += ["workers ls", "workers drain", "config show"]
+    verbs += [
+        f"writer-lease {verb}" for verb in ("show", "acquire", "release", "hand-over", "repair")
+    ]
+    verbs += [f"archive {verb}" for verb in ("status", "enable", "disable", "run", "export")]
+    verbs += [f"archive {verb}" for verb in ("import", "parquet", "verify", "erase")]
     common = ("ls", "show", "create", "set", "attach", "detach", "rules")
     verbs += [f"budgets {verb}" for verb in (*common, "reset", "history")]
     verbs += [f"quotas {verb}" for verb in (*common, "delete")]

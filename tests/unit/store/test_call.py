@@ -53,7 +53,8 @@ def test_every_specific_refusal_class_is_in_the_table() -> None:
         errors.Unauthorized,
         errors.Forbidden,
     )
-    made_in_python = {errors.ResultNotReady}
+    made_in_python: set[type[HoldfastError]] = {errors.ResultNotReady}
+    made_in_python |= {errors.Held, errors.LostRace, errors.Fenced}
     given = {kind for kind, _ in call.REFUSALS.values()}
     leaves = {
         cls

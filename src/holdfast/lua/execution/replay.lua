@@ -5,7 +5,7 @@
 --- @no execution_not_found | not_terminal | member_of_graph | replay_limit | step_not_found
 --- @event replayed
 --- @flags write
---- @requires lib/keys lib/clock lib/record lib/reply lib/log lib/steps lib/requeue
+--- @requires lib/keys lib/clock lib/record lib/reply lib/log lib/steps lib/requeue lib/archive
 
 local DEFAULT_MAX_REPLAYS = 10
 
@@ -34,6 +34,7 @@ local function run(tag, args)
     return reply.no('step_not_found', 'id', id, 'step', from_step)
   end
 
+  archive.leave(tag, id)
   log.keep_completion(tag, id, rec)
   local last_step = trim_steps(tag, id, rec, keep_steps, from_step)
   local changes = requeue.anew(tag, id, rec, now)

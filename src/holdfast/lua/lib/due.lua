@@ -1,5 +1,6 @@
 --- What happens to an execution when its timer fires.
 --- @requires lib/keys lib/record lib/timers lib/requeue lib/retry lib/finish lib/log lib/waits lib/limits
+--- @requires lib/archive
 local due = {}
 
 -- The first reclaim is immediate; a task that keeps killing its workers is slowed down.
@@ -54,7 +55,11 @@ function due.execution(tag, id, now)
   if not rec then
     server.call('ZREM', keys.timers(tag), 'x:' .. id)
   elseif record.is_terminal(rec.state) then
-    if passed(rec.due, now) then finish.forget(tag, id, rec) else timers.arm(tag, id, rec, now) end
+    if not passed(rec.due, now) then
+      timers.arm(tag, id, rec, now)
+    elseif not archive.hold(tag, id, rec) then
+      finish.forget(tag, id, rec)
+    end
   elseif passed(rec.deadline, now) then
     expire(tag, id, rec, now)
   elseif rec.state == 'active' and passed(rec.timeout_at, now) then

@@ -61,6 +61,7 @@ function keys.lined_up(tag, id) return tag .. ':lined:' .. id end
 
 -- One of each in a partition.
 function keys.timers(tag) return tag .. ':timers' end
+function keys.unarchived(tag) return tag .. ':unarchived' end
 function keys.settings(tag) return tag .. ':settings' end
 function keys.meta(tag) return tag .. ':meta' end
 
@@ -103,6 +104,9 @@ function keys.worker(tag, instance) return tag .. ':worker:' .. instance end
 function keys.workers(tag) return tag .. ':workers' end
 function keys.tasks(tag) return tag .. ':tasks' end
 function keys.keyring(tag) return tag .. ':keyring' end
+
+function keys.object(tag, name) return tag .. ':o:' .. name end
+function keys.objects(tag) return tag .. ':objects' end
 
 function keys.queues(tag) return tag .. ':queues' end
 

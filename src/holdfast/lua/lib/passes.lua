@@ -1,5 +1,6 @@
 --- Passes over all members of a graph: start them, end them, forget them.
 --- @requires lib/keys lib/record lib/index lib/finish lib/timers lib/members lib/graphs lib/work
+--- @requires lib/archive
 local passes = {}
 
 local function go_over(list, item, visit)
@@ -67,7 +68,8 @@ function passes.forget(tag, id, most)
     local flat = server.call('HGETALL', keys.record(tag, member))
     local rec = {}
     for i = 1, #flat, 2 do rec[flat[i]] = flat[i + 1] end
-    if rec.tenant then finish.forget(tag, member, rec) end
+    local held = record.is_terminal(rec.state) and archive.hold(tag, member, rec)
+    if rec.tenant and not held then finish.forget(tag, member, rec) end
   end
   if #ids > 0 then server.call('ZREM', key, unpack(ids)) end
   return #ids < most

@@ -3,7 +3,9 @@
 local requeue = {}
 
 -- What an execution that runs anew forgets of its past.
-local STALE = { 'ended', 'result', 'content_type', 'failures', 'reclaims', 'pct', 'progress_at', 'steps' }
+local STALE = {
+  'ended', 'archived', 'result', 'content_type', 'failures', 'reclaims', 'pct', 'progress_at', 'steps',
+}
 
 --- Take the outcome from an execution that ended; returns the changes with which it runs anew.
 function requeue.anew(tag, id, rec, now)

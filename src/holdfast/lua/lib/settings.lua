@@ -2,6 +2,7 @@
 ---   lane|LANE = paused or draining      weight|LANE|TENANT = share of claims, default 1
 ---   keep|TENANT|STATE = retention in ms of ended executions, TENANT may be *
 ---   rule|WHAT|NAME = limits of executions of this tenant, lane, kind or tag; rules = how many rules
+---   archive = URL of the archive: ended executions are held back for it
 ---   priority_ms = what a point of priority is worth, in ms of waiting
 --- @requires lib/keys
 local settings = {}
@@ -25,6 +26,8 @@ function settings.keep(tag, tenant, state)
   )
   return tonumber(found[1] or found[2] or KEEP[state])
 end
+
+function settings.archive(tag) return server.call('HGET', keys.settings(tag), 'archive') end
 
 --- Microseconds of rank that one point of priority is worth.
 function settings.priority_us(tag)

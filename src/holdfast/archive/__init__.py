@@ -1,0 +1,20 @@
+"""The archive: ended executions in object storage, moved there before retention removes them."""
+
+from holdfast.archive.archive import Archive, ArchiveStatus
+from holdfast.archive.archiver import Archiver, ArchiverSettings, Report
+from holdfast.archive.erasure import Erasure, audit_log
+from holdfast.archive.opening import find_archive, open_archive, set_archive, unset_archive
+
+__all__ = [
+    "Archive",
+    "ArchiveStatus",
+    "Archiver",
+    "ArchiverSettings",
+    "Erasure",
+    "Report",
+    "audit_log",
+    "find_archive",
+    "open_archive",
+    "set_archive",
+    "unset_archive",
+]

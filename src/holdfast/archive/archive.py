@@ -1,0 +1,278 @@
+"""Reading the archive: look-ups, lists, whole segments. Readers follow the manifest."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import TypeVar
+
+from holdfast.archive import segment
+from holdfast.archive.segment import Entry, Index, Line, Segment
+from holdfast.errors import ExecutionNotFound, InvalidInput, InvalidRecord, LostRace
+from holdfast.fencing.manifest import FencedManifest, Snapshot
+from holdfast.fencing.objects import ObjectStore
+from holdfast.model import checks, limits
+from holdfast.model.executions import Filter, Page
+from holdfast.store.exports import Exported
+
+T = TypeVar("T")
+
+KEY = "archive"
+#: Segments may be replaced under a reader, which then starts anew.
+_ROUNDS = 5
+_INDEXES_KEPT = 64
+_READS_AT_ONCE = 8
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class _Replaced(Exception):
+    """An object that the manifest named is gone."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArchiveStatus:
+    """What is in the archive."""
+
+    segments: int
+    executions: int
+    bytes: int
+    tenants: Mapping[str, int]
+    first_day: str | None
+    last_day: str | None
+    sequence: int
+    token: str | None
+    committed_at_ms: int | None
+
+
+class Archive:
+    """The archive in an object store, for reading."""
+
+    def __init__(self, objects: ObjectStore, key: str = KEY) -> None:
+        self.objects = objects
+        self.manifest: FencedManifest = FencedManifest(objects, key)
+        self._indexes: OrderedDict[str, Index] = OrderedDict()
+
+    async def status(self) -> ArchiveStatus:
+        """Return what is there."""
+        snapshot = await self.manifest.read()
+        entries = [entry for _, entry in entries_of(snapshot)]
+        tenants: dict[str, int] = {}
+        for entry in entries:
+            for tenant, rows in entry.tenants.items():
+                tenants[tenant] = tenants.get(tenant, 0) + rows
+        return ArchiveStatus(
+            segments=len(entries),
+            executions=sum(entry.rows for entry in entries),
+            bytes=sum(entry.bytes for entry in entries),
+            tenants=dict(sorted(tenants.items())),
+            first_day=min((entry.first_day for entry in entries), default=None),
+            last_day=max((entry.last_day for entry in entries), default=None),
+            sequence=snapshot.sequence if snapshot else 0,
+            token=str(snapshot.token) if snapshot else None,
+            committed_at_ms=snapshot.committed_at_ms if snapshot else None,
+        )
+
+    async def get(self, execution_id: str) -> Exported:
+        """Return an archived execution, its last end; raises ExecutionNotFound."""
+        checks.execution_id("id", execution_id)
+
+        async def look(snapshot: Snapshot | None) -> Exported | None:
+            names = [
+                (name, entry)
+                for name, entry in entries_of(snapshot)
+                if entry.first_id <= execution_id <= entry.last_id
+            ]
+            best: tuple[Line, str] | None = None
+            async for name, index in self._each_index(names):
+                for line in index.lines:
+                    if line.id == execution_id and (best is None or _later(line, best[0])):
+                        best = (line, name)
+            return None if best is None else await self._row(best[1], best[0])
+
+        found = await self._consistently(look)
+        if found is None:
+            raise ExecutionNotFound(f"no execution has the id {execution_id}", id=execution_id)
+        return found
+
+    async def page(
+        self, wanted: Filter | None = None, *, limit: int = 50, cursor: str | None = None
+    ) -> Page:
+        """Return a page of archived executions, newest first, each as it ended last."""
+        checks.integer("limit", limit, 1, limits.PAGE_ITEMS)
+        wanted = Filter() if wanted is None else checks.instance("wanted", wanted, Filter)
+        before = _parse_cursor(cursor)
+
+        async def look(snapshot: Snapshot | None) -> Page:
+            found = await self._newest(entries_of(snapshot), wanted, before, limit + 1)
+            rows = await asyncio.gather(*(self._row(name, line) for name, line in found[:limit]))
+            more = None
+            if len(found) > limit:
+                last = found[limit - 1][1]
+                more = f"{last.born}.{last.id}"
+            return Page(items=tuple(row.describe() for row in rows), next_cursor=more)
+
+        return await self._consistently(look)
+
+    async def _newest(
+        self,
+        entries: Iterator[tuple[str, Entry]],
+        wanted: Filter,
+        before: tuple[int, str] | None,
+        limit: int,
+    ) -> list[tuple[str, Line]]:
+        """Return the newest lines that match, reading only the segments that may have them."""
+        best: dict[str, tuple[str, Line]] = {}
+        ranked: list[tuple[str, Line]] = []
+        candidates = [(name, entry) for name, entry in entries if _may_match(entry, wanted)]
+        for name, entry in sorted(candidates, key=lambda one: -one[1].last_born):
+            if len(ranked) >= limit and ranked[limit - 1][1].born > entry.last_born:
+                break
+            index = await self._index(name, entry)
+            for line in index.lines:
+                known = best.get(line.id)
+                if known is None or _later(line, known[1]):
+                    best[line.id] = (name, line)
+            ranked = sorted(
+                (
+                    (at, line)
+                    for at, line in best.values()
+                    if _matches(line, wanted) and (before is None or (line.born, line.id) < before)
+                ),
+                key=lambda one: (one[1].born, one[1].id),
+                reverse=True,
+            )[:limit]
+        return ranked
+
+    async def rows(self, wanted: Filter | None = None) -> AsyncIterator[Exported]:
+        """Go through archived executions, segment by segment, each as it ended last."""
+        wanted = wanted or Filter()
+        snapshot = await self.manifest.read()
+        last: dict[str, tuple[int, int]] = {}
+        repeated = set()
+        for name, entry in entries_of(snapshot):
+            for line in (await self._index(name, entry)).lines:
+                if line.id in last:
+                    repeated.add(line.id)
+                last[line.id] = max(last.get(line.id, (0, 0)), (line.born, line.run))
+        for name, entry in entries_of(snapshot):
+            if not _may_match(entry, wanted):
+                continue
+            try:
+                whole = await self.load(name, entry)
+            except _Replaced as error:
+                message = "segments were replaced while the archive was read: start again"
+                raise LostRace(message, object=name) from error
+            for line, row in whole.rows():
+                newest = line.id not in repeated or last[line.id] == (line.born, line.run)
+                if newest and _matches(line, wanted):
+                    yield row
+
+    async def verify(self) -> tuple[int, list[str]]:
+        """Read everything; returns how many executions there are, and what is wrong."""
+        snapshot = await self.manifest.read()
+        seen: set[tuple[str, int, int]] = set()
+        problems = []
+        for name, entry in entries_of(snapshot):
+            try:
+                whole = await self.load(name, entry)
+                for line, row in whole.rows():
+                    if (row.id, row.born, row.run) != line.identity:
+                        problems.append(f"{name}: the index names {line.id}, the row is {row.id}")
+                    if line.identity in seen:
+                        problems.append(f"{name}: {line.id} is in the archive twice")
+                    seen.add(line.identity)
+            except (InvalidRecord, _Replaced) as error:
+                problems.append(str(error) or f"{name} is missing")
+        return len(seen), problems
+
+    async def load(self, name: str, entry: Entry) -> Segment:
+        """Return a whole segment, its digest checked."""
+        body = await self.manifest.get(name)
+        if body is None:
+            raise _Replaced(f"{name} is missing")
+        return segment.open_segment(name, entry, body)
+
+    async def _row(self, name: str, line: Line) -> Exported:
+        index = self._indexes[name]
+        block = index.blocks[line.block]
+        data = await self.manifest.get_range(name, block.start, block.length)
+        if data is None:
+            raise _Replaced
+        return segment.rows_of(data)[line.place]
+
+    async def _each_index(self, names: list[tuple[str, Entry]]) -> AsyncIterator[tuple[str, Index]]:
+        for start in range(0, len(names), _READS_AT_ONCE):
+            chunk = names[start : start + _READS_AT_ONCE]
+            indexes = await asyncio.gather(*(self._index(name, entry) for name, entry in chunk))
+            for (name, _), index in zip(chunk, indexes, strict=True):
+                yield name, index
+
+    async def _index(self, name: str, entry: Entry) -> Index:
+        """Return the index of a segment; segments never change, so it is kept."""
+        if name not in self._indexes:
+            data = await self.manifest.get_range(name, entry.index_start, entry.index_bytes)
+            if data is None:
+                raise _Replaced
+            self._indexes[name] = segment.index_of(name, data)
+            if len(self._indexes) > _INDEXES_KEPT:
+                self._indexes.popitem(last=False)
+        self._indexes.move_to_end(name)
+        return self._indexes[name]
+
+    async def _consistently(self, look: Callable[[Snapshot | None], Awaitable[T]]) -> T:
+        """Read by one manifest; start anew if its segments were replaced meanwhile."""
+        for _ in range(_ROUNDS):
+            try:
+                return await look(await self.manifest.read())
+            except _Replaced:
+                continue
+        message = "the archive names segments that are not there"
+        raise InvalidRecord(message, object=self.manifest.where)
+
+
+def entries_of(snapshot: Snapshot | None) -> Iterator[tuple[str, Entry]]:
+    """Go through the segments of a manifest."""
+    for name, value in (snapshot.objects if snapshot else {}).items():
+        if value.get("kind") == "segment":
+            yield name, segment.entry_of(name, value)
+
+
+def _later(line: Line, other: Line) -> bool:
+    return (line.born, line.run) > (other.born, other.run)
+
+
+def _may_match(entry: Entry, wanted: Filter) -> bool:
+    if wanted.tenant is not None and wanted.tenant not in entry.tenants:
+        return False
+    if wanted.until is not None and entry.first_born >= _stamp(wanted.until):
+        return False
+    return wanted.since is None or entry.last_born >= _stamp(wanted.since)
+
+
+def _matches(line: Line, wanted: Filter) -> bool:
+    for name in ("tenant", "lane", "kind", "state"):
+        value = getattr(wanted, name)
+        if value is not None and value != getattr(line, name):
+            return False
+    if wanted.tag is not None and line.tags.get(wanted.tag[0]) != wanted.tag[1]:
+        return False
+    if wanted.since is not None and line.born < _stamp(wanted.since):
+        return False
+    return wanted.until is None or line.born < _stamp(wanted.until)
+
+
+def _stamp(moment: datetime) -> int:
+    return (moment - _EPOCH) // timedelta(microseconds=1)
+
+
+def _parse_cursor(cursor: str | None) -> tuple[int, str] | None:
+    if cursor is None:
+        return None
+    checks.text("cursor", cursor, 2 * limits.ID_CHARS)
+    born, _, execution_id = cursor.partition(".")
+    if not born.isdecimal() or not execution_id:
+        raise InvalidInput("cursor: is not one that a list returned", field="cursor")
+    return int(born), execution_id

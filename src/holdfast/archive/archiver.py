@@ -1,0 +1,216 @@
+"""The archiver: moves ended executions from the store to the archive.
+
+Any number of processes may run it. Whoever has the writer lease works; it is taken when something
+waits and given up when nothing does. The order makes every crash harmless:
+
+    read executions that wait -> put a segment -> commit it, as pending -> forget them in the store
+
+A committed segment stays pending until the next commit, so whoever comes after a crash forgets
+its executions first, before it reads what waits. So nothing is forgotten before it is committed,
+and nothing is read again that was committed. Forgetting names exactly what was read: an execution
+that was replayed meanwhile is another end of it, and stays.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import socket
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass
+
+from holdfast.archive import compaction, erasure
+from holdfast.archive.archive import KEY, Archive, entries_of
+from holdfast.archive.erasure import Erasure
+from holdfast.archive.segment import Builder
+from holdfast.errors import HoldfastError
+from holdfast.fencing.lease import WriterLease
+from holdfast.fencing.objects import ObjectStore
+from holdfast.fencing.writer import ManifestWriter
+from holdfast.model import checks
+from holdfast.store.exports import Exported
+from holdfast.store.store import Store
+
+log: logging.Logger = logging.getLogger(__name__)
+
+_PAUSE_AFTER_ERROR_S = 5.0
+#: Per call to the store: bounds the time for which it keeps the server busy.
+_ROWS_IN_CALL = 100
+_BYTES_IN_CALL = 4 << 20
+
+#: Called at named points of the work; tests stop or kill the process there.
+At = Callable[[str], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArchiverSettings:
+    """How the archiver works."""
+
+    #: A segment is closed when it has so many executions, or so many bytes before compression.
+    segment_rows: int = 5_000
+    segment_bytes: int = 16 << 20
+    #: How often it looks whether something waits.
+    poll_s: float = 5.0
+    #: With fewer executions than a segment holds, how long the oldest of them waits for company.
+    linger_s: float = 60.0
+    #: Of the writer lease: how long others wait when this process falls silent.
+    ttl_ms: int = 30_000
+    holder: str | None = None
+
+    def __post_init__(self) -> None:
+        checks.integer("segment_rows", self.segment_rows, 1, 1_000_000)
+        checks.integer("segment_bytes", self.segment_bytes, 1, 1 << 30)
+        checks.number("poll_s", self.poll_s, 0.01, 3_600)
+        checks.number("linger_s", self.linger_s, 0, 86_400)
+
+
+@dataclass(slots=True)
+class Report:
+    """What a run did."""
+
+    archived: int = 0
+    segments: int = 0
+    bytes: int = 0
+    #: Committed by a predecessor that did not come to forget them.
+    recovered: int = 0
+    compacted: int = 0
+    collected: int = 0
+
+
+async def _nothing(_point: str) -> None:
+    """Do nothing at the named points."""
+
+
+class Archiver:
+    """Moves executions to the archive."""
+
+    def __init__(
+        self,
+        store: Store,
+        objects: ObjectStore,
+        settings: ArchiverSettings | None = None,
+        *,
+        at: At = _nothing,
+    ) -> None:
+        self._store = store
+        self._archive = Archive(objects)
+        self._settings = settings or ArchiverSettings()
+        self._at = at
+
+    def lease(self, *, wait_s: float = 0.0) -> WriterLease:
+        """Return the writer lease of the archive, not yet acquired."""
+        return WriterLease(
+            self._archive.objects,
+            KEY,
+            holder=self._settings.holder or socket.gethostname(),
+            ttl_ms=self._settings.ttl_ms,
+            wait_s=wait_s,
+        )
+
+    async def run(self) -> None:
+        """Archive what waits, until cancelled."""
+        waits_since: float | None = None
+        loop = asyncio.get_running_loop()
+        while True:
+            try:
+                waiting, _ = await self._store.archives.waiting()
+                waits_since = (waits_since or loop.time()) if waiting else None
+                if waits_since is not None and self._is_time(waiting, loop.time() - waits_since):
+                    report = await self.run_once(wait_s=self._settings.poll_s)
+                    log.info("archived %d executions", report.archived)
+                    waits_since = None
+            except HoldfastError as error:
+                log.log(
+                    logging.INFO if error.code == "held" else logging.WARNING,
+                    "archiving: %s",
+                    error,
+                )
+                await asyncio.sleep(min(_PAUSE_AFTER_ERROR_S, self._settings.poll_s))
+            await asyncio.sleep(self._settings.poll_s)
+
+    def _is_time(self, waiting: int, waited_s: float) -> bool:
+        return waiting >= self._settings.segment_rows or waited_s >= self._settings.linger_s
+
+    async def run_once(self, *, wait_s: float = 0.0) -> Report:
+        """Archive everything that waits now; raises Held if another process is at it."""
+        report = Report()
+        async with self.lease(wait_s=wait_s) as lease:
+            writer = await self._archive.manifest.open(lease)
+            await self._at("opened")
+            report.recovered = await self._recover(writer)
+            report.collected = len(await writer.collect())
+            async for rows in self._segments():
+                lease.check()
+                await self._move(writer, rows, report)
+            report.compacted = await compaction.compact(
+                self._archive, writer, self._settings.segment_rows, self._settings.segment_bytes
+            )
+            if report.compacted:
+                report.collected += len(await writer.collect())
+        return report
+
+    async def erase_tenant(
+        self, tenant: str, *, by: str, reason: str = "", wait_s: float = 0.0
+    ) -> Erasure:
+        """Erase a tenant from the archive; what of it is in the store stays there."""
+        async with self.lease(wait_s=wait_s) as lease:
+            writer = await self._archive.manifest.open(lease)
+            await self._recover(writer)
+            return await erasure.erase(self._archive, writer, tenant, by=by, reason=reason)
+
+    async def _recover(self, writer: ManifestWriter) -> int:
+        """Forget what a predecessor committed and may not have forgotten."""
+        forgotten = 0
+        entries = dict(entries_of(writer.snapshot))
+        for name in writer.snapshot.facts.get("pending", ()):
+            if name in entries:
+                whole = await self._archive.load(name, entries[name])
+                await self._at("recovering")
+                forgotten += await self._store.archives.forget(
+                    line.identity for line in whole.index.lines
+                )
+        return forgotten
+
+    async def _segments(self) -> AsyncIterator[list[Exported]]:
+        """Read what waits, in portions for a segment each."""
+        portion: list[Exported] = []
+        size = 0
+        for tag in self._store.tags():
+            after: int | None = 0
+            while after is not None:
+                rows, after = await self._store.archives.batch(
+                    tag, after, _ROWS_IN_CALL, _BYTES_IN_CALL
+                )
+                for row in rows:
+                    portion.append(row)
+                    size += _size(row)
+                    if len(portion) == self._settings.segment_rows or (
+                        size >= self._settings.segment_bytes
+                    ):
+                        yield portion
+                        portion, size = [], 0
+        if portion:
+            yield portion
+
+    async def _move(self, writer: ManifestWriter, rows: list[Exported], report: Report) -> None:
+        """Put, commit, forget: in this order."""
+        builder = Builder()
+        await asyncio.to_thread(builder.add, rows)
+        body, entry = await asyncio.to_thread(builder.finish)
+        await self._at("before put")
+        name = await writer.put(body, ".segment")
+        await self._at("before commit")
+        await writer.commit(add={name: entry.to_value()}, facts={"pending": [name]})
+        await self._at("before forget")
+        await self._store.archives.forget(line.identity for line in builder.lines)
+        await self._at("after forget")
+        report.archived += entry.rows
+        report.segments += 1
+        report.bytes += entry.bytes
+
+
+def _size(row: Exported) -> int:
+    size = sum(len(name) + len(value) for name, value in row.fields.items())
+    for section in row.sections.values():
+        size += len(section) if isinstance(section, bytes) else sum(map(len, section))
+    return size

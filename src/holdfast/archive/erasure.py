@@ -1,0 +1,87 @@
+"""Erasing a tenant from the archive: its blocks are left out of rewritten segments.
+
+Other tenants' blocks are copied as they are, never unpacked. One commit replaces all segments, then
+the old ones are deleted and looked for, and the proof is written down in the manifest's audit log.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from holdfast.archive.archive import Archive, entries_of
+from holdfast.archive.segment import Builder
+from holdfast.errors import BackendFailed
+from holdfast.fencing.writer import ManifestWriter
+from holdfast.model import checks, limits
+
+#: The last entries of the audit log are kept.
+AUDIT_ENTRIES = 1_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Erasure:
+    """The proof of an erasure, as it is in the audit log."""
+
+    tenant: str
+    executions: int
+    #: Digest and name of each segment that held the tenant; all are deleted.
+    replaced: Sequence[dict[str, str]]
+    by: str
+    reason: str
+    token: str
+    at_ms: int
+    #: The old segments were looked for and are gone.
+    confirmed: bool
+    event: str = "tenant_erased"
+
+
+async def erase(
+    archive: Archive, writer: ManifestWriter, tenant: str, *, by: str, reason: str
+) -> Erasure:
+    """Erase a tenant. Nothing may be pending: `Archiver.erase_tenant` sees to it."""
+    checks.name("tenant", tenant)
+    checks.text("reason", reason, limits.REASON_CHARS)
+    add: dict[str, Any] = {}
+    replaced = []
+    executions = 0
+    for name, entry in entries_of(writer.snapshot):
+        if tenant in entry.tenants:
+            builder = Builder()
+            builder.copy(await archive.load(name, entry), without_tenant=tenant)
+            executions += entry.tenants[tenant]
+            replaced.append({"segment": name, "sha256": entry.sha256})
+            if builder.rows:
+                body, smaller = builder.finish()
+                add[await writer.put(body, ".segment")] = smaller.to_value()
+    done = Erasure(
+        tenant=tenant,
+        executions=executions,
+        replaced=replaced,
+        by=by,
+        reason=reason,
+        token=str(writer.snapshot.token),
+        at_ms=archive.manifest.times.wall_ms(),
+        confirmed=False,
+    )
+    before = list(writer.snapshot.facts.get("audit", ()))
+    drop = [one["segment"] for one in replaced]
+    await writer.commit(add=add, drop=drop, facts={"audit": _log(before, done), "pending": None})
+    await writer.collect()
+    for name in drop:
+        if await archive.manifest.get(name) is not None:
+            raise BackendFailed(f"{name} is still there after it was deleted", maybe_done=True)
+    confirmed = Erasure(**{**asdict(done), "confirmed": True})
+    await writer.commit(facts={"audit": _log(before, confirmed)})
+    return confirmed
+
+
+def _log(before: list[Any], entry: Erasure) -> list[Any]:
+    return [*before, asdict(entry)][-AUDIT_ENTRIES:]
+
+
+async def audit_log(archive: Archive) -> list[dict[str, Any]]:
+    """Return the audit log of the archive, oldest first."""
+    snapshot = await archive.manifest.read()
+    return list(snapshot.facts.get("audit", ())) if snapshot else []

@@ -1,0 +1,36 @@
+"""The archive of a store: where it is is a setting of the store."""
+
+from __future__ import annotations
+
+from holdfast.archive.archive import Archive
+from holdfast.errors import InvalidInput
+from holdfast.fencing import places
+from holdfast.store.store import Store
+
+
+async def set_archive(store: Store, url: str) -> None:
+    """Have ended executions kept back for the archive at this URL, which must be able to fence."""
+    if url.startswith("memory:"):
+        raise InvalidInput("archive: must outlive this process", field="archive")
+    await places.open_objects(url)
+    await store.archives.set_url(url)
+
+
+async def unset_archive(store: Store) -> None:
+    """Archive nothing more; what waits is given back to retention."""
+    await store.archives.set_url(None)
+
+
+async def find_archive(store: Store) -> Archive | None:
+    """Return the archive of a store for reading, None if it has none."""
+    url = await store.archives.url()
+    return None if url is None else Archive(places.parse(url))
+
+
+async def open_archive(store: Store) -> Archive:
+    """Return the archive of a store; raises InvalidInput if it has none."""
+    archive = await find_archive(store)
+    if archive is None:
+        message = "the store has no archive: `holdfast archive enable URL` sets one"
+        raise InvalidInput(message, field="archive")
+    return archive

@@ -1,0 +1,272 @@
+"""`holdfast archive`: where ended executions go, and what is there."""
+
+from __future__ import annotations
+
+import getpass
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from holdfast.cli import archived, inputs, output, session, times
+from holdfast.cli.groups import Noun
+from holdfast.cli.options import ExecutionId, JsonOption, Reason, StoreOption
+from holdfast.errors import InvalidInput
+from holdfast.model.moments import from_ms
+
+if TYPE_CHECKING:
+    from holdfast.archive import ArchiveStatus, Erasure, Report
+    from holdfast.engine import Engine
+    from holdfast.store.exports import Exported
+
+
+class _Archive(Noun):
+    """A group for which `holdfast archive` means `holdfast archive status`."""
+
+    verb = "status"
+
+
+app: typer.Typer = typer.Typer(
+    cls=_Archive,
+    help="The archive: status, enable, disable, run, export, import, parquet, verify, erase.",
+)
+
+Wait = Annotated[str, typer.Option("--wait", help="How long to wait for another archiver.")]
+
+
+@app.command()
+def status(*, store: StoreOption = None, as_json: JsonOption = False) -> None:
+    """Say where the archive is, what is in it, and what waits for it."""
+
+    async def work(engine: Engine) -> tuple[str | None, int, ArchiveStatus | None]:
+        from holdfast.archive import find_archive  # noqa: PLC0415 - loads the client library
+
+        url = await engine.store.archives.url()
+        waiting, _ = await engine.store.archives.waiting()
+        found = await find_archive(engine.store)
+        return url, waiting, await found.status() if found else None
+
+    url, waiting, known = session.ask(store, work)
+    if as_json:
+        output.emit({"url": url, "waiting": waiting, "archive": known})
+        return
+    if known is None:
+        output.say("no archive: retention forgets; `holdfast archive enable URL` sets one")
+        return
+    committed = known.committed_at_ms
+    facts = {
+        "archive": url,
+        "waiting": f"{waiting} executions",
+        "holds": f"{known.executions} executions in {known.segments} segments",
+        "bytes": f"{known.bytes:,}",
+        "days": f"{known.first_day} to {known.last_day}" if known.first_day else "",
+        "commit": f"{known.sequence}, token {known.token}, {times.ago(from_ms(committed))}"
+        if committed
+        else "none yet",
+    }
+    for name, value in facts.items():
+        output.say(f"{name:<12}{value}")
+    if known.tenants:
+        output.say("")
+        output.show_table(("tenant", "executions"), list(known.tenants.items()), nothing="")
+
+
+@app.command()
+def enable(
+    url: Annotated[
+        str, typer.Argument(metavar="URL", help="file:///PATH, s3://BUCKET/PREFIX, gs://, az://.")
+    ],
+    *,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Keep ended executions back until `holdfast archive run` has moved them there."""
+
+    async def work(engine: Engine) -> None:
+        from holdfast.archive import set_archive  # noqa: PLC0415 - loads the client library
+
+        await set_archive(engine.store, url)
+
+    session.ask(store, work, create=True)
+    _say(f"the archive is {url}; some process must run `holdfast archive run`", as_json, url=url)
+
+
+@app.command()
+def disable(*, store: StoreOption = None, as_json: JsonOption = False) -> None:
+    """Archive nothing more: retention forgets what has ended, also what waits now."""
+
+    async def work(engine: Engine) -> None:
+        from holdfast.archive import unset_archive  # noqa: PLC0415 - loads the client library
+
+        await unset_archive(engine.store)
+
+    session.ask(store, work)
+    _say("no archive: retention forgets", as_json, url=None)
+
+
+@app.command()
+def run(
+    *,
+    once: Annotated[
+        bool, typer.Option("--once", help="Archive what waits now, then stop.")
+    ] = False,
+    wait: Wait = "0s",
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Move executions to the archive, until stopped. Any number of processes may stand by."""
+    wait_s = inputs.duration_ms("wait", wait) / 1000
+
+    async def work(engine: Engine) -> Report | None:
+        from holdfast.archive import Archiver, open_archive  # noqa: PLC0415 - loads the client
+
+        archiver = Archiver(engine.store, (await open_archive(engine.store)).objects)
+        if once:
+            return await archiver.run_once(wait_s=wait_s)
+        output.note("archiving; Ctrl-C stops")
+        await archiver.run()
+        return None
+
+    try:
+        report = session.ask(store, work, maintenance=not once)
+    except KeyboardInterrupt:
+        raise typer.Abort from None
+    if report is None:
+        return
+    if as_json:
+        output.emit(report)
+    else:
+        output.say(f"archived {report.archived} executions, {report.bytes:,} bytes")
+
+
+@app.command("export")
+def export_one(
+    execution_id: ExecutionId,
+    file: Annotated[str, typer.Argument(metavar="FILE", help="Where to; - is stdout.")] = "-",
+    *,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Write an execution that has ended, from the store or the archive, to a file."""
+
+    async def work(engine: Engine) -> Exported:
+        return await archived.export(engine, execution_id)
+
+    data = session.ask(store, work).to_json()
+    if file == "-":
+        sys.stdout.buffer.write(data + b"\n")
+        return
+    Path(file).write_bytes(data)
+    _say(f"wrote {execution_id} to {file}", as_json, id=execution_id, file=file)
+
+
+@app.command("import")
+def import_one(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="As `archive export` wrote it.")],
+    *,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Bring an execution back into the store as it ended, so that it can be replayed."""
+    from holdfast.store import exports  # noqa: PLC0415 - loads the client library
+
+    exported = exports.from_json(inputs.payload("-" if file == "-" else f"@{file}", raw=True))
+
+    async def work(engine: Engine) -> str:
+        known = await archived.is_archived(engine, exported)
+        return await engine.store.archives.restore(exported, archived=known)
+
+    state = session.ask(store, work, create=True)
+    _say(f"{exported.id} is {state} in the store", as_json, id=exported.id, state=state)
+
+
+@app.command()
+def parquet(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Where to.")],
+    *,
+    tenant: Annotated[str | None, typer.Option("--tenant", help="Only of this tenant.")] = None,
+    since: Annotated[
+        str | None, typer.Option("--since", help="Created at or after: 30d, 2026-01-31.")
+    ] = None,
+    until: Annotated[str | None, typer.Option("--until", help="Created before.")] = None,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Write archived executions as a Parquet file, for other tools. Needs `holdfast[parquet]`."""
+    from holdfast.model.executions import Filter  # noqa: PLC0415 - the others do without
+
+    wanted = Filter(
+        tenant=tenant, since=inputs.moment("since", since), until=inputs.moment("until", until)
+    )
+
+    async def work(engine: Engine) -> int:
+        from holdfast.archive import open_archive  # noqa: PLC0415 - loads the client library
+        from holdfast.archive.parquet import write_parquet  # noqa: PLC0415
+
+        return await write_parquet(await open_archive(engine.store), file, wanted)
+
+    count = session.ask(store, work)
+    _say(f"wrote {count} executions to {file}", as_json, executions=count, file=str(file))
+
+
+@app.command()
+def verify(*, store: StoreOption = None, as_json: JsonOption = False) -> None:
+    """Read the whole archive: digests, rows, that nothing is there twice. Ends with 1 if not."""
+
+    async def work(engine: Engine) -> tuple[int, list[str]]:
+        from holdfast.archive import open_archive  # noqa: PLC0415 - loads the client library
+
+        return await (await open_archive(engine.store)).verify()
+
+    count, problems = session.ask(store, work)
+    for problem in problems:
+        output.note(problem)
+    _say(
+        f"{count} executions, {len(problems)} problems",
+        as_json,
+        executions=count,
+        problems=problems,
+    )
+    if problems:
+        raise typer.Exit(1)
+
+
+@app.command()
+def erase(
+    tenant: Annotated[str, typer.Argument(metavar="TENANT")],
+    *,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    reason: Reason = "",
+    by: Annotated[
+        str | None, typer.Option("--by", help="Who asks for it.", show_default="the user")
+    ] = None,
+    wait: Wait = "2m",
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Erase a tenant from the archive; the proof is kept in its audit log."""
+    if not yes and not (sys.stdin.isatty() and typer.confirm(f"erase {tenant} for ever?")):
+        raise InvalidInput("erase: cannot be undone; say --yes", field="yes")
+    wait_s = inputs.duration_ms("wait", wait) / 1000
+
+    async def work(engine: Engine) -> Erasure:
+        from holdfast.archive import Archiver, open_archive  # noqa: PLC0415 - loads the client
+
+        archiver = Archiver(engine.store, (await open_archive(engine.store)).objects)
+        who = by or getpass.getuser()
+        return await archiver.erase_tenant(tenant, by=who, reason=reason, wait_s=wait_s)
+
+    proof = session.ask(store, work)
+    if as_json:
+        output.emit(proof)
+    else:
+        number = len(proof.replaced)
+        output.say(f"erased {proof.executions} executions of {tenant}; {number} segments replaced")
+
+
+def _say(text: str, as_json: bool, **value: object) -> None:  # noqa: FBT001 - short calls
+    if as_json:
+        output.emit(value)
+    else:
+        output.say(text)

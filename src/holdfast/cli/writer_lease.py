@@ -1,0 +1,261 @@
+"""`holdfast writer-lease`: who may write, and taking or giving up that right by hand."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Annotated, TypeVar
+
+import typer
+
+from holdfast.cli import inputs, output, session, times
+from holdfast.cli.groups import Settings
+from holdfast.cli.options import JsonOption, StoreOption
+from holdfast.errors import InvalidInput, NotFound
+from holdfast.model.moments import from_ms
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from holdfast.engine import Engine
+    from holdfast.fencing import LeaseRecord, Leases, Token
+
+T = TypeVar("T")
+
+app: typer.Typer = typer.Typer(
+    cls=Settings, help="Writer leases: show, acquire, release, hand over, repair."
+)
+
+Key = Annotated[str, typer.Argument(metavar="KEY", help="What it is for, such as reports/main.")]
+ObjectsOption = Annotated[
+    str | None,
+    typer.Option(
+        "--objects",
+        metavar="URL",
+        help="Where it is: file:///PATH, s3://BUCKET/PREFIX, gs://, az://.",
+        show_default="the store",
+    ),
+]
+Holder = Annotated[str, typer.Option("--holder", help="The stable name of the holder.")]
+Incarnation = Annotated[
+    str, typer.Option("--incarnation", help="As `acquire` answered: which start of the holder.")
+]
+TokenOption = Annotated[
+    str, typer.Option("--token", metavar="TERM.GENERATION", help="As `acquire` answered.")
+]
+
+
+@app.command()
+def show(
+    key: Key,
+    *,
+    objects: ObjectsOption = None,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Show who holds a lease, and who held it before."""
+
+    async def work(leases: Leases) -> LeaseRecord:
+        found = await leases.read(key)
+        if found is None:
+            raise NotFound(f"writer lease {key} was never held", key=key)
+        return found.record
+
+    record = _with_leases(objects, store, work)
+    if as_json:
+        output.emit(as_value(record))
+        return
+    _print(record)
+    rows = [
+        (past.holder_id, f"{past.term}.{past.generation}", past.ended, _when(past.acquired_at_ms))
+        for past in reversed(record.holders)
+    ]
+    if rows:
+        output.say("\nBefore")
+        output.show_table(("holder", "token", "ended", "acquired"), rows, nothing="")
+
+
+@app.command()
+def acquire(
+    key: Key,
+    *,
+    holder: Holder,
+    ttl: Annotated[str, typer.Option("--ttl", help="How long it lasts without a refresh.")] = "60s",
+    wait: Annotated[str, typer.Option("--wait", help="How long to wait for it.")] = "0s",
+    term: Annotated[
+        int | None, typer.Option("--term", help="The term.", show_default="the published one")
+    ] = None,
+    preempt: Annotated[
+        bool, typer.Option("--preempt", help="Take it from a live holder of a lower term.")
+    ] = False,
+    objects: ObjectsOption = None,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Take a lease for a while. Nothing refreshes it: keep what it answers to release it."""
+    ttl_ms = inputs.duration_ms("ttl", ttl)
+    wait_ms = inputs.duration_ms("wait", wait)
+
+    async def work(leases: Leases) -> LeaseRecord:
+        from holdfast.fencing.contend import contend  # noqa: PLC0415 - loads the client library
+        from holdfast.fencing.leases import Ask  # noqa: PLC0415
+        from holdfast.model.ids import new_id  # noqa: PLC0415
+
+        ask = Ask(
+            holder=holder,
+            incarnation=new_id(),
+            ttl_ms=ttl_ms,
+            margin_ms=ttl_ms // 6,
+            term=term,
+            preempt=preempt,
+        )
+        return (await contend(leases, key, ask, wait_ms)).record
+
+    record = _with_leases(objects, store, work, create=True)
+    if as_json:
+        output.emit(as_value(record))
+    else:
+        _print(record)
+
+
+@app.command()
+def release(
+    key: Key,
+    *,
+    holder: Holder,
+    incarnation: Incarnation,
+    token: TokenOption,
+    objects: ObjectsOption = None,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Give a lease up, so that the next one need not wait."""
+    wanted = _token(token)
+
+    async def work(leases: Leases) -> None:
+        await leases.release(await leases.current(key, holder, incarnation, wanted))
+
+    _with_leases(objects, store, work)
+    _say(f"writer lease {key} is released", {"key": key, "released": True}, as_json=as_json)
+
+
+@app.command("hand-over")
+def hand_over(
+    key: Key,
+    to: Annotated[str, typer.Argument(metavar="SUCCESSOR", help="Who may take it at once.")],
+    *,
+    holder: Holder,
+    incarnation: Incarnation,
+    token: TokenOption,
+    objects: ObjectsOption = None,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Give a lease to a named holder; others wait as if it were still held."""
+    wanted = _token(token)
+
+    async def work(leases: Leases) -> None:
+        await leases.hand_over(await leases.current(key, holder, incarnation, wanted), to)
+
+    _with_leases(objects, store, work)
+    _say(f"writer lease {key} is kept for {to}", {"key": key, "successor": to}, as_json=as_json)
+
+
+@app.command()
+def repair(
+    key: Key,
+    *,
+    token: Annotated[
+        str,
+        typer.Option(
+            "--token", metavar="TERM.GENERATION", help="No lower than any that was ever granted."
+        ),
+    ],
+    objects: ObjectsOption = None,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Put a released record in place of one that cannot be read."""
+    floor = _token(token)
+    record = _with_leases(objects, store, lambda leases: leases.repair(key, floor))
+    _say(f"writer lease {key} starts after {record.token}", as_value(record), as_json=as_json)
+
+
+def as_value(record: LeaseRecord) -> dict[str, object]:
+    """Return a record as JSON shows it, in the words of the HTTP interface."""
+    return {
+        "key": record.database_key,
+        "holder": record.holder_id,
+        "incarnation": record.incarnation,
+        "token": {"term": record.term, "generation": record.generation},
+        "acquired_at": from_ms(record.acquired_at_ms),
+        "expires_at": from_ms(record.expires_at_ms),
+        "ttl_ms": record.ttl_ms,
+        "released": record.released,
+        "successor": record.successor,
+        "holders": record.holders,
+    }
+
+
+def _print(record: LeaseRecord) -> None:
+    state = "released" if record.released else "held, unless its holder fell silent"
+    if record.successor:
+        state = f"kept for {record.successor}"
+    facts = {
+        "writer lease": record.database_key,
+        "state": state,
+        "holder": record.holder_id,
+        "incarnation": record.incarnation or "none: a legacy record",
+        "token": str(record.token),
+        "acquired": _when(record.acquired_at_ms),
+        "expires": f"{_when(record.expires_at_ms)}, by the holder's clock",
+    }
+    for name, value in facts.items():
+        output.say(f"{name:<14}{value}")
+
+
+def _when(ms: int) -> str:
+    moment = from_ms(ms)
+    return f"{times.stamp(moment)} ({times.ago(moment)})"
+
+
+def _say(text: str, value: object, *, as_json: bool) -> None:
+    if as_json:
+        output.emit(value)
+    else:
+        output.say(text)
+
+
+def _token(text: str) -> Token:
+    from holdfast.fencing.record import Token  # noqa: PLC0415 - loads the client library
+
+    term, _, generation = text.partition(".")
+    if not (term.isdecimal() and generation.isdecimal()):
+        raise InvalidInput("token: must be TERM.GENERATION, such as 1.7", field="token")
+    return Token(int(term), int(generation))
+
+
+def _with_leases(
+    objects: str | None,
+    store: str | None,
+    work: Callable[[Leases], Awaitable[T]],
+    *,
+    create: bool = False,
+) -> T:
+    """Do the work with the leases of an object store, or of the Valkey store."""
+    if objects is not None:
+        return asyncio.run(_in_objects(objects, work))
+
+    async def in_store(engine: Engine) -> T:
+        from holdfast.fencing.kept import StoreObjects  # noqa: PLC0415 - loads the client library
+        from holdfast.fencing.leases import Leases  # noqa: PLC0415
+
+        return await work(Leases(StoreObjects(engine.store)))
+
+    return session.ask(store, in_store, create=create)
+
+
+async def _in_objects(url: str, work: Callable[[Leases], Awaitable[T]]) -> T:
+    from holdfast.fencing.leases import Leases  # noqa: PLC0415 - loads the client library
+    from holdfast.fencing.places import open_objects  # noqa: PLC0415
+
+    return await work(Leases(await open_objects(url)))

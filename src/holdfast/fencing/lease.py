@@ -1,0 +1,329 @@
+r"""A writer lease that is held: kept alive in the background, given up as the last step.
+
+      acquire        refresh fails         refresh succeeds
+    ---------> held ---------------> jeopardy -----------> held
+                |                       |
+                | definite answer       | definite answer: another has it
+                v                       v
+              lost <--------------------+        release, hand over: released
+
+Whether it may write is not a state but a question of time: `check` compares the monotonic clock
+with a deadline that was counted from before the last successful request was sent. In jeopardy the
+deadline comes nearer; behind it writing stops, while the lease is still being saved.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import math
+import socket
+from dataclasses import dataclass
+from enum import StrEnum
+from types import TracebackType
+from typing import Self
+
+from holdfast.errors import (
+    BackendFailed,
+    Fenced,
+    HoldfastError,
+    InvalidRecord,
+    LeaseLost,
+    StaleLease,
+)
+from holdfast.fencing import probe
+from holdfast.fencing.contend import contend
+from holdfast.fencing.leases import Ask, Grant, Leases
+from holdfast.fencing.objects import ObjectStore
+from holdfast.fencing.record import Token
+from holdfast.fencing.times import Times
+from holdfast.model import checks
+from holdfast.model.ids import new_id
+
+log: logging.Logger = logging.getLogger(__name__)
+
+DEFAULT_TTL_MS = 30_000
+#: Of the ttl: what a holder stops earlier and a contender waits longer.
+_MARGIN_SHARE = 6
+_REFRESHES_IN_TTL = 3
+_FIRST_PAUSE_MS, _LONGEST_PAUSE_MS = 50.0, 2_000.0
+
+
+class LeaseState(StrEnum):
+    """What is known about our lease."""
+
+    NEW = "new"
+    HELD = "held"
+    #: Refreshing fails for now; writing goes on until the deadline.
+    JEOPARDY = "jeopardy"
+    LOST = "lost"
+    RELEASED = "released"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeaseView:
+    """A lease as its holder sees it, for people and metrics."""
+
+    key: str
+    holder: str
+    incarnation: str
+    state: LeaseState
+    token: str | None
+    #: How much longer it may write.
+    authority_ms: float
+    next_refresh_ms: float | None
+    last_error: str | None
+
+
+class WriterLease:
+    """The right to be the only writer of a key. An async context manager."""
+
+    def __init__(
+        self,
+        store: ObjectStore,
+        key: str,
+        *,
+        holder: str | None = None,
+        ttl_ms: int = DEFAULT_TTL_MS,
+        margin_ms: int | None = None,
+        term: int | None = None,
+        preempt: bool = False,
+        wait_s: float = 0.0,
+        times: Times | None = None,
+    ) -> None:
+        """Prepare a lease; entering the block acquires it.
+
+        Args:
+            store: where it is.
+            key: what it is for, such as `reports/main`.
+            holder: a stable name, by default that of the host.
+            ttl_ms: how long others wait when this process falls silent.
+            margin_ms: for which clocks may differ and requests hang, by default a sixth of ttl.
+            term: None takes the published one.
+            preempt: take a live lease, with a strictly higher term.
+            wait_s: how long to wait for a lease that another holds; `math.inf` stands by.
+            times: other clocks, for tests.
+        """
+        checks.lease_ms("ttl_ms", ttl_ms)
+        margin = ttl_ms // _MARGIN_SHARE if margin_ms is None else margin_ms
+        self._ask = Ask(
+            holder=checks.name("holder", holder or socket.gethostname()),
+            incarnation=new_id(),
+            ttl_ms=ttl_ms,
+            margin_ms=checks.integer("margin_ms", margin, 0, ttl_ms // 2),
+            term=term,
+            preempt=preempt,
+        )
+        self.key = key
+        self._wait_ms = checks.number("wait_s", wait_s, 0, math.inf) * 1000
+        self._leases = Leases(store, times)
+        self._times = self._leases.times
+        self._grant: Grant | None = None
+        self._state = LeaseState.NEW
+        self._error: HoldfastError | None = None
+        self._next_refresh_ms: float | None = None
+        self._ended = asyncio.Event()
+        self._stopping = asyncio.Event()
+        self._keeper: asyncio.Task[None] | None = None
+
+    # What the holder asks
+
+    @property
+    def holder(self) -> str:
+        """The stable name of the holder."""
+        return self._ask.holder
+
+    @property
+    def incarnation(self) -> str:
+        """Which start of the holder it is."""
+        return self._ask.incarnation
+
+    @property
+    def state(self) -> LeaseState:
+        """What is known about the lease."""
+        return self._state
+
+    @property
+    def token(self) -> Token:
+        """The fencing token; raises StaleLease if the lease was never acquired."""
+        if self._grant is None:
+            raise StaleLease(f"writer lease {self.key} was not acquired", key=self.key)
+        return self._grant.token
+
+    @property
+    def authority_ms(self) -> float:
+        """How much longer it may write, 0 if it may not."""
+        if self._grant is None or self._state not in (LeaseState.HELD, LeaseState.JEOPARDY):
+            return 0.0
+        return max(0.0, self._grant.deadline_ms - self._times.monotonic_ms())
+
+    def check(self) -> None:
+        """Raise unless writing is allowed right now. Call it before every write."""
+        if self.authority_ms > 0:
+            return
+        if self._state is LeaseState.LOST and isinstance(self._error, LeaseLost):
+            raise self._error
+        message = f"writer lease {self.key} of {self.holder} gives no right to write"
+        if self._state in (LeaseState.HELD, LeaseState.JEOPARDY):
+            message += ": it could not be refreshed in time"
+        raise StaleLease(message, key=self.key, holder=self.holder, state=self._state)
+
+    def view(self) -> LeaseView:
+        """Return what is known, for people and metrics."""
+        left = None
+        if self._next_refresh_ms is not None:
+            left = max(0.0, self._next_refresh_ms - self._times.monotonic_ms())
+        return LeaseView(
+            key=self.key,
+            holder=self.holder,
+            incarnation=self.incarnation,
+            state=self._state,
+            token=str(self._grant.token) if self._grant else None,
+            authority_ms=self.authority_ms,
+            next_refresh_ms=left,
+            last_error=str(self._error) if self._error else None,
+        )
+
+    async def wait_ended(self) -> None:
+        """Wait until the lease is lost or given up."""
+        await self._ended.wait()
+
+    # Its life
+
+    async def acquire(self) -> Token:
+        """Take the lease, waiting for it if asked to, and keep it alive."""
+        if self._state in (LeaseState.HELD, LeaseState.JEOPARDY):
+            return self.token
+        await probe.require_fit(self._leases.store)
+        self._grant = await contend(self._leases, self.key, self._ask, self._wait_ms)
+        self._state = LeaseState.HELD
+        self._error = None
+        self._ended.clear()
+        self._stopping.clear()
+        self._keeper = asyncio.ensure_future(self._keep())
+        return self._grant.token
+
+    async def refresh(self) -> None:
+        """Extend the lease now; raises StaleLease or Fenced if it is another's."""
+        if self._grant is None:
+            self.check()
+            return
+        try:
+            self._grant = await self._leases.refresh(self._grant)
+        except (LeaseLost, InvalidRecord) as error:
+            self._end(LeaseState.LOST, error)
+            raise
+        except BackendFailed as error:
+            if self._state is LeaseState.HELD:
+                self._state = LeaseState.JEOPARDY
+            self._error = error
+            raise
+        if self._state is LeaseState.JEOPARDY:
+            log.info("writer lease %s is refreshed again", self.key)
+            self._state = LeaseState.HELD
+        self._error = None
+
+    def fence(self, current_term: int) -> None:
+        """Tell the holder of a term that somebody else has seen; a higher one ends the lease."""
+        if self._grant is None or current_term <= self._grant.token.term:
+            return
+        message = f"writer lease {self.key} of {self.holder} is fenced by term {current_term}"
+        error = Fenced(message, key=self.key, holder=self.holder, current_term=current_term)
+        self._end(LeaseState.LOST, error)
+
+    async def release(self) -> None:
+        """Give the lease up; the next contender need not wait. Nothing happens if it is lost."""
+        await self._give_up(None)
+
+    async def hand_over(self, to: str) -> None:
+        """Give the lease to a named holder, who alone may take it at once."""
+        await self._give_up(checks.name("to", to))
+
+    async def _give_up(self, successor: str | None) -> None:
+        """Stop refreshing, stop writing, then tell the others: in this order."""
+        if self._state not in (LeaseState.HELD, LeaseState.JEOPARDY) or self._grant is None:
+            return
+        await self._stop_keeping()
+        grant, self._state = self._grant, LeaseState.RELEASED
+        self._ended.set()
+        try:
+            if successor is None:
+                await self._leases.release(grant)
+            else:
+                await self._leases.hand_over(grant, successor)
+        except LeaseLost as error:
+            self._end(LeaseState.LOST, error)
+            if successor is not None:
+                raise
+
+    async def _keep(self) -> None:
+        """Refresh until told to stop or definitely lost."""
+        pause_ms = _FIRST_PAUSE_MS
+        usable_ms = self._ask.ttl_ms - self._ask.margin_ms
+        wait_ms = usable_ms / _REFRESHES_IN_TTL
+        while not await self._stopped_within(wait_ms):
+            try:
+                async with asyncio.timeout(usable_ms / _REFRESHES_IN_TTL / 1000):
+                    await self.refresh()
+            except TimeoutError:
+                self._trouble(BackendFailed(f"{self._leases.store.name} does not answer"))
+            except BackendFailed as error:
+                self._trouble(error)
+            except HoldfastError as error:
+                log.warning("writer lease %s is lost: %s", self.key, error)
+                return
+            else:
+                wait_ms, pause_ms = usable_ms / _REFRESHES_IN_TTL, _FIRST_PAUSE_MS
+                continue
+            wait_ms, pause_ms = pause_ms, min(2 * pause_ms, _LONGEST_PAUSE_MS)
+
+    def _trouble(self, error: BackendFailed) -> None:
+        if self._state is LeaseState.HELD:
+            self._state = LeaseState.JEOPARDY
+        self._error = error
+        log.warning("refreshing writer lease %s: %s", self.key, error)
+
+    async def _stopped_within(self, ms: float) -> bool:
+        """Wait for the next refresh; True if the keeper must end."""
+        self._next_refresh_ms = self._times.monotonic_ms() + ms
+        sleep = asyncio.ensure_future(self._times.sleep(ms))
+        stop = asyncio.ensure_future(self._stopping.wait())
+        try:
+            await asyncio.wait({sleep, stop}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            sleep.cancel()
+            stop.cancel()
+            self._next_refresh_ms = None
+        return self._stopping.is_set() or self._state is LeaseState.LOST
+
+    async def _stop_keeping(self) -> None:
+        self._stopping.set()
+        if self._keeper is not None and self._keeper is not asyncio.current_task():
+            self._keeper.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._keeper
+        self._keeper = None
+
+    def _end(self, state: LeaseState, error: HoldfastError | None) -> None:
+        self._state, self._error = state, error
+        self._stopping.set()
+        self._ended.set()
+
+    async def __aenter__(self) -> Self:
+        await self.acquire()
+        return self
+
+    async def __aexit__(
+        self,
+        _kind: type[BaseException] | None,
+        _error: BaseException | None,
+        _trace: TracebackType | None,
+    ) -> None:
+        try:
+            await self.release()
+        except (BackendFailed, InvalidRecord) as error:
+            # Nobody is harmed: others wait until it expires.
+            log.warning("releasing writer lease %s: %s", self.key, error)
+        finally:
+            await self._stop_keeping()

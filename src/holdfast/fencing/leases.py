@@ -1,0 +1,264 @@
+"""Writer leases on an object store: read, acquire, refresh, release, hand over, repair.
+
+Each operation is one conditional write. A write whose answer is unclear is resolved by its nonce:
+whoever reads its own nonce back has written it.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass
+
+from holdfast.errors import BackendFailed, HoldfastError, InvalidRecord, VersionConflict
+from holdfast.fencing import keys, record, rules
+from holdfast.fencing.objects import ObjectStore, Version
+from holdfast.fencing.record import BASE_TERM, LeaseRecord, Token
+from holdfast.fencing.rules import Ask
+from holdfast.fencing.times import SystemTimes, Times
+from holdfast.model import checks
+from holdfast.model.ids import new_id
+
+__all__ = ["Ask", "Grant", "Leases"]
+
+#: Versions are remembered for as many keys as this.
+_SEEN_KEYS = 10_000
+#: How often an acquisition starts anew because our own earlier write came through late.
+_ROUNDS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """A lease as its holder has it."""
+
+    record: LeaseRecord
+    version: Version
+    #: Until then, on the holder's monotonic clock, it may write.
+    deadline_ms: float
+
+    @property
+    def token(self) -> Token:
+        """The fencing token."""
+        return self.record.token
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """A record as it was read."""
+
+    record: LeaseRecord
+    version: Version
+
+
+class Leases:
+    """Writer leases. It remembers since when it has seen which version, so keep one per process."""
+
+    def __init__(self, store: ObjectStore, times: Times | None = None) -> None:
+        self.store = store
+        self.times: Times = times or SystemTimes()
+        self._first_seen: OrderedDict[str, tuple[Version, float]] = OrderedDict()
+
+    async def read(self, key: str) -> Published | None:
+        """Return what is published, None if the key was never held."""
+        where = keys.lease(keys.check_key(key))
+        found = await self.store.get(where)
+        if found is None:
+            return None
+        published = Published(record.parse(found.body, where), found.version)
+        self._note(key, published)
+        return published
+
+    def seen_ms(self, key: str) -> float:
+        """Return how long the version that was last read has been unchanged, as seen from here."""
+        _, since = self._first_seen.get(key, ("", self.times.monotonic_ms()))
+        return self.times.monotonic_ms() - since
+
+    def _note(self, key: str, published: Published) -> None:
+        known = self._first_seen.get(key)
+        if known is None or known[0] != published.version:
+            self._first_seen[key] = (published.version, self.times.monotonic_ms())
+        self._first_seen.move_to_end(key)
+        if len(self._first_seen) > _SEEN_KEYS:
+            self._first_seen.popitem(last=False)
+
+    async def acquire(self, key: str, ask: Ask) -> Grant:
+        """Take the lease, or raise Fenced, Held or LostRace.
+
+        Only a contender that has seen a silent holder's version for its whole patience gets it,
+        so a first call on a live record is always refused; call again.
+        """
+        _check_ask(ask)
+        for _ in range(_ROUNDS):
+            current = await self.read(key)
+            floor = await self._floor(key)
+            wanted = rules.take(
+                key,
+                current.record if current else None,
+                floor,
+                ask,
+                seen_ms=self.seen_ms(key) if current else 0,
+                nonce=new_id(),
+                wall_ms=self.times.wall_ms(),
+            )
+            try:
+                return await self._publish(wanted, current.version if current else None)
+            except _Other as other:
+                winner = other.published
+            if winner is None or not rules.is_own(winner.record, ask.holder, ask.incarnation):
+                break
+        if winner is not None:
+            rules.check_free(winner.record, ask, self.seen_ms(key))
+        raise rules.lost_race(ask, key, winner.record if winner else None)
+
+    async def _floor(self, key: str) -> Token | None:
+        """Return the token of the manifest, below which no lease may start."""
+        where = keys.manifest(key)
+        found = await self.store.get(where)
+        if found is None:
+            return None
+        token = record.document(found.body, where).get("token")
+        try:
+            return Token(int(token["term"]), int(token["generation"]))  # type: ignore[index]
+        except (TypeError, KeyError, ValueError) as error:
+            raise InvalidRecord(f"{where} has no token", object=where) from error
+
+    async def refresh(self, grant: Grant, ttl_ms: int | None = None) -> Grant:
+        """Extend the lease; raises StaleLease or Fenced if it is another's."""
+        ttl = grant.record.ttl_ms if ttl_ms is None else checks.lease_ms("ttl_ms", ttl_ms)
+        wanted = rules.refreshed(grant.record, ttl, nonce=new_id(), wall_ms=self.times.wall_ms())
+        return await self._replace(grant, wanted)
+
+    async def release(self, grant: Grant) -> None:
+        """Give the lease up: the record stays, and the next contender need not wait."""
+        wall_ms = self.times.wall_ms()
+        await self._replace(grant, rules.released(grant.record, nonce=new_id(), wall_ms=wall_ms))
+
+    async def hand_over(self, grant: Grant, to: str) -> None:
+        """Give the lease to a named successor, who may take it at once; others must wait."""
+        checks.name("to", to)
+        wall_ms = self.times.wall_ms()
+        wanted = rules.handed_over(grant.record, to, nonce=new_id(), wall_ms=wall_ms)
+        await self._replace(grant, wanted)
+
+    async def current(self, key: str, holder: str, incarnation: str, token: Token) -> Grant:
+        """Return the grant of a holder that only knows its token, such as a client over HTTP.
+
+        Raises StaleLease or Fenced if it is not the holder. The grant has no authority left:
+        refresh it.
+        """
+        published = await self.read(key)
+        mine = LeaseRecord(
+            database_key=key,
+            holder_id=holder,
+            incarnation=incarnation,
+            term=token.term,
+            generation=token.generation,
+            nonce="",
+            acquired_at_ms=0,
+            expires_at_ms=0,
+            ttl_ms=0,
+            margin_ms=0,
+        )
+        if published is None or not rules.is_still(mine, published.record):
+            raise rules.loss(mine, published.record if published else None)
+        return Grant(published.record, published.version, self.times.monotonic_ms())
+
+    async def repair(self, key: str, floor: Token) -> LeaseRecord:
+        """Put a released record with this token in place of one that cannot be read.
+
+        For operators: the floor must not be below any token that was ever granted.
+        """
+        where = keys.lease(keys.check_key(key))
+        found = await self.store.get(where)
+        try:
+            if found is not None:
+                record.parse(found.body, where)
+        except InvalidRecord:
+            pass
+        else:
+            message = f"writer lease {key} can be read, so there is nothing to repair"
+            raise VersionConflict(message, key=key)
+        manifest = await self._floor(key)
+        token = max(floor, manifest) if manifest else floor
+        now = self.times.wall_ms()
+        repaired = LeaseRecord(
+            database_key=key,
+            holder_id="repair",
+            incarnation=new_id(),
+            term=max(token.term, BASE_TERM),
+            generation=max(token.generation, 1),
+            nonce=new_id(),
+            acquired_at_ms=now,
+            expires_at_ms=now,
+            ttl_ms=0,
+            margin_ms=0,
+            released=True,
+        )
+        body = repaired.to_json()
+        if found is None:
+            await self.store.put_if_absent(where, body)
+        else:
+            await self.store.put_if_version(where, body, found.version)
+        return repaired
+
+    async def _replace(self, grant: Grant, wanted: LeaseRecord) -> Grant:
+        """Write a new record over the holder's own."""
+        version = grant.version
+        for _ in range(_ROUNDS):
+            try:
+                return await self._publish(wanted, version)
+            except _Other as other:
+                found = other.published
+            if found is None or not rules.is_still(grant.record, found.record):
+                break
+            # An earlier write of ours, whose answer was lost, came through.
+            version = found.version
+        raise rules.loss(grant.record, found.record if found else None)
+
+    async def _publish(self, wanted: LeaseRecord, expected: Version | None) -> Grant:
+        """Write a record on the condition of a version; raises _Other if that is gone."""
+        where = keys.lease(wanted.database_key)
+        body = wanted.to_json()
+        deadline_ms = self.times.monotonic_ms() + wanted.ttl_ms - wanted.margin_ms
+        failure: HoldfastError
+        try:
+            if expected is None:
+                version = await self.store.put_if_absent(where, body)
+            else:
+                version = await self.store.put_if_version(where, body, expected)
+        except VersionConflict as conflict:
+            failure = conflict
+        except BackendFailed as trouble:
+            if not trouble.maybe_done:
+                raise
+            failure = trouble
+        else:
+            self._note(wanted.database_key, Published(wanted, version))
+            return Grant(wanted, version, deadline_ms)
+        found = await self.read(wanted.database_key)
+        if found is not None and found.record.nonce == wanted.nonce:
+            return Grant(wanted, found.version, deadline_ms)
+        unchanged = (found.version if found else None) == expected
+        if isinstance(failure, BackendFailed) and unchanged:
+            # It may still arrive, so nothing is certain but that it has not happened yet.
+            raise failure
+        raise _Other(found)
+
+
+class _Other(Exception):
+    """The version that a write expected is gone."""
+
+    def __init__(self, published: Published | None) -> None:
+        super().__init__()
+        self.published = published
+
+
+def _check_ask(ask: Ask) -> None:
+    checks.name("holder", ask.holder)
+    checks.name("incarnation", ask.incarnation)
+    checks.lease_ms("ttl_ms", ask.ttl_ms)
+    checks.integer("margin_ms", ask.margin_ms, 0, ask.ttl_ms // 2)
+    checks.flag("preempt", ask.preempt)
+    if ask.term is not None:
+        checks.integer("term", ask.term, 1, record.LARGEST)
+    if ask.preempt and ask.term is None:
+        checks.refuse("preempt", "needs a term", ask.preempt)

@@ -1,0 +1,74 @@
+"""What fencing needs of an object store.
+
+Every write is conditional. A condition that does not hold raises VersionConflict; anything else
+that goes wrong raises BackendFailed, which says whether the request may have had its effect.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import NewType, Protocol, runtime_checkable
+
+Version = NewType("Version", str)
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """An object and the version of exactly these bytes, from one response."""
+
+    body: bytes
+    version: Version
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """An object in a listing."""
+
+    key: str
+    size: int
+
+
+class ObjectStore(Protocol):
+    """Objects under keys such as `leases/reports/main.lease.json`."""
+
+    @property
+    def name(self) -> str:
+        """What messages call it; never with secrets."""
+        ...
+
+    async def get(self, key: str) -> Stored | None:
+        """Return the object, None if there certainly is none."""
+        ...
+
+    async def get_range(self, key: str, start: int, length: int) -> bytes | None:
+        """Return a part of the object, None if there certainly is no object."""
+        ...
+
+    async def put_if_absent(self, key: str, body: bytes) -> Version:
+        """Create the object; raises VersionConflict if there is one."""
+        ...
+
+    async def put_if_version(self, key: str, body: bytes, version: Version) -> Version:
+        """Replace exactly this version; raises VersionConflict if there is another or none."""
+        ...
+
+    async def delete(self, key: str) -> None:
+        """Remove an object whose name never comes back; nothing happens if there is none.
+
+        Leases and manifests are never deleted.
+        """
+        ...
+
+    def list(self, prefix: str) -> AsyncIterator[Entry]:
+        """Go through the objects whose keys start with this; an error is never an empty list."""
+        ...
+
+
+@runtime_checkable
+class DeletesByVersion(Protocol):
+    """An object store that can also delete on a condition. Nothing in fencing relies on it."""
+
+    async def delete_if_version(self, key: str, version: Version) -> None:
+        """Remove exactly this version; raises VersionConflict if there is another or none."""
+        ...

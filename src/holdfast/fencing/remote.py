@@ -1,0 +1,140 @@
+"""Objects in S3, Google Cloud Storage or Azure, through obstore.
+
+A version is what the service compares: the ETag, or the generation number at Google.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import AsyncIterator, Awaitable, Mapping
+from datetime import timedelta
+from typing import Any, TypeVar
+
+import msgspec
+import obstore
+from obstore import exceptions
+from obstore.store import from_url
+
+from holdfast.errors import BackendFailed, BackendUnfit
+from holdfast.fencing.memory import conflict
+from holdfast.fencing.objects import Entry, Stored, Version
+
+T = TypeVar("T")
+
+#: A request that hangs must end before the lease does.
+REQUEST_TIMEOUT_S = 5.0
+
+_MISSING = (FileNotFoundError, exceptions.NotFoundError)
+_CONFLICTS = (exceptions.AlreadyExistsError, exceptions.PreconditionError)
+#: Certainly refused: nothing was done.
+_REFUSED = (
+    exceptions.PermissionDeniedError,
+    exceptions.UnauthenticatedError,
+    exceptions.InvalidPathError,
+    exceptions.NotSupportedError,
+)
+
+
+class RemoteObjects:
+    """Objects in a bucket, under the path of a URL."""
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        options: Mapping[str, Any] | None = None,
+        request_timeout_s: float = REQUEST_TIMEOUT_S,
+    ) -> None:
+        self.name: str = url
+        plain_http = str((options or {}).get("endpoint", "")).startswith("http://")
+        self._store: Any = from_url(
+            url,
+            # We repeat requests ourselves, because only we can tell our own write by its nonce.
+            retry_config={"max_retries": 0, "retry_timeout": timedelta(seconds=request_timeout_s)},
+            client_options={
+                "timeout": timedelta(seconds=request_timeout_s),
+                "connect_timeout": timedelta(seconds=request_timeout_s),
+                "allow_http": plain_http,
+            },
+            **(options or {}),
+        )
+
+    async def get(self, key: str) -> Stored | None:
+        """Return the object."""
+        try:
+            found = await self._ask(obstore.get_async(self._store, key))
+            body = bytes(await self._ask(found.bytes_async()))
+        except _MISSING:
+            return None
+        return Stored(body, self._version(found.meta))
+
+    async def get_range(self, key: str, start: int, length: int) -> bytes | None:
+        """Return a part of the object."""
+        try:
+            part = await self._ask(
+                obstore.get_range_async(self._store, key, start=start, length=length)
+            )
+        except _MISSING:
+            return None
+        return bytes(part)
+
+    async def put_if_absent(self, key: str, body: bytes) -> Version:
+        """Create the object."""
+        return await self._put(key, body, "create")
+
+    async def put_if_version(self, key: str, body: bytes, version: Version) -> Version:
+        """Replace exactly this version."""
+        return await self._put(key, body, msgspec.json.decode(version))
+
+    async def delete(self, key: str) -> None:
+        """Remove the object."""
+        with contextlib.suppress(*_MISSING):
+            await self._ask(obstore.delete_async(self._store, key))
+
+    async def list(self, prefix: str) -> AsyncIterator[Entry]:
+        """Go through the objects in order."""
+        # The service compares whole names between slashes, so the rest of the prefix is ours.
+        pages = obstore.list(self._store, prefix.rpartition("/")[0] or None).__aiter__()
+        while True:
+            try:
+                page = await self._ask(pages.__anext__())
+            except StopAsyncIteration:
+                return
+            for entry in page:
+                if entry["path"].startswith(prefix):
+                    yield Entry(entry["path"], entry["size"])
+
+    async def _put(self, key: str, body: bytes, mode: Any) -> Version:
+        try:
+            result = await self._ask(
+                obstore.put_async(self._store, key, body, mode=mode, use_multipart=False)
+            )
+        except _CONFLICTS as error:
+            raise conflict(key, self.name) from error
+        except _MISSING as error:
+            # A replacement whose object is gone; or there is no such bucket.
+            if mode == "create":
+                raise self._failed(error, maybe_done=False) from error
+            raise conflict(key, self.name) from error
+        return self._version(result)
+
+    def _version(self, meta: Any) -> Version:
+        known = {name: meta[name] for name in ("e_tag", "version") if meta.get(name)}
+        if not known:
+            message = f"{self.name} gives objects neither an ETag nor a version"
+            raise BackendUnfit(message, check="versions")
+        return Version(msgspec.json.encode(known).decode())
+
+    async def _ask(self, request: Awaitable[T]) -> T:
+        try:
+            return await request
+        except (*_MISSING, *_CONFLICTS):
+            raise
+        except _REFUSED as error:
+            raise self._failed(error, maybe_done=False) from error
+        except (exceptions.BaseError, OSError) as error:
+            raise self._failed(error, maybe_done=True) from error
+
+    def _failed(self, error: Exception, *, maybe_done: bool) -> BackendFailed:
+        first_line = (str(error).splitlines() or [type(error).__name__])[0]
+        return BackendFailed(f"{self.name}: {first_line}", maybe_done=maybe_done)

@@ -1,0 +1,91 @@
+"""Executions that wait for the archive, and the setting that makes them wait."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Sequence
+
+from holdfast.model.states import State
+from holdfast.store import decode, exports
+from holdfast.store.domain import Domain
+from holdfast.store.exports import Exported
+
+_ITEMS_IN_CALL = 100
+_ABANDON_IN_CALL = 500
+
+
+class Archives(Domain):
+    """The store's side of the archive."""
+
+    async def url(self) -> str | None:
+        """Return where the archive is, None if there is none."""
+        (flat,) = await self._call.read("hf_admin_settings", next(iter(self._store.tags())))
+        found = decode.pairs(flat).get(b"archive")
+        return None if found is None else found.decode()
+
+    async def set_url(self, url: str | None) -> None:
+        """Set where the archive is; None gives what waits for it back to retention."""
+        await asyncio.gather(
+            *(
+                self._call.write("hf_admin_configure", tag, "archive", url or "")
+                for tag in self._store.tags()
+            )
+        )
+        if url is None:
+            await asyncio.gather(*(self._abandon(tag) for tag in self._store.tags()))
+
+    async def _abandon(self, tag: str) -> None:
+        left = 1
+        while left:
+            _, left = await self._call.write("hf_archive_abandon", tag, str(_ABANDON_IN_CALL))
+
+    async def waiting(self) -> tuple[int, int | None]:
+        """Return how many wait, and the birth stamp of the oldest."""
+        replies = await asyncio.gather(
+            *(self._call.read("hf_archive_status", tag) for tag in self._store.tags())
+        )
+        oldest = [int(born) for _, born in replies if born]
+        return sum(count for count, _ in replies), min(oldest, default=None)
+
+    async def batch(
+        self, tag: str, after: int, limit: int, most_bytes: int
+    ) -> tuple[list[Exported], int | None]:
+        """Return executions of a partition that wait, and the stamp to go on after, if any."""
+        rows, go_on = await self._call.read(
+            "hf_archive_batch", tag, str(after), str(limit), str(most_bytes)
+        )
+        return [exports.from_reply(row) for row in rows], int(go_on) if go_on else None
+
+    async def export(self, execution_id: str) -> Exported:
+        """Return everything of an execution that has ended."""
+        tag = self._store.tag_of(execution_id)
+        row = await self._call.read("hf_archive_export", tag, execution_id)
+        return exports.from_reply(row)
+
+    async def forget(self, ended: Iterable[tuple[str, int, int]]) -> int:
+        """Remove executions, given as id, birth and run, that still wait as they were read."""
+        by_tag: dict[str, list[str]] = {}
+        for execution_id, born, run in ended:
+            tag = self._store.tag_of(execution_id)
+            by_tag.setdefault(tag, []).extend((execution_id, str(born), str(run)))
+        calls = [
+            self._call.write("hf_archive_forget", tag, *chunk)
+            for tag, args in by_tag.items()
+            for chunk in _chunks(args, 3 * _ITEMS_IN_CALL)
+        ]
+        return sum(count for (count,) in await asyncio.gather(*calls))
+
+    async def restore(self, exported: Exported, *, archived: bool) -> State:
+        """Bring an execution back into the store, as it ended."""
+        (state,) = await self._call.write(
+            "hf_archive_restore",
+            self._store.tag_of(exported.id),
+            exported.id,
+            "1" if archived else "0",
+            *exports.restore_args(exported),
+        )
+        return State(state.decode())
+
+
+def _chunks(args: Sequence[str], size: int) -> list[Sequence[str]]:
+    return [args[start : start + size] for start in range(0, len(args), size)]

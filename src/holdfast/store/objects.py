@@ -1,0 +1,48 @@
+"""Objects with versions in the store itself: a place for writer leases where there is no other.
+
+They are as durable as the store: a failover that loses writes may lose a lease with them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+from holdfast.model import checks, limits
+from holdfast.model.ids import new_id
+from holdfast.store.domain import Domain
+
+_PAGE = 500
+
+
+class Objects(Domain):
+    """Objects in the global partition. Versions are minted here, so that a call can be repeated."""
+
+    async def get(self, name: str) -> tuple[str, bytes] | None:
+        """Return version and body, None if there is none."""
+        found = await self._call.read("hf_object_get", self._store.global_tag, name)
+        return (found[0].decode(), bytes(found[1])) if found else None
+
+    async def put(self, name: str, body: bytes, expected: str) -> str:
+        """Write over the expected version, empty if there must be none; returns the new one."""
+        checks.payload("object", body, limits.OBJECT_BYTES)
+        version = new_id()
+        tag = self._store.global_tag
+        await self._call.write("hf_object_put", tag, name, expected, version, body)
+        return version
+
+    async def delete(self, name: str, expected: str = "") -> None:
+        """Remove an object, or only this version of it."""
+        await self._call.write("hf_object_delete", self._store.global_tag, name, expected)
+
+    async def list(self, prefix: str) -> AsyncIterator[tuple[str, int]]:
+        """Go through names and sizes in order."""
+        after = ""
+        while True:
+            flat = await self._call.read(
+                "hf_object_list", self._store.global_tag, prefix, after, str(_PAGE)
+            )
+            for name, size in zip(flat[::2], flat[1::2], strict=True):
+                after = name.decode()
+                yield after, size
+            if len(flat) < 2 * _PAGE:
+                return

@@ -1,0 +1,50 @@
+"""hf_archive_forget."""
+
+from __future__ import annotations
+
+from holdfast.store.store import Store
+from holdfast.testing.clock import Clock
+from tests.support.archives import end_retention, live
+from tests.support.invariants import violations
+from tests.support.lifecycle import Dump, complete_one
+
+
+async def test_nothing_of_it_remains_and_a_repetition_is_harmless(
+    store: Store, clock: Clock, dump: Dump
+) -> None:
+    """As if retention had removed it."""
+    await store.archives.set_url("s3://b")
+    execution_id = await live(store, clock, 0)
+    await end_retention(store, clock)
+    (row,), _ = await store.archives.batch(store.tag_of(execution_id), 0, 10, 1 << 20)
+    identity = [(row.id, row.born, row.run)]
+    assert await store.archives.forget(identity) == 1
+    assert {key.split("}:", 1)[1] for key in dump()} <= {"meta", "settings"}
+    assert await store.archives.forget(identity) == 0
+
+
+async def test_only_what_waits_as_it_was_read_is_forgotten(
+    store: Store, clock: Clock, dump: Dump
+) -> None:
+    """Another birth, another run, still in its retention, unknown: all stay."""
+    await store.archives.set_url("s3://b")
+    kept = await complete_one(store)
+    await end_retention(store, clock)
+    fresh = await complete_one(store)
+    (row,), _ = await store.archives.batch(store.tag_of(kept), 0, 10, 1 << 20)
+    born = (await store.archives.export(fresh)).born
+    before = dump()
+    wrong = [(kept, row.born + 1, 0), (kept, row.born, 1), (fresh, born, 0), ("unknown", 1, 0)]
+    assert await store.archives.forget(wrong) == 0
+    assert dump() == before
+    assert violations(dump(), clock.now_ms) == []
+
+
+async def test_many_are_forgotten_over_all_partitions(store: Store, clock: Clock) -> None:
+    """In as many calls as it takes."""
+    await store.archives.set_url("s3://b")
+    ids = [await complete_one(store) for _ in range(30)]
+    rows = [await store.archives.export(execution_id) for execution_id in ids]
+    await end_retention(store, clock)
+    assert await store.archives.forget((r.id, r.born, r.run) for r in rows) == 30
+    assert await store.archives.waiting() == (0, None)

@@ -1,0 +1,71 @@
+"""hf_archive_restore."""
+
+from __future__ import annotations
+
+import pytest
+
+from holdfast.engine import Engine
+from holdfast.errors import IdConflict
+from holdfast.model.executions import Filter
+from holdfast.model.states import State
+from holdfast.store.store import Store
+from holdfast.testing.clock import Clock
+from tests.support.archives import end_retention, live, picture
+from tests.support.invariants import violations
+from tests.support.lifecycle import Dump, claim_one, create_one, refused, state_of
+
+
+@pytest.mark.parametrize("number", range(4))
+async def test_it_is_as_it_was(store: Store, clock: Clock, dump: Dump, number: int) -> None:
+    """Every end, with lists, tags and a new retention; a repetition changes nothing."""
+    execution_id = await live(store, clock, number)
+    row = await store.archives.export(execution_id)
+    before = await picture(Engine(store), execution_id)
+    await end_retention(store, clock)
+    await store.archives.restore(row, archived=False)
+    assert await picture(Engine(store), execution_id) == before
+    assert violations(dump(), clock.now_ms) == []
+    page = await store.queries.page(Filter(tenant=f"t{number % 3}"), 10, None)
+    assert [item.id for item in page.items] == [execution_id]
+    tagged = await store.queries.page(Filter(tag=("n", str(number))), 10, None)
+    assert [item.id for item in tagged.items] == [execution_id]
+    unchanged = dump()
+    await store.archives.restore(row, archived=False)
+    assert dump() == unchanged
+    await end_retention(store, clock)
+    assert {key.split("}:", 1)[1] for key in dump()} <= {"meta"}
+
+
+async def test_it_can_be_replayed(store: Store, clock: Clock) -> None:
+    """That is what it is brought back for."""
+    execution_id = await live(store, clock, 3)
+    row = await store.archives.export(execution_id)
+    await end_retention(store, clock)
+    await store.archives.restore(row, archived=True)
+    await store.executions.replay(execution_id, keep_steps=True, from_step="", reason="")
+    claim = await claim_one(store, execution_id)
+    assert set(claim.steps) == {"s1", "s2"}
+    await store.executions.complete(execution_id, claim.lease, b"1")
+    assert await state_of(store, execution_id) is State.COMPLETED
+
+
+async def test_an_id_that_is_taken_stays(store: Store, clock: Clock, dump: Dump) -> None:
+    """Another execution of that id is not overwritten."""
+    execution_id = await live(store, clock, 0)
+    row = await store.archives.export(execution_id)
+    await end_retention(store, clock)
+    await create_one(store, id=execution_id)
+    await refused(store.archives.restore(row, archived=False), IdConflict, dump, id=execution_id)
+
+
+async def test_what_the_archive_has_is_not_archived_again(store: Store, clock: Clock) -> None:
+    """Unless it did not come from there."""
+    await store.archives.set_url("s3://b")
+    execution_id = await live(store, clock, 0)
+    row = await store.archives.export(execution_id)
+    for archived, waiting in ((True, 0), (False, 1)):
+        await end_retention(store, clock)
+        await store.archives.forget([(row.id, row.born, row.run)])
+        await store.archives.restore(row, archived=archived)
+        await end_retention(store, clock)
+        assert (await store.archives.waiting())[0] == waiting
