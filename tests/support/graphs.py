@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from holdfast.engine.graphs import Graphs
 from holdfast.model.executions import Claim, Failure, NewExecution
@@ -12,6 +13,9 @@ from holdfast.store.store import Store
 from tests.support.lifecycle import claim_in
 
 _ONS = {">": On.SUCCESS, "!": On.FAILURE, "*": On.ALWAYS}
+
+
+_CLAIMED: WeakKeyDictionary[Store, dict[str, Claim]] = WeakKeyDictionary()
 
 
 def edges(*texts: str) -> list[Edge]:
@@ -41,8 +45,12 @@ class GraphRun:
 
     async def claim(self, limit: int = 1000) -> dict[str, Claim]:
         """Claim what is ready; returns all that is held, by key."""
+        # Members of other graphs may be among them, for their own runs to find.
+        found = _CLAIMED.setdefault(self.store, {})
         for claim in await claim_in(self.store, self.tag, limit=limit):
-            self.held[claim.id[len(self.id) + 1 :]] = claim
+            found[claim.id] = claim
+        for claim_id in [name for name in found if name.startswith(f"{self.id}~")]:
+            self.held[claim_id[len(self.id) + 1 :]] = found.pop(claim_id)
         return self.held
 
     async def complete(self, *keys: str, result: bytes = b"1") -> None:

@@ -38,9 +38,7 @@ function graph_due.fire(tag, id, now)
   elseif not ended and not expired and passed(deadline, now) then
     server.call('HSET', keys.graph(tag, id), 'expired', '1', 'mute', 'all')
     graphs.note(tag, id, { at = now, event = 'expired' })
-    local list = work.new(tag, id, now, work.BY_TIMER)
-    work.add(list, 'expire', '')
-    work.run(list, true)
+    work.pass(work.new(tag, id, now, work.BY_TIMER), 'expire')
   else
     graphs.arm(tag, id, { due = due, deadline = deadline, ended = ended, expired = expired }, now)
   end
