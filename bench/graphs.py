@@ -95,9 +95,7 @@ async def _run_linear(app: App, step: Task[..., int, object]) -> float:
     return time.perf_counter() - start
 
 
-async def _run_wide(
-    app: App, step: Task[..., int, object], total: Task[..., int, object]
-) -> float:
+async def _run_wide(app: App, step: Task[..., int, object], total: Task[..., int, object]) -> float:
     start = time.perf_counter()
     async with app.graph() as graph:
         first = graph.add(step, 0)

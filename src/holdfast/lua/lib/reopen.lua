@@ -123,5 +123,5 @@ end
 
 --- Begin the replay of a graph that has ended.
 function reopen.begin(tag, id, now)
-  work.pass(work.new(tag, id, now, work.AT_ONCE), 'scan')
+  work.sweep(work.new(tag, id, now, work.AT_ONCE), 'scan')
 end

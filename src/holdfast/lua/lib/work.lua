@@ -42,8 +42,8 @@ local function park(list, item, verb)
   end
 end
 
---- Begin a pass over the whole graph, after whatever is under way.
-function work.pass(list, verb)
+--- Begin a sweep over the whole graph, after whatever is under way.
+function work.sweep(list, verb)
   park(list, { verb = verb, offset = 0, id = '' }, 'RPUSH')
   work.run(list, true)
 end
