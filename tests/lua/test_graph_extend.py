@@ -223,3 +223,17 @@ async def test_an_edge_from_a_member_whose_end_is_being_told(
     assert violations(dump()) == []
     await run.complete("b")
     assert await run.states("z") == "waiting"
+
+
+async def test_an_edge_to_a_member_that_has_not_been_started(
+    store: Store, clock: Clock, dump: Dump
+) -> None:
+    """Large graphs start by timer; until then their shape may change."""
+    run = await submit(store, members(f"m{n}" for n in range(600)))
+    await Graphs(store).extend(run.id, 1, edges=edges("m0>m599"))
+    assert await run.states("m0", "m599") == "waiting waiting_children"
+    await clock.tick()
+    assert await run.states("m598", "m599") == "waiting waiting_children"
+    assert violations(dump()) == []
+    await run.complete("m0")
+    assert await run.states("m599") == "waiting"
