@@ -76,9 +76,7 @@ async def test_an_edge_is_added_between_members(store: Store, dump: Dump) -> Non
     await run.complete("a")
     assert await run.states("b", "c", "d") == "waiting_children waiting delayed"
     await run.complete("c", result=b'"r"')
-    assert [
-        given.outcome and given.outcome.result for given in (await run.claim())["b"].passed
-    ] == [b'"r"']
+    assert (await run.claim())["b"].input == b'{"x":"r"}'
 
 
 async def test_a_member_that_has_started_takes_no_upstreams(store: Store, dump: Dump) -> None:
@@ -95,7 +93,7 @@ async def test_a_member_that_has_started_takes_no_upstreams(store: Store, dump: 
 
 
 async def test_a_quorum_grows_with_its_upstreams(store: Store) -> None:
-    """k stays; how many may fail follows from how many there are."""
+    """K stays; how many may fail follows from how many there are."""
     run = await submit(store, "a b d", "a>d", "b>d", joins={"d": Join.quorum(2)})
     await Graphs(store).extend(run.id, 1, members=members("c"), edges=edges("c>d"))
     await run.fail("a")
@@ -105,29 +103,29 @@ async def test_a_quorum_grows_with_its_upstreams(store: Store) -> None:
 
 
 @pytest.mark.parametrize(
-    ("keys", "texts", "error", "problem"),
+    ("added", "error", "problem"),
     [
-        ("", ("b>a",), CycleDetected, "cycle"),
-        ("d", ("b>d", "d>a"), CycleDetected, "cycle"),
-        ("", ("c>c",), CycleDetected, "self_edge"),
-        ("", ("a>b",), InvalidGraph, "duplicate_edge"),
-        ("", ("a>nobody",), InvalidGraph, "unknown_member"),
-        ("d", ("nobody>d",), InvalidGraph, "unknown_member"),
-        ("a", (), InvalidGraph, "duplicate_member"),
-        ("", (), InvalidGraph, "nothing_to_add"),
+        (("", ("b>a",)), CycleDetected, "cycle"),
+        (("d", ("b>d", "d>a")), CycleDetected, "cycle"),
+        (("", ("c>c",)), CycleDetected, "self_edge"),
+        (("", ("a>b",)), InvalidGraph, "duplicate_edge"),
+        (("", ("a>nobody",)), InvalidGraph, "unknown_member"),
+        (("d", ("nobody>d",)), InvalidGraph, "unknown_member"),
+        (("a", ()), InvalidGraph, "duplicate_member"),
+        (("", ()), InvalidGraph, "nothing_to_add"),
     ],
 )
 async def test_what_makes_no_sense_is_refused(
     store: Store,
     dump: Dump,
-    keys: str,
-    texts: tuple[str, ...],
+    added: tuple[str, tuple[str, ...]],
     error: type[HoldfastError],
     problem: str,
 ) -> None:
     """With its own word, and nothing is written."""
     run = await submit(store, "a b c", "a>b")
     before = dump()
+    keys, texts = added
     with pytest.raises(error) as raised:
         await Graphs(store).extend(run.id, 1, members=members(keys), edges=edges(*texts))
     assert (type(raised.value), raised.value.context["problem"]) == (error, problem)

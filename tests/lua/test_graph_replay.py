@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from holdfast.engine.graphs import Graphs
 from holdfast.errors import GraphNotFinished, GraphNotFound, MemberOfGraph, NothingToReplay
 from holdfast.model.graphs import Edge, Join
@@ -70,7 +68,7 @@ async def test_what_a_join_did_without_stays_as_it_is(store: Store) -> None:
 async def test_a_failure_that_was_taken_up_runs_again_if_it_keeps_others_from_running(
     store: Store,
 ) -> None:
-    """d was skipped because of both; one alone would not help it."""
+    """D was skipped because of both; one alone would not help it."""
     run = await submit(store, "a b h d", "a!h", "a>d", "b>d")
     await run.fail("a", "b")
     await run.complete("h")

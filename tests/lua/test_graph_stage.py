@@ -41,7 +41,7 @@ async def stage_only(store: Store, new: NewGraph, monkeypatch: pytest.MonkeyPatc
 
 @pytest.fixture(autouse=True)
 def _small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(store_graphs, "ITEMS_IN_CALL", 2)
+    monkeypatch.setattr(store_graphs, "MEMBERS_IN_CALL", 2)
 
 
 def five() -> Shape:
@@ -166,7 +166,7 @@ async def test_ten_thousand_members(store: Store, clock: Clock, dump: Dump) -> N
     """They are there at once for readers, and start by timer; each can be ended meanwhile."""
     keys = [f"m{n}" for n in range(9_999)]
     more = [Edge(source=key, target="end") for key in keys[:50]]
-    store_graphs.ITEMS_IN_CALL = 100
+    store_graphs.MEMBERS_IN_CALL = 100
     run = await submit(store, members([*keys, "end"]), more=more)
     graph, _ = await store.graphs.describe(run.id)
     assert (graph.size, graph.open) == (10_000, 10_000)
@@ -187,7 +187,7 @@ async def test_members_that_start_by_timer_can_be_told_before(store: Store, cloc
     """An upstream that started early may end before its dependents have started."""
     keys = [f"m{n}" for n in range(600)]
     more = [Edge(source="m0", target=key) for key in keys[1:]]
-    store_graphs.ITEMS_IN_CALL = 100
+    store_graphs.MEMBERS_IN_CALL = 100
     run = await submit(store, members(keys), more=more)
     await run.complete("m0")
     assert isinstance(run, GraphRun)

@@ -9,6 +9,7 @@ import pytest
 from holdfast.engine.graphs import Graphs
 from holdfast.errors import GraphFailed, GraphNotFound, ResultNotReady
 from holdfast.store.store import Store
+from holdfast.testing.waiting import wait_for
 from tests.support.graphs import submit
 from tests.support.invariants import violations
 from tests.support.lifecycle import Dump
@@ -19,8 +20,11 @@ async def test_whoever_waits_is_told(store: Store, dump: Dump) -> None:
     run = await submit(store, "a b", "a>b")
     graphs = Graphs(store)
     waiting = [asyncio.ensure_future(graphs.wait(run.id, timeout_s=4)) for _ in range(3)]
-    while not any(":gs:" in key for key in dump()):
-        await asyncio.sleep(0.01)
+
+    async def is_watched() -> bool:
+        return any(":gs:" in key for key in dump())
+
+    await wait_for(is_watched)
     assert violations(dump()) == []
     await run.complete("a", "b")
     assert await asyncio.gather(*waiting) == ["completed"] * 3

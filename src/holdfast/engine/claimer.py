@@ -6,7 +6,6 @@ import asyncio
 from collections import deque
 from collections.abc import Sequence
 
-from holdfast.engine.passing import with_passed_inputs
 from holdfast.errors import HoldfastError
 from holdfast.model import checks, limits
 from holdfast.model.executions import Claim
@@ -112,7 +111,7 @@ class Claimer:
         return claims
 
     async def _claim_in(self, tag: str, limit: int, lease_ms: int) -> list[Claim]:
-        claims = await self._store.executions.claim(
+        return await self._store.executions.claim(
             tag,
             request=new_id(),
             worker=self._worker,
@@ -122,4 +121,3 @@ class Claimer:
             lease_ms=lease_ms,
             tenant=self._tenant,
         )
-        return await with_passed_inputs(self._store, claims)

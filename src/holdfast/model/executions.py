@@ -202,7 +202,7 @@ class Claim:
     replays: int = 0
     #: Steps recorded so far, in the order of recording.
     steps: Mapping[str, bytes]
-    #: What upstreams of its graph pass on; the engine puts it into the input.
+    #: What upstreams of its graph pass on; the store's module puts it into the input.
     passed: Sequence[Passed] = ()
 
     @property

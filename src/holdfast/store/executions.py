@@ -25,6 +25,7 @@ from holdfast.model.states import State
 from holdfast.store import decode
 from holdfast.store.call import refusal
 from holdfast.store.domain import Domain
+from holdfast.store.passing import with_passed_inputs
 
 #: Bounds the time for which one call keeps the server busy, about 2 ms.
 ITEMS_IN_CALL = 100
@@ -237,7 +238,8 @@ class Executions(Domain):
             ",".join(lanes),
             ",".join(capabilities),
         )
-        return [decode.claim(row, request) for row in rows]
+        claims = [decode.claim(row, request) for row in rows]
+        return await with_passed_inputs(lambda upstream: self.watch(upstream, ""), claims)
 
     async def complete(
         self, execution_id: str, lease: Lease, result: bytes, content_type: str = ""

@@ -34,22 +34,26 @@ async def parent(ctx: Context, count: int) -> int:
     return int((await g.result())["total"])
 
 
-async def test_a_graph_runs_to_idle(attach: Attach) -> None:
+async def test_a_graph_runs_to_idle(holdfast_app: Attach) -> None:
     """Members that sleep included: the clock is moved for them."""
-    tested: TestApp = await attach(app)
+    tested: TestApp = await holdfast_app(app)
     async with app.graph() as g:
         g.add(part, g.add(nap, 3))
     await tested.run_until_idle()
     assert await g.result(timeout=1) == {"part": 9}
 
 
-async def test_a_parent_waits_for_its_graph(attach: Attach) -> None:
+async def test_a_parent_waits_for_its_graph(holdfast_app: Attach) -> None:
     """As for a child."""
-    tested: TestApp = await attach(app)
+    tested: TestApp = await holdfast_app(app)
     assert await tested.run(parent, 3) == 5
 
 
-async def test_a_crash_anywhere_changes_nothing(attach: Attach) -> None:
+async def test_a_crash_anywhere_changes_nothing(holdfast_app: Attach) -> None:
     """The graph is there once, whenever the parent dies."""
-    tested: TestApp = await attach(app)
-    await crash_everywhere(tested, parent, 3)
+    tested: TestApp = await holdfast_app(app)
+    calls.clear()
+    report = await crash_everywhere(tested, parent, 3)
+    kinds = [str(run.killed_after).split(" ", 1)[0] for run in report.runs[1:]]
+    assert (report.result, kinds) == (5, ["child", "its"])
+    assert sorted(calls) == sorted([f"part {n}" for n in range(3)] * 3)

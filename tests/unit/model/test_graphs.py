@@ -8,7 +8,6 @@ import pytest
 
 from holdfast.errors import CycleDetected, InvalidGraph, InvalidInput
 from holdfast.model import limits
-from holdfast.model.executions import NewExecution
 from holdfast.model.graphs import Edge, Join, NewGraph, Shape, find_cycle, member_id
 from tests.support.graphs import edges, members
 
@@ -77,7 +76,7 @@ def test_a_long_chain_is_no_cycle() -> None:
         (Join.quorum(2), 1, False), (Join.quorum(2), 2, True), (Join(), 0, True),
     ],
 )  # fmt: skip
-def test_a_join_needs_upstreams(join: Join, count: int, possible: bool) -> None:
+def test_a_join_needs_upstreams(join: Join, count: int, *, possible: bool) -> None:
     """As many as it asks for."""
     texts = [f"u{n}>d" for n in range(count)]
     keys = " ".join(["d", *(f"u{n}" for n in range(count))])
@@ -119,9 +118,8 @@ def test_edges_are_checked(fields: dict[str, Any]) -> None:
 @pytest.mark.parametrize("name", ["id", "idempotency_key"])
 def test_a_member_has_no_name_of_its_own(name: str) -> None:
     """Its key is enough."""
-    item = NewExecution(**{"kind": "work", name: "mine"})
     with pytest.raises(InvalidInput) as raised:
-        Shape(members={"a": item})
+        Shape(members=members("a", **{name: "mine"}))
     assert raised.value.context["field"] == f"members[a].{name}"
 
 
