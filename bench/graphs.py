@@ -7,10 +7,12 @@ import tempfile
 import time
 from collections.abc import Awaitable, Callable
 from statistics import median, quantiles
+from typing import Any
 
 from holdfast import App, Join, WorkerSettings
 from holdfast.model.executions import NewExecution
 from holdfast.model.graphs import Edge
+from holdfast.testing.waiting import wait_for
 from holdfast.worker.task import Task
 
 CONCURRENT = 100
@@ -82,7 +84,7 @@ async def _latencies(count: int, at_once: int, work: Callable[[], Awaitable[floa
     return _Latencies(each, time.perf_counter() - start)
 
 
-async def _run_linear(app: App, step: Task[..., int, object]) -> float:
+async def _run_linear(app: App, step: Task[..., int, Any]) -> float:
     """Submit a chain in which each member gets the result of the one before; wait for its end."""
     start = time.perf_counter()
     async with app.graph() as graph:
@@ -95,7 +97,7 @@ async def _run_linear(app: App, step: Task[..., int, object]) -> float:
     return time.perf_counter() - start
 
 
-async def _run_wide(app: App, step: Task[..., int, object], total: Task[..., int, object]) -> float:
+async def _run_wide(app: App, step: Task[..., int, Any], total: Task[..., int, Any]) -> float:
     start = time.perf_counter()
     async with app.graph() as graph:
         first = graph.add(step, 0)
@@ -117,12 +119,16 @@ async def _run_race(app: App) -> float:
         (winner,) = await claimer.claim(1, 60_000)
         start = time.perf_counter()
         await engine.complete(winner.id, winner.lease)
-        while (await engine.store.graphs.describe(graph.id))[0].open > 1:
-            await asyncio.sleep(0.0005)
+        await wait_for(lambda: _all_but_goal_ended(app, graph.id))
         took = time.perf_counter() - start
         (goal,) = await claimer.claim(1, 60_000)
         await engine.complete(goal.id, goal.lease)
     return took
+
+
+async def _all_but_goal_ended(app: App, graph_id: str) -> bool:
+    graph, _ = await app.engine.store.graphs.describe(graph_id)
+    return graph.open == 1
 
 
 if __name__ == "__main__":

@@ -28,14 +28,17 @@ class Node:
 
     @property
     def lax(self) -> bool:
+        """Whether its join does without some."""
         return self.policy != "all"
 
     @property
     def need(self) -> int:
+        """How many edges must be met."""
         return {"all": len(self.ins), "any": 1, "quorum": self.k}[self.policy]
 
     @property
     def decided(self) -> bool:
+        """Whether it started or ended."""
         return self.released or self.state in ENDED
 
 
@@ -55,6 +58,7 @@ class GraphModel:
 
     @property
     def state(self) -> str:
+        """The state of the graph."""
         if self.cancel:
             return "cancelled"
         if any(node.state not in ENDED for node in self.nodes.values()):
@@ -63,16 +67,20 @@ class GraphModel:
 
     @property
     def failures(self) -> int:
+        """Failures that count."""
         return sum(node.state in BAD and not node.spared for node in self.nodes.values())
 
     @property
     def ended(self) -> bool:
+        """Whether all members have ended."""
         return all(node.state in ENDED for node in self.nodes.values())
 
     def states(self) -> dict[str, str]:
+        """The states of the members."""
         return {key: node.state for key, node in self.nodes.items()}
 
     def dependents(self, key: str) -> list[tuple[Node, str]]:
+        """Those who wait for a member, and for what."""
         return [(n, on) for n in self.nodes.values() for source, on in n.ins if source == key]
 
     def end(self, key: str, state: str) -> None:

@@ -1,6 +1,7 @@
 """Random graphs and random ends, on a store and in the plain evaluator at once.
 
-A library with a tiny allowance makes nearly all of the work go by timer, as it does in large graphs.
+A library with a tiny allowance makes nearly all of the work go by timer, as it does in large
+graphs.
 """
 
 from __future__ import annotations
@@ -59,6 +60,7 @@ class Run:
         self.revision = 1
 
     def join(self, count: int) -> tuple[Join, Node]:
+        """Draw a join for so many upstreams."""
         policy = self.draw(st.sampled_from(("all", "all", "any", "quorum")))
         losers = self.draw(st.sampled_from(("cancel", "keep")))
         if count == 0 or policy == "all":
@@ -69,11 +71,13 @@ class Run:
         return join, Node([], policy=policy, k=k or 0, losers=losers == "cancel")
 
     def upstreams(self, keys: list[str]) -> list[tuple[str, str]]:
+        """Draw edges from some of the members."""
         chosen = self.draw(st.lists(st.sampled_from(keys), max_size=4, unique=True)) if keys else []
         ons = st.sampled_from(("success", "success", "failure", "always"))
         return [(key, self.draw(ons)) for key in chosen]
 
     def member(self, key: str, keys: list[str]) -> tuple[list[Edge], Join]:
+        """Draw a member, which the model gets at once."""
         ins = self.upstreams(keys)
         join, node = self.join(len(ins))
         node.ins = ins
@@ -85,6 +89,7 @@ class Run:
         return edges, join
 
     def submit(self) -> None:
+        """Submit a random graph."""
         count = self.draw(st.integers(1, 9))
         keys = [f"m{n}" for n in range(count)]
         edges: list[Edge] = []
@@ -120,6 +125,7 @@ class Run:
         self.finish(fail=False)
 
     def settle(self) -> None:
+        """Let timers fire, always or sometimes, and compare."""
         if self.exact or self.draw(st.booleans()):
             self.world.run(self.world.clock.tick())
         problems = violations(self.world.dump(), self.world.clock.now_ms)
@@ -166,12 +172,14 @@ class Run:
         return key, self.held.pop(key)
 
     def complete(self) -> None:
+        """A member succeeds."""
         if found := self.hold():
             key, claim = found
             self.world.run(self.world.store.executions.complete(claim.id, claim.lease, b"1"))
             self.model.end(key, "completed")
 
     def fail(self) -> None:
+        """A member fails for good."""
         if found := self.hold():
             key, claim = found
             failure = Failure(type="e", message="m")
@@ -184,6 +192,7 @@ class Run:
             self.world.run(self.world.store.leases.revoke(found[1].id, ""))
 
     def cancel(self) -> None:
+        """Somebody cancels a member."""
         key = self.draw(st.sampled_from(sorted(self.model.nodes)))
         try:
             self.world.run(self.world.store.executions.cancel(member_id(self.id, key), ""))
@@ -193,6 +202,7 @@ class Run:
         self.model.end(key, "cancelled")
 
     def stop(self) -> None:
+        """Somebody cancels the graph."""
         policy = self.draw(st.sampled_from(sorted(_POLICIES)))
         try:
             self.world.run(self.graphs.cancel(self.id, policy=policy))
@@ -201,12 +211,14 @@ class Run:
         self.model.stop(policy, _POLICIES[policy])
 
     def expire(self) -> None:
+        """The deadline of the graph passes."""
         graph, _ = self.world.run(self.world.store.graphs.describe(self.id))
         if graph.deadline_at and graph.completed_at is None and self.model.mute != "all":
             self.world.run(self.world.clock.advance(3_600_000))
             self.model.expire()
 
     def grow(self) -> None:
+        """A member is added."""
         keys = sorted(self.model.nodes)
         key = f"m{len(keys)}"
         edges, join = self.member(key, keys)
@@ -245,6 +257,7 @@ class Run:
         self.model.settle()
 
     def replay(self) -> None:
+        """The graph is replayed, if it has ended."""
         graph, _ = self.world.run(self.world.store.graphs.describe(self.id))
         if graph.completed_at is None:
             return
@@ -278,7 +291,7 @@ class Run:
 def main(examples: int) -> None:
     """Try random graphs; raises with the shortest failing example."""
     warnings.filterwarnings("ignore", "Importing from 'glide", DeprecationWarning)
-    store_graphs.ITEMS_IN_CALL = 3
+    store_graphs.MEMBERS_IN_CALL = 3
     with open_world() as world:
 
         @settings(

@@ -38,20 +38,22 @@ def graph_problems(families: Families, records: dict[str, Record]) -> Iterator[s
     cells: dict[str, dict[bytes, float]] = defaultdict(dict)
     for graph_id, graph in families["graph"].items():
         members = {name.decode() for name in families["gm"].get(graph_id, {})}
-        if graph[b"state"] == b"staging":
-            raw = families["x"]
-            if any(raw[name][b"state"] != b"staged" for name in members):
-                yield f"graph {graph_id}: is staged and has a member that is not"
-            continue
-        cell = f"{graph[b'tenant'].decode()}|{graph[b'state'].decode()}"
-        cells[cell][graph_id.encode()] = float(graph[b"born"])
-        for problem in _check_graph(families, graph_id, graph, members):
-            yield f"graph {graph_id}: {problem}"
+        if graph[b"state"] != b"staging":
+            cell = f"{graph[b'tenant'].decode()}|{graph[b'state'].decode()}"
+            cells[cell][graph_id.encode()] = float(graph[b"born"])
+            problems = _check_graph(families, graph_id, graph, members)
+            yield from (f"graph {graph_id}: {problem}" for problem in problems)
+        elif any(families["x"][name][b"state"] != b"staged" for name in members):
+            yield f"graph {graph_id}: is staged and has a member that is not"
     if families["gc"] != cells:
         yield f"graphs are listed as {families['gc']}, should be {dict(cells)}"
     tenants = {cell.split("|")[0].encode() for cell in cells}
     if set(families["gtenants"].get("", ())) != tenants:
         yield f"tenants of graphs are {families['gtenants']}, should be {tenants}"
+    yield from _check_owners(families, records)
+
+
+def _check_owners(families: Families, records: dict[str, Record]) -> Iterator[str]:
     for family in ("gm", "ge", "gw", "gl", "gs", "ga", "gr"):
         for graph_id in families[family].keys() - families["graph"].keys():
             yield f"key {family}:{graph_id} belongs to no graph"
@@ -102,26 +104,31 @@ def _check_members(
             yield f"member {key} says ins {fields.get(b'ins')!r}, it has {len(ins) // 3}"
         if b"told" in fields:
             yield f"member {key} is still being told"
-        met = unmet = 0
+        states = []
         for source, on, _ in zip(ins[::3], ins[1::3], ins[2::3], strict=True):
             outs[source] += (key, on)
-            state = raw[f"{graph_id}~{source}"][b"state"]
-            if state in _TERMINAL:
-                is_met = _meets(on, state)
-                met, unmet = met + is_met, unmet + (not is_met)
+            states.append((on, raw[f"{graph_id}~{source}"][b"state"]))
         if fields[b"state"] in _UNDECIDED:
-            counts = int(fields.get(b"met", 0)), int(fields.get(b"unmet", 0))
-            if counts != (met, unmet):
-                yield f"member {key} counts {counts}, should be {(met, unmet)}"
-            need = int(fields[b"need"])
-            if met >= need or unmet > len(ins) // 3 - need:
-                yield f"member {key} is decided and waits"
+            yield from (f"member {key} {problem}" for problem in _check_counts(fields, states))
     listed = {k[1:]: v for k, v in edges.items() if k.startswith(">")}
     for source in listed.keys() | outs.keys():
         pairs = [listed.get(source, []), outs.get(source, [])]
         first, second = (sorted(zip(p[::2], p[1::2], strict=True)) for p in pairs)
         if first != second:
             yield f"member {source} has the out-edges {first}, should have {second}"
+
+
+def _check_counts(fields: dict[bytes, bytes], ins: list[tuple[str, bytes]]) -> Iterator[str]:
+    """Check what a member that waits has counted."""
+    ended = [_meets(on, state) for on, state in ins if state in _TERMINAL]
+    met, unmet = sum(ended), len(ended) - sum(ended)
+    counts = int(fields.get(b"met", 0)), int(fields.get(b"unmet", 0))
+    if counts != (met, unmet):
+        yield f"counts {counts}, should be {(met, unmet)}"
+    # One that has no upstreams waits only until its graph starts it.
+    need = int(fields.get(b"need", 0))
+    if need and (met >= need or unmet > len(ins) - need):
+        yield "is decided and waits"
 
 
 def _meets(on: str, state: bytes) -> bool:

@@ -69,12 +69,12 @@ def lines(view: GraphView) -> Iterable[str]:
         targets = [edge.target for edge in after.get(member.key, ())]
         link = _open_tracks(tracks, column, targets)
         if link:
-            drawn.append((link, None))
+            drawn.append((link.rstrip(), None))
     width = max(len(text) for text, _ in drawn)
     names = max(len(member.key) for member in members)
     for text, drawn_member in drawn:
         if drawn_member is None:
-            yield text.rstrip()
+            yield text
         else:
             yield f"{text:<{width}} {drawn_member.key:<{names}}  {_note(drawn_member)}".rstrip()
 

@@ -7,7 +7,6 @@ from collections import deque
 from collections.abc import Sequence
 
 from holdfast.engine.admission import Admission
-from holdfast.engine.passing import with_passed_inputs
 from holdfast.errors import HoldfastError
 from holdfast.model import checks, limits
 from holdfast.model.executions import Claim
@@ -125,5 +124,4 @@ class Claimer:
             lease_ms=lease_ms,
             tenant=self._tenant,
         )
-        claims, looked_at = await self._admission.claim(tag, wanted)
-        return await with_passed_inputs(self._store, claims), looked_at
+        return await self._admission.claim(tag, wanted)

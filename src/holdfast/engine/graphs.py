@@ -169,6 +169,10 @@ class Graphs:
         )
         return GraphView(graph=graph, members=members, events=events)
 
+    async def outcome(self, graph_id: str) -> GraphState | None:
+        """Return how a graph ended, or None if it has not."""
+        return await self._endings.outcome(_id(graph_id))
+
     async def wait(self, graph_id: str, *, timeout_s: float | None = None) -> GraphState:
         """Wait until all members have ended; raises ResultNotReady when the time is over."""
         if timeout_s is not None:

@@ -235,7 +235,7 @@ class Claim:
     #: The key of the wait that ended last, and the signals that ended it.
     resumed: str | None = None
     signals: tuple[Signal, ...] = ()
-    #: What upstreams of its graph pass on; the engine puts it into the input.
+    #: What upstreams of its graph pass on; the store's module puts it into the input.
     passed: Sequence[Passed] = ()
     budgets: tuple[str, ...] = ()
     quotas: tuple[str, ...] = ()

@@ -352,8 +352,8 @@ class GraphView:
 
     @property
     def leaves(self) -> list[Member]:
-        """Members that nobody waits for."""
-        awaited = {edge.source for edge in self.edges}
+        """Members whose success nobody waits for: what the graph was made for."""
+        awaited = {edge.source for edge in self.edges if edge.on == On.SUCCESS}
         return [member for key, member in self.members.items() if key not in awaited]
 
 

@@ -27,6 +27,7 @@ from holdfast.store import decode
 from holdfast.store.call import refusal
 from holdfast.store.domain import Domain
 from holdfast.store.grants import Grant, Verdict, Wanted
+from holdfast.store.passing import with_passed_inputs
 
 #: Bounds the time for which one call keeps the server busy, about 2 ms.
 ITEMS_IN_CALL = 100
@@ -295,7 +296,7 @@ class Executions(Domain):
                 grants.append(Grant(row[0].decode(), row[1], row[2].decode()))
             else:
                 claims.append(decode.claim(row, wanted.request))
-        return claims, grants
+        return await self._with_passed(claims), grants
 
     async def activate(
         self, tag: str, wanted: Wanted, verdicts: Sequence[tuple[Grant, Verdict | None]]
@@ -305,7 +306,10 @@ class Executions(Domain):
         for grant, held in verdicts:
             args += [grant.execution_id, str(grant.epoch), *(held.args() if held else _ADMITTED)]
         rows = await self._call.write("hf_execution_activate", tag, *args)
-        return [decode.claim(row, wanted.request) for row in rows]
+        return await self._with_passed([decode.claim(row, wanted.request) for row in rows])
+
+    async def _with_passed(self, claims: list[Claim]) -> list[Claim]:
+        return await with_passed_inputs(lambda upstream: self.watch(upstream, ""), claims)
 
     async def unblock(self, tag: str, woken: Sequence[tuple[str, str]]) -> None:
         """Make executions ready again for which the limit that they wait for has room."""

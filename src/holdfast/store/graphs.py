@@ -27,11 +27,12 @@ from holdfast.model.moments import from_ms
 from holdfast.model.states import State
 from holdfast.store import decode
 from holdfast.store.domain import Domain
-from holdfast.store.executions import BYTES_IN_CALL, ITEMS_IN_CALL, item_fields
+from holdfast.store.executions import BYTES_IN_CALL, item_fields
 
 #: A staged graph that is not created this long after its last chunk is removed.
 STAGING_TTL_MS = 60_000
-#: Edges that one call may carry besides its members.
+#: Members that one call may carry, and edges besides them.
+MEMBERS_IN_CALL = 100
 EDGES_IN_CALL = 2_000
 MEMBERS_IN_PAGE = 1_000
 
@@ -241,7 +242,7 @@ def _chunks(graph_id: str, shape: Shape, limits: Mapping[str, str]) -> list[list
         more = edges.fields(key, _join(shape, key))
         packed, payload = _pack({**fields, "graph": graph_id, **more}), item.input
         size += len(packed) + len(payload)
-        if len(chunks[-1]) == 2 * ITEMS_IN_CALL or (chunks[-1] and size > BYTES_IN_CALL):
+        if len(chunks[-1]) == 2 * MEMBERS_IN_CALL or (chunks[-1] and size > BYTES_IN_CALL):
             chunks.append([])
             size = len(packed) + len(payload)
         chunks[-1] += (packed, payload)

@@ -13,6 +13,7 @@ from holdfast.store.store import Store, StoreSettings
 from holdfast.store.urls import StoreUrl
 from holdfast.testing.clock import Clock
 from holdfast.testing.servers import TestServer, start_server
+from holdfast.testing.watched_graphs import WatchedGraphs
 from holdfast.testing.watching import Watch, WatchedExecutions
 
 _CONNECT_TIMEOUT_MS = 5_000
@@ -30,6 +31,7 @@ class TestStore(Store):
         self.clock: Clock = Clock(self)
         self.watch: Watch = Watch()
         self.executions: WatchedExecutions = WatchedExecutions(self, self.watch)
+        self.graphs: WatchedGraphs = WatchedGraphs(self, self.watch)
 
     async def fresh(self) -> TestStore:
         """Return an empty store on the same connection."""

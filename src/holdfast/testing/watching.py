@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
 
 from holdfast.engine import Engine
+from holdfast.engine.graphs import Graphs
 from holdfast.errors import HoldfastError, StaleLease
 from holdfast.model.executions import Failure, Lease, NewExecution, Outcome, Submitted
+from holdfast.model.graphs import GraphState
 from holdfast.model.states import State
 from holdfast.store.domain import Partitioned
 from holdfast.store.executions import Executions
@@ -113,6 +116,19 @@ class WatchedExecutions(Executions):
         await super().progress(execution_id, lease, pct, message)
 
 
+class WatchedGraphOperations(Graphs):
+    """Operations on graphs that tell the engine who waits for one."""
+
+    def __init__(self, store: Store, engine: WatchedEngine) -> None:
+        super().__init__(store)
+        self._engine = engine
+
+    async def wait(self, graph_id: str, *, timeout_s: float | None = None) -> GraphState:
+        """Wait for the end of a graph."""
+        with self._engine.waiting_for_graph(graph_id):
+            return await super().wait(graph_id, timeout_s=timeout_s)
+
+
 class WatchedEngine(Engine):
     """An engine that knows who waits for the end of an execution."""
 
@@ -120,25 +136,39 @@ class WatchedEngine(Engine):
         super().__init__(store)
         self._watch = watch
         self._waited_on: Counter[str] = Counter()
+        self._waited_graphs: Counter[str] = Counter()
         self._waiters: set[asyncio.Task[Any]] = set()
+        self.graphs: WatchedGraphOperations = WatchedGraphOperations(store, self)
 
     async def wait(self, execution_id: str, *, timeout_s: float | None = None) -> Outcome:
         """Wait for the end of an execution."""
+        with self._waiting(self._waited_on, execution_id):
+            return await super().wait(execution_id, timeout_s=timeout_s)
+
+    def waiting_for_graph(self, graph_id: str) -> contextlib.AbstractContextManager[None]:
+        """Note that somebody waits for a graph."""
+        return self._waiting(self._waited_graphs, graph_id)
+
+    @contextlib.contextmanager
+    def _waiting(self, waited_on: Counter[str], awaited: str) -> Iterator[None]:
         waiter = asyncio.current_task()
         assert waiter is not None  # noqa: S101 - a coroutine runs in a task
         self._waiters.add(waiter)
-        self._waited_on[execution_id] += 1
+        waited_on[awaited] += 1
         try:
-            return await super().wait(execution_id, timeout_s=timeout_s)
+            yield
         finally:
-            self._waited_on[execution_id] -= 1
+            waited_on[awaited] -= 1
             self._waiters.discard(waiter)
             self._watch.changed.set()
 
     async def has_news(self) -> bool:
-        """Whether an execution that is waited for has ended: its waiter will go on."""
+        """Whether something that is waited for has ended: its waiter will go on."""
         waited_on = [one for one, count in self._waited_on.items() if count > 0]
-        outcomes = await asyncio.gather(*map(self.outcome, waited_on))
+        graphs = [one for one, count in self._waited_graphs.items() if count > 0]
+        outcomes = await asyncio.gather(
+            *map(self.outcome, waited_on), *map(self.graphs.outcome, graphs)
+        )
         return any(outcome is not None for outcome in outcomes)
 
     def stop_waiting(self) -> None:

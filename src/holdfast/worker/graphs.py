@@ -217,7 +217,7 @@ class Graph:
         return self._wait(work) if self._wait is not None else work
 
     async def result(self, *, timeout: Duration | None = None) -> dict[str, Any]:
-        """Wait for its end; returns the results of the members that nobody waits for, by key.
+        """Wait for its end; returns results by key: of members whose success nobody waits for.
 
         Raises:
             GraphFailed: it did not complete; `context` has its state and the members at fault.
@@ -322,7 +322,7 @@ class SyncGraph:
         return self
 
     def result(self, *, timeout: Duration | None = None) -> dict[str, Any]:
-        """Wait for its end; returns the results of the members that nobody waits for, by key."""
+        """Wait for its end; returns results by key: of members whose success nobody waits for."""
         found: dict[str, Any] = self._block(self._graph.result(timeout=timeout))
         return found
 

@@ -23,9 +23,7 @@ local function run(tag, args)
   graphs.write(tag, id, graph, { 'state', 'cancelled', 'cancel', policy, 'reason', reason, 'cancelled', 0 })
   if MUTE[policy] then
     graphs.write(tag, id, graph, { 'mute', graph.mute == 'all' and 'all' or MUTE[policy] })
-    local list = work.new(tag, id, now, work.AT_ONCE)
-    work.add(list, 'cancel', '')
-    work.run(list)
+    work.sweep(work.new(tag, id, now, work.AT_ONCE), 'cancel')
   end
   return { 'ok', graphs.read(tag, id).cancelled }
 end

@@ -53,10 +53,6 @@ local function run(tag, args)
   if staging then server.call('HDEL', keys.graph(tag, id), 'due') end
   graphs.enter(tag, id, graph)
   if graph.deadline or staging then graphs.arm(tag, id, graph, now) end
-  if fields.staged then
-    local list = work.new(tag, id, now, work.BY_TIMER)
-    work.add(list, 'start', '')
-    work.run(list)
-  end
+  if fields.staged then work.sweep(work.new(tag, id, now, work.BY_TIMER), 'start') end
   return { 'ok', 'created', 1 }
 end

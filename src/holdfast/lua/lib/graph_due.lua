@@ -1,5 +1,5 @@
 --- What happens to a graph when its timer fires.
---- @requires lib/keys lib/graphs lib/timers lib/work lib/passes
+--- @requires lib/keys lib/graphs lib/timers lib/work lib/sweeps
 local graph_due = {}
 
 --- Members forgotten by one firing.
@@ -7,7 +7,7 @@ local FORGOTTEN = 50
 
 --- Remove a graph and its members, some at a time.
 local function remove(tag, id, tenant, state, now)
-  if not passes.forget(tag, id, FORGOTTEN) then return timers.set(tag, 'g:' .. id, now, now) end
+  if not sweeps.forget(tag, id, FORGOTTEN) then return timers.set(tag, 'g:' .. id, now, now) end
   if state ~= 'staging' then graphs.leave(tag, id, { tenant = tenant }, state) end
   server.call('ZREM', keys.timers(tag), 'g:' .. id)
   server.call(
@@ -38,9 +38,7 @@ function graph_due.fire(tag, id, now)
   elseif not ended and not expired and passed(deadline, now) then
     server.call('HSET', keys.graph(tag, id), 'expired', '1', 'mute', 'all')
     graphs.note(tag, id, { at = now, event = 'expired' })
-    local list = work.new(tag, id, now, work.BY_TIMER)
-    work.add(list, 'expire', '')
-    work.run(list, true)
+    work.sweep(work.new(tag, id, now, work.BY_TIMER), 'expire')
   else
     graphs.arm(tag, id, { due = due, deadline = deadline, ended = ended, expired = expired }, now)
   end

@@ -43,14 +43,18 @@ local function expect(list, to, on, input)
   local tag, id = list.tag, members.id(list.graph, to)
   local rec = record.read(tag, id)
   local before = rec.state
-  local changes = { 'ins', tonumber(rec.ins or 0) + 1, 'state', 'waiting_children' }
+  local changes = { 'ins', tonumber(rec.ins or 0) + 1 }
   if not rec.lax then
-    changes[5], changes[6] = 'need', tonumber(rec.need or 0) + 1
+    changes[3], changes[4] = 'need', tonumber(rec.need or 0) + 1
   end
   if on ~= 's' then changes[#changes + 1], changes[#changes + 2] = 'hears', '1' end
   if input ~= '' then changes[#changes + 1], changes[#changes + 2] = 'inputs', '1' end
   if before == 'waiting' then ready.remove(tag, id, rec) end
   if before == 'delayed' then changes[#changes + 1], changes[#changes + 2] = 'run_at', rec.due end
+  -- One that its graph has not started yet stays so.
+  if before ~= 'waiting_children' then
+    changes[#changes + 1], changes[#changes + 2] = 'state', 'waiting_children'
+  end
   record.write(tag, id, rec, changes)
   if before ~= 'waiting_children' then
     record.clear(tag, id, rec, { 'hold', 'due' })

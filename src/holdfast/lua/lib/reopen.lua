@@ -123,7 +123,5 @@ end
 
 --- Begin the replay of a graph that has ended.
 function reopen.begin(tag, id, now)
-  local list = work.new(tag, id, now, work.AT_ONCE)
-  work.add(list, 'scan', '')
-  work.run(list)
+  work.sweep(work.new(tag, id, now, work.AT_ONCE), 'scan')
 end

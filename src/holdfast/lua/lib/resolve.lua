@@ -72,8 +72,9 @@ end
 
 --- Tell the end of a member along its out-edges.
 function work.handlers.tell(list, item)
-  local key = members.key(list.graph, item.id)
-  local edges = members.outs(list.tag, list.graph, key)
+  local edges = members.outs(list.tag, list.graph, members.key(list.graph, item.id))
+  -- Those who would hear of it are being ended, or have been.
+  if item.parked and server.call('HGET', keys.graph(list.tag, list.graph), 'mute') then edges = {} end
   local upstream = item.rec or members.look(list.tag, item.id)
   for i = 2 * item.offset + 1, #edges, 2 do
     if list.left <= 0 then return (i - 1) / 2 end

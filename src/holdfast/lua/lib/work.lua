@@ -42,6 +42,12 @@ local function park(list, item, verb)
   end
 end
 
+--- Begin a sweep over the whole graph, after whatever is under way.
+function work.sweep(list, verb)
+  park(list, { verb = verb, offset = 0, id = '' }, 'RPUSH')
+  work.run(list, true)
+end
+
 --- Do what the allowance permits, park the rest, and end the graph if nothing remains. With `parked`
 --- the items of earlier calls are done, too.
 function work.run(list, parked)

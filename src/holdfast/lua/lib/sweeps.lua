@@ -1,7 +1,7 @@
---- Passes over all members of a graph: start them, end them, forget them.
+--- Sweeps over all members of a graph: start them, end them, forget them.
 --- @requires lib/keys lib/record lib/index lib/finish lib/timers lib/members lib/graphs lib/work
 --- @requires lib/archive
-local passes = {}
+local sweeps = {}
 
 local function go_over(list, item, visit)
   local key = keys.graph_members(list.tag, list.graph)
@@ -61,7 +61,7 @@ function work.handlers.expire(list, item)
 end
 
 --- Forget members; returns whether all are gone.
-function passes.forget(tag, id, most)
+function sweeps.forget(tag, id, most)
   local key = keys.graph_members(tag, id)
   local ids = server.call('ZRANGE', key, 0, most - 1)
   for _, member in ipairs(ids) do

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import asyncio
 import base64
-from collections.abc import Sequence
+import logging
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 
 import msgspec
@@ -17,7 +18,11 @@ import msgspec
 from holdfast.errors import HoldfastError
 from holdfast.model.executions import JSON_CONTENT_TYPE, Claim, Outcome, Passed
 from holdfast.store import decode
-from holdfast.store.store import Store
+
+log: logging.Logger = logging.getLogger(__name__)
+
+#: Returns state and outcome of an execution.
+Read = Callable[[str], Awaitable[list[bytes]]]
 
 #: At the end of an input name: the results of all such edges, in a list.
 LIST_MARK = "[]"
@@ -28,30 +33,31 @@ _members = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _encode = msgspec.json.Encoder().encode
 
 
-async def with_passed_inputs(store: Store, claims: list[Claim]) -> list[Claim]:
+async def with_passed_inputs(read: Read, claims: list[Claim]) -> list[Claim]:
     """Return the claims with complete inputs."""
     if not any(claim.passed for claim in claims):
         return claims
-    merged = await asyncio.gather(*(_complete(store, claim) for claim in claims))
+    merged = await asyncio.gather(*(_complete(read, claim) for claim in claims))
     # A claim whose upstreams cannot be read now is left to expire and to be claimed again.
     return [claim for claim in merged if claim is not None]
 
 
-async def _complete(store: Store, claim: Claim) -> Claim | None:
+async def _complete(read: Read, claim: Claim) -> Claim | None:
     if not claim.passed:
         return claim
     reading = asyncio.Semaphore(_READS)
 
-    async def read(passed: Passed) -> Outcome | None:
+    async def outcome(passed: Passed) -> Outcome | None:
         if passed.outcome is not None:
             return passed.outcome
         async with reading:
-            state, *ending = await store.executions.watch(passed.id, "")
+            state, *ending = await read(passed.id)
         return decode.outcome(passed.id, state, *ending) if ending else None
 
     try:
-        outcomes = await asyncio.gather(*(read(passed) for passed in claim.passed))
-    except HoldfastError:
+        outcomes = await asyncio.gather(*(outcome(passed) for passed in claim.passed))
+    except HoldfastError as error:
+        log.warning("the upstreams of %s cannot be read now: %s", claim.id, error)
         return None
     return replace(claim, input=merge(claim.input, claim.passed, outcomes), passed=())
 
