@@ -7,14 +7,22 @@ have that loop already.
 from __future__ import annotations
 
 import os
+import sys
 import warnings
 
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 
+from tests.property.budget_machine import BudgetMachine
 from tests.property.machine import LifecycleMachine
+from tests.property.quota_machine import QuotaMachine
 from tests.property.world import open_world
 
+MACHINES = {
+    "lifecycle": LifecycleMachine,
+    "budgets": BudgetMachine,
+    "quotas": QuotaMachine,
+}
 LARGE = os.environ.get("HOLDFAST_PROPERTY") == "large"
 
 
@@ -22,9 +30,10 @@ def main() -> None:
     """Try random operations; raises with the shortest failing example."""
     # Hypothesis looks into every imported module, and some old ones of glide complain.
     warnings.filterwarnings("ignore", "Importing from 'glide", DeprecationWarning)
+    kind = MACHINES[sys.argv[1]]
     with open_world() as world:
 
-        class Machine(LifecycleMachine):
+        class Machine(kind):  # type: ignore[misc, valid-type]
             def __init__(self) -> None:
                 super().__init__(world)
 

@@ -9,11 +9,14 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from holdfast.errors import HoldfastError
+from holdfast.store.budgets import Budgets
 from holdfast.store.call import Caller
 from holdfast.store.client import Client
 from holdfast.store.executions import Executions
 from holdfast.store.lanes import Lanes
 from holdfast.store.leases import Leases
+from holdfast.store.outboxes import Outboxes
+from holdfast.store.quotas import Quotas
 from holdfast.store.store import Store, StoreSettings
 from holdfast.store.timers import Timers
 from holdfast.store.urls import StoreUrl
@@ -107,6 +110,9 @@ class World:
         store.leases = Leases(store)
         store.lanes = Lanes(store)
         store.timers = Timers(store)
+        store.budgets = Budgets(store)
+        store.quotas = Quotas(store)
+        store.outboxes = Outboxes(store)
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         """Run to the end."""
