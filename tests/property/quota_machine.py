@@ -8,6 +8,7 @@ while there is room.
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass
 from typing import Any
 
@@ -164,10 +165,8 @@ class QuotaMachine(RuleBasedStateMachine):
         self._try(calls[how]())
 
     def _try(self, call: Any) -> None:
-        try:
+        with contextlib.suppress(HoldfastError):
             self.world.run(call)
-        except HoldfastError:
-            pass
 
     # Messages and time
 
