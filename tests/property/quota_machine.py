@@ -9,6 +9,7 @@ while there is room.
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -143,7 +144,7 @@ class QuotaMachine(RuleBasedStateMachine):
         """A holder ends its attempt, if it still holds the lease."""
         claim = self.claims.pop(index % len(self.claims))
         executions = self.store.executions
-        calls = {
+        calls: dict[str, Callable[[], Any]] = {
             "complete": lambda: executions.complete(claim.id, claim.lease, b"1"),
             "fail": lambda: executions.fail(claim.id, claim.lease, Failure(type="e", message="m")),
             "delay": lambda: executions.delay(claim.id, claim.lease, 700),
@@ -155,7 +156,7 @@ class QuotaMachine(RuleBasedStateMachine):
     def operate(self, *, index: int, how: str) -> None:
         """An operator cancels, revokes or replays."""
         execution_id = self.ids[index % len(self.ids)]
-        calls = {
+        calls: dict[str, Callable[[], Any]] = {
             "cancel": lambda: self.store.executions.cancel(execution_id, ""),
             "revoke": lambda: self.store.leases.revoke(execution_id, ""),
             "replay": lambda: self.store.executions.replay(

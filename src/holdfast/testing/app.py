@@ -260,8 +260,9 @@ class TestApp:
         dues = [at for one in executions for at in self._dues(one) if at > self.clock.now]
         for one in executions:
             limit = await blocking_limit(self.store, one)
-            at = limit.frees_at if isinstance(limit, Quota) else limit and limit.next_reset_at
-            dues += [at] if at is not None and at > self.clock.now else []
+            if limit is not None:
+                at = limit.frees_at if isinstance(limit, Quota) else limit.next_reset_at
+                dues += [at] if at is not None and at > self.clock.now else []
         if not advance or not dues:
             return False
         await self.clock.advance(to_ms(min(dues)) - self.clock.now_ms)
