@@ -114,6 +114,17 @@ async def test_a_grant_that_is_over_is_not_admitted(store: Store) -> None:
     assert await admit(store, "a", 2)
 
 
+async def test_a_late_admission_does_not_take_the_place_of_a_later_grant(store: Store) -> None:
+    """A claim that stood still asks for an epoch that is over."""
+    await make_quota(store, max_concurrent=2)
+    assert await admit(store, "a", 2)
+    assert not await admit(store, "a", 1)
+    found = await store.quotas.get("q")
+    assert (found.running, found.waiting) == (1, 0)
+    await release(store, "a", 1, used=False)
+    assert (await store.quotas.get("q")).running == 1
+
+
 async def test_a_quota_that_is_gone_limits_nothing(store: Store) -> None:
     """Deleting it frees whoever is subject to it."""
     assert await admit(store, "a", quotas=["deleted"])

@@ -7,15 +7,25 @@ have that loop already.
 from __future__ import annotations
 
 import os
+import sys
 import warnings
 from typing import Any
 
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 
+from tests.property.budget_machine import BudgetMachine
 from tests.property.machine import LifecycleMachine
+from tests.property.quota_machine import QuotaMachine
+from tests.property.stream_machine import StreamMachine
 from tests.property.world import open_world
 
+MACHINES = {
+    "lifecycle": LifecycleMachine,
+    "streams": StreamMachine,
+    "budgets": BudgetMachine,
+    "quotas": QuotaMachine,
+}
 LARGE = os.environ.get("HOLDFAST_PROPERTY") == "large"
 
 
@@ -45,4 +55,4 @@ def run(machine: type[Any]) -> None:
 
 
 if __name__ == "__main__":
-    run(LifecycleMachine)
+    run(MACHINES[sys.argv[1]])

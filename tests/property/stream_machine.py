@@ -15,7 +15,6 @@ from holdfast.model.frames import Appended, NewFrame, Summary
 from holdfast.model.retry import Backoff, RetryPolicy
 from holdfast.model.states import State
 from holdfast.testing.clock import START_MS
-from tests.property.run_machine import run
 from tests.property.world import World, without_meta
 from tests.support.invariants import violations
 
@@ -287,7 +286,3 @@ class StreamMachine(RuleBasedStateMachine):
     def nothing_is_wrong(self) -> None:
         """The data as a whole are as they must be."""
         assert violations(self.world.dump(), self.now) == []
-
-
-if __name__ == "__main__":
-    run(StreamMachine)

@@ -9,12 +9,15 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from holdfast.errors import HoldfastError
+from holdfast.store.budgets import Budgets
 from holdfast.store.call import Caller
 from holdfast.store.client import Client
 from holdfast.store.executions import Executions
 from holdfast.store.graphs import Graphs
 from holdfast.store.lanes import Lanes
 from holdfast.store.leases import Leases
+from holdfast.store.outboxes import Outboxes
+from holdfast.store.quotas import Quotas
 from holdfast.store.store import Store, StoreSettings
 from holdfast.store.streams import Streams
 from holdfast.store.timers import Timers
@@ -112,6 +115,9 @@ class World:
         store.lanes = Lanes(store)
         store.timers = Timers(store)
         store.streams = Streams(store)
+        store.budgets = Budgets(store)
+        store.quotas = Quotas(store)
+        store.outboxes = Outboxes(store)
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         """Run to the end."""

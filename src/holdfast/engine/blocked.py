@@ -63,6 +63,7 @@ def _quota_reason(quota: Quota, hold: dict[str, Any]) -> str:
         return f"{quota.running} of {quota.max_concurrent} run now, and {quota.waiting} wait"
     if quota.max_per_window is not None and quota.in_window >= quota.max_per_window:
         hold |= {"in_window": quota.in_window, "limit": quota.max_per_window}
+        hold["retry_at"] = quota.frees_at
         window = f"{quota.max_per_window} in {quota.window_ms} ms"
         return f"{quota.in_window} have started of {window}, and {quota.waiting} wait"
     return f"there is room for the first of {quota.waiting + quota.promised} that wait"

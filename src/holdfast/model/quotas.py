@@ -63,6 +63,8 @@ class Quota:
     waiting: int
     #: Executions that it will admit, which have not been claimed yet.
     promised: int
+    #: When the oldest start leaves the window.
+    frees_at: datetime | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -98,9 +98,10 @@ def pack_item(item: NewExecution, execution_id: str, limits: str = "") -> bytes:
 
 
 def _window_fields(item: NewExecution, window: Window) -> dict[str, object]:
+    mode = "debounce" if item.debounce is not None else "throttle"
     fields: dict[str, object] = {
-        "window": "debounce" if item.debounce is not None else "throttle",
-        "window_key": window.key,
+        "window": mode,
+        "window_key": f"{mode} {window.key}",
         "window_ms": window.ms,
         "nonce": new_id(),
     }

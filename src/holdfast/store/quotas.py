@@ -61,7 +61,7 @@ class Quotas(Domain):
         """Return a quota, with the counts of one value of a tag if it is given."""
         tag = self._store.quota_tag(quota_id)
         name = quota_id if value is None else f"{quota_id}#{value}"
-        fields, *counts = await self._call.read("hf_quota_get", tag, quota_id, name)
+        fields, *counts, frees_at = await self._call.read("hf_quota_get", tag, quota_id, name)
         record = decode.pairs(fields)
         window, most, slots = (record.get(key) for key in (b"window", b"most", b"slots"))
         running, in_window, waiting, promised = counts
@@ -76,6 +76,7 @@ class Quotas(Domain):
             in_window=in_window,
             waiting=waiting,
             promised=promised,
+            frees_at=from_ms(frees_at) if frees_at else None,
         )
 
     async def page(

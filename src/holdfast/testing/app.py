@@ -9,11 +9,13 @@ from datetime import datetime
 from typing import Any, ParamSpec, Self, TypeVar
 
 from holdfast.engine import Engine
+from holdfast.engine.blocked import blocking_limit
 from holdfast.errors import ExecutionFailed
 from holdfast.model import limits
 from holdfast.model.executions import Execution, Filter
 from holdfast.model.ids import new_id
 from holdfast.model.moments import to_ms
+from holdfast.model.quotas import Quota
 from holdfast.model.states import State
 from holdfast.store.grants import Wanted
 from holdfast.testing.attempts import open_attempts
@@ -256,6 +258,11 @@ class TestApp:
         if self._learn_routes(executions):
             return True
         dues = [at for one in executions for at in self._dues(one) if at > self.clock.now]
+        for one in executions:
+            limit = await blocking_limit(self.store, one)
+            if limit is not None:
+                at = limit.frees_at if isinstance(limit, Quota) else limit.next_reset_at
+                dues += [at] if at is not None and at > self.clock.now else []
         if not advance or not dues:
             return False
         await self.clock.advance(to_ms(min(dues)) - self.clock.now_ms)
@@ -273,7 +280,7 @@ class TestApp:
 
     def _dues(self, one: Execution) -> list[datetime]:
         """Return when something happens to an execution by itself."""
-        found = [one.deadline_at, one.run_at, one.timeout_at, one.retry_at]
+        found = [one.deadline_at, one.run_at, one.timeout_at]
         if one.id not in self._attempts.claims:
             found.append(one.lease_expires_at)
         return [at for at in found if at is not None]

@@ -18,7 +18,7 @@ local function run(tag, args)
   if charging.known(tag, id, key) then return { 'ok', 'already_applied' } end
   local amounts = { unpack(args, 5) }
   local breach = budget.breach(chain, amounts, {})
-  if breach then return budget.note(tag, breach, 'hard', by, now) end
+  if breach then return budget.refuse(tag, breach, key, by, now) end
 
   reserving.open(tag, chain, key, amounts, tonumber(ttl_ms), now)
   return { 'ok', 'ok', unpack(amounts) }

@@ -21,7 +21,7 @@ local function run(tag, args)
   end
   local amounts = { unpack(args, 5) }
   local breach = budget.breach(chain, amounts, back or {})
-  if breach then return budget.note(tag, breach, 'hard', by, now) end
+  if breach then return budget.refuse(tag, breach, key, by, now) end
 
   if reserved then reserving.close(tag, chain, key, reserved) end
   charging.remember(tag, id, key, 'settled', keep_ms)

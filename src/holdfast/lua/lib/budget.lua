@@ -65,24 +65,43 @@ function budget.add(tag, chain, letter, amounts, sign)
   end
 end
 
---- Write down a breach, and return what its caller is told.
-function budget.note(tag, breach, kind, by, now)
+--- Keep a breach in the history.
+local function remember(tag, breach, kind, by, now)
+  local list = keys.breaches(tag, breach.budget.id)
+  local entry = { at = now, kind = kind, dimension = breach.dimension, by = by ~= '' and by or nil }
+  entry.current, entry.limit = breach.current, breach.limit
+  server.call('RPUSH', list, cmsgpack.pack(entry))
+  server.call('LTRIM', list, -MOST_BREACHES, -1)
+end
+
+local function told(breach, status)
   local b = breach.budget
-  local key = keys.budget(tag, b.id)
-  server.call('HINCRBY', key, kind .. '_breaches', 1)
-  local flag = 'over|' .. breach.dimension
-  -- Above its soft limit a budget is flagged; that it stays there is no news.
-  if kind == 'hard' or not b[flag] then
-    local list = keys.breaches(tag, b.id)
-    local entry = { at = now, kind = kind, dimension = breach.dimension, by = by ~= '' and by or nil }
-    entry.current, entry.limit = breach.current, breach.limit
-    server.call('RPUSH', list, cmsgpack.pack(entry))
-    server.call('LTRIM', list, -MOST_BREACHES, -1)
+  return { 'ok', status, b.id, breach.dimension, breach.current, breach.limit, b.on_hard or 'refuse' }
+end
+
+--- Write down that a charge was refused, and return what its caller is told. The same charge, sent
+--- again because its reply was lost, is no second breach.
+function budget.refuse(tag, breach, key, by, now)
+  local b = breach.budget
+  if b.refused ~= key then
+    server.call('HINCRBY', keys.budget(tag, b.id), 'hard_breaches', 1)
+    server.call('HSET', keys.budget(tag, b.id), 'refused', key)
+    remember(tag, breach, 'hard', by, now)
   end
-  if kind == 'soft' and not b[flag] then server.call('HSET', key, flag, now) end
-  local status = kind == 'hard' and 'hard_breach' or 'soft_breach'
-  local on_hard = b.on_hard or 'refuse'
-  return { 'ok', status, b.id, breach.dimension, breach.current, breach.limit, on_hard }
+  return told(breach, 'hard_breach')
+end
+
+--- Write down that a soft limit is passed, and return what the caller is told. The budget is flagged;
+--- that it stays above the limit is no news.
+function budget.warn(tag, breach, by, now)
+  local b = breach.budget
+  local flag = 'over|' .. breach.dimension
+  server.call('HINCRBY', keys.budget(tag, b.id), 'soft_breaches', 1)
+  if not b[flag] then
+    server.call('HSET', keys.budget(tag, b.id), flag, now)
+    remember(tag, breach, 'soft', by, now)
+  end
+  return told(breach, 'soft_breach')
 end
 
 --- The first soft limit that is passed after these amounts were added.

@@ -18,7 +18,7 @@ function charging.charge(tag, chain, amounts, by, now)
     server.call('PEXPIRE', spent, SPENT_MS)
   end
   local soft = budget.soft_breach(chain, amounts)
-  return soft and budget.note(tag, soft, 'soft', by, now) or { 'ok', 'ok' }
+  return soft and budget.warn(tag, soft, by, now) or { 'ok', 'ok' }
 end
 
 function charging.known(tag, id, key) return server.call('GET', keys.applied(tag, id, key)) end

@@ -66,15 +66,17 @@ function quota.promote(tag, q, now)
   if q.waiting == 0 then server.call('SREM', keys.quota_queues(tag, quota.id(q.name)), q.name) end
 end
 
---- Whether an execution may start now.
+--- Whether an execution may start now; nil if it has started under a later epoch: then the grant
+--- that asks is over.
 function quota.admits(tag, q, execution, epoch, now)
   q.now = now
   q.holder = server.call('HGET', keys.holders(tag, q.name), execution)
   if q.holder == epoch then return true end
+  if q.holder and tonumber(q.holder) > tonumber(epoch) then return nil end
   if q.waiting > 0 then quota.promote(tag, q, now) end
   q.promise = q.promised > 0 and server.call('ZSCORE', keys.promises(tag, q.name), execution)
   -- It may hold a slot under an earlier epoch, of which the release is on its way.
-  return q.promise or (q.waiting == 0 and room(q, q.holder and 1) > 0)
+  return (q.promise or q.waiting == 0 and room(q, q.holder and 1) > 0) and true or false
 end
 
 --- Let an execution start that `admits` has just answered for. Written by `close`.

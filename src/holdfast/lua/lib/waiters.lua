@@ -6,7 +6,10 @@ function waiters.count(tag, limit) return server.call('ZCARD', keys.waiters(tag,
 
 --- Queue an execution; one that is queued keeps its place.
 function waiters.add(tag, limit, execution, epoch)
-  server.call('HSET', keys.waiting(tag, limit), execution, epoch)
+  local since = server.call('HGET', keys.waiting(tag, limit), execution)
+  if not since or tonumber(since) < tonumber(epoch) then
+    server.call('HSET', keys.waiting(tag, limit), execution, epoch)
+  end
   local key = keys.waiters(tag, limit)
   if server.call('ZSCORE', key, execution) then return end
   server.call('ZADD', key, server.call('HINCRBY', keys.meta(tag), 'queued', 1), execution)

@@ -21,9 +21,9 @@ local function admit(tag, open, execution, epoch, names, now)
   for _, name in ipairs(names) do
     if open[name] == nil then open[name] = quota.open(tag, name, now) or false end
     local q = open[name]
-    if q and not quota.admits(tag, q, execution, epoch, now) then
-      return name, quota.queue(tag, q, execution, epoch)
-    end
+    local admits = not q or quota.admits(tag, q, execution, epoch, now)
+    if admits == nil then return name, now end
+    if not admits then return name, quota.queue(tag, q, execution, epoch) end
   end
   for _, name in ipairs(names) do
     if open[name] then quota.take(tag, open[name], execution, epoch) end

@@ -1,0 +1,293 @@
+"""Admission: limits are asked before anything starts, and told when it ends."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+
+import pytest
+
+from holdfast.engine import Engine
+from holdfast.errors import BudgetNotFound, HoldfastError, QuotaNotFound, StoreUnavailable
+from holdfast.model.executions import Claim, Failure, NewExecution
+from holdfast.model.quotas import Quota
+from holdfast.model.retry import RetryPolicy
+from holdfast.model.states import Hold, State
+from holdfast.store.store import Store
+from holdfast.testing.clock import Clock
+from tests.support.lifecycle import create_one
+from tests.support.limits import claim_all, claim_one_limited, make_budget, make_quota, report
+
+
+@pytest.fixture
+async def single_engine(single_store: Store) -> AsyncIterator[Engine]:
+    """An engine on one partition, where order is exact."""
+    engine = Engine(single_store)
+    yield engine
+    await engine.close()
+
+
+async def _running(engine: Engine, quota: str = "q") -> int:
+    return (await engine.quotas.get(quota)).running
+
+
+async def _states(engine: Engine, ids: Sequence[str]) -> list[State]:
+    return [(await engine.describe(one)).state for one in ids]
+
+
+async def _end(engine: Engine, clock: Clock, claim: Claim, how: str) -> None:
+    """End an attempt in one of the ways that there are."""
+    if how == "complete":
+        await engine.complete(claim.id, claim.lease)
+    elif how in {"fail", "retry"}:
+        await engine.fail(claim.id, claim.lease, Failure(type="e", message="m"))
+    elif how == "delay":
+        await engine.delay(claim.id, claim.lease, 5_000)
+    elif how == "cancel":
+        await engine.cancel(claim.id)
+    elif how == "revoke":
+        await engine.revoke_lease(claim.id)
+    else:
+        await clock.advance_and_tick({"timeout": 1_000, "deadline": 2_000, "death": 30_000}[how])
+    await engine.courier.close()
+
+
+@pytest.mark.parametrize(
+    "how",
+    ["complete", "fail", "retry", "delay", "cancel", "revoke", "timeout", "deadline", "death"],
+)
+async def test_a_place_is_free_again_on_every_exit(engine: Engine, clock: Clock, how: str) -> None:
+    """And the next who waits has it."""
+    await make_quota(engine.store)
+    fields: dict[str, object] = {"quotas": ("q",)}
+    if how == "retry":
+        fields["retry"] = RetryPolicy(max_attempts=2)
+    if how == "timeout":
+        fields["attempt_timeout_ms"] = 1_000
+    if how == "deadline":
+        fields["deadline_ms"] = 2_000
+    claim = await claim_one_limited(engine, await create_one(engine.store, **fields))
+    waiting = await create_one(engine.store, quotas=("q",))
+    assert await claim_all(engine) == []
+    assert await _running(engine) == 1
+    await _end(engine, clock, claim, how)
+    await engine.courier.carry_all()
+    assert await _running(engine) == 0
+    assert (await engine.describe(waiting)).state is State.WAITING
+    claims = await claim_all(engine)
+    assert waiting in {one.id for one in claims}
+    assert await _running(engine) == 1
+
+
+async def test_no_more_than_the_limit_run_and_all_get_their_turn(engine: Engine) -> None:
+    """First come, first served, whatever partition they are in."""
+    await make_quota(engine.store, max_concurrent=3)
+    ids = [await create_one(engine.store, quotas=("q",)) for _ in range(20)]
+    done: list[str] = []
+    while len(done) < len(ids):
+        claims = await claim_all(engine)
+        assert 0 < len(claims) <= 3
+        assert await _running(engine) == len(claims)
+        for claim in claims:
+            await engine.complete(claim.id, claim.lease)
+            done.append(claim.id)
+        await engine.courier.close()
+        await engine.courier.carry_all()
+    assert sorted(done) == sorted(ids)
+    found = await engine.quotas.get("q")
+    assert (found.running, found.waiting, found.promised) == (0, 0, 0)
+
+
+async def test_order_is_kept_on_one_partition(single_engine: Engine) -> None:
+    """The order of the queue is that of claims, so that of age."""
+    engine = single_engine
+    await make_quota(engine.store)
+    ids = [await create_one(engine.store, quotas=("q",)) for _ in range(6)]
+    done = []
+    for _ in ids:
+        (claim,) = await claim_all(engine)
+        await engine.complete(claim.id, claim.lease)
+        await engine.courier.close()
+        await engine.courier.carry_all()
+        done.append(claim.id)
+    assert done == ids
+
+
+async def test_all_quotas_must_admit(engine: Engine) -> None:
+    """What one gave returns when another refuses, its start included."""
+    for name in ("a", "b", "c", "d"):
+        await make_quota(engine.store, name, max_per_window=10, window_ms=60_000, max_concurrent=5)
+    await make_quota(engine.store, "z-full", max_concurrent=1)
+    names = ("a", "b", "c", "d", "z-full")
+    first = await create_one(engine.store, quotas=names)
+    await claim_one_limited(engine, first)
+    second = await create_one(engine.store, quotas=names)
+    assert await claim_all(engine) == []
+    await engine.courier.close()
+    found = await engine.describe(second)
+    assert (found.state, found.blocked_by) == (State.RATE_LIMITED, "z-full")
+    for name in ("a", "b", "c", "d"):
+        quota = await engine.quotas.get(name)
+        assert (quota.running, quota.in_window) == (1, 1)
+
+
+async def test_a_window_is_honoured_by_timer(engine: Engine, clock: Clock) -> None:
+    """The quota itself knows when there is room; nobody asks in between."""
+    await make_quota(engine.store, max_per_window=2, window_ms=10_000)
+    ids = [await create_one(engine.store, quotas=("q",)) for _ in range(5)]
+    assert len(await claim_all(engine)) == 2
+    blocked = [one for one in ids if (await engine.describe(one)).state is State.RATE_LIMITED]
+    assert len(blocked) == 3
+    assert (await engine.describe(blocked[0])).retry_at is not None
+    await clock.advance_and_tick(9_999)
+    await engine.courier.carry_all()
+    assert await claim_all(engine) == []
+    await clock.advance_and_tick(1)
+    await engine.courier.carry_all()
+    assert len(await claim_all(engine)) == 2
+    assert len(await claim_all(engine)) == 0
+
+
+async def test_an_exhausted_budget_keeps_work_from_starting(engine: Engine) -> None:
+    """It shows itself, explains itself, and goes on when the budget is raised or reset."""
+    store = engine.store
+    await make_budget(store, "top", hard=10)
+    await make_budget(store, parent="top", hard=50)
+    await report(store, 10)
+    ids = [await create_one(store, budgets=("b",)) for _ in range(2)]
+    assert await claim_all(engine) == []
+    for one in ids:
+        found = await engine.describe(one)
+        assert (found.state, found.hold, found.blocked_by) == (
+            State.RATE_LIMITED,
+            Hold.BUDGET,
+            "top",
+        )
+        assert found.state_vector.eligibility == "blocked_by_budget"
+    explanation = await engine.explain(ids[0])
+    assert "budget top: 10 of 10 tokens are used up" in explanation.why
+    (hold,) = explanation.holds
+    expected = {"type": "budget", "id": "top", "dimension": "tokens", "current": 10, "limit": 10}
+    assert dict(hold) == expected
+    await engine.budgets.set_limits("top", {"tokens": {"hard": 11}})
+    await engine.courier.close()
+    assert {one.id for one in await claim_all(engine)} == set(ids)
+
+
+async def test_explain_names_the_quota(engine: Engine) -> None:
+    """How many run, how many wait, and when a window has room."""
+    await make_quota(engine.store, "slots", max_concurrent=1)
+    await make_quota(engine.store, "rate", max_per_window=1, window_ms=1_000)
+    for name in ("slots", "rate"):
+        await claim_one_limited(engine, await create_one(engine.store, quotas=(name,)))
+    for name, said in (
+        ("slots", "It waits for quota slots: 1 of 1 run now, and 1 wait."),
+        ("rate", "It waits for quota rate: 1 have started of 1 in 1000 ms, and 1 wait."),
+    ):
+        execution_id = await create_one(engine.store, quotas=(name,))
+        assert await claim_all(engine) == []
+        explanation = await engine.explain(execution_id)
+        assert explanation.why == said
+        assert (explanation.holds[0]["type"], explanation.holds[0]["id"]) == ("quota", name)
+        assert ("retry_at" in explanation.holds[0]) == (name == "rate")
+
+
+async def test_a_cancelled_waiter_holds_up_nobody(engine: Engine) -> None:
+    """Its place in the queue goes with it."""
+    await make_quota(engine.store)
+    claim = await claim_one_limited(engine, await create_one(engine.store, quotas=("q",)))
+    first = await create_one(engine.store, quotas=("q",))
+    assert await claim_all(engine) == []
+    second = await create_one(engine.store, quotas=("q",))
+    assert await claim_all(engine) == []
+    await engine.cancel(first)
+    await engine.courier.close()
+    assert (await engine.quotas.get("q")).waiting == 1
+    await engine.complete(claim.id, claim.lease)
+    await engine.courier.close()
+    await claim_one_limited(engine, second)
+
+
+async def test_unknown_limits_are_refused_at_submission(engine: Engine) -> None:
+    """Each item of a batch by itself."""
+    await make_quota(engine.store)
+    with pytest.raises(QuotaNotFound):
+        await engine.submit("work", quotas=["none"])
+    with pytest.raises(BudgetNotFound):
+        await engine.submit("work", budgets=["none"])
+    items = [NewExecution(kind="work", quotas=(name,)) for name in ("q", "none", "q")]
+    answers = await engine.submit_many(items)
+    assert [isinstance(one, HoldfastError) for one in answers] == [False, True, False]
+
+
+async def test_nothing_starts_when_a_quota_cannot_be_reached(
+    engine: Engine, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It fails closed, looks again soon, and the quota learns that nothing started."""
+    await make_quota(engine.store)
+    plain = await create_one(engine.store)
+    execution_id = await create_one(engine.store, quotas=("q",))
+    admit = engine.store.quotas.admit
+
+    async def lose_the_answer(*args: object) -> None:
+        await admit(*args)  # type: ignore[arg-type]
+        raise StoreUnavailable("away")
+
+    monkeypatch.setattr(engine.store.quotas, "admit", lose_the_answer)
+    assert [one.id for one in await claim_all(engine)] == [plain]
+    await engine.courier.close()
+    assert (await engine.describe(execution_id)).state is State.RATE_LIMITED
+    assert await _running(engine) == 0
+    monkeypatch.undo()
+    await clock.advance_and_tick(2_000)
+    await claim_one_limited(engine, execution_id)
+
+
+async def test_a_quota_that_does_not_answer_holds_up_nobody_for_long(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A claim ends within the time of a grant."""
+    monkeypatch.setattr("holdfast.engine.admission.ASK_TIMEOUT_S", 0.01)
+    await make_quota(engine.store)
+    execution_id = await create_one(engine.store, quotas=("q",))
+
+    async def hang(*_args: object) -> None:
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(engine.store.quotas, "admit", hang)
+    monkeypatch.setattr(engine.store.budgets, "admit", hang)
+    async with asyncio.timeout(5):
+        assert await claim_all(engine) == []
+    assert (await engine.describe(execution_id)).state is State.RATE_LIMITED
+
+
+async def test_a_deleted_quota_frees_whoever_waits(engine: Engine) -> None:
+    """Those who run are not disturbed."""
+    await make_quota(engine.store)
+    running = await claim_one_limited(engine, await create_one(engine.store, quotas=("q",)))
+    waiting = await create_one(engine.store, quotas=("q",))
+    assert await claim_all(engine) == []
+    await engine.quotas.delete("q")
+    await engine.courier.close()
+    await claim_one_limited(engine, waiting)
+    await engine.complete(running.id, running.lease)
+    await engine.courier.close()
+
+
+async def test_a_tag_is_a_concurrency_key(engine: Engine) -> None:
+    """One at a time for each customer; customers do not hold up each other."""
+    await make_quota(engine.store, "one-each")
+    await engine.quotas.rules.attach("one-each", tag="customer")
+    ids = {
+        customer: [await create_one(engine.store, tags={"customer": customer}) for _ in range(3)]
+        for customer in ("a", "b")
+    }
+    claims = await claim_all(engine)
+    assert sorted(claim.tags["customer"] for claim in claims) == ["a", "b"]
+    for claim in claims:
+        await engine.complete(claim.id, claim.lease)
+    await engine.courier.close()
+    assert len(await claim_all(engine)) == 2
+    found: Quota = await engine.quotas.get("one-each", value="a")
+    assert (found.running, found.waiting) == (1, 1)
+    assert len(ids) == 2

@@ -1,0 +1,114 @@
+"""hf_execution_create with debounce and throttle."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from holdfast.errors import InvalidInput
+from holdfast.model.executions import NewExecution, Submitted
+from holdfast.model.moments import from_ms
+from holdfast.model.quotas import Window
+from holdfast.model.states import Hold, State
+from holdfast.store.executions import pack_item
+from holdfast.store.store import Store
+from holdfast.testing.clock import Clock
+from tests.support.lifecycle import Dump, claim_one, state_of
+
+LARGE = b"x" * 200
+
+
+async def _submit(store: Store, mode: str, data: bytes = b"1", **fields: Any) -> Submitted:
+    window = Window("key", 1_000)
+    item = NewExecution(**{"kind": "work", "input": data, mode: window, **fields})
+    (answer,) = await store.executions.create([item])
+    assert isinstance(answer, Submitted)
+    return answer
+
+
+async def test_the_first_of_a_window_wins(store: Store, clock: Clock) -> None:
+    """Others are answered with it, whatever became of it; then a new window starts."""
+    first = await _submit(store, "throttle")
+    assert (first.state, first.duplicate) == (State.WAITING, False)
+    claim = await claim_one(store, first.id)
+    again = await _submit(store, "throttle", b"2")
+    assert again == Submitted(id=first.id, state=State.ACTIVE, duplicate=True)
+    assert claim.input == b"1"
+    await clock.advance(999)
+    assert (await _submit(store, "throttle")).id == first.id
+    await clock.advance(1)
+    second = await _submit(store, "throttle", b"3")
+    assert (second.id != first.id, second.duplicate) == (True, False)
+
+
+async def test_the_last_of_a_window_wins(store: Store, clock: Clock) -> None:
+    """Each submission replaces the input and starts the window anew."""
+    first = await _submit(store, "debounce", b"1")
+    assert (first.state, first.duplicate) == (State.DELAYED, False)
+    for data in (LARGE, b"3"):
+        await clock.advance_and_tick(600)
+        again = await _submit(store, "debounce", data)
+        assert again == Submitted(id=first.id, state=State.DELAYED, duplicate=True)
+        assert await store.queries.input(first.id) == data
+    found = await store.queries.describe(first.id)
+    assert (found.hold, found.run_at) == (Hold.DEBOUNCE, from_ms(clock.now_ms + 1_000))
+    await clock.advance_and_tick(999)
+    assert await state_of(store, first.id) is State.DELAYED
+    await clock.advance_and_tick(1)
+    assert (await claim_one(store, first.id)).input == b"3"
+
+
+async def test_a_debounced_execution_that_has_started_is_not_changed(
+    store: Store, clock: Clock
+) -> None:
+    """The next submission is a new execution."""
+    first = await _submit(store, "debounce", b"1")
+    await clock.advance_and_tick(1_000)
+    second = await _submit(store, "debounce", b"2")
+    assert (second.id != first.id, second.state) == (True, State.DELAYED)
+    assert await store.queries.input(first.id) == b"1"
+
+
+async def test_keys_belong_to_a_tenant_and_a_mode(store: Store) -> None:
+    """The same key elsewhere is another window."""
+    answers = [
+        await _submit(store, mode, tenant=tenant)
+        for tenant in ("t1", "t2")
+        for mode in ("debounce", "throttle")
+    ]
+    assert len({answer.id for answer in answers}) == 4
+
+
+@pytest.mark.parametrize("mode", ["debounce", "throttle"])
+async def test_a_call_sent_twice_is_one_submission(store: Store, dump: Dump, mode: str) -> None:
+    """Also late, when a later submission has won: the input does not go back."""
+    window = Window("key", 1_000)
+    calls: list[tuple[str, bytes, bytes]] = []
+    for number, data in enumerate((b"1", b"2")):
+        item = NewExecution(kind="work", input=data, **{mode: window})  # type: ignore[arg-type]
+        packed = pack_item(item, f"root~{number}")
+        calls.append((store.tag_of("root~"), packed, data))
+    answers = [await store.caller.write("hf_execution_create", tag, *args) for tag, *args in calls]
+    before = dump()
+    for (tag, *args), answer in zip(calls, answers, strict=True):
+        assert await store.caller.write("hf_execution_create", tag, *args) == answer
+        assert dump() == before
+    assert await store.queries.input("root~0") == (b"2" if mode == "debounce" else b"1")
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"debounce": Window("k", 1), "id": "x"},
+        {"debounce": Window("k", 1), "idempotency_key": "x"},
+        {"debounce": Window("k", 1), "delay_ms": 1},
+        {"debounce": Window("k", 1), "throttle": Window("k", 1)},
+        {"throttle": Window("k", 1), "id": "x"},
+        {"throttle": "k"},
+    ],
+)
+def test_windows_do_not_combine_with_names(fields: dict[str, Any]) -> None:
+    """The id is that of the window."""
+    with pytest.raises(InvalidInput):
+        NewExecution(kind="work", **fields)
