@@ -42,6 +42,11 @@ def test_the_commands_are_those_that_were_promised() -> None:
     promised |= {"prioritize", "revoke", "explain", "tasks", "top", "doctor", "bench"}
     verbs = [f"lanes {verb}" for verb in ("ls", "pause", "resume", "drain", "weights")]
     verbs += ["workers ls", "workers drain", "config show"]
+    for verb in (
+        *("ls", "define", "show", "rm", "group", "ungroup", "pause", "resume", "stats"),
+        *("purge", "move", "redrive", "push", "read", "tail", "settle", "peek", "pending"),
+    ):
+        verbs.append(f"queues {verb}")
     assert LEAVES.keys() == {*promised, *verbs}
 
 
