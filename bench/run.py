@@ -24,6 +24,7 @@ from typing import Any
 
 from bench import workloads
 from bench.costs import flat_costs
+from bench.queues import measure_queues, queue_costs
 from bench.sdk import measure_sdk
 from holdfast.engine import Engine, open_engine
 
@@ -106,6 +107,11 @@ async def measure(results: dict[str, Figures], *, backlog: int) -> None:
         results["latency"] = await measure_wake_up(engine)
     print("tasks of the SDK ...", flush=True)
     results["SDK"] = await measure_sdk()
+    async with _fresh_engine() as engine:
+        print("message queues ...", flush=True)
+        results["queues"] = await measure_queues(engine)
+        if backlog:
+            results["queues, us per message"] = await queue_costs(engine, backlog)
     if backlog:
         async with _fresh_engine() as engine:
             print(f"cost per call with up to {backlog:,} waiting ...", flush=True)
