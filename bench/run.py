@@ -26,6 +26,7 @@ from bench import workloads
 from bench.costs import flat_costs
 from bench.graphs import measure_graphs
 from bench.limits import measure_limits
+from bench.queues import measure_queues, queue_costs
 from bench.sdk import measure_sdk
 from bench.streams import measure_streams
 from bench.waits import measure_waits
@@ -119,6 +120,11 @@ async def measure(results: dict[str, Figures], *, backlog: int) -> None:
     results["waiting"] = await measure_waits()
     print("graphs of tasks ...", flush=True)
     results["graphs"] = await measure_graphs()
+    async with _fresh_engine() as engine:
+        print("message queues ...", flush=True)
+        results["queues"] = await measure_queues(engine)
+        if backlog:
+            results["queues, us per message"] = await queue_costs(engine, backlog)
     if backlog:
         async with _fresh_engine() as engine:
             print(f"cost per call with up to {backlog:,} waiting ...", flush=True)

@@ -86,6 +86,7 @@ class QueueMachine(RuleBasedStateMachine):
 
     @property
     def groups(self) -> list[str]:
+        """Groups to choose from, one that does not exist if there are none."""
         return self.model.groups or ["nobody"]
 
     def _agree(self, call: Coroutine[Any, Any, Any], expect: Callable[[], Any]) -> None:
@@ -284,7 +285,7 @@ class QueueMachine(RuleBasedStateMachine):
             renamed = [
                 i for i in stored - set(self.model.messages) if i.startswith(f"{letter.id}~")
             ]
-            new_id = sorted(renamed)[0] if taken else letter.id
+            new_id = min(renamed) if taken else letter.id
             self.model.redriven(new_id, letter.payload, letter.key, letter.dead_letter.group)
         self.dead -= len(letters)
 
@@ -326,6 +327,9 @@ class QueueMachine(RuleBasedStateMachine):
         """What was given up is in the dead-letter queue."""
         if getattr(self, "model", None) is None or not self.model.settings.dead_letter:
             return
+        # What a tick has left to be delivered is delivered by the next call of a client.
+        self.world.run(self.queues.stats("q"))
+        self.model.fire()
         self.dead += len(self.model.letters)
         self.model.letters.clear()
         dead = self.world.run(self.queues.stats("dead"))

@@ -284,7 +284,9 @@ class QueueModel:
         taken += idle_ones[: count - len(taken)]
         found = []
         for stored in taken:
-            if stored.parts[group].attempts >= self.settings.max_attempts:
+            if self._is_over(stored):
+                self._retire(stored, group, "expired")
+            elif stored.parts[group].attempts >= self.settings.max_attempts:
                 self._give_up(stored, group)
             else:
                 found.append((stored.id, self._hand_out(stored, group, consumer)))

@@ -136,10 +136,12 @@ def in_order(available: dict[str, Source]) -> list[Source]:
 
 def _section(source: Source) -> str:
     if source.is_lib:
-        # In a block of its own, so that its helpers do not count towards Lua's 200 locals.
+        # In a function of its own, so that its helpers do not count towards Lua's 200 locals.
         name = source.name.removeprefix("lib/")
-        text = source.text.replace(f"local {name} = {{}}", f"{name} = {{}}", 1)
-        return f"local {name}\ndo -- source: {source.name}.lua\n{text}end\n"
+        return (
+            f"local {name} = (function() -- source: {source.name}.lua\n"
+            f"{source.text}return {name}\nend)()\n"
+        )
     flags = ", ".join(f"'{flag}'" for flag in FLAGS[source.header.flags])
     return (
         f"do -- source: {source.name}.lua\n{source.text}"

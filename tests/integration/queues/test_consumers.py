@@ -11,7 +11,7 @@ from holdfast import App, Context, WorkerSettings
 from holdfast.engine import Engine, open_engine
 from holdfast.errors import InvalidInput
 from holdfast.model.executions import Filter
-from holdfast.model.queues import Start
+from holdfast.model.queues import Delivery, Start
 from holdfast.model.states import State
 from holdfast.testing.waiting import wait_for
 from tests.support.queues import counts
@@ -102,7 +102,7 @@ async def test_a_message_that_the_task_cannot_take_is_a_dead_letter(app: App) ->
         await app.engine.queues.push("orders", b'{"id": "none"}')
         await app.engine.queues.push("orders", b"\xff not json")
         async with app.worker():
-            found = []
+            found: list[Delivery] = []
             while len(found) < 2:
                 found += await app.engine.queues.read(
                     "dead", consumer="test", count=2, wait_ms=10_000

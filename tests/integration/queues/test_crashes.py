@@ -66,16 +66,18 @@ async def test_a_crash_at_any_call_of_the_delivery(
     clock: Clock,
     crash_at: int,
     after: bool,  # noqa: FBT001
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The next process finds what is left, and everything arrives once."""
     store = engine.store
     calm = store.queues
 
-    async def deliver_nothing(_name: str) -> None:
+    async def deliver_nothing(_outboxes: Outboxes, _name: str) -> None:
         calm.unsent.clear()
 
-    engine.queues._outboxes.deliver_if_owed = deliver_nothing  # type: ignore[method-assign]
-    await _owe(engine)
+    with monkeypatch.context() as patch:
+        patch.setattr(Outboxes, "deliver_if_owed", deliver_nothing)
+        await _owe(engine)
     store.queues = _Crashing(calm, crash_at, after=after)
     await Outboxes(store).deliver("q")
     store.queues = calm

@@ -109,7 +109,7 @@ async def test_a_replica_decides_nothing() -> None:
         await push(engine, b"1")
         (held,) = await read(engine)
         with replica.raw() as raw:
-            raw.execute_command("REPLICAOF", "127.0.0.1", primary.port)  # type: ignore[no-untyped-call]
+            raw.execute_command("REPLICAOF", "127.0.0.1", primary.port)
 
             async def synced() -> bool:
                 return bool(raw.exists(f"{store.queue_tag('q')}:messages"))

@@ -16,6 +16,7 @@ from holdfast.errors import ReadCancelled
 from holdfast.model.queues import Delivery
 from holdfast.queues import waiting
 from holdfast.testing.clock import Clock
+from holdfast.testing.waiting import wait_for
 from tests.support.queues import push, read, read_one, settle
 
 #: Far below the poll, far above a busy machine's noise.
@@ -93,10 +94,11 @@ async def test_a_waiting_reader_is_woken_by(
 
 
 async def _asleep(engine: Engine) -> None:
-    waits = engine.queues._waits
-    async with asyncio.timeout(10):
-        while not any(event._waiters for events in waits._waiters.values() for event in events):  # type: ignore[attr-defined]
-            await asyncio.sleep(0.001)
+    async def asleep() -> bool:
+        waiters = engine.queues._waits._waiters.values()
+        return any(event._waiters for events in waiters for event in events)
+
+    await wait_for(asleep)
 
 
 async def test_every_waiting_reader_gets_one_of_as_many_messages(engine: Engine) -> None:

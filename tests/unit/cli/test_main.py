@@ -44,6 +44,11 @@ def test_the_commands_are_those_that_were_promised() -> None:
     verbs += [f"schedules {verb}" for verb in ("ls", "show", "create", "pause", "resume")]
     verbs += [f"schedules {verb}" for verb in ("trigger", "delete", "next")]
     verbs += ["workers ls", "workers drain", "config show"]
+    for verb in (
+        *("ls", "define", "show", "rm", "group", "ungroup", "pause", "resume", "stats"),
+        *("purge", "move", "redrive", "push", "read", "tail", "settle", "peek", "pending"),
+    ):
+        verbs.append(f"queues {verb}")
     verbs += [
         f"writer-lease {verb}" for verb in ("show", "acquire", "release", "hand-over", "repair")
     ]

@@ -38,7 +38,7 @@ function queue.group(q, name)
   elseif name ~= '' and server.call('ZSCORE', keys.groups(q.tag), name) then
     return name
   end
-  return nil, reply.no('group_not_found', 'queue', queue.name(q.tag), 'group', name)
+  return nil, reply.no('group_not_found', 'group', name, 'queue', queue.name(q.tag))
 end
 
 --- Both at once.

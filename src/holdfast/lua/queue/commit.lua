@@ -2,8 +2,7 @@
 --- once per handle.
 --- @key tag the queue
 --- @arg handle
---- @arg effects per effect three values: target queue, its fields in msgpack, body; the target of an
---- execution is empty, and so are its fields
+--- @arg effects per effect three values: target queue, fields in msgpack, body; of executions the body only
 --- @ok UNSENT 1 if something is owed to others, ok or repeated
 --- @no queue_not_found | stale_delivery | unknown_delivery
 --- @flags write

@@ -52,7 +52,7 @@ local function run(tag, args)
     server.call('HSET', keys.queue(tag), 'dlq', '1')
     return { 'ok', mode and 'kept' or 'created' }
   end
-  if mode and mode ~= wanted.mode then return reply.no('queue_conflict', 'queue', name, 'mode', mode) end
+  if mode and mode ~= wanted.mode then return reply.no('queue_conflict', 'mode', mode, 'queue', name) end
   if dlq and wanted.dead_letter ~= '' then return reply.no('invalid_dead_letter', 'queue', name) end
   if mode then change(tag, fields) else create(tag, secret, fields) end
   return { 'ok', mode and 'changed' or 'created' }

@@ -18,7 +18,7 @@ local function cursor_of(q, start, place)
   if start == 'at' then return math.min(place * 1000 - 1, q.stamp) end
   local rec = queue_messages.read_one(q, place)
   if not rec or not rec.position then
-    return nil, reply.no('message_not_found', 'queue', queue.name(q.tag), 'id', place)
+    return nil, reply.no('message_not_found', 'id', place, 'queue', queue.name(q.tag))
   end
   return rec.position
 end
@@ -29,12 +29,12 @@ local function run(tag, args)
   if not q then return refusal end
   if q.mode == 'work' then
     if group == queue.DEFAULT then return { 'ok', 'kept' } end
-    return reply.no('queue_conflict', 'queue', queue.name(tag), 'mode', q.mode)
+    return reply.no('queue_conflict', 'mode', q.mode, 'queue', queue.name(tag))
   end
   if queue_memory.recall(tag, request) then return { 'ok', 'created' } end
   if server.call('ZSCORE', keys.groups(tag), group) then return { 'ok', 'kept' } end
   if server.call('ZCARD', keys.groups(tag)) >= MOST then
-    return reply.no('too_many_groups', 'queue', queue.name(tag), 'limit', MOST)
+    return reply.no('too_many_groups', 'limit', MOST, 'queue', queue.name(tag))
   end
   queue_due.fire(q, 100)
   local cursor

@@ -15,9 +15,9 @@ local LOOKS = 500
 --- The next messages by rank, blocked ones too; a list of { id, rank as text }.
 local function page(q, cursor)
   local found = {}
-  for _, name in ipairs({ 'open', 'blocked' }) do
+  for _, key in ipairs({ keys.open(q.tag, queue.DEFAULT), keys.blocked(q.tag, queue.DEFAULT) }) do
     local rows = server.call(
-      'ZRANGE', keys[name](q.tag, queue.DEFAULT), cursor == '' and '-inf' or '(' .. cursor, '+inf',
+      'ZRANGE', key, cursor == '' and '-inf' or '(' .. cursor, '+inf',
       'BYSCORE', 'LIMIT', 0, LOOKS, 'WITHSCORES'
     )
     for i = 1, #rows, 2 do found[#found + 1] = { rows[i], rows[i + 1] } end
@@ -63,7 +63,7 @@ local function run(tag, args)
   local request, to, limit, dry, cursor, origin, group, reason = unpack(args)
   local q, refusal = queue.open(tag)
   if not q then return refusal end
-  if q.mode ~= 'work' then return reply.no('queue_conflict', 'queue', queue.name(tag), 'mode', q.mode) end
+  if q.mode ~= 'work' then return reply.no('queue_conflict', 'mode', q.mode, 'queue', queue.name(tag)) end
   local known = queue_memory.recall(tag, request)
   if known then return cmsgpack.unpack(known) end
   queue_due.fire(q, 100)

@@ -23,7 +23,7 @@ local function run(tag, args)
   if queue_memory.recall(tag, args[2]) then return { 'ok', 'removed' } end
   local q, group = queue.open_group(tag, args[1])
   if not q then return group end
-  if q.mode == 'work' then return reply.no('queue_conflict', 'queue', queue.name(tag), 'mode', q.mode) end
+  if q.mode == 'work' then return reply.no('queue_conflict', 'mode', q.mode, 'queue', queue.name(tag)) end
   local cursor = queue_groups.cursor(q, group)
   server.call('ZREM', keys.groups(tag), group)
   for _, name in ipairs({ 'open', 'blocked', 'flight', 'retry' }) do release_all(q, keys[name](tag, group)) end
