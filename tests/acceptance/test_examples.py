@@ -67,6 +67,17 @@ def test_children_adds_up_what_the_children_counted(tmp_path: Path) -> None:
     assert shown.stdout.splitlines() == ["page 2: the page is empty", "words: 7"]
 
 
+def test_streaming_is_heard_word_by_word_and_again(tmp_path: Path) -> None:
+    """The listener is told of the second attempt, and of the end."""
+    shown = _run("streaming.py", tmp_path)
+    assert shown.returncode == 0, shown.stderr
+    assert shown.stdout.splitlines() == [
+        "Good morning Ada, ... once more:",
+        "Good morning Ada, how are you? ",
+        "completed: {'words': 6, 'asked': True}",
+    ]
+
+
 @pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.py")), ids=lambda path: path.name)
 def test_every_example_says_how_to_run_it(path: Path) -> None:
     """The docstring names the command, and this folder's tests run it."""

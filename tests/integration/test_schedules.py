@@ -21,13 +21,13 @@ from holdfast.errors import (
 )
 from holdfast.model.executions import NewExecution
 from holdfast.model.moments import from_ms
-from holdfast.model.schedules import GRACE_MS, Schedule
+from holdfast.model.schedules import GRACE_MS
 from holdfast.model.states import State
 from holdfast.testing.clock import START_MS, Clock
 from holdfast.testing.waiting import wait_for
 from tests.support.invariants import violations
 from tests.support.lifecycle import Dump, claim_one
-from tests.support.scheduling import HOUR_MS, fired, plan, read
+from tests.support.scheduling import HOUR_MS, fired, known, plan, read
 
 
 async def pass_time(engine: Engine, clock: Clock, ms: int) -> None:
@@ -279,31 +279,16 @@ async def test_schedules_survive_restarts(real_url: str) -> None:
 
 def test_steps_lead_from_tick_to_tick() -> None:
     """Each begins where the one before ended, so each can be taken on its own."""
-    moment = from_ms(START_MS)
-    known = Schedule(
-        plan=plan(catch_up="all", catch_up_limit=3),
-        version=1,
-        next_ms=START_MS,
-        created_at=moment,
-        changed_at=moment,
-        last_ms=None,
-        last_execution=None,
-        fired=0,
-        skipped=0,
-        missed=0,
-        running=0,
-        queued=0,
-        error=None,
-    )
-    found = plan_of(known, START_MS + 5 * HOUR_MS)
+    made = known(plan(catch_up="all", catch_up_limit=3), START_MS)
+    found = plan_of(made, START_MS + 5 * HOUR_MS)
     assert found is not None
     steps = steps_of(START_MS, found)
     assert [(s.start - START_MS) // HOUR_MS for s in steps] == [0, 4, 5]
     assert [(s.tick - START_MS) // HOUR_MS for s in steps] == [3, 4, 5]
     assert [((s.next or 0) - START_MS) // HOUR_MS for s in steps] == [4, 5, 6]
     assert [s.missed for s in steps] == [3, 0, 0]
-    assert plan_of(known, START_MS - 1) is None
-    assert plan_of(replace(known, next_ms=None), START_MS) is None
+    assert plan_of(made, START_MS - 1) is None
+    assert plan_of(replace(made, next_ms=None), START_MS) is None
 
 
 # Changing

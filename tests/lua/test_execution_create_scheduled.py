@@ -86,6 +86,20 @@ async def test_an_id_that_is_taken_moves_nothing(store: Store) -> None:
     assert (await read(store, "daily")).next_ms == START_MS
 
 
+async def test_a_tick_that_an_earlier_schedule_of_this_name_fired_is_passed_over(
+    store: Store,
+) -> None:
+    """Its execution is there; the schedule must not stand still for ever."""
+    schedule = await put(store, plan())
+    await store.schedules.fire(schedule, [step(0)])
+    await store.schedules.remove("daily")
+    schedule = await put(store, plan())
+    assert await store.schedules.fire(schedule, [step(0), step(1)]) == ["duplicate", "created"]
+    found = await read(store, "daily")
+    assert (found.next_ms, found.fired) == (START_MS + 2 * HOUR_MS, 1)
+    assert len(await fired(store)) == 2
+
+
 async def test_a_draining_lane_refuses_ticks(store: Store) -> None:
     """As it refuses anything new."""
     schedule = await put(store, plan())

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
 
 import pytest
 
 from holdfast.errors import ExecutionNotFound
 from holdfast.model.executions import Failure
-from holdfast.model.ids import new_id
-from holdfast.store import decode, keys
+from holdfast.store import decode
 from holdfast.store.store import Store
 from holdfast.testing.clock import Clock
-from holdfast.testing.waiting import wait_for
 from tests.support.lifecycle import (
     Dump,
     claim_in,
@@ -21,39 +19,9 @@ from tests.support.lifecycle import (
     create_one,
     refused,
 )
+from tests.support.mailbox import Mailbox
 
 FAILURE = Failure(type="IOError", message="no route")
-
-
-class Mailbox:
-    """What a process was told, on all partitions."""
-
-    def __init__(self, store: Store) -> None:
-        self.process = new_id()
-        self.told: list[str] = []
-        self.store = store
-        self.channels = [keys.mailbox_channel(tag, self.process) for tag in store.tags()]
-
-    def on_message(self, _channel: str, message: str) -> None:
-        """Take a message."""
-        self.told.append(message)
-
-    async def wait(self, count: int = 1) -> list[str]:
-        """Wait for so many messages."""
-
-        async def enough() -> bool:
-            return len(self.told) >= count
-
-        await wait_for(enough)
-        return self.told
-
-
-@pytest.fixture
-async def mailbox(store: Store) -> AsyncIterator[Mailbox]:
-    box = Mailbox(store)
-    await store.subscriptions.add(box.channels, box.on_message)
-    yield box
-    await store.subscriptions.remove(box.channels, box.on_message)
 
 
 async def test_an_execution_without_outcome_has_only_its_state(store: Store, clock: Clock) -> None:

@@ -230,6 +230,18 @@ async def test_the_oldest_frames_go_first(store: Store, tenant: str | None) -> N
     assert (await read_all(store, claim.id))[0].id == 161
 
 
+async def test_bounds_that_are_narrowed_are_reached_little_by_little(store: Store) -> None:
+    """No call drops more than some thousands, so none takes long."""
+    claim = await running(store)
+    for _ in range(5):
+        await append(store, claim, *("x" for _ in range(1000)))
+    await store.streams.configure({"stream|*|frames": 10})
+    await append(store, claim, "y")
+    assert len(await read_all(store, claim.id)) == 5001 - 3200
+    await append(store, claim, "z")
+    assert [f[3] for f in await said(store, claim.id)] == [*("x" * 8), "y", "z"]
+
+
 async def test_a_stream_is_bounded_by_its_bytes(store: Store) -> None:
     """The sum of payloads stays within them, exactly."""
     await store.streams.configure({"stream|*|bytes": 100})

@@ -2,26 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-
-import pytest
-
 from holdfast.errors import ExecutionNotFound
 from holdfast.model.executions import Failure
 from holdfast.model.states import State
 from holdfast.store.store import Store
 from holdfast.testing.clock import Clock
-from tests.lua.test_execution_watch import Mailbox
 from tests.support.lifecycle import Dump, claim_one, create_one, refused
+from tests.support.mailbox import Mailbox
 from tests.support.streaming import append, running
-
-
-@pytest.fixture
-async def mailbox(store: Store) -> AsyncIterator[Mailbox]:
-    box = Mailbox(store)
-    await store.subscriptions.add(box.channels, box.on_message)
-    yield box
-    await store.subscriptions.remove(box.channels, box.on_message)
 
 
 async def test_a_follower_is_told_of_every_batch(store: Store, mailbox: Mailbox) -> None:

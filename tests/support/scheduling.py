@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from holdfast.model.executions import Filter, NewExecution
+from holdfast.model.moments import from_ms
 from holdfast.model.schedules import NewSchedule, Schedule
 from holdfast.store.schedules import Step
 from holdfast.store.store import Store
@@ -32,6 +33,25 @@ async def read(store: Store, schedule_id: str) -> Schedule:
     _, found = await store.schedules.read(schedule_id)
     assert found is not None
     return found
+
+
+def known(made: NewSchedule, next_ms: int | None = None) -> Schedule:
+    """Return a schedule that was just created."""
+    return Schedule(
+        plan=made,
+        version=1,
+        next_ms=next_ms,
+        created_at=from_ms(START_MS),
+        changed_at=from_ms(START_MS),
+        last_ms=None,
+        last_execution=None,
+        fired=0,
+        skipped=0,
+        missed=0,
+        running=0,
+        queued=0,
+        error=None,
+    )
 
 
 def step(hour: int, **fields: Any) -> Step:

@@ -18,6 +18,7 @@ from holdfast import (
     WorkerSettings,
     use,
 )
+from holdfast.model.frames import Frame
 from holdfast.model.states import State
 from holdfast.worker.sync import SyncHandle
 
@@ -197,3 +198,33 @@ def wrong_options_are_errors() -> None:
     app.task(retries="3")  # type: ignore[call-overload]
     app.task(pool="banana")  # type: ignore[call-overload]
     WorkerSettings(slots="4")  # type: ignore[arg-type]
+
+
+async def streams(ctx: Context, plain: SyncContext, handle: Handle[Receipt]) -> None:
+    """What is streamed and read."""
+    await ctx.stream.text("a", live=True)
+    await ctx.stream.text(b"a")  # type: ignore[arg-type]
+    await ctx.stream.bytes(b"a")
+    await ctx.stream.summary({"a": None})
+    plain.stream.log("a", level="info", extra=1)
+    async for frame in handle.stream(after=3):
+        assert_type(frame, Frame)
+    assert_type(await handle.summary(), dict[str, Any])
+
+
+@app.schedule(cron="0 6 * * *", overlap="skip")
+@app.task
+async def scheduled(order: int = 1) -> Receipt:
+    """A task keeps its type under a schedule."""
+    return Receipt(order)
+
+
+@app.schedule(every=60, overlap="never")  # type: ignore[arg-type]
+@app.task
+async def scheduled_wrongly() -> None:
+    """No such policy."""
+
+
+async def submit_scheduled() -> None:
+    """It can be submitted as ever."""
+    assert_type(await scheduled.submit(2), Handle[Receipt])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -9,6 +10,7 @@ import typer
 from holdfast.cli import inputs, output, session, times
 from holdfast.cli.groups import Noun
 from holdfast.cli.options import JsonOption, StoreOption
+from holdfast.errors import InvalidInput
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -121,36 +123,44 @@ def show(
             output.say(f"  {name:<16}{value}")
 
 
+Kind = Annotated[str, typer.Argument(metavar="KIND", help="The name of the task.")]
+Cron = Annotated[str | None, typer.Option("--cron", help="Five fields, such as '0 6 * * MON-FRI'.")]
+Every = Annotated[str | None, typer.Option("--every", help="An interval: 30s, 10m, 2h.")]
+At = Annotated[
+    str | None, typer.Option("--at", metavar="TIME", help="Once: 2026-01-31T12:00, or in 2h.")
+]
+Zone = Annotated[str, typer.Option("--timezone", help="Of the cron fields, such as Europe/Berlin.")]
+Input = Annotated[
+    str, typer.Option("--input", "-i", metavar="JSON", help="Arguments; @FILE and - work too.")
+]
+Lane = Annotated[str, typer.Option("--lane")]
+Tenant = Annotated[str, typer.Option("--tenant", help="On whose behalf.")]
+Priority = Annotated[int, typer.Option("--priority", help="-1000 to 1000.")]
+CatchUp = Annotated[str, typer.Option("--catch-up", help="Missed ticks: none, one or all.")]
+Overlap = Annotated[
+    str, typer.Option("--overlap", help="While an earlier one runs: allow, skip or queue.")
+]
+Jitter = Annotated[str, typer.Option("--jitter", help="Fire up to this much later.")]
+Paused = Annotated[bool, typer.Option("--paused", help="Fire nothing until resumed.")]
+
+
 @app.command()
 def create(
     schedule_id: ScheduleId,
-    kind: Annotated[str, typer.Argument(metavar="KIND", help="The name of the task.")],
+    kind: Kind,
     *,
-    cron: Annotated[
-        str | None, typer.Option("--cron", help="Five fields, such as '0 6 * * MON-FRI'.")
-    ] = None,
-    every: Annotated[str | None, typer.Option("--every", help="An interval: 30s, 10m, 2h.")] = None,
-    at: Annotated[
-        str | None, typer.Option("--at", metavar="TIME", help="Once, such as 2026-01-31T12:00.")
-    ] = None,
-    timezone: Annotated[
-        str, typer.Option("--timezone", help="Of the cron fields, such as Europe/Berlin.")
-    ] = "UTC",
-    data: Annotated[
-        str,
-        typer.Option("--input", "-i", metavar="JSON", help="Arguments; @FILE and - work too."),
-    ] = "null",
-    lane: Annotated[str, typer.Option("--lane")] = "default",
-    tenant: Annotated[str, typer.Option("--tenant", help="On whose behalf.")] = "default",
-    priority: Annotated[int, typer.Option("--priority", help="-1000 to 1000.")] = 0,
-    catch_up: Annotated[
-        str, typer.Option("--catch-up", help="Missed ticks: none, one or all.")
-    ] = "none",
-    overlap: Annotated[
-        str, typer.Option("--overlap", help="While an earlier one runs: allow, skip or queue.")
-    ] = "allow",
-    jitter: Annotated[str, typer.Option("--jitter", help="Fire up to this much later.")] = "0",
-    paused: Annotated[bool, typer.Option("--paused", help="Fire nothing until resumed.")] = False,
+    cron: Cron = None,
+    every: Every = None,
+    at: At = None,
+    timezone: Zone = "UTC",
+    data: Input = "null",
+    lane: Lane = "default",
+    tenant: Tenant = "default",
+    priority: Priority = 0,
+    catch_up: CatchUp = "none",
+    overlap: Overlap = "allow",
+    jitter: Jitter = "0",
+    paused: Paused = False,
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -158,31 +168,33 @@ def create(
     from holdfast.model.executions import NewExecution  # noqa: PLC0415 - so that others start fast
     from holdfast.model.schedules import NewSchedule  # noqa: PLC0415
 
+    execution = NewExecution(
+        kind=kind, input=inputs.payload(data), lane=lane, tenant=tenant, priority=priority
+    )
     given: dict[str, Any] = {
+        "id": schedule_id,
         "cron": cron,
         "every_ms": inputs.optional_ms("every", every),
-        "at": inputs.moment("at", at),
+        "at": _moment(at),
+        "timezone": timezone,
+        "execution": execution,
+        "catch_up": catch_up,
+        "overlap": overlap,
+        "jitter_ms": inputs.duration_ms("jitter", jitter),
+        "paused": paused,
     }
-    plan = NewSchedule.from_fields(
-        {
-            **{name: value for name, value in given.items() if value is not None},
-            "id": schedule_id,
-            "timezone": timezone,
-            "execution": NewExecution(
-                kind=kind,
-                input=inputs.payload(data),
-                lane=lane,
-                tenant=tenant,
-                priority=priority,
-            ),
-            "catch_up": catch_up,
-            "overlap": overlap,
-            "jitter_ms": inputs.duration_ms("jitter", jitter),
-            "paused": paused,
-        }
-    )
+    plan = NewSchedule.from_fields({k: v for k, v in given.items() if v is not None})
     found, _ = session.ask(store, lambda engine: engine.schedules.create(plan), create=True)
     _tell(found, as_json=as_json)
+
+
+def _moment(text: str | None) -> datetime | None:
+    """Return a moment: a date and time, or in how long."""
+    try:
+        wait_ms = inputs.optional_ms("at", text)
+    except InvalidInput:
+        return inputs.moment("at", text)
+    return None if wait_ms is None else datetime.now(UTC) + timedelta(milliseconds=wait_ms)
 
 
 @app.command()

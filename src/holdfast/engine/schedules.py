@@ -102,13 +102,12 @@ class Schedules:
             checks.name("tenant", tenant)
         after = "" if cursor is None else checks.name("cursor", cursor)
         items: builtins.list[Schedule] = []
-        while True:
-            found = await self._schedules.page(after, limit)
+        more = True
+        while more and len(items) <= limit:
+            found, more = await self._schedules.page(after, limit)
             items += [one for one in found if tenant in (None, one.tenant)]
-            if len(items) > limit or len(found) < limit:
-                break
-            after = found[-1].id
-        more = len(items) > limit or (len(items) == limit and len(found) == limit)
+            after = found[-1].id if found else after
+        more = len(items) > limit
         items = items[:limit]
         return SchedulePage(items=tuple(items), next_cursor=items[-1].id if more else None)
 

@@ -63,16 +63,20 @@ class Schedules(Domain):
         )
         return str(answer.decode())
 
-    async def page(self, after: str, limit: int) -> list[Schedule]:
-        """Return schedules by id, of all partitions."""
+    async def page(self, after: str, limit: int) -> tuple[list[Schedule], bool]:
+        """Return schedules by id, of all partitions, and whether more follow."""
         found = await asyncio.gather(
             *(
                 self._call.read("hf_schedule_list", tag, after, str(limit))
                 for tag in self._store.tags()
             )
         )
-        rows = [[_schedule(row) for row in rows] for rows in found]
-        return list(heapq.merge(*rows, key=lambda schedule: schedule.id))[:limit]
+        parts = [([_schedule(row) for row in rows], more) for more, rows in found]
+        merged = heapq.merge(*(part for part, _ in parts), key=lambda schedule: schedule.id)
+        # What follows the end of a part that was cut off may not be next.
+        known = min((part[-1].id for part, more in parts if more), default=None)
+        complete = [one for one in merged if known is None or one.id <= known]
+        return complete[:limit], known is not None or len(complete) > limit
 
     async def due(self, tag: str, limit: int) -> tuple[int, list[Schedule]]:
         """Return the time of the store in ms, and schedules of a partition that are due."""

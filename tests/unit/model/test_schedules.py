@@ -11,8 +11,9 @@ import pytest
 from holdfast.errors import InvalidInput
 from holdfast.model.executions import NewExecution
 from holdfast.model.retry import RetryPolicy
-from holdfast.model.schedules import NewSchedule, Schedule, unpack
+from holdfast.model.schedules import NewSchedule, unpack
 from holdfast.model.timing import Timing
+from tests.support.scheduling import known
 
 WORK = NewExecution(kind="work", input=b'{"n":12345678901234567890.10}', tags={"a": "b"})
 CRON = {"id": "s", "cron": "0 6 * * *", "execution": WORK}
@@ -115,24 +116,7 @@ def test_all_of_it_is_packed() -> None:
 
 def test_json_shows_all_of_it() -> None:
     """The input with every digit."""
-    made = NewSchedule.from_fields(CRON)
-    moment = datetime(2026, 1, 1, tzinfo=UTC)
-    known = Schedule(
-        plan=made,
-        version=1,
-        next_ms=None,
-        created_at=moment,
-        changed_at=moment,
-        last_ms=None,
-        last_execution=None,
-        fired=0,
-        skipped=0,
-        missed=0,
-        running=0,
-        queued=0,
-        error=None,
-    )
-    text = msgspec.json.encode(known.view())
+    text = msgspec.json.encode(known(NewSchedule.from_fields(CRON)).view())
     assert b'"input":{"n":12345678901234567890.10}' in text
     shown = msgspec.json.decode(text)
     assert (shown["id"], shown["cron"], shown["timezone"]) == ("s", "0 6 * * *", "UTC")

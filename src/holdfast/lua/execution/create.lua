@@ -43,7 +43,7 @@ local function run(tag, args)
     if lanes[lane] == nil then lanes[lane] = settings.lane(tag, lane) end
     local answer = find_taken(tag, item, args[2 * i], now)
     if not answer and lanes[lane] == 'draining' then answer = { 'no', 'lane_draining', id } end
-    if not answer and item.schedule then answer = schedules.turn(tag, item, now) end
+    if item.schedule then answer = schedules.turn(tag, item, answer, now) end
     if not answer then
       if ruled then item.limits = limits.resolve(tag, item) end
       local rec = birth.compose(item, now, stamp + #created, priority_us)

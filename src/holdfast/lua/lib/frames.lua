@@ -12,8 +12,9 @@ local frames = {}
 local DEFAULTS = { frames = 10000, bytes = 8388608, age = 604800000 }
 local LIVE = { frames = 10000, bytes = 1048576, age = 10000 }
 
--- How many frames are looked at in one step of trimming.
-local CHUNK = 32
+-- How many frames are looked at in one step of trimming, and how many steps one call takes: more than
+-- a batch adds, so what is left over the bounds when they are narrowed goes little by little.
+local CHUNK, MOST_STEPS = 32, 100
 -- A process that reads live says so again long before this has passed.
 local TAIL_MS = 60000
 local MOST_TAILS = 1000
@@ -73,7 +74,8 @@ end
 local function trim(log, stream, prefix, bounds)
   local bytes, since, oldest = prefix .. 'bytes', prefix .. 'since', stream.at - bounds.age
   local count = server.call('XLEN', log)
-  while count > 0 do
+  for _ = 1, MOST_STEPS do
+    if count == 0 then break end
     if count <= bounds.frames and stream[bytes] <= bounds.bytes and stream[since] > oldest then return end
     local dropped = 0
     for _, row in ipairs(server.call('XRANGE', log, '-', '+', 'COUNT', CHUNK)) do

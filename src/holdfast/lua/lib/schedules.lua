@@ -60,15 +60,18 @@ function schedules.move(tag, id, step, now, schedule, changes)
 end
 
 --- Before an item of a schedule is created: its answer, if it is not to be. A tick moves the schedule
---- on; what is triggered by hand does not.
-function schedules.turn(tag, item, now)
+--- on; what is triggered by hand does not. `answer` is that of an item that exists or is refused: if it
+--- exists, fired by an earlier schedule of this name, this one moves on as well.
+function schedules.turn(tag, item, answer, now)
   local step = item.schedule
   local schedule = schedules.read(tag, step.id)
-  if step.hand then
-    if schedule then return nil end
-    return { 'no', 'schedule_moved', item.id }
+  local stands = schedules.stands(schedule, step)
+  if answer then
+    if stands and answer[1] ~= 'no' then schedules.move(tag, step.id, step, now, schedule, {}) end
+    return answer
   end
-  if not schedules.stands(schedule, step) then return { 'no', 'schedule_moved', item.id } end
+  if step.hand and schedule then return nil end
+  if not stands then return { 'no', 'schedule_moved', item.id } end
   local busy = server.call('EXISTS', keys.fired(tag, step.id)) == 1
   local skipped = (step.overlap == 'skip' and busy)
     or (step.overlap == 'queue' and server.call('ZCARD', keys.lined_up(tag, step.id)) >= MOST_LINED_UP)
