@@ -23,6 +23,7 @@ from statistics import median, quantiles
 from typing import Any
 
 from bench import workloads
+from bench.archive import measure_archive, measure_leases
 from bench.costs import flat_costs
 from bench.sdk import measure_sdk
 from holdfast.engine import Engine, open_engine
@@ -31,6 +32,7 @@ RESULTS = Path(__file__).parent / "results"
 SIZES = (100, 4096)
 COUNT = 20_000
 WAKE_ROUNDS = 500
+ARCHIVED = 100_000
 
 Figures = dict[str, float]
 
@@ -106,6 +108,11 @@ async def measure(results: dict[str, Figures], *, backlog: int) -> None:
         results["latency"] = await measure_wake_up(engine)
     print("tasks of the SDK ...", flush=True)
     results["SDK"] = await measure_sdk()
+    async with _fresh_engine() as engine:
+        print("writer leases ...", flush=True)
+        results["writer leases"] = await measure_leases(engine)
+        print(f"archive of {ARCHIVED:,} executions ...", flush=True)
+        results["archive"] = await measure_archive(engine, ARCHIVED)
     if backlog:
         async with _fresh_engine() as engine:
             print(f"cost per call with up to {backlog:,} waiting ...", flush=True)

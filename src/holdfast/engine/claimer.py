@@ -6,6 +6,7 @@ import asyncio
 from collections import deque
 from collections.abc import Sequence
 
+from holdfast.engine.payloads import Payloads
 from holdfast.errors import HoldfastError
 from holdfast.model import checks, limits
 from holdfast.model.executions import Claim
@@ -23,6 +24,7 @@ class Claimer:
     def __init__(
         self,
         store: Store,
+        payloads: Payloads,
         *,
         worker: str,
         lanes: Sequence[str],
@@ -30,6 +32,7 @@ class Claimer:
         tenant: str | None,
     ) -> None:
         self._store = store
+        self._payloads = payloads
         self._worker = worker
         self._lanes = lanes
         self._capabilities = capabilities
@@ -71,7 +74,7 @@ class Claimer:
             self._woken.clear()
             claims = await self._ask(limit, lease_ms)
             if claims or self._stopped or loop.time() >= deadline:
-                return claims
+                return await self._payloads.claims_back(claims)
             try:
                 async with asyncio.timeout_at(min(deadline, self._next_poll)):
                     await self._woken.wait()

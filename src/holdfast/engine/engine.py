@@ -12,6 +12,7 @@ from holdfast.engine.claimer import Claimer
 from holdfast.engine.explain import Explanation, explain
 from holdfast.engine.lanes import Lanes
 from holdfast.engine.maintenance import Ticker
+from holdfast.engine.payloads import Payloads
 from holdfast.engine.results import Results, result_of
 from holdfast.engine.workers import Workers
 from holdfast.errors import HoldfastError
@@ -43,6 +44,7 @@ class Engine:
         self.store = store
         self.lanes: Lanes = Lanes(store)
         self.workers: Workers = Workers(store)
+        self.payloads: Payloads = Payloads(store)
         self._results = Results(store)
 
     async def close(self) -> None:
@@ -54,7 +56,8 @@ class Engine:
     async def submit(self, kind: str, **fields: Any) -> Submitted:
         """Create an execution; the fields are those of NewExecution."""
         item = NewExecution.from_fields({"kind": kind, **fields})
-        (answer,) = await self.store.executions.create([item])
+        items = await self.payloads.items_away([item])
+        (answer,) = await self.store.executions.create(items)
         if isinstance(answer, HoldfastError):
             raise answer
         return answer
@@ -64,7 +67,7 @@ class Engine:
         checks.integer("number of items", len(items), 0, limits.BATCH_ITEMS)
         for number, item in enumerate(items):
             checks.instance(f"items[{number}]", item, NewExecution)
-        return await self.store.executions.create(items)
+        return await self.store.executions.create(await self.payloads.items_away(items))
 
     # Running
 
@@ -80,6 +83,7 @@ class Engine:
         """Open a claimer for one worker; it listens for work while the block runs."""
         claimer = Claimer(
             self.store,
+            self.payloads,
             worker=checks.name("worker", worker),
             lanes=checks.names("lanes", lanes, limits.LANES, least=1),
             capabilities=checks.names("capabilities", capabilities, limits.CAPABILITIES),
@@ -108,12 +112,18 @@ class Engine:
         result: bytes = b"null",
         *,
         content_type: str | None = None,
+        tenant: str | None = None,
     ) -> None:
-        """End an execution with its result; safe to repeat."""
+        """End an execution with its result; safe to repeat.
+
+        A large result is kept outside the store, if that is set, for callers that name the tenant.
+        """
         _check_holder(execution_id, lease)
         checks.payload("result", result)
         if content_type is not None:
             checks.text("content_type", content_type, limits.CONTENT_TYPE_CHARS)
+        if tenant is not None:
+            result = await self.payloads.away("result", checks.name("tenant", tenant), result)
         await self.store.executions.complete(execution_id, lease, result, content_type or "")
 
     async def fail(
@@ -197,7 +207,7 @@ class Engine:
 
     async def input(self, execution_id: str) -> bytes:
         """Return the input as it was submitted."""
-        return await self.store.queries.input(_id(execution_id))
+        return await self.payloads.back(await self.store.queries.input(_id(execution_id)))
 
     async def history(self, execution_id: str) -> list[Event]:
         """Return what happened to it, oldest first."""
@@ -213,13 +223,15 @@ class Engine:
 
     async def outcome(self, execution_id: str) -> Outcome | None:
         """Return how it ended, or None."""
-        return await self._results.outcome(_id(execution_id))
+        outcome = await self._results.outcome(_id(execution_id))
+        return await self.payloads.outcome_back(outcome)
 
     async def wait(self, execution_id: str, *, timeout_s: float | None = None) -> Outcome:
         """Wait for its end; raises ResultNotReady when the time is over."""
         if timeout_s is not None:
             checks.number("timeout_s", timeout_s, 0, limits.DURATION_MS / 1000)
-        return await self._results.wait(_id(execution_id), timeout_s)
+        outcome = await self._results.wait(_id(execution_id), timeout_s)
+        return await self.payloads.outcome_back(outcome) or outcome
 
     async def result(self, execution_id: str, *, timeout_s: float | None = None) -> bytes:
         """Wait for its result; raises ExecutionFailed if it ended without one."""

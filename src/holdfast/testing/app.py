@@ -243,7 +243,7 @@ class TestApp:
                 lease_ms=self._lease_ms,
                 tenant=None,
             )
-            for claim in claims:
+            for claim in await self.engine.payloads.claims_back(claims):
                 self.app.find(claim.kind)
                 self._attempts.start(claim)
             started += len(claims)

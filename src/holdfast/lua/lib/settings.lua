@@ -2,6 +2,7 @@
 ---   lane|LANE = paused or draining      weight|LANE|TENANT = share of claims, default 1
 ---   keep|TENANT|STATE = retention in ms of ended executions, TENANT may be *
 ---   archive = URL of the archive: ended executions are held back for it
+---   offload = size in bytes from which on payloads are kept beside the archive; Lua does not use it
 ---   priority_ms = what a point of priority is worth, in ms of waiting
 --- @requires lib/keys
 local settings = {}
