@@ -23,6 +23,7 @@ from statistics import median, quantiles
 from typing import Any
 
 from bench import workloads
+from bench.archive import measure_archive, measure_leases
 from bench.costs import flat_costs
 from bench.graphs import measure_graphs
 from bench.limits import measure_limits
@@ -36,6 +37,7 @@ RESULTS = Path(__file__).parent / "results"
 SIZES = (100, 4096)
 COUNT = 20_000
 WAKE_ROUNDS = 500
+ARCHIVED = 100_000
 
 Figures = dict[str, float]
 
@@ -125,6 +127,11 @@ async def measure(results: dict[str, Figures], *, backlog: int) -> None:
         results["queues"] = await measure_queues(engine)
         if backlog:
             results["queues, us per message"] = await queue_costs(engine, backlog)
+    async with _fresh_engine() as engine:
+        print("writer leases ...", flush=True)
+        results["writer leases"] = await measure_leases(engine)
+        print(f"archive of {ARCHIVED:,} executions ...", flush=True)
+        results["archive"] = await measure_archive(engine, ARCHIVED)
     if backlog:
         async with _fresh_engine() as engine:
             print(f"cost per call with up to {backlog:,} waiting ...", flush=True)

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TypeVar
 
 from holdfast.archive import segment
 from holdfast.archive.segment import Entry, Index, Line, Segment
+from holdfast.engine.payloads import fetch
 from holdfast.errors import ExecutionNotFound, InvalidInput, InvalidRecord, LostRace
 from holdfast.fencing.manifest import FencedManifest, Snapshot
 from holdfast.fencing.objects import ObjectStore
-from holdfast.model import checks, limits
+from holdfast.model import checks, limits, references
 from holdfast.model.executions import Filter, Page
 from holdfast.store.exports import Exported
 
@@ -54,6 +55,7 @@ class Archive:
         self.objects = objects
         self.manifest: FencedManifest = FencedManifest(objects, key)
         self._indexes: OrderedDict[str, Index] = OrderedDict()
+        self._entries: Mapping[str, Entry] = {}
 
     async def status(self) -> ArchiveStatus:
         """Return what is there."""
@@ -90,12 +92,22 @@ class Archive:
                 for line in index.lines:
                     if line.id == execution_id and (best is None or _later(line, best[0])):
                         best = (line, name)
-            return None if best is None else await self._row(best[1], best[0])
+            return None if best is None else (await self._fetch([(best[1], best[0])]))[0]
 
         found = await self._consistently(look)
         if found is None:
             raise ExecutionNotFound(f"no execution has the id {execution_id}", id=execution_id)
-        return found
+        return await self.whole(found)
+
+    async def whole(self, row: Exported) -> Exported:
+        """Return an execution with its input and result, where they are kept beside it."""
+        data, result = row.input(), row.result()
+        if not any(references.is_reference(payload or b"") for payload in (data, result)):
+            return row
+        fetched = await fetch(self.objects, data)
+        return row.with_payloads(
+            fetched, None if result is None else await fetch(self.objects, result)
+        )
 
     async def page(
         self, wanted: Filter | None = None, *, limit: int = 50, cursor: str | None = None
@@ -107,7 +119,7 @@ class Archive:
 
         async def look(snapshot: Snapshot | None) -> Page:
             found = await self._newest(entries_of(snapshot), wanted, before, limit + 1)
-            rows = await asyncio.gather(*(self._row(name, line) for name, line in found[:limit]))
+            rows = await self._fetch(found[:limit])
             more = None
             if len(found) > limit:
                 last = found[limit - 1][1]
@@ -168,7 +180,7 @@ class Archive:
             for line, row in whole.rows():
                 newest = line.id not in repeated or last[line.id] == (line.born, line.run)
                 if newest and _matches(line, wanted):
-                    yield row
+                    yield await self.whole(row)
 
     async def verify(self) -> tuple[int, list[str]]:
         """Read everything; returns how many executions there are, and what is wrong."""
@@ -195,13 +207,23 @@ class Archive:
             raise _Replaced(f"{name} is missing")
         return segment.open_segment(name, entry, body)
 
-    async def _row(self, name: str, line: Line) -> Exported:
-        index = self._indexes[name]
-        block = index.blocks[line.block]
-        data = await self.manifest.get_range(name, block.start, block.length)
-        if data is None:
-            raise _Replaced
-        return segment.rows_of(data)[line.place]
+    async def _fetch(self, lines: Sequence[tuple[str, Line]]) -> Sequence[Exported]:
+        """Return rows in this order, reading each block once."""
+        wanted: dict[tuple[str, int], list[Line]] = {}
+        for name, line in lines:
+            wanted.setdefault((name, line.block), []).append(line)
+        found: dict[tuple[str, int, int], Exported] = {}
+        for (name, number), members in wanted.items():
+            entry = self._entries.get(name)
+            if entry is None:
+                raise _Replaced
+            block = (await self._index(name, entry)).blocks[number]
+            data = await self.manifest.get_range(name, block.start, block.length)
+            if data is None:
+                raise _Replaced
+            rows = segment.rows_of(data)
+            found |= {line.identity: rows[line.place] for line in members}
+        return [found[line.identity] for _, line in lines]
 
     async def _each_index(self, names: list[tuple[str, Entry]]) -> AsyncIterator[tuple[str, Index]]:
         for start in range(0, len(names), _READS_AT_ONCE):
@@ -226,7 +248,9 @@ class Archive:
         """Read by one manifest; start anew if its segments were replaced meanwhile."""
         for _ in range(_ROUNDS):
             try:
-                return await look(await self.manifest.read())
+                snapshot = await self.manifest.read()
+                self._entries = dict(entries_of(snapshot))
+                return await look(snapshot)
             except _Replaced:
                 continue
         message = "the archive names segments that are not there"

@@ -156,7 +156,10 @@ class Archiver:
         async with self.lease(wait_s=wait_s) as lease:
             writer = await self._archive.manifest.open(lease)
             await self._recover(writer)
-            return await erasure.erase(self._archive, writer, tenant, by=by, reason=reason)
+            in_store = await self._store.queries.count(tenant)
+            return await erasure.erase(
+                self._archive, writer, tenant, by=by, reason=reason, with_payloads=not in_store
+            )
 
     async def _recover(self, writer: ManifestWriter) -> int:
         """Forget what a predecessor committed and may not have forgotten."""

@@ -14,7 +14,7 @@ from holdfast.archive.archive import Archive, entries_of
 from holdfast.archive.segment import Builder
 from holdfast.errors import BackendFailed
 from holdfast.fencing.writer import ManifestWriter
-from holdfast.model import checks, limits
+from holdfast.model import checks, limits, references
 
 #: The last entries of the audit log are kept.
 AUDIT_ENTRIES = 1_000
@@ -32,13 +32,22 @@ class Erasure:
     reason: str
     token: str
     at_ms: int
+    #: Large inputs and results that were kept beside the segments and are deleted; None: kept,
+    #: because the store still has executions of the tenant.
+    payloads: int | None
     #: The old segments were looked for and are gone.
     confirmed: bool
     event: str = "tenant_erased"
 
 
 async def erase(
-    archive: Archive, writer: ManifestWriter, tenant: str, *, by: str, reason: str
+    archive: Archive,
+    writer: ManifestWriter,
+    tenant: str,
+    *,
+    by: str,
+    reason: str,
+    with_payloads: bool,
 ) -> Erasure:
     """Erase a tenant. Nothing may be pending: `Archiver.erase_tenant` sees to it."""
     checks.name("tenant", tenant)
@@ -63,6 +72,7 @@ async def erase(
         reason=reason,
         token=str(writer.snapshot.token),
         at_ms=archive.manifest.times.wall_ms(),
+        payloads=None,
         confirmed=False,
     )
     before = list(writer.snapshot.facts.get("audit", ()))
@@ -72,9 +82,17 @@ async def erase(
     for name in drop:
         if await archive.manifest.get(name) is not None:
             raise BackendFailed(f"{name} is still there after it was deleted", maybe_done=True)
-    confirmed = Erasure(**{**asdict(done), "confirmed": True})
+    payloads = await _delete_payloads(archive, tenant) if with_payloads else None
+    confirmed = Erasure(**{**asdict(done), "payloads": payloads, "confirmed": True})
     await writer.commit(facts={"audit": _log(before, confirmed)})
     return confirmed
+
+
+async def _delete_payloads(archive: Archive, tenant: str) -> int:
+    names = [entry.key async for entry in archive.objects.list(references.prefix_of(tenant))]
+    for name in names:
+        await archive.objects.delete(name)
+    return len(names)
 
 
 def _log(before: list[Any], entry: Erasure) -> list[Any]:

@@ -5,19 +5,30 @@ from __future__ import annotations
 from holdfast.archive.archive import Archive
 from holdfast.errors import InvalidInput
 from holdfast.fencing import places
+from holdfast.model import checks, limits
+from holdfast.model.references import LEAST_BYTES
 from holdfast.store.store import Store
 
 
-async def set_archive(store: Store, url: str) -> None:
-    """Have ended executions kept back for the archive at this URL, which must be able to fence."""
+async def set_archive(store: Store, url: str, *, offload_bytes: int | None = None) -> None:
+    """Have ended executions kept back for the archive at this URL, which must be able to fence.
+
+    Inputs and results over `offload_bytes` are kept there from the start, fetched when needed.
+    """
+    if offload_bytes is not None:
+        checks.integer("offload_bytes", offload_bytes, LEAST_BYTES, limits.PAYLOAD_BYTES)
     if url.startswith("memory:"):
         raise InvalidInput("archive: must outlive this process", field="archive")
     await places.open_objects(url)
     await store.archives.set_url(url)
+    await store.archives.set_offload(offload_bytes)
 
 
 async def unset_archive(store: Store) -> None:
-    """Archive nothing more; what waits is given back to retention."""
+    """Archive nothing more; what waits is given back to retention.
+
+    Executions whose input or result is kept there lose it: let them end and be archived first.
+    """
     await store.archives.set_url(None)
 
 

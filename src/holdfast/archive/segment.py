@@ -254,17 +254,16 @@ def _chunks(members: list[Exported]) -> Iterator[list[tuple[Exported, bytes]]]:
 
 
 def _line(one: Exported, block: int, place: int) -> Line:
-    known = one.describe()
     return Line(
         id=one.id,
         born=one.born,
         run=one.run,
-        tenant=known.tenant,
-        lane=known.lane,
-        kind=known.kind,
-        state=known.state.value,
+        tenant=one.tenant,
+        lane=one.lane,
+        kind=one.kind,
+        state=one.state,
         ended_ms=one.ended_ms,
-        tags=dict(known.tags),
+        tags=one.tags(),
         block=block,
         place=place,
     )

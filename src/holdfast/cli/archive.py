@@ -78,6 +78,14 @@ def enable(
         str, typer.Argument(metavar="URL", help="file:///PATH, s3://BUCKET/PREFIX, gs://, az://.")
     ],
     *,
+    offload: Annotated[
+        int | None,
+        typer.Option(
+            "--offload",
+            metavar="BYTES",
+            help="Keep inputs and results over this size there, from the start.",
+        ),
+    ] = None,
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -86,7 +94,7 @@ def enable(
     async def work(engine: Engine) -> None:
         from holdfast.archive import set_archive  # noqa: PLC0415 - loads the client library
 
-        await set_archive(engine.store, url)
+        await set_archive(engine.store, url, offload_bytes=offload)
 
     session.ask(store, work, create=True)
     _say(f"the archive is {url}; some process must run `holdfast archive run`", as_json, url=url)

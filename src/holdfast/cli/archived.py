@@ -25,9 +25,14 @@ async def get(engine: Engine, execution_id: str, error: ExecutionNotFound) -> Ex
 async def export(engine: Engine, execution_id: str) -> Exported:
     """Return everything of an execution that has ended, wherever it is."""
     try:
-        return await engine.store.archives.export(execution_id)
+        row = await engine.store.archives.export(execution_id)
     except ExecutionNotFound as error:
         return await get(engine, execution_id, error)
+    result = row.result()
+    return row.with_payloads(
+        await engine.payloads.back(row.input()),
+        None if result is None else await engine.payloads.back(result),
+    )
 
 
 async def is_archived(engine: Engine, exported: Exported) -> bool:

@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Sequence
 
 from holdfast.engine.admission import Admission
+from holdfast.engine.payloads import Payloads
 from holdfast.errors import HoldfastError
 from holdfast.model import checks, limits
 from holdfast.model.executions import Claim
@@ -26,6 +27,7 @@ class Claimer:
         self,
         store: Store,
         admission: Admission,
+        payloads: Payloads,
         *,
         worker: str,
         lanes: Sequence[str],
@@ -34,6 +36,7 @@ class Claimer:
     ) -> None:
         self._store = store
         self._admission = admission
+        self._payloads = payloads
         self._worker = worker
         self._lanes = lanes
         self._capabilities = capabilities
@@ -75,7 +78,7 @@ class Claimer:
             self._woken.clear()
             claims = await self._ask(limit, lease_ms)
             if claims or self._stopped or loop.time() >= deadline:
-                return claims
+                return await self._payloads.claims_back(claims)
             try:
                 async with asyncio.timeout_at(min(deadline, self._next_poll)):
                     await self._woken.wait()

@@ -18,6 +18,7 @@ from holdfast.engine.graphs import Graphs
 from holdfast.engine.keyring import Keys
 from holdfast.engine.lanes import Lanes
 from holdfast.engine.maintenance import Ticker
+from holdfast.engine.payloads import Payloads
 from holdfast.engine.quotas import Quotas
 from holdfast.engine.results import Results, result_of
 from holdfast.engine.scheduler import Scheduler
@@ -59,6 +60,8 @@ class Engine:
         self.graphs: Graphs = Graphs(store)
         self.streams: Streams = Streams(store)
         self.schedules: Schedules = Schedules(store)
+        self.payloads: Payloads = Payloads(store)
+        store.executions.fetch = self.payloads.back
         self.courier: Courier = Courier(store)
         self.admission: Admission = Admission(store, self.courier)
         self.waitpoints: Waitpoints = Waitpoints(store, self.keyring, self.admission)
@@ -80,7 +83,8 @@ class Engine:
     async def submit(self, kind: str, **fields: Any) -> Submitted:
         """Create an execution; the fields are those of NewExecution."""
         item = NewExecution.from_fields({"kind": kind, **fields})
-        (answer,) = await self.store.executions.create([item])
+        items = await self.payloads.items_away([item])
+        (answer,) = await self.store.executions.create(items)
         if isinstance(answer, HoldfastError):
             raise answer
         return answer
@@ -90,7 +94,7 @@ class Engine:
         checks.integer("number of items", len(items), 0, limits.BATCH_ITEMS)
         for number, item in enumerate(items):
             checks.instance(f"items[{number}]", item, NewExecution)
-        return await self.store.executions.create(items)
+        return await self.store.executions.create(await self.payloads.items_away(items))
 
     # Running
 
@@ -107,6 +111,7 @@ class Engine:
         claimer = Claimer(
             self.store,
             self.admission,
+            self.payloads,
             worker=checks.name("worker", worker),
             lanes=checks.names("lanes", lanes, limits.LANES, least=1),
             capabilities=checks.names("capabilities", capabilities, limits.CAPABILITIES),
@@ -135,12 +140,18 @@ class Engine:
         result: bytes = b"null",
         *,
         content_type: str | None = None,
+        tenant: str | None = None,
     ) -> None:
-        """End an execution with its result; safe to repeat."""
+        """End an execution with its result; safe to repeat.
+
+        A large result is kept outside the store, if that is set, for callers that name the tenant.
+        """
         _check_holder(execution_id, lease)
         checks.payload("result", result)
         if content_type is not None:
             checks.text("content_type", content_type, limits.CONTENT_TYPE_CHARS)
+        if tenant is not None:
+            result = await self.payloads.away("result", checks.name("tenant", tenant), result)
         await self.store.executions.complete(execution_id, lease, result, content_type or "")
         self.admission.ended(execution_id, lease)
 
@@ -231,7 +242,7 @@ class Engine:
 
     async def input(self, execution_id: str) -> bytes:
         """Return the input as it was submitted."""
-        return await self.store.queries.input(_id(execution_id))
+        return await self.payloads.back(await self.store.queries.input(_id(execution_id)))
 
     async def history(self, execution_id: str) -> list[Event]:
         """Return what happened to it, oldest first."""
@@ -247,13 +258,15 @@ class Engine:
 
     async def outcome(self, execution_id: str) -> Outcome | None:
         """Return how it ended, or None."""
-        return await self._results.outcome(_id(execution_id))
+        outcome = await self._results.outcome(_id(execution_id))
+        return await self.payloads.outcome_back(outcome)
 
     async def wait(self, execution_id: str, *, timeout_s: float | None = None) -> Outcome:
         """Wait for its end; raises ResultNotReady when the time is over."""
         if timeout_s is not None:
             checks.number("timeout_s", timeout_s, 0, limits.DURATION_MS / 1000)
-        return await self._results.wait(_id(execution_id), timeout_s)
+        outcome = await self._results.wait(_id(execution_id), timeout_s)
+        return await self.payloads.outcome_back(outcome) or outcome
 
     async def result(self, execution_id: str, *, timeout_s: float | None = None) -> bytes:
         """Wait for its result; raises ExecutionFailed if it ended without one."""

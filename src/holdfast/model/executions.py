@@ -10,7 +10,7 @@ from typing import Any, NewType, Self
 
 import msgspec
 
-from holdfast.model import checks, limits
+from holdfast.model import checks, limits, references
 from holdfast.model.moments import to_ms
 from holdfast.model.quotas import Window
 from holdfast.model.retry import RetryPolicy
@@ -138,14 +138,14 @@ class NewExecution:
     def digest(self) -> str:
         """Return a short digest of the content, to tell a repetition from a conflict."""
         content = [getattr(self, name) for name in _FIELDS if name not in _NAMING]
-        content.append(self.run_at and to_ms(self.run_at))
+        content += [references.identity(self.input), self.run_at and to_ms(self.run_at)]
         packed = msgspec.msgpack.encode(content, order="deterministic")
         return hashlib.blake2b(packed, digest_size=9).hexdigest()
 
 
 _FIELDS = tuple(f.name for f in fields(NewExecution))
 _SLOTS = tuple(getattr(NewExecution, name) for name in _FIELDS)
-_NAMING = frozenset({"id", "idempotency_key", "run_at"})
+_NAMING = frozenset({"id", "idempotency_key", "run_at", "input"})
 _CLASHES = {"debounce": ("throttle", "delay_ms", "run_at"), "throttle": ("debounce",)}
 _DURATIONS = (
     ("delay_ms", 0),

@@ -19,20 +19,34 @@ class Archives(Domain):
 
     async def url(self) -> str | None:
         """Return where the archive is, None if there is none."""
+        url, _ = await self.offload()
+        return url
+
+    async def offload(self) -> tuple[str | None, int | None]:
+        """Return where the archive is, and from which size on payloads are kept there."""
         (flat,) = await self._call.read("hf_admin_settings", next(iter(self._store.tags())))
-        found = decode.pairs(flat).get(b"archive")
-        return None if found is None else found.decode()
+        found = decode.pairs(flat)
+        url, threshold = found.get(b"archive"), found.get(b"offload")
+        return decode.text(url), None if threshold is None else int(threshold)
+
+    async def set_offload(self, threshold: int | None) -> None:
+        """Keep payloads over this size outside the store; None keeps all in it."""
+        value = "" if threshold is None else str(threshold)
+        await self._configure("offload", value)
 
     async def set_url(self, url: str | None) -> None:
         """Set where the archive is; None gives what waits for it back to retention."""
+        await self._configure("archive", url or "")
+        if url is None:
+            await asyncio.gather(*(self._abandon(tag) for tag in self._store.tags()))
+
+    async def _configure(self, name: str, value: str) -> None:
         await asyncio.gather(
             *(
-                self._call.write("hf_admin_configure", tag, "archive", url or "")
+                self._call.write("hf_admin_configure", tag, name, value)
                 for tag in self._store.tags()
             )
         )
-        if url is None:
-            await asyncio.gather(*(self._abandon(tag) for tag in self._store.tags()))
 
     async def _abandon(self, tag: str) -> None:
         left = 1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
 
@@ -116,8 +116,15 @@ def _window_id(item: NewExecution, window: Window) -> str:
     return f"{id_of_key(item.tenant, f'{mode} {window.key}')}~{new_id()}"
 
 
+async def _as_it_is(payload: bytes) -> bytes:
+    return payload
+
+
 class Executions(Domain):
     """Transitions of executions."""
+
+    #: Returns a payload that may be kept outside the store; the engine knows where.
+    fetch: Callable[[bytes], Awaitable[bytes]] = staticmethod(_as_it_is)
 
     async def create(self, items: Sequence[NewExecution]) -> list[Submitted | HoldfastError]:
         """Create executions, each on its own: an answer or an error for each, in order."""
@@ -310,7 +317,10 @@ class Executions(Domain):
         return await self._with_passed([decode.claim(row, wanted.request) for row in rows])
 
     async def _with_passed(self, claims: list[Claim]) -> list[Claim]:
-        return await with_passed_inputs(lambda upstream: self.watch(upstream, ""), claims)
+        def read(upstream: str) -> Awaitable[list[bytes]]:
+            return self.watch(upstream, "")
+
+        return await with_passed_inputs(read, self.fetch, claims)
 
     async def unblock(self, tag: str, woken: Sequence[tuple[str, str]]) -> None:
         """Make executions ready again for which the limit that they wait for has room."""

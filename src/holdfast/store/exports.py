@@ -58,6 +58,21 @@ class Exported:
         return self.fields[b"tenant"].decode()
 
     @property
+    def lane(self) -> str:
+        """Where it ran."""
+        return self.fields[b"lane"].decode()
+
+    @property
+    def kind(self) -> str:
+        """What it ran."""
+        return self.fields[b"kind"].decode()
+
+    @property
+    def state(self) -> str:
+        """How it ended."""
+        return self.fields[b"state"].decode()
+
+    @property
     def ended_ms(self) -> int:
         """When it ended."""
         return int(self.fields[b"ended"])
@@ -66,12 +81,19 @@ class Exported:
 
     def describe(self) -> Execution:
         """Return what is known about it."""
-        tags = self._bytes("tags") or self.fields.get(b"tags", b"")
         flat = [part for pair in self.fields.items() for part in pair]
         log = self._log()
         ending = b"" if self.fields[b"state"] == b"completed" or not log else log[-1]
+        tags = self._packed_tags()
         found = decode.execution(self.id, flat, tags, self._bytes("note"), ending)
         return replace(found, forget_at=None)
+
+    def tags(self) -> dict[str, str]:
+        """Return its tags."""
+        return decode.tags(self._packed_tags())
+
+    def _packed_tags(self) -> bytes:
+        return self._bytes("tags") or self.fields.get(b"tags", b"")
 
     def input(self) -> bytes:
         """Return the input as it was submitted."""
@@ -129,6 +151,14 @@ class Exported:
         if fields[b"state"] == b"completed":
             log.append(_pack({"at": int(fields[b"ended"]), "event": "completed", **last}))
         return log
+
+    def with_payloads(self, data: bytes, result: bytes | None) -> Exported:
+        """Return it with these in place of its input and result."""
+        fields = {k: v for k, v in self.fields.items() if k not in (b"input", b"result")}
+        sections: dict[str, Section] = {**self.sections, "input": data}
+        if result is not None:
+            sections["result"] = result
+        return Exported(self.id, fields, sections)
 
     # Forms in which it is kept
 

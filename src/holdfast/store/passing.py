@@ -23,6 +23,8 @@ log: logging.Logger = logging.getLogger(__name__)
 
 #: Returns state and outcome of an execution.
 Read = Callable[[str], Awaitable[list[bytes]]]
+#: Returns a payload that may be kept outside the store.
+Fetch = Callable[[bytes], Awaitable[bytes]]
 
 #: At the end of an input name: the results of all such edges, in a list.
 LIST_MARK = "[]"
@@ -33,33 +35,37 @@ _members = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _encode = msgspec.json.Encoder().encode
 
 
-async def with_passed_inputs(read: Read, claims: list[Claim]) -> list[Claim]:
+async def with_passed_inputs(read: Read, fetch: Fetch, claims: list[Claim]) -> list[Claim]:
     """Return the claims with complete inputs."""
     if not any(claim.passed for claim in claims):
         return claims
-    merged = await asyncio.gather(*(_complete(read, claim) for claim in claims))
+    merged = await asyncio.gather(*(_complete(read, fetch, claim) for claim in claims))
     # A claim whose upstreams cannot be read now is left to expire and to be claimed again.
     return [claim for claim in merged if claim is not None]
 
 
-async def _complete(read: Read, claim: Claim) -> Claim | None:
+async def _complete(read: Read, fetch: Fetch, claim: Claim) -> Claim | None:
     if not claim.passed:
         return claim
     reading = asyncio.Semaphore(_READS)
 
     async def outcome(passed: Passed) -> Outcome | None:
-        if passed.outcome is not None:
-            return passed.outcome
+        found = passed.outcome
         async with reading:
-            state, *ending = await read(passed.id)
-        return decode.outcome(passed.id, state, *ending) if ending else None
+            if found is None:
+                state, *ending = await read(passed.id)
+                found = decode.outcome(passed.id, state, *ending) if ending else None
+            if found is None or found.result is None:
+                return found
+            return replace(found, result=await fetch(found.result))
 
     try:
+        payload = await fetch(claim.input)
         outcomes = await asyncio.gather(*(outcome(passed) for passed in claim.passed))
     except HoldfastError as error:
         log.warning("the upstreams of %s cannot be read now: %s", claim.id, error)
         return None
-    return replace(claim, input=merge(claim.input, claim.passed, outcomes), passed=())
+    return replace(claim, input=merge(payload, claim.passed, outcomes), passed=())
 
 
 def merge(payload: bytes, passed: Sequence[Passed], outcomes: Sequence[Outcome | None]) -> bytes:

@@ -3,6 +3,7 @@
 ---   keep|TENANT|STATE = retention in ms of ended executions, TENANT may be *
 ---   rule|WHAT|NAME = limits of executions of this tenant, lane, kind or tag; rules = how many rules
 ---   archive = URL of the archive: ended executions are held back for it
+---   offload = size in bytes from which on payloads are kept beside the archive; Lua does not use it
 ---   priority_ms = what a point of priority is worth, in ms of waiting
 --- @requires lib/keys
 local settings = {}

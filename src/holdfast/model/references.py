@@ -1,0 +1,63 @@
+"""References: what stands in the store for a large input or result that is kept elsewhere.
+
+Payloads are opaque, so a reference starts with bytes that no payload from outside may start with.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import asdict, dataclass
+
+import msgspec
+
+from holdfast.errors import InvalidRecord
+
+_MAGIC = b"\x00holdfast-away\x01"
+#: Smaller payloads stay in the store, whatever the setting.
+LEAST_BYTES = 1 << 10
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """Where a payload is, and which bytes it must be."""
+
+    key: str
+    size: int
+    sha256: str
+
+    def encode(self) -> bytes:
+        """Return what is stored instead of the payload."""
+        return _MAGIC + msgspec.json.encode(asdict(self))
+
+
+def is_reference(payload: bytes) -> bool:
+    """Whether these bytes stand for others."""
+    return payload.startswith(_MAGIC)
+
+
+def decode(payload: bytes) -> Reference:
+    """Decode a reference; raises InvalidRecord."""
+    try:
+        return msgspec.json.decode(payload[len(_MAGIC) :], type=Reference)
+    except msgspec.DecodeError as error:
+        raise InvalidRecord(f"a reference to a payload is damaged ({error})") from error
+
+
+def reference_to(tenant: str, payload: bytes) -> Reference:
+    """Return the reference of a payload: equal payloads of a tenant are kept once."""
+    digest = hashlib.sha256(payload).hexdigest()
+    return Reference(prefix_of(tenant) + digest, len(payload), digest)
+
+
+def prefix_of(tenant: str) -> str:
+    """Return what the keys of a tenant's payloads start with."""
+    return f"payloads/{tenant}/"
+
+
+def identity(payload: bytes) -> bytes:
+    """Return what tells a payload from others, the same wherever it is kept."""
+    if is_reference(payload):
+        return decode(payload).sha256.encode()
+    if len(payload) <= LEAST_BYTES:
+        return payload
+    return hashlib.sha256(payload).hexdigest().encode()

@@ -1,0 +1,176 @@
+"""Large inputs and results are kept beside the archive and fetched when they are needed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from holdfast import App
+from holdfast.archive import Archive, Archiver, ArchiverSettings, set_archive
+from holdfast.engine import Engine
+from holdfast.errors import IdempotencyConflict, InvalidInput, InvalidRecord
+from holdfast.fencing import FolderObjects
+from holdfast.model import references
+from holdfast.model.executions import NewExecution
+from holdfast.model.states import State
+from holdfast.store.store import Store
+from holdfast.testing import TestApp
+from holdfast.testing.clock import Clock
+from holdfast.testing.plugin import holdfast_server, holdfast_store
+from holdfast.testing.stores import TestStore
+from tests.support.archives import end_retention
+
+__all__ = ["holdfast_server", "holdfast_store"]
+
+LARGE = b'"' + b"x" * 5_000 + b'"'
+SMALL = b'"' + b"x" * 1_500 + b'"'
+SETTINGS = ArchiverSettings(ttl_ms=5_000)
+
+
+@pytest.fixture
+async def offloading(store: Store, tmp_path: Path) -> Engine:
+    await set_archive(store, f"file://{tmp_path}", offload_bytes=2_000)
+    return Engine(store)
+
+
+async def run_one(engine: Engine, result: bytes) -> Any:
+    """Claim one execution and complete it as a worker does."""
+    async with engine.claimer(worker="w") as claimer:
+        (claim,) = await claimer.claim(1, 30_000)
+        await engine.complete(claim.id, claim.lease, result, tenant=claim.tenant)
+        return claim
+
+
+async def test_the_store_has_a_reference_and_everybody_sees_the_payload(
+    offloading: Engine, tmp_path: Path
+) -> None:
+    """Worker, input, outcome, result: all get the bytes."""
+    engine = offloading
+    execution_id = (await engine.submit("k", input=LARGE, tenant="acme")).id
+    stored = await engine.store.queries.input(execution_id)
+    assert references.is_reference(stored)
+    assert len(stored) < 250
+    assert await engine.input(execution_id) == LARGE
+    claim = await run_one(engine, LARGE)
+    assert claim.input == LARGE
+    assert await engine.result(execution_id) == LARGE
+    outcome = await engine.outcome(execution_id)
+    assert outcome is not None
+    assert outcome.result == LARGE
+    objects = FolderObjects(tmp_path)
+    assert [e.size async for e in objects.list("payloads/acme/")] == [len(LARGE)]
+
+
+async def test_what_is_small_stays(offloading: Engine) -> None:
+    """The threshold is that of the setting."""
+    execution_id = (await offloading.submit("k", input=SMALL)).id
+    assert await offloading.store.queries.input(execution_id) == SMALL
+    assert (await run_one(offloading, SMALL)).input == SMALL
+    assert await offloading.result(execution_id) == SMALL
+
+
+async def test_nothing_is_put_away_without_the_setting(store: Store) -> None:
+    """Whoever has no archive notices nothing."""
+    engine = Engine(store)
+    execution_id = (await engine.submit("k", input=LARGE)).id
+    assert await store.queries.input(execution_id) == LARGE
+
+
+async def test_nobody_submits_a_reference(offloading: Engine) -> None:
+    """It would read what belongs to others."""
+    forged = references.reference_to("other", LARGE).encode()
+    with pytest.raises(InvalidInput):
+        await offloading.submit("k", input=forged)
+    with pytest.raises(InvalidInput):
+        await offloading.submit_many([NewExecution(kind="k", input=forged)])
+    with pytest.raises(InvalidInput):
+        await offloading.submit_many([NewExecution(kind="k", input=forged + b" " * 5_000)])
+    await offloading.submit("k")
+    async with offloading.claimer(worker="w") as claimer:
+        (claim,) = await claimer.claim(1, 30_000)
+        with pytest.raises(InvalidInput):
+            await offloading.complete(claim.id, claim.lease, forged, tenant="default")
+
+
+async def test_an_idempotency_key_works_wherever_the_input_is(offloading: Engine) -> None:
+    """Before and after the setting, the same input is a repetition and another one a conflict."""
+    store = offloading.store
+    first = await offloading.submit("k", input=LARGE, idempotency_key="a")
+    await store.archives.set_offload(None)
+    assert (await Engine(store).submit("k", input=LARGE, idempotency_key="a")).id == first.id
+    with pytest.raises(IdempotencyConflict):
+        await Engine(store).submit("k", input=LARGE + b" ", idempotency_key="a")
+
+
+async def test_an_input_that_cannot_be_fetched_is_tried_again_later(
+    offloading: Engine, clock: Clock, tmp_path: Path
+) -> None:
+    """It uses up no retry, and it runs when the object is there again."""
+    execution_id = (await offloading.submit("k", input=LARGE)).id
+    (path,) = (tmp_path / "objects" / "payloads" / "default").iterdir()
+    hidden = path.rename(tmp_path / "hidden")
+    async with offloading.claimer(worker="w") as claimer:
+        assert await claimer.claim(1, 30_000) == []
+    assert (await offloading.describe(execution_id)).state is State.DELAYED
+    with pytest.raises(InvalidRecord):
+        await offloading.input(execution_id)
+    hidden.rename(path)
+    await clock.advance_and_tick(5_000)
+    assert (await run_one(offloading, b"1")).lease.attempt == 0
+
+
+async def test_a_damaged_payload_is_refused(offloading: Engine, tmp_path: Path) -> None:
+    """The digest is in the reference."""
+    execution_id = (await offloading.submit("k", input=LARGE)).id
+    (path,) = (tmp_path / "objects" / "payloads" / "default").iterdir()
+    path.write_bytes(path.read_bytes()[:-1] + b"?")
+    with pytest.raises(InvalidRecord):
+        await offloading.input(execution_id)
+
+
+async def test_trouble_of_the_object_store_stops_no_submission(
+    offloading: Engine, tmp_path: Path
+) -> None:
+    """The payload stays in the store."""
+    (tmp_path / "objects").rename(tmp_path / "away")
+    (tmp_path / "objects").write_text("not a folder")
+    execution_id = (await offloading.submit("k", input=LARGE)).id
+    assert await offloading.store.queries.input(execution_id) == LARGE
+
+
+async def test_the_archive_reads_them_and_an_erasure_deletes_them(
+    offloading: Engine, clock: Clock, tmp_path: Path
+) -> None:
+    """Archived, exported, erased: they go with their tenant, not before."""
+    for tenant in ("a", "b"):
+        await offloading.submit("k", input=LARGE, tenant=tenant, id=tenant)
+        await run_one(offloading, LARGE)
+    await end_retention(offloading.store, clock)
+    objects = FolderObjects(tmp_path)
+    archiver = Archiver(offloading.store, objects, SETTINGS)
+    await archiver.run_once()
+    archive = Archive(objects)
+    row = await archive.get("a")
+    assert (row.input(), row.result()) == (LARGE, LARGE)
+    assert [one.input() async for one in archive.rows()] == [LARGE, LARGE]
+    await offloading.submit("k", tenant="b", id="b2")
+    assert (await archiver.erase_tenant("a", by="ops")).payloads == 1
+    assert (await archiver.erase_tenant("b", by="ops")).payloads is None
+    assert [entry.key.split("/")[1] async for entry in objects.list("payloads/")] == ["b"]
+
+
+async def test_tasks_do_not_notice(holdfast_store: TestStore, tmp_path: Path) -> None:
+    """Arguments and results of any size."""
+    await set_archive(holdfast_store, f"file://{tmp_path}", offload_bytes=2_000)
+    app = App()
+
+    @app.task
+    async def double(text: str) -> str:
+        return 2 * text
+
+    async with TestApp(app, store=holdfast_store) as test:
+        assert await test.run(double, "ab" * 2_000) == "ab" * 4_000
+    objects = FolderObjects(tmp_path)
+    assert len([entry async for entry in objects.list("payloads/default/")]) == 2
