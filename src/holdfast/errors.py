@@ -2,15 +2,18 @@
 
 HoldfastError
 ├─ InvalidInput            the caller's fault; nothing was written
-│  └─ TooLarge             a payload over its limit
-├─ NotFound                ExecutionNotFound, WorkerNotFound, StepNotFound, ResultNotReady
+│  ├─ TooLarge             a payload over its limit
+│  └─ Malformed            a body that is not JSON
+├─ NotFound                ExecutionNotFound, WorkerNotFound, StepNotFound, ResultNotReady,
+│                          KeyNotFound
 ├─ Conflict                IdConflict, IdempotencyConflict, AlreadyTerminal, NotTerminal,
-│                          ReplayLimit, TooManySteps, LaneDraining
+│                          ReplayLimit, TooManySteps, LaneDraining, TooManyKeys
+├─ AccessDenied            Unauthorized, Forbidden
 ├─ LeaseLost               StaleLease, LeaseRevoked, NotActive: stop work, write nothing more
 ├─ TaskError               a task and its code do not fit together
 │                          JournalMismatch, DuplicateStep, TaskNotFound
 ├─ ExecutionFailed         what waiting for a result raises when the execution did not complete
-├─ Refused                 StoreFull: try again later
+├─ Refused                 StoreFull, RateLimited: try again later
 ├─ StoreUnavailable        nothing was sent, safe to retry
 ├─ OutcomeUnknown          sent, the answer is lost and the deadline passed; it may have happened
 ├─ StoreFault              the store answered with an error that it should never give
@@ -54,6 +57,12 @@ class TooLarge(InvalidInput):
     code = "too_large"
 
 
+class Malformed(InvalidInput):
+    """A request is not what HTTP or JSON allow."""
+
+    code = "malformed"
+
+
 class NotFound(HoldfastError):
     """There is no such thing, or no longer."""
 
@@ -82,6 +91,12 @@ class ResultNotReady(NotFound):
     """The execution has not completed, so it has no result."""
 
     code = "result_not_ready"
+
+
+class KeyNotFound(NotFound):
+    """No API key has this id."""
+
+    code = "key_not_found"
 
 
 class Conflict(HoldfastError):
@@ -130,6 +145,30 @@ class LaneDraining(Conflict):
     """The lane accepts no new executions."""
 
     code = "lane_draining"
+
+
+class TooManyKeys(Conflict):
+    """There are as many API keys as there may be."""
+
+    code = "too_many_keys"
+
+
+class AccessDenied(HoldfastError):
+    """The caller may not do this."""
+
+    code = "access_denied"
+
+
+class Unauthorized(AccessDenied):
+    """The API key is missing, unknown, expired or revoked."""
+
+    code = "unauthorized"
+
+
+class Forbidden(AccessDenied):
+    """The API key is valid, but neither its roles nor its tenant allow this."""
+
+    code = "forbidden"
 
 
 class LeaseLost(HoldfastError):
@@ -196,6 +235,12 @@ class StoreFull(Refused):
     """The store has no memory left for new work."""
 
     code = "store_full"
+
+
+class RateLimited(Refused):
+    """Too many calls at once; `context["retry_after_ms"]` says how long to wait."""
+
+    code = "rate_limited"
 
 
 class StoreUnavailable(HoldfastError):

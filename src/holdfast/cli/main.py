@@ -21,10 +21,12 @@ from holdfast.cli import (
     doctor,
     executions,
     failures,
+    keys,
     lanes,
     listing,
     logs,
     result,
+    server,
     show,
     submit,
     tasks,
@@ -51,7 +53,7 @@ app: typer.Typer = typer.Typer(
 )
 
 for _panel, _commands in {
-    _RUN: (dev.dev, worker.worker),
+    _RUN: (dev.dev, server.server, worker.worker),
     _WORK: (
         submit.submit,
         listing.ls,
@@ -74,6 +76,7 @@ app.command(rich_help_panel=_WORK, context_settings={"ignore_unknown_options": T
 )
 app.add_typer(lanes.app, name="lanes", rich_help_panel=_OPERATE)
 app.add_typer(workers.app, name="workers", rich_help_panel=_OPERATE)
+app.add_typer(keys.app, name="keys", rich_help_panel=_OPERATE)
 app.add_typer(config.app, name="config", rich_help_panel=_OPERATE)
 
 

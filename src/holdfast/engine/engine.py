@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
+from holdfast.engine.access import Access
+from holdfast.engine.audit import Audit
 from holdfast.engine.claimer import Claimer
 from holdfast.engine.explain import Explanation, explain
 from holdfast.engine.lanes import Lanes
@@ -43,7 +45,11 @@ class Engine:
         self.store = store
         self.lanes: Lanes = Lanes(store)
         self.workers: Workers = Workers(store)
+        self.access: Access = Access(store)
+        self.audit: Audit = Audit(store)
         self._results = Results(store)
+        #: Fires timers, if this process does.
+        self.maintenance: asyncio.Future[None] | None = None
 
     async def close(self) -> None:
         """Stop listening for results."""
@@ -195,6 +201,10 @@ class Engine:
         """Return what is known about an execution."""
         return await self.store.queries.describe(_id(execution_id))
 
+    async def owner(self, execution_id: str) -> str:
+        """Return the tenant that it belongs to."""
+        return await self.store.queries.owner(_id(execution_id))
+
     async def input(self, execution_id: str) -> bytes:
         """Return the input as it was submitted."""
         return await self.store.queries.input(_id(execution_id))
@@ -239,6 +249,22 @@ class Engine:
             checks.name("tenant", tenant)
         return await self.store.queries.count(tenant)
 
+    async def tasks(self, *, tenant: str | None = None) -> dict[str, dict[str, Any]]:
+        """Return what workers published of their tasks: those of all tenants and of this one."""
+        return await self.store.tasks.list(tenant)
+
+    async def publish_tasks(
+        self, described: Mapping[str, Mapping[str, Any]], *, tenant: str | None = None
+    ) -> None:
+        """Publish descriptions of tasks; those of the same name are replaced."""
+        for name in checks.mapping("tasks", described):
+            checks.kind("task", name)
+        await self.store.tasks.publish(described, tenant)
+
+    async def ping(self) -> None:
+        """Ask the store for a sign of life, library included."""
+        await self.store.access.find("")
+
     async def explain(self, execution_id: str) -> Explanation:
         """Say why it is not running."""
         standing, workers = await asyncio.gather(
@@ -264,6 +290,7 @@ async def open_engine(
     async with open_store(url, settings) as store:
         engine = Engine(store)
         ticker = asyncio.ensure_future(Ticker(store).run()) if maintenance else None
+        engine.maintenance = ticker
         try:
             yield engine
         finally:

@@ -27,6 +27,10 @@ SLOTS = 100_000
 LEASE_MIN_MS = 1_000
 LEASE_MAX_MS = 86_400_000
 WEIGHT = 1_000
+API_KEYS = 10_000
+API_KEY_NAME_CHARS = 128
+API_KEY_LEAST_CHARS = 32
+AUDIT_ITEMS = 1000
 
 #: About a hundred years: far beyond any use, and safe in a double with room to add.
 DURATION_MS = 100 * 366 * 86_400_000

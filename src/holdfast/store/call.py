@@ -41,6 +41,8 @@ REFUSALS: dict[str, tuple[type[HoldfastError], str]] = {
     ),
     "lease_revoked": (errors.LeaseRevoked, "the lease on execution {id} was revoked"),
     "not_active": (errors.NotActive, "execution {id} is not running: {state}"),
+    "key_not_found": (errors.KeyNotFound, "no API key has the id {id}"),
+    "too_many_keys": (errors.TooManyKeys, "there are {limit} API keys already"),
 }
 
 

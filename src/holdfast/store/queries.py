@@ -48,6 +48,12 @@ class Queries(Domain):
         reply = await self._call.read("hf_execution_describe", tag, execution_id)
         return decode.execution(execution_id, *reply)
 
+    async def owner(self, execution_id: str) -> str:
+        """Return the tenant that an execution belongs to."""
+        tag = self._store.tag_of(execution_id)
+        (tenant,) = await self._call.read("hf_execution_owner", tag, execution_id)
+        return str(tenant.decode())
+
     async def input(self, execution_id: str) -> bytes:
         """Return the input as it was submitted."""
         tag = self._store.tag_of(execution_id)

@@ -11,6 +11,8 @@ from holdfast.errors import StoreUnavailable
 from holdfast.model import checks
 from holdfast.model.partitions import partition_of
 from holdfast.store import boot, keys, library, urls
+from holdfast.store.access import Access
+from holdfast.store.audit import Audit
 from holdfast.store.call import Caller
 from holdfast.store.client import TRY_TIMEOUT_MS, Client
 from holdfast.store.embedded import EmbeddedServer
@@ -65,6 +67,8 @@ class Store:
         self.workers: Workers = Workers(self)
         self.timers: Timers = Timers(self)
         self.tasks: Tasks = Tasks(self)
+        self.access: Access = Access(self)
+        self.audit: Audit = Audit(self)
         self.subscriptions: Subscriptions = Subscriptions(client)
 
     async def boot(self) -> None:

@@ -39,9 +39,10 @@ def test_every_command_has_json_store_and_a_sentence(name: str) -> None:
 def test_the_commands_are_those_that_were_promised() -> None:
     """None is missing."""
     promised = {"dev", "worker", "submit", "ls", "show", "logs", "result", "cancel", "replay"}
-    promised |= {"prioritize", "revoke", "explain", "tasks", "top", "doctor", "bench"}
+    promised |= {"server", "prioritize", "revoke", "explain", "tasks", "top", "doctor", "bench"}
     verbs = [f"lanes {verb}" for verb in ("ls", "pause", "resume", "drain", "weights")]
     verbs += ["workers ls", "workers drain", "config show"]
+    verbs += ["keys create", "keys ls", "keys revoke"]
     assert LEAVES.keys() == {*promised, *verbs}
 
 

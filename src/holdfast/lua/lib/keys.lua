@@ -39,6 +39,9 @@ function keys.alias(tag, tenant, key) return tag .. ':alias:' .. tenant .. '|' .
 function keys.worker(tag, instance) return tag .. ':worker:' .. instance end
 function keys.workers(tag) return tag .. ':workers' end
 function keys.tasks(tag) return tag .. ':tasks' end
+function keys.access(tag, id) return tag .. ':access:' .. id end
+function keys.accesses(tag) return tag .. ':accesses' end
+function keys.audit(tag, log) return tag .. ':audit:' .. log end
 
 -- Channels, not keys.
 function keys.wake_channel(tag, lane) return tag .. ':wake:' .. lane end

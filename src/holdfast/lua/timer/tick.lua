@@ -3,9 +3,9 @@
 --- @arg limit how many timers at most
 --- @ok FIRED SLEEP_MS until the next look; 0 when more is due now
 --- @flags allow-oom
---- @requires lib/keys lib/clock lib/due lib/timers lib/workers
+--- @requires lib/keys lib/clock lib/due lib/timers lib/workers lib/access
 
-local FIRE = { x = due.execution, k = workers.expire }
+local FIRE = { x = due.execution, k = workers.expire, a = access.forget }
 
 local function run(tag, args)
   local now = clock.now(tag)
