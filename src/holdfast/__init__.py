@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from holdfast.client import Client
     from holdfast.errors import HoldfastError
     from holdfast.model.retry import Backoff, RetryPolicy
     from holdfast.worker.app import App
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = [
     "App",
     "Backoff",
+    "Client",
     "Context",
     "GiveUp",
     "Handle",
@@ -37,6 +39,7 @@ __all__ = [
 _HOMES = {
     "App": "worker.app",
     "Backoff": "model.retry",
+    "Client": "client",
     "Context": "worker.context",
     "GiveUp": "worker.outcomes",
     "Handle": "worker.handle",

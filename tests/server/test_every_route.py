@@ -41,6 +41,7 @@ async def ask(client: httpx.AsyncClient, route: Route, path: str) -> httpx.Respo
     async with asyncio.timeout(ANSWER_S):
         response = await client.send(request, stream=True)
         if response.headers.get("content-type", "").startswith("text/event-stream"):
+            response._content = await anext(response.aiter_raw())
             await response.aclose()
         else:
             await response.aread()

@@ -21,10 +21,19 @@ INLINE_BYTES = 64
 #: The log keeps this many entries; a longer one has lost its beginning.
 LOG_ENTRIES = 1000
 
-_OWNED = {"i": "input", "r": "result", "t": "tags", "n": "pct", "s": "steps", "w": "watched"}
-_FAMILIES = frozenset("xirtnlswcgq") | {
+_OWNED = {
+    "i": "input",
+    "r": "result",
+    "t": "tags",
+    "n": "pct",
+    "s": "steps",
+    "w": "watched",
+    "f": "followed",
+}
+_FAMILIES = frozenset("xirtnlswcgqf") | {
     *("tenants", "cells", "routes", "pass", "turns", "timers"),
     *("settings", "meta", "alias", "worker", "workers"),
+    *("access", "accesses", "audit", "feeds", "feed"),
 }
 _ENDED = ("ended", "result", "content_type")
 #: Fields that a state must have, and those that it must not have. `due` is when the state ends by

@@ -73,9 +73,10 @@ class Claimer:
         """Return up to `limit` claims, waiting up to `wait_ms` for the first.
 
         A `request` that is sent `again` gets the leases that it got before, as far as they are
-        still held. Once `given_up` is set, no more is asked for.
+        still held; with a limit of 0 that and nothing else. Once `given_up` is set, no more is
+        asked for.
         """
-        checks.integer("limit", limit, 1, limits.CLAIM_ITEMS)
+        checks.integer("limit", limit, 0 if again else 1, limits.CLAIM_ITEMS)
         checks.lease_ms("lease_ms", lease_ms)
         if request is not None:
             checks.name("request", request)

@@ -10,8 +10,11 @@ from typing import Any
 
 from holdfast.engine.access import Access
 from holdfast.engine.audit import Audit
+from holdfast.engine.beats import Beats
+from holdfast.engine.changes import Changes
 from holdfast.engine.claimer import Claimer
 from holdfast.engine.explain import Explanation, explain
+from holdfast.engine.feeds import Feeds
 from holdfast.engine.lanes import Lanes
 from holdfast.engine.maintenance import Ticker
 from holdfast.engine.results import Results, result_of
@@ -33,6 +36,7 @@ from holdfast.model.executions import (
     Submitted,
 )
 from holdfast.model.states import State
+from holdfast.store.blocking import BlockingStore
 from holdfast.store.store import Store, StoreSettings, open_store
 
 DEFAULT_LEASE_MS = 30_000
@@ -47,6 +51,8 @@ class Engine:
         self.workers: Workers = Workers(store)
         self.access: Access = Access(store)
         self.audit: Audit = Audit(store)
+        self.feeds: Feeds = Feeds(store)
+        self.changes: Changes = Changes(store)
         self._results = Results(store)
         #: Fires timers, if this process does.
         self.maintenance: asyncio.Future[None] | None = None
@@ -54,6 +60,7 @@ class Engine:
     async def close(self) -> None:
         """Stop listening for results."""
         await self._results.close()
+        await self.changes.close()
 
     # Submitting
 
@@ -96,6 +103,10 @@ class Engine:
             yield claimer
         finally:
             await claimer.close()
+
+    def beats(self, *, timeout_s: float) -> Beats:
+        """Open a blocking connection for heartbeats, which a thread of its own sends."""
+        return BlockingStore(self.store, timeout_s=timeout_s)
 
     async def renew(
         self, held: Sequence[tuple[str, Lease]], lease_ms: int = DEFAULT_LEASE_MS

@@ -23,7 +23,7 @@ from holdfast.server.throttle import Open, Rate
 T = TypeVar("T")
 
 DEFAULT_TENANT = "default"
-#: What an operator key names to list the things of all tenants.
+#: Lists with this name show everything that the key may see.
 EVERY_TENANT = "*"
 
 
@@ -78,8 +78,8 @@ class Call:
 
     def tenant_listed(self, named: str | None) -> str | None:
         """Return the tenant whose things are listed; None: those of all."""
-        if named == EVERY_TENANT and self.identity.tenant is None:
-            return None
+        if named == EVERY_TENANT:
+            return self.identity.tenant
         return self.tenant_named(named)
 
     async def owned(self, execution_ids: list[str]) -> list[bool]:

@@ -77,17 +77,3 @@ def payload(field: str, value: Raw | UnsetType, encoded: str | UnsetType) -> byt
     except (binascii.Error, ValueError) as error:
         name = f"{field}_base64"
         raise InvalidInput(f"{name}: is not base64", field=name) from error
-
-
-def as_json(data: bytes) -> Raw | None:
-    """Return bytes as they stand in a JSON reply; None if they are no JSON."""
-    try:
-        str(data, "utf-8")
-        return msgspec.json.decode(data, type=Raw)
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        return None
-
-
-def as_base64(data: bytes) -> str:
-    """Return bytes in base64."""
-    return base64.b64encode(data).decode()

@@ -25,6 +25,7 @@ log: logging.Logger = logging.getLogger(__name__)
 ADMIN_KEY_VARIABLE = "HOLDFAST_ADMIN_KEY"
 #: Who calls over HTTP waits for this long at most while the store is away.
 CALL_TIMEOUT_MS = 5_000
+_TICK_S = 0.1
 
 
 class Server(uvicorn.Server):
@@ -38,6 +39,15 @@ class Server(uvicorn.Server):
         """Take no more calls, end those that wait, let the others finish."""
         self._services.closing.set()
         self.should_exit = True
+
+    async def main_loop(self) -> None:
+        """Do what is done all the time, until it stops; then at once."""
+        counter = 0
+        while not await self.on_tick(counter):
+            counter = (counter + 1) % 864_000
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(_TICK_S):
+                    await self._services.closing.wait()
 
     @contextlib.contextmanager
     def capture_signals(self):  # type: ignore[no-untyped-def]  # noqa: ANN201

@@ -7,7 +7,8 @@ from typing import Any
 from msgspec import UNSET, Raw, UnsetType
 
 from holdfast.model.executions import Attempt, Claim, Event, Execution, Step, Submitted
-from holdfast.server.fields import View, as_base64, as_json
+from holdfast.model.payloads import as_base64, as_json
+from holdfast.server.fields import View
 from holdfast.server.times import optional, rfc3339
 
 

@@ -17,6 +17,7 @@ from holdfast.store.call import Caller
 from holdfast.store.client import TRY_TIMEOUT_MS, Client
 from holdfast.store.embedded import EmbeddedServer
 from holdfast.store.executions import Executions
+from holdfast.store.feeds import Feeds
 from holdfast.store.lanes import Lanes
 from holdfast.store.leases import Leases
 from holdfast.store.queries import Queries
@@ -69,6 +70,7 @@ class Store:
         self.tasks: Tasks = Tasks(self)
         self.access: Access = Access(self)
         self.audit: Audit = Audit(self)
+        self.feeds: Feeds = Feeds(self)
         self.subscriptions: Subscriptions = Subscriptions(client)
 
     async def boot(self) -> None:

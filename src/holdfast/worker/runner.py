@@ -90,8 +90,7 @@ class Runner:
         except BaseException as error:  # noqa: BLE001 - whatever a task raises ends its attempt only
             await self._failed(context, error)
         else:
-            executions = self._engine.store.executions
-            await executions.complete(claim.id, claim.lease, result, content_type or "")
+            await self._engine.complete(claim.id, claim.lease, result, content_type=content_type)
 
     async def _call(self, task: Task[Any, Any, Any], context: Context) -> tuple[bytes, str | None]:
         signature = task.signature

@@ -19,7 +19,6 @@ from holdfast.model import checks, limits
 from holdfast.model.executions import Claim
 from holdfast.model.ids import new_id
 from holdfast.model.workers import Beat
-from holdfast.store.blocking import BlockingStore
 from holdfast.worker.heartbeats import Heartbeats
 from holdfast.worker.pools import ProcessPool, ThreadPool
 from holdfast.worker.runner import Runner
@@ -121,8 +120,8 @@ class Worker:
             slots=settings.slots,
             ttl_ms=settings.lease_ms,
         )
-        blocking = BlockingStore(self._engine.store, timeout_s=settings.lease_ms / 3000)
-        self._heartbeats = Heartbeats(blocking, beat, on_lost=self._on_lost, on_drain=self.drain)
+        beats = self._engine.beats(timeout_s=settings.lease_ms / 3000)
+        self._heartbeats = Heartbeats(beats, beat, on_lost=self._on_lost, on_drain=self.drain)
         await asyncio.to_thread(self._heartbeats.start)
         try:
             await self._claim_until_drained()
@@ -138,7 +137,7 @@ class Worker:
             worker=self.instance, lanes=self.lanes, capabilities=self.settings.capabilities
         ) as claimer:
             described = {name: task.describe() for name, task in self._app.tasks.items()}
-            await self._engine.store.tasks.publish(described)
+            await self._engine.publish_tasks(described)
             self._started.set()
             # Several claims under way: the next is answered while the last is started.
             several = max(1, min(_MOST_CLAIMS, self.settings.slots // _MOST_IN_CLAIM))

@@ -49,6 +49,7 @@ function finish.forget(tag, id, rec)
     keys.note(tag, id),
     keys.log(tag, id),
     keys.steps(tag, id),
-    keys.watchers(tag, id)
+    keys.watchers(tag, id),
+    keys.followers(tag, id)
   )
 end

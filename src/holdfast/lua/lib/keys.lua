@@ -11,6 +11,7 @@ function keys.note(tag, id) return tag .. ':n:' .. id end
 function keys.log(tag, id) return tag .. ':l:' .. id end
 function keys.steps(tag, id) return tag .. ':s:' .. id end
 function keys.watchers(tag, id) return tag .. ':w:' .. id end
+function keys.followers(tag, id) return tag .. ':f:' .. id end
 
 -- Where executions are listed and counted.
 function keys.tenants(tag) return tag .. ':tenants' end
@@ -30,6 +31,8 @@ function keys.ready(tag, route, tenant) return tag .. ':q:' .. route .. '|' .. t
 function keys.timers(tag) return tag .. ':timers' end
 function keys.settings(tag) return tag .. ':settings' end
 function keys.meta(tag) return tag .. ':meta' end
+function keys.feeds(tag) return tag .. ':feeds' end
+function keys.feed(tag, tenant) return tag .. ':feed:' .. tenant end
 
 -- Short-lived memory of calls, kept by TTL.
 function keys.claim(tag, request) return tag .. ':claim:' .. request end
@@ -46,4 +49,5 @@ function keys.audit(tag, log) return tag .. ':audit:' .. log end
 -- Channels, not keys.
 function keys.wake_channel(tag, lane) return tag .. ':wake:' .. lane end
 function keys.tick_channel(tag) return tag .. ':tick' end
+function keys.feed_channel(tag, tenant) return tag .. ':news:' .. tenant end
 function keys.mailbox_channel(tag, process) return tag .. ':box:' .. process end

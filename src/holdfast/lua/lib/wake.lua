@@ -20,5 +20,8 @@ function wake.lane(tag, lane) publish(keys.wake_channel(tag, lane), '') end
 --- A timer is due earlier than the maintenance loop plans to look.
 function wake.ticker(tag) publish(keys.tick_channel(tag), '') end
 
+--- A tenant's event feed has grown.
+function wake.feed(tag, tenant) publish(keys.feed_channel(tag, tenant), '') end
+
 --- Something that a client process waits for has happened.
 function wake.process(tag, process, message) publish(keys.mailbox_channel(tag, process), message) end

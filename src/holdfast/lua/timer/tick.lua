@@ -3,9 +3,9 @@
 --- @arg limit how many timers at most
 --- @ok FIRED SLEEP_MS until the next look; 0 when more is due now
 --- @flags allow-oom
---- @requires lib/keys lib/clock lib/due lib/timers lib/workers lib/access
+--- @requires lib/keys lib/clock lib/due lib/timers lib/workers lib/access lib/feed
 
-local FIRE = { x = due.execution, k = workers.expire, a = access.forget }
+local FIRE = { x = due.execution, k = workers.expire, a = access.forget, f = feed.expire }
 
 local function run(tag, args)
   local now = clock.now(tag)

@@ -9,8 +9,9 @@
 local function run(tag, args)
   local key = keys.worker(tag, args[1])
   local found = server.call('HMGET', key, 'expires_at', 'tenant')
-  local wanted = args[2] == '' or args[2] == found[2]
-  if tonumber(found[1] or 0) <= clock.now(tag) or not wanted then return reply.no('worker_not_found', 'instance', args[1]) end
+  local gone = tonumber(found[1] or 0) <= clock.now(tag)
+  local other = args[2] ~= '' and args[2] ~= found[2]
+  if gone or other then return reply.no('worker_not_found', 'instance', args[1]) end
   server.call('HSET', key, 'draining', '1')
   return { 'ok' }
 end

@@ -40,6 +40,7 @@ from __future__ import annotations
 from holdfast.server.declare import Route, Routes
 from holdfast.server.routes import (
     audit,
+    events,
     executions,
     holding,
     keys,
@@ -53,6 +54,7 @@ from holdfast.server.routes import (
 
 TABLES: tuple[Routes, ...] = (
     executions.routes,
+    events.routes,
     operating.routes,
     workers.routes,
     leases.routes,

@@ -18,7 +18,7 @@ from holdfast.server import problems
 from holdfast.server.bodies import BatchBody, ExecutionBody, RawBatchBody
 from holdfast.server.call import Call
 from holdfast.server.declare import Answer, Routes
-from holdfast.server.fields import Cursor, Kind, Moment, Name, PageLimit, Query, WaitMs
+from holdfast.server.fields import Cursor, Kind, Moment, Name, PageLimit, Query, View, WaitMs
 from holdfast.server.owners import EXECUTION
 from holdfast.server.times import rfc3339
 from holdfast.server.views import (
@@ -157,6 +157,36 @@ def _tag(text: str | None) -> tuple[str, str] | None:
     if not colon or not name or not value:
         raise InvalidInput("tag: must be NAME:VALUE", field="tag")
     return name, value
+
+
+class CountQuery(Query):
+    """Whose executions."""
+
+    tenant: str | None = None
+
+
+class CountView(View):
+    """How many executions have these properties."""
+
+    tenant: str
+    lane: str
+    kind: str
+    state: str
+    count: int
+
+
+class CountPage(View):
+    """Exact counts."""
+
+    items: list[CountView]
+    next_cursor: str | None = None
+
+
+@routes.get("/v1/counts")
+async def count(call: Call, query: CountQuery) -> CountPage:  # noqa: ARG001 - it names the tenant
+    """Count executions by tenant, lane, kind and state."""
+    found = await call.engine.count(call.tenant)
+    return CountPage(items=msgspec.convert(msgspec.to_builtins(found), list[CountView]))
 
 
 @routes.get("/v1/executions/{id}", owner=EXECUTION)

@@ -10,6 +10,7 @@ from holdfast import errors
 from holdfast.model import limits
 from holdfast.model.access import Role
 from holdfast.model.executions import Failure
+from holdfast.model.payloads import as_base64, as_json
 from holdfast.server.call import Call
 from holdfast.server.declare import Routes
 from holdfast.server.fields import (
@@ -19,8 +20,6 @@ from holdfast.server.fields import (
     LeaseBody,
     StepName,
     View,
-    as_base64,
-    as_json,
     payload,
 )
 from holdfast.server.owners import EXECUTION

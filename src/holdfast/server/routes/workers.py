@@ -144,7 +144,8 @@ class ClaimBody(Body):
 
     lanes: Lanes
     capabilities: Capabilities = ()
-    max: Annotated[int, Meta(ge=1, le=limits.CLAIM_ITEMS)] = 1
+    #: 0, with `again`, asks for what it got before and nothing else.
+    max: Annotated[int, Meta(ge=0, le=limits.CLAIM_ITEMS)] = 1
     lease_ms: LeaseMs = 30_000
     #: Wait so long for the first.
     wait_ms: WaitMs = 0
@@ -191,8 +192,8 @@ async def _claim_waiting(call: Call, claimer: Claimer, body: ClaimBody) -> list[
             again=body.again,
             given_up=gone,
         )
-    if claims and gone.is_set() and not call.services.closing.is_set() and body.request is None:
-        # Nobody hears the answer and nobody can ask for it again: let others have them.
+    if claims and gone.is_set() and not call.services.closing.is_set():
+        # Nobody hears the answer: let others have them.
         for one in claims:
             await call.engine.delay(one.id, one.lease, 0)
         return []

@@ -1,0 +1,126 @@
+"""Event feeds: every change of state of a tenant's executions, in one order, live.
+
+Each partition has a part of a feed. Their entries are merged by time, and an entry is given out
+only when no partition can have an earlier one any more; so the order is total, and a position in
+it is enough to go on without a loss and without a repetition.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+
+from holdfast.errors import HoldfastError
+from holdfast.model import checks
+from holdfast.model.feeds import Position, StateChange
+from holdfast.store import keys
+from holdfast.store.store import Store
+
+#: A feed is kept for five minutes after this was last done.
+RENEW_S = 60.0
+POLL_S = 2.0
+#: News of the same moment go out together.
+_GATHER_S = 0.005
+_ENTRIES = 500
+
+
+class Gap:
+    """Entries after the position asked for are gone: read the state of things anew."""
+
+
+class Feeds:
+    """The event feeds of a store."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    async def follow(
+        self, tenant: str, after: str | None = None
+    ) -> AsyncIterator[StateChange | Gap | None]:
+        """Yield changes as they happen, from now or from a position on.
+
+        First comes None, once nothing that happens from now on can be missed; then changes, and a
+        Gap where some are gone.
+        """
+        checks.name("tenant", tenant)
+        resumed = None if after is None else Position.parse(after)
+        tags = list(self._store.tags())
+        woken = asyncio.Event()
+        channels = [keys.feed_channel(tag, tenant) for tag in tags]
+
+        def wake(_channel: str, _message: str) -> None:
+            woken.set()
+
+        await self._store.subscriptions.add(channels, wake)
+        renewing: asyncio.Task[None] | None = None
+        try:
+            position, lost = await self._start(tags, tenant, resumed)
+            renewing = asyncio.ensure_future(self._renew(tags, tenant))
+            if lost:
+                yield Gap()
+            yield None
+            while True:
+                woken.clear()
+                changes, more = await self._read(tags, tenant, position)
+                for change in changes:
+                    position = change.position
+                    yield change
+                if not more:
+                    await _wait(woken, POLL_S)
+                await asyncio.sleep(_GATHER_S)
+        finally:
+            if renewing is not None:
+                renewing.cancel()
+                await asyncio.gather(renewing, return_exceptions=True)
+            await self._store.subscriptions.remove(channels, wake)
+
+    async def _start(
+        self, tags: list[str], tenant: str, resumed: Position | None
+    ) -> tuple[Position, bool]:
+        """Switch the feed on; returns where to start, and whether entries before that are gone."""
+        found = await asyncio.gather(*(self._store.feeds.listen(tag, tenant) for tag in tags))
+        newest = max((Position(last.ms, n, last.number) for n, (_, last, _) in enumerate(found)))
+        if resumed is None:
+            return newest, False
+        if not all(kept for kept, _, _ in found):
+            return newest, True
+        gone = max(first.ms for _, _, first in found)
+        return resumed, resumed.ms < gone
+
+    async def _read(
+        self, tags: list[str], tenant: str, position: Position
+    ) -> tuple[list[StateChange], bool]:
+        """Return entries after a position that are final, and whether more follow at once."""
+        pages = await asyncio.gather(
+            *(
+                self._store.feeds.read(tag, tenant, position.start_in(n), _ENTRIES)
+                for n, tag in enumerate(tags)
+            )
+        )
+        changes = sorted(
+            (change for _, page in pages for change in page), key=lambda change: change.position
+        )
+        if len(tags) == 1:
+            return changes, len(changes) == _ENTRIES
+        # A partition may still write entries of its present moment, and has told only so many.
+        horizon = min(page[-1].position.ms if len(page) == _ENTRIES else now for now, page in pages)
+        final = [change for change in changes if change.position.ms < horizon]
+        return final, len(final) < len(changes)
+
+    async def _renew(self, tags: list[str], tenant: str) -> None:
+        """Keep the feed while we listen."""
+        while True:
+            await asyncio.sleep(RENEW_S)
+            try:
+                await asyncio.gather(*(self._store.feeds.listen(tag, tenant) for tag in tags))
+            except HoldfastError:
+                # The next time is early enough: a feed is kept for longer.
+                continue
+
+
+async def _wait(woken: asyncio.Event, timeout_s: float) -> None:
+    try:
+        async with asyncio.timeout(timeout_s):
+            await woken.wait()
+    except TimeoutError:
+        pass
