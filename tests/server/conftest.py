@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Any
@@ -18,6 +18,7 @@ from holdfast.server.settings import ServerSettings
 from holdfast.store.client import Client
 from holdfast.store.store import Store
 from holdfast.testing.clock import Clock
+from holdfast.testing.servers import TestServer, start_server
 from tests.conftest import make_store
 
 #: The tenants of the tests: whose things they are, and who else is there.
@@ -108,3 +109,10 @@ async def anyone(site: Site) -> AsyncIterator[httpx.AsyncClient]:
     """Calls without a key."""
     async with site.client() as client:
         yield client
+
+
+@pytest.fixture(scope="session")
+def real_server() -> Iterator[TestServer]:
+    """A Valkey server whose stores run on the real clock, for processes."""
+    with start_server() as server:
+        yield server

@@ -37,6 +37,7 @@ from holdfast.model.executions import (
 )
 from holdfast.model.states import State
 from holdfast.store.blocking import BlockingStore
+from holdfast.store.queries import Pulse
 from holdfast.store.store import Store, StoreSettings, open_store
 
 DEFAULT_LEASE_MS = 30_000
@@ -259,6 +260,10 @@ class Engine:
         if tenant is not None:
             checks.name("tenant", tenant)
         return await self.store.queries.count(tenant)
+
+    async def pulse(self) -> Pulse:
+        """Return how the store is doing: waiting times, late timers, incidents."""
+        return await self.store.queries.pulse()
 
     async def tasks(self, *, tenant: str | None = None) -> dict[str, dict[str, Any]]:
         """Return what workers published of their tasks: those of all tenants and of this one."""

@@ -20,6 +20,10 @@ from holdfast.model.executions import Lease
 _NAME = "^[A-Za-z0-9_.:@-]+$"
 
 Name = Annotated[str, Meta(min_length=1, max_length=limits.NAME_CHARS, pattern=_NAME)]
+#: A tenant, or * for all that the key may see.
+Tenants = Annotated[
+    str, Meta(min_length=1, max_length=limits.NAME_CHARS, pattern=r"^(\*|[A-Za-z0-9_.:@-]+)$")
+]
 Kind = Annotated[
     str, Meta(min_length=1, max_length=limits.NAME_CHARS, pattern="^[A-Za-z0-9_.:@/-]+$")
 ]

@@ -24,7 +24,7 @@ log: logging.Logger = logging.getLogger(__name__)
 
 ADMIN_KEY_VARIABLE = "HOLDFAST_ADMIN_KEY"
 #: Who calls over HTTP waits for this long at most while the store is away.
-CALL_TIMEOUT_MS = 5_000
+CALL_TIMEOUT_MS = 3_000
 _TICK_S = 0.1
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import heapq
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -37,6 +38,18 @@ class Standing:
     lane_setting: str | None
     #: Ready executions of the same tenant and route before it.
     ahead: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pulse:
+    """How a store is doing."""
+
+    #: How late the most overdue timer is.
+    late_s: float
+    #: How long the oldest waiting execution of each lane has waited.
+    waiting_s: Mapping[str, float]
+    #: Counts of incidents since the store was made.
+    incidents: Mapping[str, int]
 
 
 class Queries(Domain):
@@ -92,6 +105,23 @@ class Queries(Domain):
             lane_setting=lane_setting.decode() or None,
             ahead=None if ahead == b"" else int(ahead),
         )
+
+    async def pulse(self) -> Pulse:
+        """Return how the partitions are doing, taken together."""
+        replies = await asyncio.gather(
+            *(self._call.read("hf_admin_pulse", tag) for tag in self._store.tags())
+        )
+        waiting_s: dict[str, float] = {}
+        incidents: Counter[str] = Counter()
+        for now, _, lanes, counts in replies:
+            for packed, born in decode.pairs(lanes).items():
+                lane = packed.decode()
+                age_s = max(0, now - int(born) // 1000) / 1000
+                waiting_s[lane] = max(age_s, waiting_s.get(lane, 0.0))
+            for name, count in decode.pairs(counts).items():
+                incidents[name.decode()] += int(count)
+        late_s = max(late for _, late, *_ in replies) / 1000
+        return Pulse(late_s=late_s, waiting_s=waiting_s, incidents=incidents)
 
     async def count(self, tenant: str | None) -> list[Count]:
         """Return exact counts by tenant, lane, kind and state."""

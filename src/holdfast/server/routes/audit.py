@@ -10,7 +10,7 @@ from holdfast.model import limits
 from holdfast.model.access import Role
 from holdfast.server.call import Call
 from holdfast.server.declare import Routes
-from holdfast.server.fields import Cursor, Key, Moment, Query, View
+from holdfast.server.fields import Cursor, Key, Moment, Query, Tenants, View
 from holdfast.server.times import rfc3339
 
 routes: Routes = Routes("audit", "Who did what, when, from where, and what came of it.")
@@ -19,7 +19,7 @@ routes: Routes = Routes("audit", "Who did what, when, from where, and what came 
 class AuditQuery(Query):
     """Which entries."""
 
-    tenant: str | None = None
+    tenant: Tenants | None = None
     #: Only calls with the API key of this id.
     key: Key | None = None
     since: Moment | None = None

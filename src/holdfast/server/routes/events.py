@@ -11,7 +11,7 @@ from holdfast.model.feeds import Position, StateChange
 from holdfast.server.call import Call
 from holdfast.server.declare import Routes
 from holdfast.server.events import LAST_EVENT_ID, MEDIA_TYPE, EventStream, Sse
-from holdfast.server.fields import Cursor, Query
+from holdfast.server.fields import Cursor, Query, Tenants
 from holdfast.server.owners import EXECUTION
 from holdfast.server.times import rfc3339
 from holdfast.server.views import event_view
@@ -59,7 +59,7 @@ async def _of_execution(call: Call, execution_id: str, after: str | None) -> Asy
 class FeedQuery(ResumeQuery):
     """Whose feed."""
 
-    tenant: str | None = None
+    tenant: Tenants | None = None
 
 
 @routes.get("/v1/events", errors=(errors.RateLimited,), media_type=MEDIA_TYPE)

@@ -18,7 +18,17 @@ from holdfast.server import problems
 from holdfast.server.bodies import BatchBody, ExecutionBody, RawBatchBody
 from holdfast.server.call import Call
 from holdfast.server.declare import Answer, Routes
-from holdfast.server.fields import Cursor, Kind, Moment, Name, PageLimit, Query, View, WaitMs
+from holdfast.server.fields import (
+    Cursor,
+    Kind,
+    Moment,
+    Name,
+    PageLimit,
+    Query,
+    Tenants,
+    View,
+    WaitMs,
+)
 from holdfast.server.owners import EXECUTION
 from holdfast.server.times import rfc3339
 from holdfast.server.views import (
@@ -116,7 +126,7 @@ def _raise_if_store_is_away(answers: list[Submitted | HoldfastError | None]) -> 
 class ListQuery(Query):
     """Which executions to list; absent means any."""
 
-    tenant: str | None = None
+    tenant: Tenants | None = None
     state: State | None = None
     lane: Name | None = None
     kind: Kind | None = None
@@ -162,7 +172,7 @@ def _tag(text: str | None) -> tuple[str, str] | None:
 class CountQuery(Query):
     """Whose executions."""
 
-    tenant: str | None = None
+    tenant: Tenants | None = None
 
 
 class CountView(View):

@@ -52,6 +52,7 @@ async def complete(call: Call, id: str, body: CompleteBody) -> StateView:  # noq
     """End an execution with its result; repeated, it gets its first answer again."""
     result = payload("result", body.result, body.result_base64)
     await call.engine.complete(id, body.lease.lease(), result, content_type=body.content_type)
+    call.services.metrics.ended(id, body.lease.epoch, "completed")
     return StateView(state="completed")
 
 
@@ -88,6 +89,7 @@ async def fail(call: Call, id: str, body: FailBody) -> StateView:  # noqa: A002
     """End an attempt with an error; it is tried again as its policy says."""
     failure = Failure(**{name: getattr(body.error, name) for name in ErrorBody.__struct_fields__})
     state, retry_at = await call.engine.fail(id, body.lease.lease(), failure)
+    call.services.metrics.ended(id, body.lease.epoch, "failed")
     return StateView(state=state, retry_at=optional(retry_at))
 
 

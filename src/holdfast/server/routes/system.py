@@ -50,5 +50,8 @@ async def readyz(call: Call) -> HealthView:
 @routes.get("/metrics", role=Role.VIEWER, scope=Scope.SYSTEM, media_type=CONTENT_TYPE_LATEST)
 async def metrics(call: Call) -> Response:
     """Return the figures for Prometheus."""
-    text = await call.services.metrics.render(call.engine)
+    services = call.services
+    text = await services.metrics.render(
+        call.engine, waits=services.waits.total, tails=services.tails.total
+    )
     return Response(text, media_type=CONTENT_TYPE_LATEST)
