@@ -24,6 +24,7 @@ from typing import Any
 
 from bench import workloads
 from bench.costs import flat_costs
+from bench.http import measure_http
 from bench.sdk import measure_sdk
 from holdfast.engine import Engine, open_engine
 
@@ -106,6 +107,8 @@ async def measure(results: dict[str, Figures], *, backlog: int) -> None:
         results["latency"] = await measure_wake_up(engine)
     print("tasks of the SDK ...", flush=True)
     results["SDK"] = await measure_sdk()
+    print("the HTTP server ...", flush=True)
+    results["HTTP"] = await measure_http()
     if backlog:
         async with _fresh_engine() as engine:
             print(f"cost per call with up to {backlog:,} waiting ...", flush=True)
