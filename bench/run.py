@@ -26,6 +26,7 @@ from bench import workloads
 from bench.archive import measure_archive, measure_leases
 from bench.costs import flat_costs
 from bench.graphs import measure_graphs
+from bench.http import measure_http
 from bench.limits import measure_limits
 from bench.queues import measure_queues, queue_costs
 from bench.sdk import measure_sdk
@@ -132,6 +133,8 @@ async def measure(results: dict[str, Figures], *, backlog: int) -> None:
         results["writer leases"] = await measure_leases(engine)
         print(f"archive of {ARCHIVED:,} executions ...", flush=True)
         results["archive"] = await measure_archive(engine, ARCHIVED)
+    print("the HTTP server ...", flush=True)
+    results["HTTP"] = await measure_http()
     if backlog:
         async with _fresh_engine() as engine:
             print(f"cost per call with up to {backlog:,} waiting ...", flush=True)

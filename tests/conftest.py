@@ -47,7 +47,7 @@ async def cluster_client(cluster_nodes: list[TestServer]) -> AsyncIterator[Clien
     await client.close()
 
 
-async def _make_store(client: Client, partitions: int) -> Store:
+async def make_store(client: Client, partitions: int) -> Store:
     url = StoreUrl(prefix=next(_prefixes), partitions=partitions, cluster=client.cluster)
     store = Store(client, url, StoreSettings(fake_clock=True))
     await store.boot()
@@ -64,13 +64,13 @@ def client(request: pytest.FixtureRequest) -> Client:
 @pytest.fixture
 async def store(client: Client) -> Store:
     """A store with a settable clock: one partition on one server, or 16 on a cluster."""
-    return await _make_store(client, 16 if client.cluster else 1)
+    return await make_store(client, 16 if client.cluster else 1)
 
 
 @pytest.fixture
 async def single_store(single_client: Client) -> Store:
     """A store with one partition on one server, where order is exact."""
-    return await _make_store(single_client, 1)
+    return await make_store(single_client, 1)
 
 
 @pytest.fixture

@@ -21,7 +21,9 @@ LUA_FUNCTION_FILE = 120
 PYTHON_FUNCTION = 50
 
 #: Path to reason, for what may be larger.
-ALLOWED: dict[str, str] = {}
+ALLOWED: dict[str, str] = {
+    "src/holdfast/errors.py": "a flat list of classes, the whole hierarchy in one place",
+}
 
 
 def oversized_files() -> list[str]:

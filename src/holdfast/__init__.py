@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from holdfast.client import Client
     from holdfast.errors import HoldfastError
     from holdfast.model.graphs import Join
     from holdfast.model.retry import Backoff, RetryPolicy
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = [
     "App",
     "Backoff",
+    "Client",
     "Context",
     "Denied",
     "GiveUp",
@@ -45,6 +47,7 @@ __all__ = [
 _HOMES = {
     "App": "worker.app",
     "Backoff": "model.retry",
+    "Client": "client",
     "Context": "worker.context",
     "Denied": "worker.outcomes",
     "GiveUp": "worker.outcomes",

@@ -2,37 +2,22 @@
 
 HoldfastError
 ├─ InvalidInput            the caller's fault; nothing was written
-│                          TooLarge, InvalidCondition, InvalidPayload, InvalidGraph, CycleDetected
-├─ Unauthorized            InvalidToken, TokenExpired: who asks did not prove that it may
-├─ Forbidden               SignalNotAllowed: who asks is known and may not
-├─ NotFound                ExecutionNotFound, WorkerNotFound, StepNotFound, ResultNotReady,
-│                          WaitpointNotFound, GraphNotFound, ScheduleNotFound,
-│                          BudgetNotFound, QuotaNotFound, ReservationNotFound
-├─ Conflict                IdConflict, IdempotencyConflict, AlreadyTerminal, NotTerminal,
-│                          ReplayLimit, TooManySteps, LaneDraining, NotSuspended,
-│                          WaitpointExists, WaitpointClosed, TooManyWaitpoints,
-│                          TooManySignals, TokenUsedUp, RotationConflict, GraphFinished,
-│                          GraphNotFinished, StaleGraphRevision, MemberStarted, MemberOfGraph,
-│                          NothingToReplay, StagingLost, ScheduleConflict, ScheduleChanged,
-│                          ScheduleMoved, BudgetConflict, QuotaConflict, BudgetTooDeep
-├─ LeaseLost               StaleLease, LeaseRevoked, NotActive: stop work, write nothing more
-│                          Fenced: a newer writer was seen
+├─ AccessDenied            Unauthorized: not proved that it may; Forbidden: known, and may not
+├─ NotFound                there is no such thing, or no longer
+├─ Conflict                the thing is not in a state that allows this
+├─ LeaseLost               stop work, write nothing more
 ├─ TaskError               a task and its code do not fit together
-│                          JournalMismatch, DuplicateStep, TaskNotFound
 ├─ ExecutionFailed         what waiting for a result raises when the execution did not complete
 ├─ GraphFailed             the same of a graph
-├─ Refused                 StoreFull, RotationBusy, TooManyTails, BudgetExceeded, QueueFull:
-│                          try again later
+├─ Refused                 try again later
 ├─ ReadCancelled           a read that waited was told to stop
-├─ StoreUnavailable        nothing was sent, safe to retry; StoreReadOnly
+├─ StoreUnavailable        nothing was sent, safe to retry
 ├─ OutcomeUnknown          sent, the answer is lost and the deadline passed; it may have happened
-├─ BackendFailed           an object store did not answer or could not; it may have happened
-├─ BackendUnfit            an object store does not keep the promises that fencing needs
-├─ InvalidRecord           a lease or manifest object cannot be read; it is never overwritten
 ├─ StoreFault              the store answered with an error that it should never give
 └─ StoreIncompatible       the store must be changed before Holdfast can use it
 
-`code` is stable and is what programs compare; `context` holds ids and values.
+`code` is stable and is what programs compare; `context` holds ids and values. docs/errors.md lists
+all codes.
 """
 
 from __future__ import annotations
@@ -82,36 +67,6 @@ class InvalidPayload(InvalidInput):
     code = "invalid_payload"
 
 
-class Unauthorized(HoldfastError):
-    """Who asks did not prove that it may."""
-
-    code = "unauthorized"
-
-
-class InvalidToken(Unauthorized):
-    """The token is not one of ours, or not of this waitpoint; an unknown waitpoint looks alike."""
-
-    code = "invalid_token"
-
-
-class TokenExpired(Unauthorized):
-    """The token is signed with a key whose grace is over."""
-
-    code = "token_expired"
-
-
-class Forbidden(HoldfastError):
-    """Who asks is known and may not do this."""
-
-    code = "forbidden"
-
-
-class SignalNotAllowed(Forbidden):
-    """The waitpoint does not accept a signal of this name, or from this source."""
-
-    code = "signal_not_allowed"
-
-
 class InvalidGraph(InvalidInput):
     """A graph's shape makes no sense; `context["problem"]` is a word for what is wrong."""
 
@@ -122,6 +77,12 @@ class CycleDetected(InvalidGraph):
     """Edges of a graph form a cycle; `context["cycle"]` lists its members."""
 
     code = "cycle_detected"
+
+
+class Malformed(InvalidInput):
+    """A request is not what HTTP or JSON allow."""
+
+    code = "malformed"
 
 
 class NotFound(HoldfastError):
@@ -212,6 +173,12 @@ class UnknownDelivery(NotFound):
     """The handle was never issued by this queue."""
 
     code = "unknown_delivery"
+
+
+class KeyNotFound(NotFound):
+    """No API key has this id."""
+
+    code = "key_not_found"
 
 
 class Conflict(HoldfastError):
@@ -430,6 +397,48 @@ class VersionConflict(Conflict):
     code = "version_conflict"
 
 
+class TooManyKeys(Conflict):
+    """There are as many API keys as there may be."""
+
+    code = "too_many_keys"
+
+
+class AccessDenied(HoldfastError):
+    """The caller may not do this."""
+
+    code = "access_denied"
+
+
+class Unauthorized(AccessDenied):
+    """The API key is missing, unknown, expired or revoked."""
+
+    code = "unauthorized"
+
+
+class Forbidden(AccessDenied):
+    """The API key is valid, but neither its roles nor its tenant allow this."""
+
+    code = "forbidden"
+
+
+class InvalidToken(Unauthorized):
+    """The token is not one of ours, or not of this waitpoint; an unknown waitpoint looks alike."""
+
+    code = "invalid_token"
+
+
+class TokenExpired(Unauthorized):
+    """The token is signed with a key whose grace is over."""
+
+    code = "token_expired"
+
+
+class SignalNotAllowed(Forbidden):
+    """The waitpoint does not accept a signal of this name, or from this source."""
+
+    code = "signal_not_allowed"
+
+
 class LeaseLost(HoldfastError):
     """The caller no longer holds the lease: it must stop and write nothing more."""
 
@@ -536,6 +545,12 @@ class ReadCancelled(HoldfastError):
     """A read that waited for messages was told to stop; nothing was handed out."""
 
     code = "read_cancelled"
+
+
+class RateLimited(Refused):
+    """Too many calls at once; `context["retry_after_ms"]` says how long to wait."""
+
+    code = "rate_limited"
 
 
 class StoreUnavailable(HoldfastError):

@@ -24,15 +24,24 @@ INLINE_BYTES = 64
 #: The log keeps this many entries; a longer one has lost its beginning.
 LOG_ENTRIES = 1000
 
-_OWNED = {"i": "input", "r": "result", "t": "tags", "n": "pct", "s": "steps", "w": "watched"}
+_OWNED = {
+    "i": "input",
+    "r": "result",
+    "t": "tags",
+    "n": "pct",
+    "s": "steps",
+    "w": "watched",
+    "f": "followed",
+}
 _WAITS = ("p", "y", "z", "k")
-_FAMILIES = frozenset("xirtnlswcgqpyzk") | {
+_FAMILIES = frozenset("xirtnlswcgqpyzkf") | {
     *("tenants", "cells", "routes", "pass", "turns", "timers"),
     *("settings", "meta", "alias", "worker", "workers", "tasks", "open", "keyring"),
     *GRAPH_FAMILIES,
     *("stream", "frames", "live", "doc", "tails"),
     *("schedule", "plan", "schedules", "dues", "fired", "lined"),
     *("unarchived", "o", "objects"),
+    *("access", "accesses", "audit", "feeds", "feed"),
 }
 _ENDED = ("ended", "result", "content_type")
 #: What only a suspended execution has, and what one has after it, until its end or its next wait.

@@ -60,7 +60,10 @@ def test_the_tree_at_the_head_names_every_class() -> None:
 @pytest.mark.parametrize(
     ("family", "members"),
     [
-        ("InvalidInput", {"TooLarge", "InvalidCondition", "InvalidPayload", "InvalidGraph"}),
+        (
+            "InvalidInput",
+            {"TooLarge", "InvalidCondition", "InvalidPayload", "InvalidGraph", "Malformed"},
+        ),
         ("Unauthorized", {"InvalidToken", "TokenExpired"}),
         ("Forbidden", {"SignalNotAllowed"}),
         ("InvalidGraph", {"CycleDetected"}),
@@ -79,6 +82,7 @@ def test_the_tree_at_the_head_names_every_class() -> None:
                 "GroupNotFound",
                 "MessageNotFound",
                 "UnknownDelivery",
+                "KeyNotFound",
             },
         ),
         (
@@ -115,10 +119,12 @@ def test_the_tree_at_the_head_names_every_class() -> None:
                 "DedupConflict",
                 "StaleDelivery",
                 *("Held", "LostRace", "VersionConflict"),
+                "TooManyKeys",
             },
         ),
         ("LeaseLost", {"StaleLease", "LeaseRevoked", "NotActive", "Fenced"}),
-        ("Refused", {"StoreFull", "RotationBusy", "TooManyTails", "BudgetExceeded"}),
+        ("Refused", {"StoreFull", "RotationBusy", "TooManyTails", "BudgetExceeded", "RateLimited"}),
+        ("AccessDenied", {"Unauthorized", "Forbidden"}),
     ],
 )
 def test_families_can_be_caught_as_one(family: str, members: set[str]) -> None:

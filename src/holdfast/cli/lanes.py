@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -33,6 +29,8 @@ _STATES = (State.WAITING, State.DELAYED, State.RATE_LIMITED, State.ACTIVE)
 @app.command()
 def ls(*, store: StoreOption = None, as_json: JsonOption = False) -> None:
     """List the lanes that have executions, workers or settings."""
+    from holdfast.engine.lane_views import look  # noqa: PLC0415 - loads the client library
+
     found = session.ask(store, look)
     if as_json:
         output.emit({"items": found})
@@ -50,47 +48,6 @@ def ls(*, store: StoreOption = None, as_json: JsonOption = False) -> None:
     ]
     columns = ("lane", "setting", *_STATES, "ended", "workers", "weights")
     output.show_table(columns, rows, nothing="no lanes")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LaneView:
-    """What is known of a lane."""
-
-    lane: str
-    #: open, paused or draining.
-    setting: str
-    counts: Mapping[State, int]
-    #: Workers that claim from it.
-    workers: int
-    #: Shares of tenants, where they are not 1.
-    weights: Mapping[str, float]
-
-
-async def look(engine: Engine) -> list[LaneView]:
-    """Return what is known of each lane."""
-    counts, states, workers, settings = await asyncio.gather(
-        engine.count(), engine.lanes.states(), engine.workers.list(), engine.store.lanes.settings()
-    )
-    by_lane: dict[str, Counter[State]] = {}
-    for cell in counts:
-        by_lane.setdefault(cell.lane, Counter())[cell.state] += cell.count
-    weights: dict[str, dict[str, float]] = {}
-    for name, value in settings.items():
-        kind, _, rest = name.partition("|")
-        if kind == "weight":
-            lane, _, tenant = rest.partition("|")
-            weights.setdefault(lane, {})[tenant] = float(value)
-    served = Counter(lane for worker in workers if not worker.draining for lane in worker.lanes)
-    return [
-        LaneView(
-            lane=lane,
-            setting=states.get(lane, "open"),
-            counts=dict(by_lane.get(lane, {})),
-            workers=served[lane],
-            weights=weights.get(lane, {}),
-        )
-        for lane in sorted({*by_lane, *states, *served, *weights})
-    ]
 
 
 @app.command()

@@ -25,6 +25,7 @@ from holdfast.cli import (
     failures,
     graphs,
     keyring,
+    keys,
     lanes,
     listing,
     logs,
@@ -33,6 +34,7 @@ from holdfast.cli import (
     quotas,
     result,
     schedules,
+    server,
     show,
     signals,
     stream,
@@ -64,7 +66,7 @@ app: typer.Typer = typer.Typer(
 )
 
 for _panel, _commands in {
-    _RUN: (dev.dev, worker.worker),
+    _RUN: (dev.dev, server.server, worker.worker),
     _WORK: (
         submit.submit,
         listing.ls,
@@ -99,6 +101,7 @@ messages.add_to(queues.app)
 app.add_typer(queues.app, name="queues", rich_help_panel=_OPERATE)
 app.add_typer(archive.app, name="archive", rich_help_panel=_OPERATE)
 app.add_typer(writer_lease.app, name="writer-lease", rich_help_panel=_OPERATE)
+app.add_typer(keys.app, name="keys", rich_help_panel=_OPERATE)
 app.add_typer(config.app, name="config", rich_help_panel=_OPERATE)
 
 

@@ -28,7 +28,7 @@ def serve(target: str, app: App, settings: WorkerSettings, *, as_json: bool, par
         async with app:
             return await _run(Worker(app, settings), announce, parent)
 
-    with asyncio.Runner(loop_factory=_loop_factory()) as runner:
+    with asyncio.Runner(loop_factory=loop_factory()) as runner:
         return runner.run(work())
 
 
@@ -67,7 +67,7 @@ async def _follow_parent(worker: Worker, parent: int) -> None:
     worker.drain()
 
 
-def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
+def loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
     """Use uvloop where it is installed."""
     try:
         import uvloop  # noqa: PLC0415 - optional

@@ -54,7 +54,7 @@ def worker(
     from holdfast.cli.serving import serve  # noqa: PLC0415 - loads the SDK
     from holdfast.worker.worker import WorkerSettings  # noqa: PLC0415
 
-    _configure_logging(log_level, as_json=as_json)
+    configure_logging(log_level, as_json=as_json)
     settings = WorkerSettings(
         name=name,
         lanes=inputs.names(lanes or ()),
@@ -70,7 +70,7 @@ def worker(
         raise typer.Exit(INTERRUPTED)
 
 
-def _configure_logging(level: str, *, as_json: bool) -> None:
+def configure_logging(level: str, *, as_json: bool) -> None:
     """Write logs to stderr: this is the entry point, nobody else has configured them."""
     if level not in LEVELS:
         raise InvalidInput(f"log-level: must be one of {', '.join(LEVELS)}", field="log-level")

@@ -67,25 +67,52 @@ class Claimer:
         self._hopeful.add(self._channels[channel])
         self._woken.set()
 
-    async def claim(self, limit: int, lease_ms: int, wait_ms: int = 0) -> list[Claim]:
-        """Return up to `limit` claims, waiting up to `wait_ms` for the first."""
-        checks.integer("limit", limit, 1, limits.CLAIM_ITEMS)
+    async def claim(
+        self,
+        limit: int,
+        lease_ms: int,
+        wait_ms: int = 0,
+        *,
+        request: str | None = None,
+        again: bool = False,
+        given_up: asyncio.Event | None = None,
+    ) -> list[Claim]:
+        """Return up to `limit` claims, waiting up to `wait_ms` for the first.
+
+        A `request` that is sent `again` gets the leases that it got before, as far as they are
+        still held; with a limit of 0 that and nothing else. Once `given_up` is set, no more is
+        asked for.
+        """
+        checks.integer("limit", limit, 0 if again else 1, limits.CLAIM_ITEMS)
         checks.lease_ms("lease_ms", lease_ms)
+        if request is not None:
+            checks.name("request", request)
         checks.integer("wait_ms", wait_ms, 0, limits.DURATION_MS)
         loop = asyncio.get_running_loop()
         deadline = loop.time() + wait_ms / 1000
+        if again:
+            self._hopeful.update(self._rotation)
         while True:
             self._woken.clear()
-            claims = await self._ask(limit, lease_ms)
+            claims = await self._ask(limit, lease_ms, request)
             if claims or self._stopped or loop.time() >= deadline:
                 return await self._payloads.claims_back(claims)
-            try:
-                async with asyncio.timeout_at(min(deadline, self._next_poll)):
-                    await self._woken.wait()
-            except TimeoutError:
-                pass
+            await self._wait(min(deadline, self._next_poll), given_up)
+            if given_up is not None and given_up.is_set():
+                return []
 
-    async def _ask(self, limit: int, lease_ms: int) -> list[Claim]:
+    async def _wait(self, until: float, given_up: asyncio.Event | None) -> None:
+        """Wait for work, or until nobody wants it any more."""
+        woken = asyncio.ensure_future(self._woken.wait())
+        waits = {woken} if given_up is None else {woken, asyncio.ensure_future(given_up.wait())}
+        try:
+            timeout = max(0.0, until - asyncio.get_running_loop().time())
+            await asyncio.wait(waits, timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for one in waits:
+                one.cancel()
+
+    async def _ask(self, limit: int, lease_ms: int, request: str | None) -> list[Claim]:
         now = asyncio.get_running_loop().time()
         if now >= self._next_poll:
             self._hopeful.update(self._rotation)
@@ -101,7 +128,7 @@ class Claimer:
             # Before the call: a wake-up that comes meanwhile must count.
             self._hopeful.discard(tag)
             try:
-                found, looked_at = await self._claim_in(tag, wanted, lease_ms)
+                found, looked_at = await self._claim_in(tag, wanted, lease_ms, request)
             except HoldfastError as error:
                 # The leases that other partitions gave must not be lost with this error.
                 self._hopeful.add(tag)
@@ -117,9 +144,11 @@ class Claimer:
             raise problem
         return claims
 
-    async def _claim_in(self, tag: str, limit: int, lease_ms: int) -> tuple[list[Claim], int]:
+    async def _claim_in(
+        self, tag: str, limit: int, lease_ms: int, request: str | None
+    ) -> tuple[list[Claim], int]:
         wanted = Wanted(
-            request=new_id(),
+            request=request or new_id(),
             worker=self._worker,
             lanes=self._lanes,
             capabilities=self._capabilities,

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
+from holdfast.engine.access import Access
 from holdfast.engine.admission import Admission
+from holdfast.engine.audit import Audit
+from holdfast.engine.beats import Beats
 from holdfast.engine.blocked import blocking_limit
 from holdfast.engine.budgets import Budgets
+from holdfast.engine.changes import Changes
 from holdfast.engine.claimer import Claimer
 from holdfast.engine.courier import Courier
 from holdfast.engine.explain import Explanation, explain
+from holdfast.engine.feeds import Feeds
 from holdfast.engine.graphs import Graphs
 from holdfast.engine.keyring import Keys
 from holdfast.engine.lanes import Lanes
@@ -44,6 +49,8 @@ from holdfast.model.executions import (
 )
 from holdfast.model.states import State
 from holdfast.queues import Queues, QueueTicker
+from holdfast.store.blocking import BlockingStore
+from holdfast.store.queries import Pulse
 from holdfast.store.store import Store, StoreSettings, open_store
 
 DEFAULT_LEASE_MS = 30_000
@@ -68,7 +75,13 @@ class Engine:
         self.budgets: Budgets = Budgets(store, self.courier, self.cancel)
         self.quotas: Quotas = Quotas(store, self.courier)
         self.queues: Queues = Queues(store)
+        self.access: Access = Access(store)
+        self.audit: Audit = Audit(store)
+        self.feeds: Feeds = Feeds(store)
+        self.changes: Changes = Changes(store)
         self._results = Results(store)
+        #: Fires timers, if this process does.
+        self.maintenance: asyncio.Future[None] | None = None
 
     async def close(self) -> None:
         """Stop listening for results; whoever reads a stream live is told to come back."""
@@ -77,6 +90,7 @@ class Engine:
         await self.queues.close()
         await self._results.close()
         await self.graphs.close()
+        await self.changes.close()
 
     # Submitting
 
@@ -122,6 +136,10 @@ class Engine:
             yield claimer
         finally:
             await claimer.close()
+
+    def beats(self, *, timeout_s: float) -> Beats:
+        """Open a blocking connection for heartbeats, which a thread of its own sends."""
+        return BlockingStore(self.store, timeout_s=timeout_s)
 
     async def renew(
         self, held: Sequence[tuple[str, Lease]], lease_ms: int = DEFAULT_LEASE_MS
@@ -240,6 +258,10 @@ class Engine:
         """Return what is known about an execution."""
         return await self.store.queries.describe(_id(execution_id))
 
+    async def owner(self, execution_id: str) -> str:
+        """Return the tenant that it belongs to."""
+        return await self.store.queries.owner(_id(execution_id))
+
     async def input(self, execution_id: str) -> bytes:
         """Return the input as it was submitted."""
         return await self.payloads.back(await self.store.queries.input(_id(execution_id)))
@@ -286,6 +308,26 @@ class Engine:
             checks.name("tenant", tenant)
         return await self.store.queries.count(tenant)
 
+    async def pulse(self) -> Pulse:
+        """Return how the store is doing: waiting times, late timers, incidents."""
+        return await self.store.queries.pulse()
+
+    async def tasks(self, *, tenant: str | None = None) -> dict[str, dict[str, Any]]:
+        """Return what workers published of their tasks: those of all tenants and of this one."""
+        return await self.store.tasks.list(tenant)
+
+    async def publish_tasks(
+        self, described: Mapping[str, Mapping[str, Any]], *, tenant: str | None = None
+    ) -> None:
+        """Publish descriptions of tasks; those of the same name are replaced."""
+        for name in checks.mapping("tasks", described):
+            checks.kind("task", name)
+        await self.store.tasks.publish(described, tenant)
+
+    async def ping(self) -> None:
+        """Ask the store for a sign of life, library included."""
+        await self.store.access.find("")
+
     async def explain(self, execution_id: str) -> Explanation:
         """Say why it is not running."""
         standing, workers = await asyncio.gather(
@@ -321,6 +363,7 @@ async def open_engine(
             else ()
         )
         running = [asyncio.ensure_future(service.run()) for service in services]
+        engine.maintenance = running[0] if running else None
         try:
             yield engine
         finally:

@@ -1,148 +1,126 @@
-"""A feed: what this process knows of one stream that it follows, shared by all its tails.
+"""Event feeds: every change of state of a tenant's executions, in one order, live.
 
-The store tells the process when frames were appended or the execution has ended; the feed then
-reads once for all tails. A tail that is behind what the feed still holds reads for itself.
+Each partition has a part of a feed. Their entries are merged by time, and an entry is given out
+only when no partition can have an earlier one any more; so the order is total, and a position in
+it is enough to go on without a loss and without a repetition.
 """
 
 from __future__ import annotations
 
 import asyncio
-import logging
-from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import AsyncIterator
 
-import msgspec
-
-from holdfast.errors import HoldfastError, NotFound
-from holdfast.model.frames import END, Frame
+from holdfast.errors import HoldfastError
+from holdfast.model import checks
+from holdfast.model.feeds import Position, StateChange
+from holdfast.store import keys
 from holdfast.store.store import Store
-from holdfast.store.streams import Followed
 
-log: logging.Logger = logging.getLogger(__name__)
+#: A feed is kept for five minutes after this was last done.
+RENEW_S = 60.0
+POLL_S = 2.0
+#: News of the same moment go out together.
+_GATHER_S = 0.005
+_ENTRIES = 500
 
-FRAMES_IN_READ = 500
-#: Frames that are held for tails, so that a slow one need not read for itself.
-MOST_HELD = 500
-MOST_HELD_BYTES = 1 << 20
+
+class Gap:
+    """Entries after the position asked for are gone: read the state of things anew."""
 
 
-class Feed:
-    """The end of one stream. Make it with `Feed.start`."""
+class Feeds:
+    """The event feeds of a store."""
 
-    def __init__(self, store: Store, process: str, execution_id: str) -> None:
+    def __init__(self, store: Store) -> None:
         self._store = store
-        self._process = process
-        self.execution_id = execution_id
-        self.tenant: str = ""
-        #: How many tails use it.
-        self.users: int = 0
-        #: The frame that ends the stream, once the execution has ended.
-        self.end: Frame | None = None
-        #: Why it cannot go on: the execution is gone.
-        self.error: NotFound | None = None
-        self._frames: list[Frame] = []
-        self._bytes = 0
-        #: Every frame after this number that is still there is held.
-        self._floor = 0
-        self._last = 0
-        self._stale = False
-        self._started = False
-        self._reading: asyncio.Task[None] | None = None
-        #: Set when there is more to read or the stream has ended.
-        self.listeners: set[asyncio.Event] = set()
 
-    async def start(self, after: int) -> None:
-        """Begin after a frame, or at the end of the stream if there is much after it."""
-        found = await self._follow(after)
-        self.tenant = found.tenant
-        if found.page.more:
-            self._floor = self._last = found.last
-            self._note_end(found)
-        else:
-            self._floor = self._last = after
-            self._take(found)
-        self._started = True
-        if self._stale:
-            self.nudge()
+    async def follow(
+        self, tenant: str, after: str | None = None
+    ) -> AsyncIterator[StateChange | Gap | None]:
+        """Yield changes as they happen, from now or from a position on.
 
-    def stop(self) -> None:
-        """Read no more."""
-        if self._reading is not None:
-            self._reading.cancel()
+        First comes None, once nothing that happens from now on can be missed; then changes, and a
+        Gap where some are gone.
+        """
+        checks.name("tenant", tenant)
+        resumed = None if after is None else Position.parse(after)
+        tags = list(self._store.tags())
+        woken = asyncio.Event()
+        channels = [keys.feed_channel(tag, tenant) for tag in tags]
 
-    def nudge(self) -> None:
-        """There may be news: read them, unless that is under way."""
-        self._stale = True
-        done = self.end is not None or self.error is not None
-        if self._started and self._reading is None and not done:
-            self._reading = asyncio.get_running_loop().create_task(self._read_on())
+        def wake(_channel: str, _message: str) -> None:
+            woken.set()
 
-    async def _read_on(self) -> None:
+        await self._store.subscriptions.add(channels, wake)
+        renewing: asyncio.Task[None] | None = None
         try:
-            while self._stale and self.end is None:
-                self._stale = False
-                found = await self._follow(self._last)
-                self._stale = self._stale or found.page.more
-                self._take(found)
-        except NotFound as error:
-            self.error = error
-            self._tell()
-        except HoldfastError as error:
-            log.warning("a stream could not be read, it is tried again: %s", error)
+            position, lost = await self._start(tags, tenant, resumed)
+            renewing = asyncio.ensure_future(self._renew(tags, tenant))
+            if lost:
+                yield Gap()
+            yield None
+            while True:
+                woken.clear()
+                changes, more = await self._read(tags, tenant, position)
+                for change in changes:
+                    position = change.position
+                    yield change
+                if not more:
+                    await _wait(woken, POLL_S)
+                await asyncio.sleep(_GATHER_S)
         finally:
-            self._reading = None
+            if renewing is not None:
+                renewing.cancel()
+                await asyncio.gather(renewing, return_exceptions=True)
+            await self._store.subscriptions.remove(channels, wake)
 
-    async def _follow(self, after: int) -> Followed:
-        return await self._store.streams.follow(
-            self.execution_id, self._process, after, FRAMES_IN_READ
+    async def _start(
+        self, tags: list[str], tenant: str, resumed: Position | None
+    ) -> tuple[Position, bool]:
+        """Switch the feed on; returns where to start, and whether entries before that are gone."""
+        found = await asyncio.gather(*(self._store.feeds.listen(tag, tenant) for tag in tags))
+        newest = max((Position(last.ms, n, last.number) for n, (_, last, _) in enumerate(found)))
+        if resumed is None:
+            return newest, False
+        if not all(kept for kept, _, _ in found):
+            return newest, True
+        gone = max(first.ms for _, _, first in found)
+        return resumed, resumed.ms < gone
+
+    async def _read(
+        self, tags: list[str], tenant: str, position: Position
+    ) -> tuple[list[StateChange], bool]:
+        """Return entries after a position that are final, and whether more follow at once."""
+        pages = await asyncio.gather(
+            *(
+                self._store.feeds.read(tag, tenant, position.start_in(n), _ENTRIES)
+                for n, tag in enumerate(tags)
+            )
         )
-
-    def _take(self, found: Followed) -> None:
-        frames = found.page.frames
-        if frames:
-            self._last = frames[-1].id
-            self._frames += frames
-            self._bytes += sum(len(frame.payload) for frame in frames)
-            self._drop_old()
-        if not found.page.more:
-            self._note_end(found)
-        if frames or self.end is not None:
-            self._tell()
-
-    def _drop_old(self) -> None:
-        count = 0
-        while len(self._frames) - count > MOST_HELD or self._bytes > MOST_HELD_BYTES:
-            self._bytes -= len(self._frames[count].payload)
-            self._floor = self._frames[count].id
-            count += 1
-        del self._frames[:count]
-
-    def _note_end(self, found: Followed) -> None:
-        if found.ended_at is None:
-            return
-        outcome = {"state": found.state, "error": found.error, "reason": found.reason}
-        known = {name: value for name, value in outcome.items() if value is not None}
-        self.end = Frame(
-            id=found.last,
-            attempt=found.attempt,
-            type=END,
-            payload=msgspec.json.encode(known),
-            encoding=None,
-            at=found.ended_at,
+        changes = sorted(
+            (change for _, page in pages for change in page), key=lambda change: change.position
         )
+        if len(tags) == 1:
+            return changes, len(changes) == _ENTRIES
+        # A partition may still write entries of its present moment, and has told only so many.
+        horizon = min(page[-1].position.ms if len(page) == _ENTRIES else now for now, page in pages)
+        final = [change for change in changes if change.position.ms < horizon]
+        return final, len(final) < len(changes)
 
-    def _tell(self) -> None:
-        for listener in self.listeners:
-            listener.set()
+    async def _renew(self, tags: list[str], tenant: str) -> None:
+        """Keep the feed while we listen."""
+        while True:
+            await asyncio.sleep(RENEW_S)
+            try:
+                await asyncio.gather(*(self._store.feeds.listen(tag, tenant) for tag in tags))
+            except HoldfastError:
+                # The next time is early enough: a feed is kept for longer.
+                continue
 
-    async def after(self, position: int) -> tuple[Sequence[Frame], int]:
-        """Return the frames after a position, if there are any yet, and the new position."""
-        if position < self._floor:
-            page = await self._store.streams.read(self.execution_id, position, FRAMES_IN_READ)
-            if page.frames:
-                return page.frames, page.frames[-1].id
-            # What was there has been dropped meanwhile.
-            position = self._floor
-        start = bisect_right(self._frames, position, key=lambda frame: frame.id)
-        found = self._frames[start:]
-        return found, found[-1].id if found else position
+
+async def _wait(woken: asyncio.Event, timeout_s: float) -> None:
+    try:
+        async with asyncio.timeout(timeout_s):
+            await woken.wait()
+    except TimeoutError:
+        pass

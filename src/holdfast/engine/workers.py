@@ -40,6 +40,7 @@ class Workers:
         slots: int = 1,
         busy: int = 0,
         ttl_ms: int = DEFAULT_TTL_MS,
+        tenant: str | None = None,
     ) -> Registration:
         """Register a worker, or say that it is still there."""
         beat = Beat(
@@ -50,17 +51,21 @@ class Workers:
             slots=checks.integer("slots", slots, 1, limits.SLOTS),
             busy=checks.integer("busy", busy, 0, limits.SLOTS),
             ttl_ms=checks.lease_ms("ttl_ms", ttl_ms),
+            tenant=None if tenant is None else checks.name("tenant", tenant),
         )
         is_new, expires_at, draining = await self._workers.register(beat)
         return Registration(is_new=is_new, expires_at=expires_at, draining=draining)
 
-    async def drain(self, instance: str) -> None:
-        """Ask a worker to finish and claim no more; it learns so at its next heartbeat."""
-        await self._workers.drain(checks.name("instance", instance))
+    async def drain(self, instance: str, *, tenant: str | None = None) -> None:
+        """Ask a worker to finish and claim no more; it learns so at its next heartbeat.
 
-    async def remove(self, instance: str) -> bool:
+        With a tenant, only a worker that serves that one alone.
+        """
+        await self._workers.drain(checks.name("instance", instance), tenant)
+
+    async def remove(self, instance: str, *, tenant: str | None = None) -> bool:
         """Take a worker off the registry; returns whether it was on it."""
-        return await self._workers.remove(checks.name("instance", instance))
+        return await self._workers.remove(checks.name("instance", instance), tenant)
 
     async def list(self) -> list[Worker]:
         """Return the workers that are alive."""

@@ -60,6 +60,10 @@ EFFECTS = 100
 LOCK_MIN_MS = 1
 LOCK_MAX_MS = 12 * 3_600_000
 OBJECT_BYTES = 16 << 20
+API_KEYS = 10_000
+API_KEY_NAME_CHARS = 128
+API_KEY_LEAST_CHARS = 32
+AUDIT_ITEMS = 1000
 
 #: About a hundred years: far beyond any use, and safe in a double with room to add.
 DURATION_MS = 100 * 366 * 86_400_000

@@ -20,6 +20,8 @@ class Beat:
     busy: int = 0
     #: It counts as gone when it has not beaten for this long.
     ttl_ms: int = 30_000
+    #: The only tenant that it serves; None: all.
+    tenant: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +40,8 @@ class Worker:
     registered_at: datetime
     heartbeat_at: datetime
     expires_at: datetime
+    #: The only tenant that it serves; None: all.
+    tenant: str | None = None
 
     def serves(self, lane: str, requires: tuple[str, ...]) -> bool:
         """Whether it may claim such work; a draining worker claims nothing."""

@@ -63,7 +63,7 @@ class BlockingStore:
 
     def remove_worker(self, instance: str) -> None:
         """Take a worker off the registry."""
-        self._call("hf_worker_remove", self._store.global_tag, instance)
+        self._call("hf_worker_remove", self._store.global_tag, instance, "")
 
     def _call(self, function: str, tag: str, *args: str) -> list[Any]:
         try:

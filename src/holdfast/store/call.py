@@ -124,6 +124,8 @@ REFUSALS: dict[str, tuple[type[HoldfastError], str]] = {
         "the delivery of queue {queue} was settled, or has expired and is another's now",
     ),
     "unknown_delivery": (errors.UnknownDelivery, "queue {queue} never issued this handle"),
+    "key_not_found": (errors.KeyNotFound, "no API key has the id {id}"),
+    "too_many_keys": (errors.TooManyKeys, "there are {limit} API keys already"),
 }
 
 

@@ -43,6 +43,11 @@ def due_channel(tag: str) -> str:
     return f"{tag}:due"
 
 
+def feed_channel(tag: str, tenant: str) -> str:
+    """Return the channel on which news of a tenant's event feed are announced."""
+    return f"{tag}:news:{tenant}"
+
+
 def mailbox_channel(tag: str, process: str) -> str:
     """Return the channel on which a process is told what it waits for."""
     return f"{tag}:box:{process}"

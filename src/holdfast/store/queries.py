@@ -42,6 +42,18 @@ class Standing:
     awaited: Mapping[str, State] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pulse:
+    """How a store is doing."""
+
+    #: How late the most overdue timer is.
+    late_s: float
+    #: How long the oldest waiting execution of each lane has waited.
+    waiting_s: Mapping[str, float]
+    #: Counts of incidents since the store was made.
+    incidents: Mapping[str, int]
+
+
 class Queries(Domain):
     """Reads of executions."""
 
@@ -50,6 +62,12 @@ class Queries(Domain):
         tag = self._store.tag_of(execution_id)
         reply = await self._call.read("hf_execution_describe", tag, execution_id)
         return decode.execution(execution_id, *reply)
+
+    async def owner(self, execution_id: str) -> str:
+        """Return the tenant that an execution belongs to."""
+        tag = self._store.tag_of(execution_id)
+        (tenant,) = await self._call.read("hf_execution_owner", tag, execution_id)
+        return str(tenant.decode())
 
     async def input(self, execution_id: str) -> bytes:
         """Return the input as it was submitted."""
@@ -90,6 +108,23 @@ class Queries(Domain):
             ahead=None if ahead == b"" else int(ahead),
             awaited={k.decode(): State(v.decode()) for k, v in decode.pairs(awaited).items()},
         )
+
+    async def pulse(self) -> Pulse:
+        """Return how the partitions are doing, taken together."""
+        replies = await asyncio.gather(
+            *(self._call.read("hf_admin_pulse", tag) for tag in self._store.tags())
+        )
+        waiting_s: dict[str, float] = {}
+        incidents: Counter[str] = Counter()
+        for now, _, lanes, counts in replies:
+            for packed, born in decode.pairs(lanes).items():
+                lane = packed.decode()
+                age_s = max(0, now - int(born) // 1000) / 1000
+                waiting_s[lane] = max(age_s, waiting_s.get(lane, 0.0))
+            for name, count in decode.pairs(counts).items():
+                incidents[name.decode()] += int(count)
+        late_s = max(late for _, late, *_ in replies) / 1000
+        return Pulse(late_s=late_s, waiting_s=waiting_s, incidents=incidents)
 
     async def count(self, tenant: str | None) -> list[Count]:
         """Return exact counts by tenant, lane, kind and state."""

@@ -13,12 +13,15 @@ from holdfast.model import checks
 from holdfast.model.executions import NewExecution
 from holdfast.model.partitions import MOST_OF_LIMITS, partition_of, partition_of_limit
 from holdfast.store import boot, keys, library, urls
+from holdfast.store.access import Access
 from holdfast.store.archives import Archives
+from holdfast.store.audit import Audit
 from holdfast.store.budgets import Budgets
 from holdfast.store.call import Caller
 from holdfast.store.client import TRY_TIMEOUT_MS, Client
 from holdfast.store.embedded import EmbeddedServer
 from holdfast.store.executions import Executions
+from holdfast.store.feeds import Feeds
 from holdfast.store.graphs import Graphs
 from holdfast.store.keyrings import KeyRings
 from holdfast.store.lanes import Lanes
@@ -91,6 +94,9 @@ class Store:
         self.queues: Queues = Queues(self)
         self.objects: Objects = Objects(self)
         self.archives: Archives = Archives(self)
+        self.access: Access = Access(self)
+        self.audit: Audit = Audit(self)
+        self.feeds: Feeds = Feeds(self)
         self.subscriptions: Subscriptions = Subscriptions(client)
 
     async def boot(self) -> None:

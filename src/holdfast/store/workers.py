@@ -21,6 +21,7 @@ def register_args(beat: Beat) -> tuple[str, ...]:
         str(beat.slots),
         str(beat.busy),
         str(beat.ttl_ms),
+        beat.tenant or "",
     )
 
 
@@ -34,13 +35,15 @@ class Workers(Domain):
         )
         return word == b"registered", from_ms(expires_at), bool(draining)
 
-    async def drain(self, instance: str) -> None:
-        """Ask a worker to finish and claim no more."""
-        await self._call.write("hf_worker_drain", self._store.global_tag, instance)
+    async def drain(self, instance: str, tenant: str | None = None) -> None:
+        """Ask a worker, of this tenant only if one is given, to finish and claim no more."""
+        await self._call.write("hf_worker_drain", self._store.global_tag, instance, tenant or "")
 
-    async def remove(self, instance: str) -> bool:
+    async def remove(self, instance: str, tenant: str | None = None) -> bool:
         """Take a worker off the registry; returns whether it was on it."""
-        (removed,) = await self._call.write("hf_worker_remove", self._store.global_tag, instance)
+        (removed,) = await self._call.write(
+            "hf_worker_remove", self._store.global_tag, instance, tenant or ""
+        )
         return bool(removed)
 
     async def list(self) -> list[Worker]:
@@ -63,4 +66,5 @@ def _worker(instance: str, fields: Sequence[bytes]) -> Worker:
         registered_at=from_ms(int(record[b"registered_at"])),
         heartbeat_at=from_ms(int(record[b"heartbeat_at"])),
         expires_at=from_ms(int(record[b"expires_at"])),
+        tenant=record.get(b"tenant", b"").decode() or None,
     )

@@ -8,6 +8,7 @@ import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar, Unpack, overload
 
+from holdfast.client import Client, is_remote
 from holdfast.engine import Engine, open_engine
 from holdfast.errors import TaskError, TaskNotFound
 from holdfast.model import checks
@@ -82,8 +83,15 @@ class App:
     `holdfast worker module:app` run tasks.
     """
 
-    def __init__(self, store: str | None = None, *, settings: StoreSettings | None = None) -> None:
-        #: Where the store is: the argument, HOLDFAST_STORE, or an embedded one.
+    def __init__(
+        self,
+        store: str | None = None,
+        *,
+        settings: StoreSettings | None = None,
+        key: str | None = None,
+    ) -> None:
+        #: Where the store is: the argument, HOLDFAST_STORE, or an embedded one. `http://HOST:PORT`
+        #: is a server; `key`, or HOLDFAST_KEY, is the API key for it.
         self.store: str = store or os.environ.get("HOLDFAST_STORE") or DEFAULT_STORE
         self.tasks: dict[str, Task[Any, Any, Any]] = {}
         #: Schedules that workers put into the store, by id.
@@ -93,6 +101,7 @@ class App:
         self.after_hooks: list[Hook] = []
         self.error_hooks: list[Hook] = []
         self._settings = settings
+        self._key = key
         self._engine: Engine | None = None
         self._users = 0
         self._opened: contextlib.AsyncExitStack | None = None
@@ -109,7 +118,7 @@ class App:
         self._users += 1
         if self._engine is None:
             self._opened = contextlib.AsyncExitStack()
-            opening = open_engine(self.store, self._settings)
+            opening = self._open()
             self._engine = await self._opened.enter_async_context(opening)
         return self
 
@@ -118,6 +127,11 @@ class App:
         if self._opened is not None and self._users == 0:
             opened, self._opened, self._engine = self._opened, None, None
             await opened.aclose()
+
+    def _open(self) -> contextlib.AbstractAsyncContextManager[Engine]:
+        if is_remote(self.store):
+            return Client(self.store, key=self._key)
+        return open_engine(self.store, self._settings)
 
     def attach(self, engine: Engine) -> Self:
         """Use an engine that somebody else opened and closes, such as a test."""

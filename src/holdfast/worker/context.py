@@ -82,7 +82,7 @@ class Context:
         self._claimed_on_clock = time.monotonic()
         self._children = 0
         self._graphs = 0
-        self._lending = False
+        self._waits = 0
         self._stream: Stream | None = None
         self._main = asyncio.current_task()
         #: The lease is gone; set once, from the event loop.
@@ -371,15 +371,16 @@ class Context:
     @contextlib.asynccontextmanager
     async def _slot_lent(self) -> AsyncIterator[None]:
         """Lend the slot while this attempt waits, however many things it waits for at once."""
-        if self._lending:
-            yield
-            return
-        self._lending = True
+        self._waits += 1
+        if self._waits == 1:
+            self._slots.give_back()
         try:
-            async with self._slots.lent():
-                yield
+            yield
         finally:
-            self._lending = False
+            # The last one takes it back: until then the attempt still waits.
+            self._waits -= 1
+            if self._waits == 0:
+                self._slots.take(1)
 
     def graph(self, *, deadline: Duration | None = None) -> Graph:
         """Build a graph of children; a later attempt finds the same graph again.

@@ -1,6 +1,6 @@
 """Heartbeats: a thread renews leases, so that a blocked event loop does not lose them.
 
-It talks to the store over a blocking connection of its own.
+It has a blocking connection of its own.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 
+from holdfast.engine.beats import Beats
 from holdfast.errors import HoldfastError, LeaseLost
 from holdfast.model.executions import Claim
 from holdfast.model.workers import Beat
-from holdfast.store.blocking import BlockingStore
 
 log: logging.Logger = logging.getLogger(__name__)
 
@@ -28,7 +28,7 @@ class Heartbeats:
 
     def __init__(
         self,
-        store: BlockingStore,
+        store: Beats,
         beat: Beat,
         *,
         on_lost: Callable[[Claim, str], None],

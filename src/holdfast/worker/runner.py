@@ -100,10 +100,9 @@ class Runner:
         except BaseException as error:  # noqa: BLE001 - whatever a task raises ends its attempt only
             await self._failed(context, error)
         else:
-            result = await self._engine.payloads.away("result", claim.tenant, result)
-            executions = self._engine.store.executions
-            await executions.complete(claim.id, claim.lease, result, content_type or "")
-            self._engine.admission.ended(claim.id, claim.lease)
+            await self._engine.complete(
+                claim.id, claim.lease, result, content_type=content_type, tenant=claim.tenant
+            )
 
     async def _call_and_flush(
         self, task: Task[Any, Any, Any], context: Context

@@ -19,7 +19,6 @@ from holdfast.model import checks, limits
 from holdfast.model.executions import Claim
 from holdfast.model.ids import new_id
 from holdfast.model.workers import Beat
-from holdfast.store.blocking import BlockingStore
 from holdfast.worker.consumers import consume_until
 from holdfast.worker.heartbeats import Heartbeats
 from holdfast.worker.pools import ProcessPool, ThreadPool
@@ -122,8 +121,8 @@ class Worker:
             slots=settings.slots,
             ttl_ms=settings.lease_ms,
         )
-        blocking = BlockingStore(self._engine.store, timeout_s=settings.lease_ms / 3000)
-        self._heartbeats = Heartbeats(blocking, beat, on_lost=self._on_lost, on_drain=self.drain)
+        beats = self._engine.beats(timeout_s=settings.lease_ms / 3000)
+        self._heartbeats = Heartbeats(beats, beat, on_lost=self._on_lost, on_drain=self.drain)
         await asyncio.to_thread(self._heartbeats.start)
         try:
             await self._claim_until_drained()
@@ -139,7 +138,7 @@ class Worker:
             worker=self.instance, lanes=self.lanes, capabilities=self.settings.capabilities
         ) as claimer:
             described = {name: task.describe() for name, task in self._app.tasks.items()}
-            await self._engine.store.tasks.publish(described)
+            await self._engine.publish_tasks(described)
             for plan in self._app.schedules.values():
                 await self._engine.schedules.put(plan)
             self._started.set()

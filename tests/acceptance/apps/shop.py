@@ -15,8 +15,9 @@ STEPS = ("reserve", "charge", "mail")
 
 
 def make_app(folder: Path) -> App:
-    """Make the app on an embedded store in a folder, with the world beside it."""
-    app = App(f"embedded://{folder / 'store'}")
+    """Make the app on the server that the folder names, or on an embedded store in it."""
+    url = folder / "url"
+    app = App(url.read_text() if url.exists() else f"embedded://{folder / 'store'}")
     world = World(folder)
     add_orders(app, world)
     add_busy_tasks(app, world)

@@ -10,7 +10,10 @@ from typing import Any
 import pytest
 
 from holdfast import App, Backoff, RetryPolicy, WorkerSettings
+from holdfast.client import Client
 from holdfast.engine import Engine, open_engine
+from holdfast.server.run import serving
+from holdfast.server.settings import ServerSettings
 from holdfast.worker.worker import Worker
 
 #: The shortest lease there is: a worker beats three times a second.
@@ -26,10 +29,32 @@ async def engine(real_url: str) -> AsyncIterator[Engine]:
         yield engine
 
 
+#: Marks tests that need the store in their own process.
+near = pytest.mark.parametrize("app", ["store"], indirect=True)
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run the tests of modules that say so also with the app far from the store, over HTTP."""
+    marks = metafunc.definition.iter_markers("parametrize")
+    if (
+        getattr(metafunc.module, "ALSO_OVER_HTTP", False)
+        and "app" in metafunc.fixturenames
+        and not any(mark.args[0] == "app" for mark in marks)
+    ):
+        metafunc.parametrize("app", ["store", "http"], indirect=True)
+
+
 @pytest.fixture
-def app(engine: Engine) -> App:
-    """An app without tasks."""
-    return App().attach(engine)
+async def app(request: pytest.FixtureRequest, engine: Engine) -> AsyncIterator[App]:
+    """An app without tasks, on the store itself and on a server far from it."""
+    if getattr(request, "param", "store") == "store":
+        yield App().attach(engine)
+        return
+    async with (
+        serving(engine, ServerSettings(port=0)) as (_, url),
+        Client(url) as client,
+    ):
+        yield App().attach(client)
 
 
 @pytest.fixture

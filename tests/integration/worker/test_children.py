@@ -15,6 +15,9 @@ from holdfast.model.states import State
 from holdfast.testing.waiting import wait_for
 from tests.integration.worker.conftest import Working, at_once
 
+#: The worker protocol must do for these what the store does.
+ALSO_OVER_HTTP = True
+
 
 async def test_a_parent_and_its_children_fit_into_one_slot(app: App, working: Working) -> None:
     """Three generations, results typed."""

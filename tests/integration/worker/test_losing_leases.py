@@ -17,6 +17,9 @@ from holdfast.testing.waiting import wait_for
 from holdfast.worker.worker import Worker
 from tests.integration.worker.conftest import Working, at_once
 
+#: The worker protocol must do for these what the store does.
+ALSO_OVER_HTTP = True
+
 
 async def settled(flag: Callable[[], bool], timeout_s: float = 5) -> None:
     """Wait until something is so."""

@@ -16,6 +16,9 @@ from holdfast.model import limits
 from holdfast.model.states import State
 from tests.integration.worker.conftest import Working, at_once
 
+#: The worker protocol must do for these what the store does.
+ALSO_OVER_HTTP = True
+
 
 class Sinister(BaseException):
     """Not an Exception, so that no broad handler sees it."""

@@ -13,7 +13,10 @@ from holdfast.engine import Engine
 from holdfast.errors import ExecutionFailed
 from holdfast.model.states import Hold, State
 from holdfast.testing.waiting import wait_for
-from tests.integration.worker.conftest import Working, at_once
+from tests.integration.worker.conftest import Working, at_once, near
+
+#: The worker protocol must do for these what the store does.
+ALSO_OVER_HTTP = True
 
 
 @pytest.fixture
@@ -121,6 +124,7 @@ async def test_a_plain_function_sleeps_as_durably(app: App, working: Working) ->
     assert ran == ["before", "after"]
 
 
+@near
 async def test_a_sleep_ends_when_it_was_to_end_whatever_happens(
     app: App, working: Working, engine: Engine
 ) -> None:

@@ -15,6 +15,9 @@ from holdfast.engine import Engine
 from holdfast.errors import ExecutionFailed, InvalidInput
 from tests.integration.worker.conftest import Working, at_once
 
+#: The worker protocol must do for these what the store does.
+ALSO_OVER_HTTP = True
+
 
 class Charge(BaseModel):
     """A typed result of a step."""

@@ -14,7 +14,10 @@ from holdfast.engine import Engine
 from holdfast.errors import ExecutionFailed, HoldfastError, InvalidInput, ResultNotReady, TooLarge
 from holdfast.model import limits
 from holdfast.model.states import State
-from tests.integration.worker.conftest import Working
+from tests.integration.worker.conftest import Working, near
+
+#: The worker protocol must do for these what the store does.
+ALSO_OVER_HTTP = True
 
 
 class Order(BaseModel):
@@ -172,6 +175,7 @@ async def test_the_same_key_finds_the_same_execution(app: App) -> None:
     assert conflict.value.code == "idempotency_conflict"
 
 
+@near
 async def test_many_are_submitted_at_once_in_order(app: App, working: Working) -> None:
     """More than fit into one call to the store."""
     many = limits.BATCH_ITEMS + 1

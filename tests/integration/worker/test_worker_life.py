@@ -19,7 +19,10 @@ from holdfast.model.workers import Worker as Registered
 from holdfast.testing.servers import TestServer
 from holdfast.testing.waiting import wait_for
 from holdfast.worker.worker import Worker
-from tests.integration.worker.conftest import LEASE_MS, Working
+from tests.integration.worker.conftest import LEASE_MS, Working, near
+
+#: The worker protocol must do for these what the store does.
+ALSO_OVER_HTTP = True
 
 
 async def registered(engine: Engine, *, busy: int) -> Registered:
@@ -290,6 +293,7 @@ async def test_a_handler_is_told_of_a_release(app: App, working: Working, kind: 
     assert happened == ["told"]
 
 
+@near
 async def test_a_blocked_event_loop_keeps_its_leases_and_is_reported(
     app: App,
     working: Working,

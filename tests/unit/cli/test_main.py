@@ -39,11 +39,22 @@ def test_every_command_has_json_store_and_a_sentence(name: str) -> None:
 def test_the_commands_are_those_that_were_promised() -> None:
     """None is missing."""
     promised = {"dev", "worker", "submit", "ls", "show", "logs", "result", "cancel", "replay"}
-    promised |= {"prioritize", "revoke", "explain", "tasks", "top", "doctor", "bench", "stream"}
+    promised |= {
+        "prioritize",
+        "revoke",
+        "explain",
+        "tasks",
+        "top",
+        "doctor",
+        "bench",
+        "stream",
+        "server",
+    }
     verbs = [f"lanes {verb}" for verb in ("ls", "pause", "resume", "drain", "weights")]
     verbs += [f"schedules {verb}" for verb in ("ls", "show", "create", "pause", "resume")]
     verbs += [f"schedules {verb}" for verb in ("trigger", "delete", "next")]
     verbs += ["workers ls", "workers drain", "config show"]
+    verbs += ["keys create", "keys ls", "keys revoke"]
     for verb in (
         *("ls", "define", "show", "rm", "group", "ungroup", "pause", "resume", "stats"),
         *("purge", "move", "redrive", "push", "read", "tail", "settle", "peek", "pending"),

@@ -1,6 +1,6 @@
 --- What happens to an execution when its timer fires.
 --- @requires lib/keys lib/record lib/timers lib/requeue lib/retry lib/finish lib/log lib/waits lib/limits
---- @requires lib/archive
+--- @requires lib/archive lib/tally
 local due = {}
 
 -- The first reclaim is immediate; a task that keeps killing its workers is slowed down.
@@ -16,6 +16,7 @@ local function attempt_of(rec) return tonumber(rec.attempts) - 1 end
 
 --- The worker is gone: start a new attempt, or give up on an execution that kills its workers.
 local function reclaim(tag, id, rec, now)
+  tally.add(tag, 'lease_expired')
   local reclaims = tonumber(rec.reclaims or 0) + 1
   local entry = { at = now, event = 'lease_expired', attempt = attempt_of(rec), worker = rec.worker }
   record.clear(tag, id, rec, { 'fence' })
@@ -32,6 +33,7 @@ local function reclaim(tag, id, rec, now)
 end
 
 local function time_out(tag, id, rec, now)
+  tally.add(tag, 'timed_out')
   record.clear(tag, id, rec, { 'fence' })
   retry.settle(tag, id, rec, now, {
     event = 'timed_out',
@@ -41,6 +43,7 @@ local function time_out(tag, id, rec, now)
 end
 
 local function expire(tag, id, rec, now)
+  tally.add(tag, 'deadline_passed')
   finish.now(tag, id, rec, 'expired', now, {}, {
     event = 'expired',
     attempt = record.open_attempt(rec),

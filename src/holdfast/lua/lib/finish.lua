@@ -68,7 +68,8 @@ function finish.forget(tag, id, rec)
     keys.wait(tag, id),
     keys.signals(tag, id),
     keys.signal_keys(tag, id),
-    keys.limits(tag, id)
+    keys.limits(tag, id),
+    keys.followers(tag, id)
   )
   if rec.streamed then frames.forget(tag, id) end
 end

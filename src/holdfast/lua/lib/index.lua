@@ -1,6 +1,7 @@
 --- Lists and counts. Every execution is in exactly one cell, the sorted set of its
 --- (tenant, lane, kind, state) by birth; a count is the size of a cell, so it cannot drift.
---- @requires lib/keys lib/record
+--- It is also where every change of a state passes, so live news start here.
+--- @requires lib/keys lib/record lib/feed
 local index = {}
 
 local function cell_of(rec, state) return rec.lane .. '|' .. rec.kind .. '|' .. state end
@@ -33,6 +34,7 @@ function index.leave(tag, id, rec, state) remove(tag, rec.tenant, cell_of(rec, s
 function index.move(tag, id, rec, from)
   index.enter(tag, id, rec)
   index.leave(tag, id, rec, from)
+  feed.moved(tag, rec.tenant, { { id, rec } }, from)
 end
 
 --- The same for several; `many` is a list of { id, rec } which all were in state `from`, or are new.
@@ -41,9 +43,10 @@ function index.move_many(tag, many, from)
   for _, one in ipairs(many) do
     local id, rec = one[1], one[2]
     local name = rec.tenant .. '|' .. cell_of(rec, rec.state)
-    local group = groups[name] or { rec = rec, ids = {}, scored = {} }
+    local group = groups[name] or { rec = rec, ids = {}, scored = {}, many = {} }
     groups[name] = group
     group.ids[#group.ids + 1] = id
+    group.many[#group.many + 1] = one
     group.scored[#group.scored + 1] = rec.born
     group.scored[#group.scored + 1] = id
   end
@@ -51,6 +54,7 @@ function index.move_many(tag, many, from)
     local rec = group.rec
     add(tag, rec.tenant, cell_of(rec, rec.state), unpack(group.scored))
     if from then remove(tag, rec.tenant, cell_of(rec, from), unpack(group.ids)) end
+    feed.moved(tag, rec.tenant, group.many, from)
   end
 end
 

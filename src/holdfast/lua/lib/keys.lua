@@ -15,6 +15,7 @@ function keys.waitpoints(tag, id) return tag .. ':p:' .. id end
 function keys.wait(tag, id) return tag .. ':y:' .. id end
 function keys.signals(tag, id) return tag .. ':z:' .. id end
 function keys.signal_keys(tag, id) return tag .. ':k:' .. id end
+function keys.followers(tag, id) return tag .. ':f:' .. id end
 
 -- What an execution owns besides, once it streams or its stream is read live.
 function keys.stream(tag, id) return tag .. ':stream:' .. id end
@@ -64,6 +65,8 @@ function keys.timers(tag) return tag .. ':timers' end
 function keys.unarchived(tag) return tag .. ':unarchived' end
 function keys.settings(tag) return tag .. ':settings' end
 function keys.meta(tag) return tag .. ':meta' end
+function keys.feeds(tag) return tag .. ':feeds' end
+function keys.feed(tag, tenant) return tag .. ':feed:' .. tenant end
 
 -- Short-lived memory of calls, kept by TTL.
 function keys.claim(tag, request) return tag .. ':claim:' .. request end
@@ -107,6 +110,9 @@ function keys.keyring(tag) return tag .. ':keyring' end
 
 function keys.object(tag, name) return tag .. ':o:' .. name end
 function keys.objects(tag) return tag .. ':objects' end
+function keys.access(tag, id) return tag .. ':access:' .. id end
+function keys.accesses(tag) return tag .. ':accesses' end
+function keys.audit(tag, log) return tag .. ':audit:' .. log end
 
 function keys.queues(tag) return tag .. ':queues' end
 
@@ -149,5 +155,6 @@ function keys.consumers(tag, group) return tag .. ':consumers:' .. group end
 function keys.wake_channel(tag, lane) return tag .. ':wake:' .. lane end
 function keys.tick_channel(tag) return tag .. ':tick' end
 function keys.due_channel(tag) return tag .. ':due' end
+function keys.feed_channel(tag, tenant) return tag .. ':news:' .. tenant end
 function keys.mailbox_channel(tag, process) return tag .. ':box:' .. process end
 function keys.outbox_channel(tag) return tag .. ':out' end

@@ -1,6 +1,6 @@
 --- Whether and when a failed attempt is tried again.
 --- The policy is `ATTEMPTS,KIND,INITIAL_MS,MAX_MS,FACTOR,JITTER`; no policy means one attempt.
---- @requires lib/requeue lib/finish lib/log
+--- @requires lib/requeue lib/finish lib/log lib/tally
 local retry = {}
 
 local function backoff(kind, initial, most, factor, failures)
@@ -37,6 +37,7 @@ function retry.settle(tag, id, rec, now, entry, final, after)
     finish.now(tag, id, rec, 'failed', now, { 'failures', failures }, entry)
     return entry
   end
+  tally.add(tag, 'retried')
   log.append(tag, id, rec, entry)
   requeue.later(tag, id, rec, now, now + wait, 'backoff', { 'failures', failures, 'turn', 'retry' })
   return entry

@@ -26,5 +26,8 @@ function wake.scheduler(tag) publish(keys.due_channel(tag), '') end
 --- The outbox of a partition is no longer empty.
 function wake.courier(tag) publish(keys.outbox_channel(tag), '') end
 
+--- A tenant's event feed has grown.
+function wake.feed(tag, tenant) publish(keys.feed_channel(tag, tenant), '') end
+
 --- Something that a client process waits for has happened.
 function wake.process(tag, process, message) publish(keys.mailbox_channel(tag, process), message) end

@@ -4,7 +4,7 @@
 --- @ok FIRED SLEEP_MS until the next look; 0 when more is due now
 --- @flags allow-oom
 --- @requires lib/keys lib/clock lib/due lib/timers lib/workers lib/waitpoints lib/graph_due lib/schedules
---- @requires lib/quota lib/budget lib/reserving
+--- @requires lib/quota lib/budget lib/reserving lib/access lib/feed
 
 local FIRE = {
   x = due.execution,
@@ -15,6 +15,8 @@ local FIRE = {
   q = quota.settle,
   b = budget.due,
   v = reserving.expire,
+  a = access.forget,
+  f = feed.expire,
 }
 
 local function run(tag, args)

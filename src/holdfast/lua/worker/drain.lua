@@ -1,6 +1,6 @@
 --- Ask a worker to finish what it has and claim no more; it learns so at its next heartbeat.
 --- @key tag the global partition
---- @arg instance
+--- @arg instance @arg tenant only a worker of this tenant, or empty
 --- @ok
 --- @no worker_not_found
 --- @flags allow-oom
@@ -8,8 +8,10 @@
 
 local function run(tag, args)
   local key = keys.worker(tag, args[1])
-  local expires_at = tonumber(server.call('HGET', key, 'expires_at') or 0)
-  if expires_at <= clock.now(tag) then return reply.no('worker_not_found', 'instance', args[1]) end
+  local found = server.call('HMGET', key, 'expires_at', 'tenant')
+  local gone = tonumber(found[1] or 0) <= clock.now(tag)
+  local other = args[2] ~= '' and args[2] ~= found[2]
+  if gone or other then return reply.no('worker_not_found', 'instance', args[1]) end
   server.call('HSET', key, 'draining', '1')
   return { 'ok' }
 end

@@ -1,21 +1,24 @@
 --- Register a worker, or say that it is still there; its description is replaced.
 --- @key tag the global partition
 --- @arg instance @arg worker @arg lanes comma separated @arg capabilities comma separated
---- @arg slots @arg busy @arg ttl_ms
+--- @arg slots @arg busy @arg ttl_ms @arg tenant the only one that it serves, or empty
 --- @ok registered | refreshed, EXPIRES_AT, DRAINING as 1 or 0
+--- @no worker_not_found
 --- @flags allow-oom
---- @requires lib/keys lib/clock lib/timers
+--- @requires lib/keys lib/clock lib/timers lib/reply
 
 local function run(tag, args)
-  local instance, worker, lanes_csv, capabilities, slots, busy, ttl_ms = unpack(args)
+  local instance, worker, lanes_csv, capabilities, slots, busy, ttl_ms, tenant = unpack(args)
   local now = clock.now(tag)
   local key = keys.worker(tag, instance)
-  local before = server.call('HMGET', key, 'registered_at', 'draining', 'expires_at')
+  local before = server.call('HMGET', key, 'registered_at', 'draining', 'expires_at', 'tenant')
   -- One that has expired is gone, even if its timer has not fired yet.
   if before[3] and tonumber(before[3]) <= now then
     server.call('DEL', key)
     before = {}
   end
+  -- A name that another tenant's worker has looks like one that cannot be.
+  if before[1] and before[4] ~= tenant then return reply.no('worker_not_found', 'instance', instance) end
   local expires_at = now + tonumber(ttl_ms)
   server.call(
     'HSET', key,
@@ -24,6 +27,7 @@ local function run(tag, args)
     'capabilities', capabilities,
     'slots', slots,
     'busy', busy,
+    'tenant', tenant,
     'registered_at', before[1] or now,
     'heartbeat_at', now,
     'expires_at', expires_at

@@ -1,8 +1,13 @@
 --- Take a worker off the registry, as it does itself when it stops.
 --- @key tag the global partition
---- @arg instance
+--- @arg instance @arg tenant only a worker of this tenant, or empty
 --- @ok REMOVED as 1 or 0
 --- @flags allow-oom
---- @requires lib/workers
+--- @requires lib/keys lib/workers
 
-local function run(tag, args) return { 'ok', workers.forget(tag, args[1]) } end
+local function run(tag, args)
+  local instance, tenant = unpack(args)
+  local owner = tenant ~= '' and server.call('HGET', keys.worker(tag, instance), 'tenant')
+  if owner and owner ~= tenant then return { 'ok', 0 } end
+  return { 'ok', workers.forget(tag, instance) }
+end

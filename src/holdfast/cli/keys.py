@@ -1,0 +1,114 @@
+"""`holdfast keys`: API keys of the HTTP server."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from holdfast.cli import inputs, output, session
+from holdfast.cli.groups import Noun
+from holdfast.cli.options import JsonOption, StoreOption
+
+if TYPE_CHECKING:
+    from holdfast.model.access import ApiKey
+
+app: typer.Typer = typer.Typer(cls=Noun, help="API keys: create, list, revoke.")
+
+_ROLES = "viewer, submitter, worker, operator, admin"
+
+
+@app.command()
+def create(
+    *,
+    roles: Annotated[
+        list[str], typer.Option("--role", metavar="ROLE", help=f"{_ROLES}; repeatable.")
+    ],
+    tenant: Annotated[
+        str | None,
+        typer.Option("--tenant", help="Its only tenant.", show_default="all: an operator key"),
+    ] = None,
+    name: Annotated[str, typer.Option("--name", help="What it is for.")] = "",
+    ttl: Annotated[
+        str | None,
+        typer.Option("--ttl", metavar="DURATION", help="It expires.", show_default="never"),
+    ] = None,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Create an API key. Its secret is shown this once only."""
+    ttl_ms = None if ttl is None else inputs.duration_ms("ttl", ttl)
+    key, secret = session.ask(
+        store,
+        lambda engine: engine.access.create(
+            roles=inputs.names(roles), tenant=tenant, name=name, ttl_ms=ttl_ms
+        ),
+        create=True,
+    )
+    if as_json:
+        output.emit({**_shown(key), "secret": secret})
+        return
+    output.note(f"key {key.id} ({_whose(key)}); keep the secret, it is not shown again:")
+    output.say(secret)
+
+
+@app.command()
+def ls(
+    *,
+    tenant: Annotated[str | None, typer.Option("--tenant", help="Only of this tenant.")] = None,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """List API keys, those that ended in the last 30 days too."""
+    found = session.ask(store, lambda engine: engine.access.list(tenant=tenant))
+    if as_json:
+        output.emit({"items": [_shown(key) for key in found]})
+        return
+    rows = [
+        (
+            key.id,
+            key.name,
+            key.tenant or "all",
+            " ".join(sorted(key.roles)),
+            key.created_at,
+            key.expires_at,
+            key.revoked_at,
+            key.last_used_at,
+        )
+        for key in found
+    ]
+    columns = ("id", "name", "tenant", "roles", "created", "expires", "revoked", "last used")
+    output.show_table(columns, rows, nothing="no API keys")
+
+
+@app.command()
+def revoke(
+    key: Annotated[str, typer.Argument(metavar="ID", help="The id of the key.")],
+    *,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Revoke an API key; servers refuse it within 5 s."""
+    session.ask(store, lambda engine: engine.access.revoke(key))
+    if as_json:
+        output.emit({"id": key, "revoked": True})
+    else:
+        output.say(f"key {key} is revoked")
+
+
+def _whose(key: ApiKey) -> str:
+    roles = " ".join(sorted(key.roles))
+    return f"{roles}, tenant {key.tenant}" if key.tenant else f"{roles}, all tenants"
+
+
+def _shown(key: ApiKey) -> dict[str, Any]:
+    return {
+        "id": key.id,
+        "name": key.name,
+        "tenant": key.tenant,
+        "roles": sorted(key.roles),
+        "created_at": key.created_at,
+        "expires_at": key.expires_at,
+        "revoked_at": key.revoked_at,
+        "last_used_at": key.last_used_at,
+    }

@@ -1,0 +1,88 @@
+"""Heartbeats over HTTP, from a thread that must not depend on an event loop."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+import httpx
+import msgspec
+
+from holdfast.client import decode
+from holdfast.client.http import headers, path, problem_of, refusal_of
+from holdfast.errors import HoldfastError, StoreUnavailable
+from holdfast.model.executions import Lease
+from holdfast.model.workers import Beat
+
+_ITEMS_IN_CALL = 1_000
+
+
+class RemoteBeats:
+    """Renews leases and keeps a worker registered."""
+
+    def __init__(self, url: str, key: str | None, timeout_s: float) -> None:
+        self._client = httpx.Client(base_url=url, headers=headers(key), timeout=timeout_s)
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._client.close()
+
+    def renew(
+        self, held: Sequence[tuple[str, Lease]], lease_ms: int
+    ) -> list[datetime | HoldfastError]:
+        """Extend leases: the new expiry or an error for each, in order."""
+        answers: list[datetime | HoldfastError] = []
+        for start in range(0, len(held), _ITEMS_IN_CALL):
+            body = renewal_body(held[start : start + _ITEMS_IN_CALL], lease_ms)
+            reply = self._call("POST", "/v1/leases:renew", body)
+            answers += [renewed(item) for item in reply["items"]]
+        return answers
+
+    def register_worker(self, beat: Beat) -> bool:
+        """Register or refresh a worker; returns whether it should drain."""
+        reply = self._call("PUT", path("workers", beat.instance), beat_body(beat))
+        return bool(reply["draining"])
+
+    def remove_worker(self, instance: str) -> None:
+        """Take a worker off the registry."""
+        self._call("DELETE", path("workers", instance), None)
+
+    def _call(self, method: str, where: str, body: Any) -> Any:
+        content = None if body is None else msgspec.json.encode(body)
+        try:
+            response = self._client.request(method, where, content=content)
+        except httpx.HTTPError as error:
+            message = f"{self._client.base_url} cannot be reached ({error})"
+            raise StoreUnavailable(message) from error
+        if not response.is_success:
+            raise problem_of(response)
+        return msgspec.json.decode(response.content) if response.content else None
+
+
+def beat_body(beat: Beat) -> dict[str, Any]:
+    """Return the body of a heartbeat."""
+    return {
+        "worker": beat.worker,
+        "lanes": beat.lanes,
+        "capabilities": beat.capabilities,
+        "slots": beat.slots,
+        "busy": beat.busy,
+        "ttl_ms": beat.ttl_ms,
+    }
+
+
+def lease_body(lease: Lease) -> dict[str, Any]:
+    """Return a lease as bodies have it."""
+    return {"id": lease.id, "epoch": lease.epoch, "attempt": lease.attempt}
+
+
+def renewal_body(held: Sequence[tuple[str, Lease]], lease_ms: int) -> dict[str, Any]:
+    """Return the body of a renewal."""
+    items = [{"execution": one, "lease": lease_body(lease)} for one, lease in held]
+    return {"items": items, "lease_ms": lease_ms}
+
+
+def renewed(item: dict[str, Any]) -> datetime | HoldfastError:
+    """Read the answer for one lease."""
+    return decode.moment(item["expires_at"]) if item["ok"] else refusal_of(item)

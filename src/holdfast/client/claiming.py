@@ -1,0 +1,111 @@
+"""Claiming over HTTP: long polls, with an id each, so that a lost answer can be asked for again."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from holdfast.client import decode
+from holdfast.client.http import Http, path
+from holdfast.engine.claimer import Claimer
+from holdfast.errors import OutcomeUnknown
+from holdfast.model import checks, limits
+from holdfast.model.executions import Claim
+from holdfast.model.ids import new_id
+
+#: The longest poll; the next follows at once.
+POLL_MS = 20_000
+_TRIES = 3
+
+
+class RemoteClaimer(Claimer):
+    """Claims for one worker on fixed lanes with fixed capabilities."""
+
+    def __init__(
+        self, http: Http, *, worker: str, lanes: Sequence[str], capabilities: Sequence[str]
+    ) -> None:
+        self._http = http
+        self._where = path("workers", worker, "claim")
+        self._lanes = lanes
+        self._capabilities = capabilities
+        self._stopping = asyncio.Event()
+
+    def stop(self) -> None:
+        """Have `claim` return at once, with what it has."""
+        self._stopping.set()
+
+    async def claim(
+        self,
+        limit: int,
+        lease_ms: int,
+        wait_ms: int = 0,
+        *,
+        request: str | None = None,
+        again: bool = False,
+        given_up: asyncio.Event | None = None,
+    ) -> list[Claim]:
+        """Return up to `limit` claims, waiting up to `wait_ms` for the first."""
+        checks.integer("limit", limit, 1, limits.CLAIM_ITEMS)
+        checks.lease_ms("lease_ms", lease_ms)
+        checks.integer("wait_ms", wait_ms, 0, limits.DURATION_MS)
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + wait_ms / 1000
+        while True:
+            left_ms = max(0, int((deadline - loop.time()) * 1000))
+            poll = _Poll(limit, lease_ms, min(left_ms, POLL_MS), request or new_id())
+            claims = await self._poll_unless_stopped(poll, again=again)
+            given = given_up is not None and given_up.is_set()
+            if claims or self._stopping.is_set() or given or loop.time() >= deadline:
+                return claims
+
+    async def _poll_unless_stopped(self, poll: _Poll, *, again: bool) -> list[Claim]:
+        polling = asyncio.ensure_future(self._poll(poll, again=again))
+        stopping = asyncio.ensure_future(self._stopping.wait())
+        try:
+            await asyncio.wait({polling, stopping}, return_when=asyncio.FIRST_COMPLETED)
+            if polling.done():
+                return polling.result()
+        finally:
+            polling.cancel()
+            stopping.cancel()
+        await asyncio.gather(polling, return_exceptions=True)
+        # The server gives back what it hands to nobody. What was on its way to us is asked for
+        # once more; a limit of 0 brings nothing new.
+        return await self._poll(replace(poll, limit=0, wait_ms=0), again=True)
+
+    async def _poll(self, poll: _Poll, *, again: bool) -> list[Claim]:
+        """Ask once; an answer that got lost is asked for again."""
+        body = {
+            "lanes": self._lanes,
+            "capabilities": self._capabilities,
+            "max": poll.limit,
+            "lease_ms": poll.lease_ms,
+            "wait_ms": poll.wait_ms,
+            "request": poll.request,
+        }
+        for tries_left in range(_TRIES - 1, -1, -1):
+            try:
+                response = await self._http.send(
+                    "POST",
+                    self._where,
+                    body={**body, "again": again},
+                    once=True,
+                    wait_s=poll.wait_ms / 1000,
+                )
+                return decode.claims(response.content)
+            except OutcomeUnknown:
+                if not tries_left:
+                    raise
+                again = True
+        raise AssertionError
+
+
+@dataclass(frozen=True, slots=True)
+class _Poll:
+    """One call."""
+
+    limit: int
+    lease_ms: int
+    wait_ms: int
+    request: str

@@ -1,0 +1,156 @@
+"""From replies to the values that the engine returns."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from holdfast.engine.explain import Explanation
+from holdfast.model.executions import Claim, Event, Execution, ExecutionId, Lease, Step
+from holdfast.model.moments import from_ms, to_ms
+from holdfast.model.states import AttemptKind, State
+
+_MOMENTS = ("until", "expires_at")
+_encode = msgspec.json.encode
+
+
+def moment(text: str) -> datetime:
+    """Read a time."""
+    return from_ms(to_ms(datetime.fromisoformat(text)))
+
+
+def _moment(text: str | None) -> datetime | None:
+    return None if text is None else moment(text)
+
+
+def payload(view: Mapping[str, Any], name: str) -> bytes:
+    """Read a payload: JSON, or bytes in base64."""
+    encoded = view.get(f"{name}_base64")
+    if encoded is not None:
+        return base64.b64decode(encoded)
+    value = view[name]
+    return bytes(value) if isinstance(value, msgspec.Raw) else _encode(value)
+
+
+def execution(view: dict[str, Any]) -> Execution:
+    """Read a description."""
+    progress = view["progress"]
+    flat = view | {"progress_pct": progress["pct"], "progress_message": progress["message"]}
+    return msgspec.convert(flat, Execution)
+
+
+class _ClaimedReply(msgspec.Struct):
+    execution: dict[str, Any]
+    attempt: dict[str, Any]
+    lease: dict[str, Any]
+    input: msgspec.Raw
+    steps: dict[str, msgspec.Raw]
+    input_base64: str | None = None
+    steps_base64: dict[str, str] = msgspec.field(default_factory=dict)
+
+
+class _ClaimsReply(msgspec.Struct):
+    claims: list[_ClaimedReply]
+
+
+_claims = msgspec.json.Decoder(_ClaimsReply).decode
+
+
+def claims(data: bytes) -> list[Claim]:
+    """Read what a claim got; payloads stay as they were written."""
+    return [_claim(one) for one in _claims(data).claims]
+
+
+def _claim(one: _ClaimedReply) -> Claim:
+    about, lease = one.execution, one.lease
+    encoded = one.input_base64
+    steps = {
+        name: base64.b64decode(one.steps_base64[name])
+        if name in one.steps_base64
+        else bytes(result)
+        for name, result in one.steps.items()
+    }
+    return Claim(
+        id=ExecutionId(about["id"]),
+        tenant=about["tenant"],
+        lane=about["lane"],
+        kind=about["kind"],
+        input=bytes(one.input) if encoded is None else base64.b64decode(encoded),
+        lease=Lease(lease["id"], lease["epoch"], lease["attempt"]),
+        expires_at=moment(lease["expires_at"]),
+        attempt_kind=AttemptKind(one.attempt["kind"]),
+        priority=about["priority"],
+        requires=tuple(about["requires"]),
+        tags=about["tags"],
+        created_at=moment(about["created_at"]),
+        deadline_at=_moment(about["deadline_at"]),
+        timeout_at=_moment(about["timeout_at"]),
+        replays=about["replays"],
+        steps=steps,
+    )
+
+
+def event(view: dict[str, Any]) -> Event:
+    """Read something that happened."""
+    data = {name: value for name, value in view.items() if name not in {"at", "event"}}
+    for name in ("retry_at", "run_at"):
+        if name in data:
+            data[name] = moment(data[name])
+    return Event(at=moment(view["at"]), event=view["event"], data=data)
+
+
+class _StepReply(msgspec.Struct):
+    name: str
+    at: str
+    result: msgspec.Raw
+    result_base64: str | None = None
+
+
+class _StepsReply(msgspec.Struct):
+    items: list[_StepReply]
+
+
+_steps = msgspec.json.Decoder(_StepsReply).decode
+
+
+def steps(data: bytes) -> list[Step]:
+    """Read a journal; results stay as they were written."""
+    return [
+        Step(
+            name=one.name,
+            at=moment(one.at),
+            result=bytes(one.result)
+            if one.result_base64 is None
+            else base64.b64decode(one.result_base64),
+        )
+        for one in _steps(data).items
+    ]
+
+
+class _RecordedReply(msgspec.Struct):
+    result: msgspec.Raw
+    result_base64: str | None = None
+
+
+_recorded = msgspec.json.Decoder(_RecordedReply).decode
+
+
+def recorded(data: bytes) -> bytes:
+    """Read what is recorded of a step."""
+    reply = _recorded(data)
+    if reply.result_base64 is not None:
+        return base64.b64decode(reply.result_base64)
+    return bytes(reply.result)
+
+
+def explanation(view: Mapping[str, Any]) -> Explanation:
+    """Read why an execution is where it is."""
+    holds = [
+        {name: _moment(value) if name in _MOMENTS else value for name, value in hold.items()}
+        for hold in view["holds"]
+    ]
+    return Explanation(state=State(view["state"]), why=view["why"], holds=holds)

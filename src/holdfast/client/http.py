@@ -1,0 +1,164 @@
+"""Calls over HTTP: problems as errors, lost answers asked for again."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import random
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import quote
+
+import httpx
+import msgspec
+
+from holdfast import errors
+from holdfast.errors import HoldfastError, InvalidInput, OutcomeUnknown, StoreUnavailable
+
+_FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.05, 2.0
+_CONNECT_S = 5.0
+_CONNECTIONS = 200
+_MEMBERS = ("type", "title", "status", "detail", "code", "retryable")
+
+BY_CODE: dict[str, type[HoldfastError]] = {
+    kind.code: kind
+    for _, kind in inspect.getmembers(errors, inspect.isclass)
+    if issubclass(kind, HoldfastError)
+}
+
+
+def path(*parts: str) -> str:
+    """Return the path of a thing; its names may contain anything."""
+    return "/v1/" + "/".join(quote(part, safe=":@~") for part in parts)
+
+
+def headers(key: str | None) -> dict[str, str]:
+    """Return the headers of every call."""
+    return {} if key is None else {"Authorization": f"Bearer {key}"}
+
+
+def problem_of(response: httpx.Response) -> HoldfastError:
+    """Make the error of an answer that is a problem."""
+    try:
+        problem = msgspec.json.decode(response.content, type=dict[str, Any])
+        context = {name: value for name, value in problem.items() if name not in _MEMBERS}
+        kind = BY_CODE.get(problem["code"], HoldfastError)
+        return kind(str(problem["detail"]), **context)
+    except (msgspec.DecodeError, KeyError):
+        message = f"{response.request.url} answered {response.status_code} without saying why"
+        return StoreUnavailable(message)
+
+
+def refusal_of(item: Mapping[str, Any]) -> HoldfastError:
+    """Make the error of an item of a batch."""
+    kind = BY_CODE.get(str(item["code"]), HoldfastError)
+    context = {name: value for name, value in item.items() if name in {"state", "id"}}
+    return kind(str(item.get("detail", item["code"])), **context)
+
+
+class Http:
+    """A connection pool to one server, or several behind one name."""
+
+    def __init__(self, url: str, key: str | None, timeout_ms: int) -> None:
+        self.url = url.rstrip("/")
+        self.key = key
+        self._timeout_s = timeout_ms / 1000
+        self._client = httpx.AsyncClient(
+            base_url=self.url,
+            headers=headers(key),
+            timeout=httpx.Timeout(self._timeout_s, connect=_CONNECT_S, pool=None),
+            limits=httpx.Limits(max_connections=_CONNECTIONS, max_keepalive_connections=50),
+        )
+
+    async def close(self) -> None:
+        """Close all connections."""
+        await self._client.aclose()
+
+    async def get(self, where: str, **query: Any) -> Any:
+        """Read something; absent parameters are left out."""
+        response = await self.send("GET", where, query=query)
+        return msgspec.json.decode(response.content)
+
+    async def put(self, where: str, body: Any) -> Any:
+        """Set something."""
+        return _decoded(await self.send("PUT", where, body=body))
+
+    async def post(self, where: str, body: Any = None, *, once: bool = False) -> Any:
+        """Do something; `once` means that it must not be sent twice."""
+        return _decoded(await self.send("POST", where, body=body, once=once))
+
+    async def delete(self, where: str) -> None:
+        """Remove something."""
+        await self.send("DELETE", where)
+
+    async def send(
+        self,
+        method: str,
+        where: str,
+        *,
+        body: Any = None,
+        query: Mapping[str, Any] | None = None,
+        once: bool = False,
+        wait_s: float = 0.0,
+    ) -> httpx.Response:
+        """Send a call until it is answered or its time is over; raises the problem.
+
+        `wait_s` is how long the server may wait on purpose.
+        """
+        content = None if body is None else msgspec.json.encode(body)
+        params = {name: value for name, value in (query or {}).items() if value is not None}
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + self._timeout_s + wait_s
+        pause = _FIRST_PAUSE_S
+        maybe_done = False
+        while True:
+            if self._client.is_closed:
+                raise StoreUnavailable("the client is closed")
+            try:
+                response = await self._client.request(
+                    method,
+                    where,
+                    content=content,
+                    params=params,
+                    timeout=httpx.Timeout(self._timeout_s + wait_s, connect=_CONNECT_S),
+                )
+            except httpx.InvalidURL as error:
+                raise InvalidInput(f"url: {error}", field="url") from error
+            except httpx.HTTPError as error:
+                sent = not isinstance(error, httpx.ConnectError | httpx.ConnectTimeout)
+                maybe_done = maybe_done or sent
+                problem = self._trouble(error, maybe_done=maybe_done and method != "GET")
+                if once and sent:
+                    raise problem from error
+            else:
+                if response.is_success:
+                    return response
+                problem = problem_of(response)
+                _note_repetition(problem, repeated=maybe_done)
+                maybe_done = maybe_done or isinstance(problem, OutcomeUnknown)
+                if not _will_pass(problem) or (once and isinstance(problem, OutcomeUnknown)):
+                    raise problem
+            if loop.time() + pause > deadline:
+                raise problem
+            await asyncio.sleep(pause * random.uniform(0.5, 1))  # noqa: S311
+            pause = min(pause * 2, _LONGEST_PAUSE_S)
+
+    def _trouble(self, error: httpx.HTTPError, *, maybe_done: bool) -> HoldfastError:
+        text = str(error) or type(error).__name__
+        if maybe_done:
+            return OutcomeUnknown(f"no answer of {self.url} in time; it may have happened ({text})")
+        return StoreUnavailable(f"{self.url} cannot be reached ({text})")
+
+
+def _decoded(response: httpx.Response) -> Any:
+    return msgspec.json.decode(response.content) if response.content else None
+
+
+def _will_pass(problem: HoldfastError) -> bool:
+    return isinstance(problem, errors.Refused | StoreUnavailable | OutcomeUnknown)
+
+
+def _note_repetition(problem: HoldfastError, *, repeated: bool) -> None:
+    """Mark a refusal that may be due to our own first call."""
+    if repeated:
+        problem.context.setdefault("repeated", True)

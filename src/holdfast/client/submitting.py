@@ -1,0 +1,56 @@
+"""Submissions as bodies."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any
+
+import msgspec
+
+from holdfast.client.http import refusal_of
+from holdfast.errors import HoldfastError
+from holdfast.model import payloads
+from holdfast.model.executions import ExecutionId, NewExecution, Submitted
+from holdfast.model.ids import new_id
+from holdfast.model.retry import RetryPolicy
+from holdfast.model.states import State
+
+_DEFAULTS = {
+    field.name: field.default
+    for field in fields(NewExecution)
+    if field.name not in {"kind", "input", "tags"}
+}
+
+
+def body_of(item: NewExecution, tenant: str | None) -> tuple[dict[str, Any], bool]:
+    """Return the body of an item, and whether its id was minted here.
+
+    An id makes it safe to send again. The tenant of the key needs not be named.
+    """
+    body: dict[str, Any] = {"kind": item.kind, **payloads.fields("input", item.input)}
+    for name, default in _DEFAULTS.items():
+        value = getattr(item, name)
+        if value != default:
+            body[name] = _retry(value) if isinstance(value, RetryPolicy) else value
+    if item.tags:
+        body["tags"] = item.tags
+    if tenant is not None and "tenant" not in body:
+        body["tenant"] = tenant
+    minted = item.id is None and item.idempotency_key is None
+    if minted:
+        body["id"] = new_id()
+    return body, minted
+
+
+def _retry(policy: RetryPolicy) -> dict[str, Any]:
+    built: dict[str, Any] = msgspec.to_builtins(policy)
+    return built
+
+
+def answer_of(view: Mapping[str, Any], *, minted: bool) -> Submitted | HoldfastError:
+    """Read the answer for an item; one whose id we minted is a duplicate only of itself."""
+    if "code" in view:
+        return refusal_of(view)
+    duplicate = bool(view.get("duplicate")) and not minted
+    return Submitted(id=ExecutionId(view["id"]), state=State(view["state"]), duplicate=duplicate)

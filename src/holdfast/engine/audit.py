@@ -1,0 +1,132 @@
+"""The audit log: appended in groups, read newest first."""
+
+from __future__ import annotations
+
+import asyncio
+import heapq
+from collections.abc import Sequence
+from datetime import datetime
+
+from holdfast.errors import InvalidInput
+from holdfast.model import checks, limits
+from holdfast.model.audit import AuditEntry, AuditLog
+from holdfast.model.moments import to_ms
+from holdfast.store.store import Store
+
+_ENTRIES_IN_CALL = 200
+
+
+class Audit:
+    """The audit log of a store.
+
+    Entries that come while an append is under way go out together with the next one, so a busy
+    server appends many in one call.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._audit = store.audit
+        self._pending: dict[AuditLog, list[AuditEntry]] = {log: [] for log in AuditLog}
+        self._flushing: dict[AuditLog, asyncio.Task[None] | None] = dict.fromkeys(AuditLog)
+
+    async def append(self, log: AuditLog, entry: AuditEntry) -> None:
+        """Append an entry; when this returns, the store has it."""
+        self._pending[log].append(entry)
+        under_way = self._flushing[log]
+        if under_way is not None:
+            await asyncio.wait({under_way})
+            # Somebody who waited as well may have started the flush that has our entry.
+        if self._flushing[log] is under_way:
+            self._flushing[log] = asyncio.ensure_future(self._flush(log))
+        flush = self._flushing[log]
+        if flush is not None:
+            await asyncio.shield(flush)
+
+    async def _flush(self, log: AuditLog) -> None:
+        entries, self._pending[log] = self._pending[log], []
+        await asyncio.gather(
+            *(
+                self._audit.append(log, entries[start : start + _ENTRIES_IN_CALL])
+                for start in range(0, len(entries), _ENTRIES_IN_CALL)
+            )
+        )
+
+    async def list(
+        self,
+        *,
+        tenant: str | None = None,
+        key: str | None = None,
+        since: datetime | None = None,
+        limit: int = 50,
+        cursor: str | None = None,
+    ) -> tuple[Sequence[AuditEntry], str | None]:
+        """Return a page of both logs, newest first, and the cursor of the next one."""
+        checks.integer("limit", limit, 1, limits.AUDIT_ITEMS)
+        before = dict(zip(AuditLog, _parse_cursor(cursor), strict=True))
+        pages = await asyncio.gather(
+            *(
+                self._audit.list(
+                    log,
+                    before=before[log],
+                    since=f"{to_ms(since)}-0" if since else "-",
+                    tenant="" if tenant is None else checks.name("tenant", tenant),
+                    key=key or "",
+                    limit=limit,
+                )
+                for log in AuditLog
+                if before[log]
+            )
+        )
+        return _merge([log for log in AuditLog if before[log]], before, pages, limit)
+
+
+def _merge(
+    logs: list[AuditLog],
+    before: dict[AuditLog, str],
+    pages: list[tuple[list[AuditEntry], str]],
+    limit: int,
+) -> tuple[list[AuditEntry], str | None]:
+    """Take the newest of both; the cursor says for each log where to go on, empty at its end."""
+    rows = heapq.merge(
+        *(
+            [(_order(entry), log, entry) for entry in page]
+            for log, (page, _) in zip(logs, pages, strict=True)
+        )
+    )
+    taken: list[AuditEntry] = []
+    left = {log: len(page) for log, (page, _) in zip(logs, pages, strict=True)}
+    horizon = _horizon(pages)
+    for order, log, entry in rows:
+        if len(taken) == limit or order > horizon:
+            break
+        taken.append(entry)
+        before[log] = str(entry.id)
+        left[log] -= 1
+    for log, (_, go_on) in zip(logs, pages, strict=True):
+        if left[log] == 0:
+            before[log] = go_on
+    return taken, "_".join(before.values()) if any(before.values()) else None
+
+
+def _order(entry: AuditEntry) -> tuple[int, int]:
+    ms, _, number = str(entry.id).partition("-")
+    return -int(ms), -int(number)
+
+
+def _horizon(pages: list[tuple[list[AuditEntry], str]]) -> tuple[float, float]:
+    """Return how far back all pages are complete."""
+    ends = [go_on for _, go_on in pages if go_on]
+    if not ends:
+        return (1, 1)
+    return min((-int(ms), -int(number)) for ms, _, number in (end.partition("-") for end in ends))
+
+
+def _parse_cursor(cursor: str | None) -> tuple[str, ...]:
+    if cursor is None:
+        return ("+",) * len(AuditLog)
+    parts = tuple(checks.text("cursor", cursor, limits.ID_CHARS).split("_"))
+    if len(parts) != len(AuditLog) or not all(
+        part in {"", "+"} or part.replace("-", "", 1).isdecimal() for part in parts
+    ):
+        message = "cursor: is not one that a list returned"
+        raise InvalidInput(message, field="cursor")
+    return parts

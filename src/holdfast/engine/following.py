@@ -1,0 +1,148 @@
+"""What this process knows of one stream that it follows, shared by all its tails.
+
+The store tells the process when frames were appended or the execution has ended; it then
+reads once for all tails. A tail that is behind what it still holds reads for itself.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from bisect import bisect_right
+from collections.abc import Sequence
+
+import msgspec
+
+from holdfast.errors import HoldfastError, NotFound
+from holdfast.model.frames import END, Frame
+from holdfast.store.store import Store
+from holdfast.store.streams import Followed
+
+log: logging.Logger = logging.getLogger(__name__)
+
+FRAMES_IN_READ = 500
+#: Frames that are held for tails, so that a slow one need not read for itself.
+MOST_HELD = 500
+MOST_HELD_BYTES = 1 << 20
+
+
+class Following:
+    """The end of one stream. Make it with `Following.start`."""
+
+    def __init__(self, store: Store, process: str, execution_id: str) -> None:
+        self._store = store
+        self._process = process
+        self.execution_id = execution_id
+        self.tenant: str = ""
+        #: How many tails use it.
+        self.users: int = 0
+        #: The frame that ends the stream, once the execution has ended.
+        self.end: Frame | None = None
+        #: Why it cannot go on: the execution is gone.
+        self.error: NotFound | None = None
+        self._frames: list[Frame] = []
+        self._bytes = 0
+        #: Every frame after this number that is still there is held.
+        self._floor = 0
+        self._last = 0
+        self._stale = False
+        self._started = False
+        self._reading: asyncio.Task[None] | None = None
+        #: Set when there is more to read or the stream has ended.
+        self.listeners: set[asyncio.Event] = set()
+
+    async def start(self, after: int) -> None:
+        """Begin after a frame, or at the end of the stream if there is much after it."""
+        found = await self._follow(after)
+        self.tenant = found.tenant
+        if found.page.more:
+            self._floor = self._last = found.last
+            self._note_end(found)
+        else:
+            self._floor = self._last = after
+            self._take(found)
+        self._started = True
+        if self._stale:
+            self.nudge()
+
+    def stop(self) -> None:
+        """Read no more."""
+        if self._reading is not None:
+            self._reading.cancel()
+
+    def nudge(self) -> None:
+        """There may be news: read them, unless that is under way."""
+        self._stale = True
+        done = self.end is not None or self.error is not None
+        if self._started and self._reading is None and not done:
+            self._reading = asyncio.get_running_loop().create_task(self._read_on())
+
+    async def _read_on(self) -> None:
+        try:
+            while self._stale and self.end is None:
+                self._stale = False
+                found = await self._follow(self._last)
+                self._stale = self._stale or found.page.more
+                self._take(found)
+        except NotFound as error:
+            self.error = error
+            self._tell()
+        except HoldfastError as error:
+            log.warning("a stream could not be read, it is tried again: %s", error)
+        finally:
+            self._reading = None
+
+    async def _follow(self, after: int) -> Followed:
+        return await self._store.streams.follow(
+            self.execution_id, self._process, after, FRAMES_IN_READ
+        )
+
+    def _take(self, found: Followed) -> None:
+        frames = found.page.frames
+        if frames:
+            self._last = frames[-1].id
+            self._frames += frames
+            self._bytes += sum(len(frame.payload) for frame in frames)
+            self._drop_old()
+        if not found.page.more:
+            self._note_end(found)
+        if frames or self.end is not None:
+            self._tell()
+
+    def _drop_old(self) -> None:
+        count = 0
+        while len(self._frames) - count > MOST_HELD or self._bytes > MOST_HELD_BYTES:
+            self._bytes -= len(self._frames[count].payload)
+            self._floor = self._frames[count].id
+            count += 1
+        del self._frames[:count]
+
+    def _note_end(self, found: Followed) -> None:
+        if found.ended_at is None:
+            return
+        outcome = {"state": found.state, "error": found.error, "reason": found.reason}
+        known = {name: value for name, value in outcome.items() if value is not None}
+        self.end = Frame(
+            id=found.last,
+            attempt=found.attempt,
+            type=END,
+            payload=msgspec.json.encode(known),
+            encoding=None,
+            at=found.ended_at,
+        )
+
+    def _tell(self) -> None:
+        for listener in self.listeners:
+            listener.set()
+
+    async def after(self, position: int) -> tuple[Sequence[Frame], int]:
+        """Return the frames after a position, if there are any yet, and the new position."""
+        if position < self._floor:
+            page = await self._store.streams.read(self.execution_id, position, FRAMES_IN_READ)
+            if page.frames:
+                return page.frames, page.frames[-1].id
+            # What was there has been dropped meanwhile.
+            position = self._floor
+        start = bisect_right(self._frames, position, key=lambda frame: frame.id)
+        found = self._frames[start:]
+        return found, found[-1].id if found else position

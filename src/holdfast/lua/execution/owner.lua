@@ -1,0 +1,13 @@
+--- The tenant that an execution belongs to, for checks before a call is passed on.
+--- @key tag the partition
+--- @arg id
+--- @ok TENANT
+--- @no execution_not_found
+--- @flags no-writes
+--- @requires lib/keys lib/reply
+
+local function run(tag, args)
+  local tenant = server.call('HGET', keys.record(tag, args[1]), 'tenant')
+  if not tenant then return reply.no('execution_not_found', 'id', args[1]) end
+  return { 'ok', tenant }
+end

@@ -1,0 +1,13 @@
+--- All API keys, those that have ended lately too.
+--- @key tag the global partition
+--- @ok id, fields as name, value pairs of each
+--- @flags no-writes
+--- @requires lib/keys
+
+local function run(tag, _)
+  local found = { 'ok' }
+  for _, id in ipairs(server.call('SMEMBERS', keys.accesses(tag))) do
+    found[#found + 1] = { id, server.call('HGETALL', keys.access(tag, id)) }
+  end
+  return found
+end

@@ -1,0 +1,58 @@
+"""Values of event feeds."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Self
+
+from holdfast.model import checks
+from holdfast.model.states import State
+
+_POSITION = re.compile(r"(\d{1,15})-(\d{1,15})(?:\.(\d{1,4}))?\Z")
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Position:
+    """A place in a feed. Entries are ordered by time, then by partition, then by number."""
+
+    ms: int
+    partition: int
+    number: int
+
+    @classmethod
+    def parse(cls, text: str, partition: int = 0) -> Self:
+        """Read a position; raises InvalidInput."""
+        found = _POSITION.match(text)
+        if found is None:
+            checks.refuse("position", "is not one that a feed gave", text)
+        ms, number, given = found.groups()
+        return cls(int(ms), int(given) if given is not None else partition, int(number))
+
+    def __str__(self) -> str:
+        return f"{self.ms}-{self.number}.{self.partition}"
+
+    def start_in(self, partition: int) -> str:
+        """Return where to go on in a partition's stream, after this position."""
+        if partition < self.partition:
+            return f"{self.ms + 1}-0"
+        if partition > self.partition:
+            return f"{self.ms}-0"
+        return f"({self.ms}-{self.number}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StateChange:
+    """An execution went from one state to another."""
+
+    position: Position
+    at: datetime
+    execution: str
+    kind: str
+    lane: str
+    #: None: it was created.
+    before: State | None
+    state: State
+    #: Attempts started so far.
+    attempts: int

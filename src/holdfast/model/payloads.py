@@ -1,0 +1,30 @@
+"""Payloads inside JSON: themselves if they are JSON, else base64."""
+
+from __future__ import annotations
+
+import base64
+
+import msgspec
+from msgspec import Raw
+
+
+def as_json(data: bytes) -> Raw | None:
+    """Return bytes as they stand in a JSON document, unchanged; None if they cannot."""
+    try:
+        str(data, "utf-8")
+        found: Raw = msgspec.json.decode(data, type=Raw)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return None
+    # Space around a value would get lost.
+    return found if len(bytes(found)) == len(data) else None
+
+
+def as_base64(data: bytes) -> str:
+    """Return bytes in base64."""
+    return base64.b64encode(data).decode()
+
+
+def fields(name: str, data: bytes) -> dict[str, object]:
+    """Return the field of a payload as bodies and replies have it."""
+    value = as_json(data)
+    return {name: value} if value is not None else {f"{name}_base64": as_base64(data)}

@@ -1,0 +1,159 @@
+"""The HTTP application: routes over an engine."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import re
+from collections.abc import AsyncIterator
+from typing import Any
+
+import msgspec
+from fastapi import FastAPI
+from fastapi.openapi.docs import get_swagger_ui_html
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+from starlette.routing import Route as StarletteRoute
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from holdfast.engine import Engine
+from holdfast.errors import Malformed, NotFound
+from holdfast.model.ids import new_id
+from holdfast.server import openapi, problems
+from holdfast.server.call import Services
+from holdfast.server.claimers import Claimers
+from holdfast.server.declare import Route
+from holdfast.server.endpoint import Endpoint
+from holdfast.server.identity import Identities
+from holdfast.server.metrics import Metrics
+from holdfast.server.paths import kept_apart
+from holdfast.server.routes import TABLES, all_routes
+from holdfast.server.settings import ServerSettings
+from holdfast.server.throttle import Open, Rate
+
+_REQUEST_ID = re.compile(r"[A-Za-z0-9_.:-]{1,128}\Z")
+_HEADERS = (
+    (b"x-content-type-options", b"nosniff"),
+    (b"x-frame-options", b"DENY"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cache-control", b"no-store"),
+)
+_CLOSED_PAGE = b"default-src 'none'; frame-ancestors 'none'"
+
+
+def make_services(engine: Engine, settings: ServerSettings) -> Services:
+    """Return what all calls of a server share."""
+    return Services(
+        engine=engine,
+        settings=settings,
+        identities=Identities(engine, open_access=settings.is_loopback),
+        claimers=Claimers(engine),
+        metrics=Metrics(),
+        rate=Rate(settings.rate),
+        waits=Open("waiting calls", settings.most_waits),
+        tails=Open("live streams", settings.most_tails),
+    )
+
+
+def make_app(services: Services) -> ASGIApp:
+    """Return the application. Whoever runs it sets `services.closing` when it stops."""
+
+    @contextlib.asynccontextmanager
+    async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
+        yield
+        services.closing.set()
+        await services.claimers.close()
+        await services.identities.close()
+
+    app = FastAPI(
+        title="Holdfast",
+        openapi_url=None,
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+        lifespan=lifespan,
+    )
+    for path, routes in _by_path().items():
+        endpoint: Any = Endpoint(services, routes)
+        app.router.routes.append(StarletteRoute(path, endpoint, methods=None))
+    document = _openapi_document()
+
+    async def openapi_json(_request: Request) -> Response:
+        return Response(document, media_type="application/json")
+
+    async def docs(_request: Request) -> HTMLResponse:
+        return get_swagger_ui_html(openapi_url="/openapi.json", title="Holdfast API")
+
+    async def unknown(_request: Request, _error: Exception) -> Response:
+        return problems.response(NotFound("there is no such path; /docs shows those there are"))
+
+    app.router.routes.append(StarletteRoute("/openapi.json", openapi_json))
+    app.router.routes.append(StarletteRoute("/docs", docs))
+    app.add_exception_handler(404, unknown)
+    return Envelope(app, services.settings)
+
+
+@functools.cache
+def _openapi_document() -> bytes:
+    return msgspec.json.encode(openapi.document(TABLES))
+
+
+def _by_path() -> dict[str, dict[str, Route]]:
+    """Group routes by path, fixed ones before those with parameters."""
+    paths: dict[str, dict[str, Route]] = {}
+    for route in all_routes():
+        paths.setdefault(route.path, {})[route.method] = route
+    return dict(sorted(paths.items(), key=lambda item: (item[0].count("{"), item[0])))
+
+
+class Envelope:
+    """What surrounds every call: its path, its id, security headers, pages of other origins."""
+
+    def __init__(self, app: ASGIApp, settings: ServerSettings) -> None:
+        self._app = app
+        self._origins = frozenset(origin.encode() for origin in settings.cors)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a call on."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        headers = dict(scope["headers"])
+        given = headers.get(b"x-request-id", b"").decode("latin-1")
+        request_id = given if _REQUEST_ID.match(given) else new_id()
+        scope["holdfast.request_id"] = request_id
+        origin = headers.get(b"origin")
+        added = [*_HEADERS, (b"x-request-id", request_id.encode())]
+        if origin in self._origins:
+            added += [(b"access-control-allow-origin", origin), (b"vary", b"Origin")]
+
+        async def send_enveloped(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                present = {name for name, _ in message["headers"]}
+                missing = [pair for pair in added if pair[0] not in present]
+                if b"content-security-policy" not in present and scope["path"] != "/docs":
+                    missing.append((b"content-security-policy", _CLOSED_PAGE))
+                message["headers"] = [*message["headers"], *missing]
+            await send(message)
+
+        if origin in self._origins and scope["method"] == "OPTIONS":
+            await _preflight()(scope, receive, send_enveloped)
+            return
+        path = kept_apart(scope.get("raw_path") or scope["path"].encode())
+        if path is None:
+            error = Malformed("the path is not text in UTF-8", field="path")
+            await problems.response(error)(scope, receive, send_enveloped)
+            return
+        await self._app({**scope, "path": path}, receive, send_enveloped)
+
+
+def _preflight() -> Response:
+    return Response(
+        status_code=204,
+        headers={
+            "Access-Control-Allow-Methods": "GET, POST, PUT, PATCH, DELETE",
+            "Access-Control-Allow-Headers": "Authorization, Content-Type, Last-Event-ID, "
+            "X-Request-Id, traceparent",
+            "Access-Control-Max-Age": "600",
+        },
+    )

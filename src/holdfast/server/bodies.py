@@ -1,0 +1,131 @@
+"""Bodies of submissions, decoded straight into what the engine takes."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from msgspec import UNSET, Meta, Raw, UnsetType, field
+
+from holdfast.model import limits
+from holdfast.model.executions import NewExecution
+from holdfast.model.retry import Backoff, RetryPolicy
+from holdfast.server.fields import (
+    Base64,
+    Body,
+    Capabilities,
+    DurationMs,
+    Id,
+    Key,
+    Kind,
+    Moment,
+    Name,
+    PositiveMs,
+    Priority,
+    payload,
+)
+
+Attempts = Annotated[int, Meta(ge=1, le=limits.MAX_ATTEMPTS)]
+Tags = Annotated[
+    dict[Name, Annotated[str, Meta(min_length=1, max_length=limits.TAG_VALUE_CHARS)]],
+    Meta(max_length=limits.TAGS),
+]
+
+
+class BackoffBody(Body):
+    """How long to wait before the next attempt."""
+
+    kind: Literal["fixed", "exponential"]
+    initial_ms: DurationMs
+    max_ms: DurationMs = 60_000
+    factor: Annotated[float, Meta(ge=1, le=1_000)] = 2.0
+    #: The wait is spread over base * (1 +- jitter).
+    jitter: Annotated[float, Meta(ge=0, le=1)] = 0.0
+
+
+class RetryBody(Body):
+    """How often a failing execution is tried."""
+
+    #: The first included.
+    max_attempts: Attempts
+    backoff: BackoffBody | None = None
+    #: Error types that are never retried.
+    give_up_on: Annotated[tuple[Name, ...], Meta(max_length=limits.GIVE_UP_TYPES)] = ()
+
+    def policy(self) -> RetryPolicy:
+        """Return the policy."""
+        given = self.backoff
+        backoff = (
+            Backoff()
+            if given is None
+            else Backoff(
+                kind=given.kind,
+                initial_ms=given.initial_ms,
+                max_ms=given.max_ms,
+                factor=given.factor,
+                jitter=given.jitter,
+            )
+        )
+        return RetryPolicy(
+            max_attempts=self.max_attempts, backoff=backoff, give_up_on=self.give_up_on
+        )
+
+
+class ExecutionBody(Body):
+    """An execution to be created."""
+
+    kind: Kind
+    #: Any JSON, kept as it is written; or bytes, in `input_base64`.
+    input: Raw | UnsetType = UNSET
+    input_base64: Base64 | UnsetType = UNSET
+    #: Minted if absent.
+    id: Id | None = None
+    tenant: Name | None = None
+    lane: Name = "default"
+    priority: Priority = 0
+    #: Capabilities that a worker must have, all of them.
+    requires: Capabilities = ()
+    delay_ms: DurationMs | None = None
+    run_at: Moment | None = None
+    #: It expires this long after its creation, whatever its state.
+    deadline_ms: PositiveMs | None = None
+    attempt_timeout_ms: PositiveMs | None = None
+    retry: RetryBody | None = None
+    max_reclaims: Annotated[int, Meta(ge=0, le=limits.MAX_RECLAIMS)] | None = None
+    max_replays: Annotated[int, Meta(ge=0, le=limits.MAX_REPLAYS)] | None = None
+    idempotency_key: Key | None = None
+    tags: Tags = field(default_factory=dict)
+    retention_ms: DurationMs | None = None
+
+    def item(self, tenant: str) -> NewExecution:
+        """Return what the engine takes."""
+        return NewExecution(
+            kind=self.kind,
+            input=payload("input", self.input, self.input_base64),
+            id=self.id,
+            tenant=tenant,
+            lane=self.lane,
+            priority=self.priority,
+            requires=self.requires,
+            delay_ms=self.delay_ms,
+            run_at=self.run_at,
+            deadline_ms=self.deadline_ms,
+            attempt_timeout_ms=self.attempt_timeout_ms,
+            retry=None if self.retry is None else self.retry.policy(),
+            max_reclaims=self.max_reclaims,
+            max_replays=self.max_replays,
+            idempotency_key=self.idempotency_key,
+            tags=self.tags,
+            retention_ms=self.retention_ms,
+        )
+
+
+class BatchBody(Body):
+    """Executions to be created, each accepted or refused on its own."""
+
+    items: Annotated[list[ExecutionBody], Meta(max_length=limits.BATCH_ITEMS)]
+
+
+class RawBatchBody(Body):
+    """The same, as it is decoded: one item that does not fit must not refuse the others."""
+
+    items: Annotated[list[Raw], Meta(max_length=limits.BATCH_ITEMS)]

@@ -1,0 +1,142 @@
+"""One call of a route: who calls, for which tenant, and what the handler may use."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Coroutine, Iterator
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from starlette.requests import Request
+
+from holdfast.engine import Engine
+from holdfast.errors import Forbidden, NotFound
+from holdfast.model import checks
+from holdfast.server.claimers import Claimers
+from holdfast.server.declare import Route
+from holdfast.server.identity import Identities, Identity
+from holdfast.server.metrics import Metrics
+from holdfast.server.settings import ServerSettings
+from holdfast.server.throttle import Open, Rate
+
+T = TypeVar("T")
+
+DEFAULT_TENANT = "default"
+#: Lists with this name show everything that the key may see.
+EVERY_TENANT = "*"
+
+
+@dataclass(slots=True, kw_only=True)
+class Services:
+    """What all calls of a server share."""
+
+    engine: Engine
+    settings: ServerSettings
+    identities: Identities
+    claimers: Claimers
+    metrics: Metrics
+    rate: Rate
+    waits: Open
+    tails: Open
+    #: Set when the server stops: whoever waits for something ends.
+    closing: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def maintenance_runs(self) -> bool:
+        """Whether timers fire; if that is not our part, we trust those whose part it is."""
+        maintenance = self.engine.maintenance
+        return maintenance is None or not maintenance.done()
+
+
+@dataclass(slots=True, kw_only=True)
+class Call:
+    """One call."""
+
+    services: Services
+    request: Request
+    route: Route
+    id: str
+    identity: Identity
+    #: The tenant that the call is for; None: all of them, or something of the whole system.
+    tenant: str | None = None
+    #: False: nothing was changed after all, so the audit log has no interest in it.
+    audited: bool = True
+
+    @property
+    def engine(self) -> Engine:
+        """The engine."""
+        return self.services.engine
+
+    def tenant_named(self, named: str | None) -> str:
+        """Return the tenant that the caller may act for, if it names one; raises Forbidden."""
+        own = self.identity.tenant
+        if named is None:
+            return own or DEFAULT_TENANT
+        if own is not None and named != own:
+            raise Forbidden(f"this API key belongs to another tenant than {named!r}")
+        return checks.name("tenant", named)
+
+    def tenant_listed(self, named: str | None) -> str | None:
+        """Return the tenant whose things are listed; None: those of all."""
+        if named == EVERY_TENANT:
+            return self.identity.tenant
+        return self.tenant_named(named)
+
+    async def owned(self, execution_ids: list[str]) -> list[bool]:
+        """Tell which of these executions the caller may touch."""
+        if self.identity.tenant is None:
+            return [True] * len(execution_ids)
+        owners = await asyncio.gather(*(self._owner(one) for one in execution_ids))
+        return [owner == self.identity.tenant for owner in owners]
+
+    async def _owner(self, execution_id: str) -> str | None:
+        try:
+            return await self.engine.owner(execution_id)
+        except NotFound:
+            return None
+
+    @property
+    def caller(self) -> str:
+        """Whose limits count for calls that stay open."""
+        return self.identity.tenant or self.identity.key or ""
+
+    @contextlib.contextmanager
+    def waiting(self) -> Iterator[None]:
+        """Count this call as one that waits; raises RateLimited."""
+        with self.services.waits.one(self.caller):
+            yield
+
+    @contextlib.asynccontextmanager
+    async def until_gone(self) -> AsyncIterator[asyncio.Event]:
+        """Yield what is set when nobody waits for the answer any more, or the server stops."""
+        gone = asyncio.Event()
+
+        async def listen() -> None:
+            while (await self.request.receive())["type"] != "http.disconnect":
+                pass
+            gone.set()
+
+        async def close() -> None:
+            await self.services.closing.wait()
+            gone.set()
+
+        tasks = [asyncio.ensure_future(listen()), asyncio.ensure_future(close())]
+        try:
+            yield gone
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def unless_gone(self, work: Coroutine[Any, Any, T]) -> T | None:
+        """Do something that may be given up at any point, while somebody waits for it."""
+        async with self.until_gone() as gone:
+            working = asyncio.ensure_future(work)
+            leaving = asyncio.ensure_future(gone.wait())
+            try:
+                await asyncio.wait({working, leaving}, return_when=asyncio.FIRST_COMPLETED)
+                return working.result() if working.done() else None
+            finally:
+                working.cancel()
+                leaving.cancel()
+                await asyncio.gather(working, leaving, return_exceptions=True)

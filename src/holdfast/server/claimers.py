@@ -1,0 +1,87 @@
+"""Claimers of remote workers: kept between their calls, so that each listens for work once."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+
+from holdfast.engine import Engine
+from holdfast.engine.claimer import Claimer
+from holdfast.model import checks, limits
+
+IDLE_S = 60.0
+#: Worker, lanes, capabilities, tenant.
+Key = tuple[str, tuple[str, ...], tuple[str, ...], str | None]
+
+
+@dataclass(slots=True)
+class _Kept:
+    opening: asyncio.Task[Claimer]
+    stack: contextlib.AsyncExitStack
+    users: int = 0
+    idle_since: float = 0.0
+    closer: asyncio.Task[None] | None = field(default=None)
+
+
+class Claimers:
+    """Open claimers by what they claim."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._kept: dict[Key, _Kept] = {}
+
+    @contextlib.asynccontextmanager
+    async def use(
+        self,
+        worker: str,
+        lanes: tuple[str, ...],
+        capabilities: tuple[str, ...],
+        tenant: str | None,
+    ) -> AsyncIterator[Claimer]:
+        """Borrow the claimer of a worker."""
+        key = (
+            checks.name("instance", worker),
+            checks.names("lanes", lanes, limits.LANES, least=1),
+            checks.names("capabilities", capabilities, limits.CAPABILITIES),
+            tenant,
+        )
+        kept = self._kept.get(key)
+        if kept is None:
+            stack = contextlib.AsyncExitStack()
+            opening = asyncio.ensure_future(self._open(stack, key))
+            kept = self._kept[key] = _Kept(opening, stack)
+        kept.users += 1
+        if kept.closer is not None:
+            kept.closer.cancel()
+            kept.closer = None
+        try:
+            yield await asyncio.shield(kept.opening)
+        finally:
+            kept.users -= 1
+            if not kept.users:
+                kept.closer = asyncio.ensure_future(self._close_later(key, kept))
+
+    async def _open(self, stack: contextlib.AsyncExitStack, key: Key) -> Claimer:
+        worker, lanes, capabilities, tenant = key
+        return await stack.enter_async_context(
+            self._engine.claimer(
+                worker=worker, lanes=lanes, capabilities=capabilities, tenant=tenant
+            )
+        )
+
+    async def _close_later(self, key: Key, kept: _Kept) -> None:
+        await asyncio.sleep(IDLE_S)
+        if self._kept.get(key) is kept:
+            del self._kept[key]
+        await kept.stack.aclose()
+
+    async def close(self) -> None:
+        """Close them all."""
+        for kept in self._kept.values():
+            if kept.closer is not None:
+                kept.closer.cancel()
+            await asyncio.gather(kept.opening, return_exceptions=True)
+            await kept.stack.aclose()
+        self._kept.clear()

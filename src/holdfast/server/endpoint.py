@@ -1,0 +1,222 @@
+"""The one way through the server: every call of every route passes here, in this order.
+
+Who is it? May it? How often? Whose things? What does it say? Then the handler; then the answer,
+the audit log and the figures.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.types import Receive, Send
+from starlette.types import Scope as AsgiScope
+
+from holdfast.errors import (
+    Forbidden,
+    HoldfastError,
+    InvalidInput,
+    Malformed,
+    TooLarge,
+)
+from holdfast.model.audit import AuditEntry
+from holdfast.server import problems
+from holdfast.server.call import Call, Services
+from holdfast.server.declare import Answer, Route, Scope
+from holdfast.server.identity import NOBODY
+from holdfast.server.paths import restored
+
+log: logging.Logger = logging.getLogger(__name__)
+
+#: How long a body may take to arrive.
+BODY_TIMEOUT_S = 30.0
+_UNKNOWN_ERROR = "the server failed; its log has the request id"
+
+
+class Endpoint:
+    """All methods of one path."""
+
+    def __init__(self, services: Services, routes: Mapping[str, Route]) -> None:
+        self._services = services
+        self._routes = routes
+        self._decoders = {
+            route: msgspec.json.Decoder(route.body)
+            for route in routes.values()
+            if route.body is not None
+        }
+
+    async def __call__(self, scope: AsgiScope, receive: Receive, send: Send) -> None:
+        """Answer a call."""
+        request = Request(scope, receive)
+        route = self._routes.get(request.method)
+        if route is None:
+            allowed = ", ".join(sorted(self._routes))
+            response = problems.response(problems.MethodNotAllowed(f"this path has only {allowed}"))
+            response.headers["Allow"] = allowed
+        else:
+            response = await self._answer(request, route)
+        await response(scope, receive, send)
+
+    async def _answer(self, request: Request, route: Route) -> Response:
+        started = time.perf_counter()
+        request_id = request.scope["holdfast.request_id"]
+        call = Call(
+            services=self._services,
+            request=request,
+            route=route,
+            id=request_id,
+            identity=NOBODY,
+        )
+        code: str | None = None
+        try:
+            response = await self._pass(call)
+        except HoldfastError as error:
+            code, response = error.code, problems.response(error)
+        except ClientDisconnect:
+            code, response = "disconnected", Response(status_code=400)
+        except Exception:
+            log.exception("%s %s failed", route.method, route.path, extra={"request": request_id})
+            code, response = (
+                problems.InternalError.code,
+                problems.response(problems.InternalError(_UNKNOWN_ERROR)),
+            )
+        await self._write_down(call, response.status_code, code)
+        took = time.perf_counter() - started
+        self._services.metrics.answered(route, response.status_code, took)
+        return response
+
+    async def _pass(self, call: Call) -> Response:
+        route, services = call.route, self._services
+        if route.scope is not Scope.PUBLIC:
+            call.identity = await services.identities.of(call.request)
+            services.rate.take(call.identity.key or "")
+            if not call.identity.may(route.roles):
+                needed = " or ".join(route.roles)
+                raise Forbidden(f"this needs an API key with the role {needed}")
+            if route.scope is Scope.SYSTEM and call.identity.tenant is not None:
+                raise Forbidden("this needs an API key that belongs to no tenant")
+        arguments = {name: restored(call.request.path_params[name]) for name in route.params}
+        await self._check_owner(call, arguments)
+        if route.query is not None:
+            arguments["query"] = _query(call.request, route)
+        elif call.request.query_params:
+            _refuse_query(call.request)
+        if route.body is not None:
+            data = await _read(call.request, route.most_bytes)
+            arguments["body"] = _decoded(self._decoders[route], data)
+        if route.scope is Scope.TENANT:
+            named = _named_tenant(arguments)
+            find = call.tenant_listed if route.method == "GET" else call.tenant_named
+            call.tenant = find(named)
+        return _encoded(route, await route.handler(call, **arguments))
+
+    async def _check_owner(self, call: Call, arguments: Mapping[str, str]) -> None:
+        """Let nobody learn of, or touch, what belongs to another tenant."""
+        owner, own = call.route.owner, call.identity.tenant
+        if owner is None or own is None:
+            return
+        named = arguments[owner.param]
+        if await owner.find(call.engine, named) != own:
+            raise owner.missing(named)
+        call.tenant = own
+
+    async def _write_down(self, call: Call, status: int, code: str | None) -> None:
+        """Append to the audit log. What cannot be appended is told to the process's log."""
+        route = call.route
+        if route.audit is None or not call.audited or call.identity is NOBODY:
+            return
+        client = call.request.client
+        entry = AuditEntry(
+            key=call.identity.key,
+            tenant=call.tenant or call.identity.tenant,
+            address=client.host if client else "",
+            method=route.method,
+            route=route.path,
+            target={k: restored(str(v)) for k, v in call.request.path_params.items()},
+            request=call.id,
+            status=status,
+            code=code,
+        )
+        try:
+            await call.engine.audit.append(route.audit, entry)
+        except HoldfastError as error:
+            log.error("not in the audit log (%s): %s", error, msgspec.json.encode(entry).decode())  # noqa: TRY400
+
+
+async def _read(request: Request, most: int) -> bytes:
+    """Read a body, but no more than its route allows."""
+    announced = request.headers.get("content-length", "")
+    if announced.isdecimal() and int(announced) > most:
+        raise _too_large(most)
+    chunks: list[bytes] = []
+    size = 0
+    try:
+        async with asyncio.timeout(BODY_TIMEOUT_S):
+            async for chunk in request.stream():
+                size += len(chunk)
+                if size > most:
+                    raise _too_large(most)
+                chunks.append(chunk)
+    except TimeoutError:
+        message = f"the body did not arrive within {BODY_TIMEOUT_S:.0f} s"
+        raise Malformed(message, field="body") from None
+    return chunks[0] if len(chunks) == 1 else b"".join(chunks)
+
+
+def _too_large(most: int) -> TooLarge:
+    return TooLarge(f"body: is over the limit of {most} bytes", field="body", limit=most)
+
+
+def _decoded(decoder: msgspec.json.Decoder[Any], data: bytes) -> Any:
+    try:
+        # Payloads are passed on as they are, so they must be text as a whole.
+        str(data, "utf-8")
+        return decoder.decode(data or b"{}")
+    except msgspec.ValidationError as error:
+        raise problems.invalid(error, "body") from error
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise Malformed(f"the body is not JSON in UTF-8: {error}", field="body") from error
+    except RecursionError as error:
+        raise InvalidInput("body: is nested too deeply", field="body") from error
+
+
+def _query(request: Request, route: Route) -> Any:
+    given = request.query_params.multi_items()
+    values = dict(given)
+    if len(values) != len(given):
+        raise InvalidInput("query: a parameter is given twice", field="query")
+    try:
+        return msgspec.convert(values, route.query, strict=False)
+    except msgspec.ValidationError as error:
+        raise problems.invalid(error, "query") from error
+
+
+def _refuse_query(request: Request) -> None:
+    name = next(iter(request.query_params))
+    raise InvalidInput(f"{name}: is not a known parameter", field=name)
+
+
+def _named_tenant(arguments: Mapping[str, Any]) -> str | None:
+    for source in ("query", "body"):
+        named = getattr(arguments.get(source), "tenant", None)
+        if isinstance(named, str):
+            return named
+    return None
+
+
+def _encoded(route: Route, answer: Any) -> Response:
+    status, headers = route.statuses[0], None
+    if isinstance(answer, Response):
+        return answer
+    if isinstance(answer, Answer):
+        status, headers, answer = answer.status, dict(answer.headers), answer.body
+    if answer is None:
+        return Response(status_code=status, headers=headers)
+    data = msgspec.json.encode(answer)
+    return Response(data, status, headers, media_type="application/json")

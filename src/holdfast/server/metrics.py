@@ -1,0 +1,182 @@
+"""Figures for Prometheus.
+
+Some are counted here, of the calls that pass this server; others are read from the store when
+Prometheus asks, and are the same on every server. Labels are bounded: routes, statuses, states, and
+the first lanes that were seen.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import Counter as Tally
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, TypeVar
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+
+from holdfast.engine import Engine
+from holdfast.errors import HoldfastError
+from holdfast.model.executions import Claim
+from holdfast.model.states import AttemptKind
+from holdfast.server.declare import Route
+
+Figure = TypeVar("Figure", Counter, Gauge, Histogram)
+
+if TYPE_CHECKING:
+    from holdfast.store.queries import Pulse
+
+#: Further lanes share one label.
+MOST_LANES = 200
+OTHER_LANES = "_other"
+#: Figures of the store are not read more often.
+FRESH_S = 5.0
+_MOST_RUNNING = 50_000
+_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
+_LONG = (0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60, 300, 900, 3_600, 14_400, 86_400)
+
+
+class Metrics:
+    """The figures of one server process."""
+
+    def __init__(self) -> None:
+        self.registry: CollectorRegistry = CollectorRegistry()
+        self._lanes: set[str] = set()
+        self._running: OrderedDict[tuple[str, int], tuple[float, str]] = OrderedDict()
+        self._read_at = -FRESH_S
+        self._incidents_seen: dict[str, int] = {}
+        self._count_calls()
+        self._count_work()
+        self._look_at_store()
+
+    def _count_calls(self) -> None:
+        self._requests = self._add(
+            Counter, "http_requests_total", "Calls answered.", "method", "route", "status"
+        )
+        self._seconds = self._add(
+            Histogram,
+            "http_request_seconds",
+            "Time until a call was answered; long polls wait on purpose.",
+            "method",
+            "route",
+            buckets=_SECONDS,
+        )
+        self._waits = self._add(Gauge, "http_waiting_calls", "Long polls that are open.")
+        self._tails = self._add(Gauge, "http_live_streams", "Live streams that are open.")
+
+    def _count_work(self) -> None:
+        self._claims = self._add(
+            Counter, "claims_total", "Executions handed to workers over HTTP.", "lane", "attempt"
+        )
+        self._queued = self._add(
+            Histogram,
+            "queue_delay_seconds",
+            "From submission to the first claim, without delays that were asked for.",
+            "lane",
+            buckets=_LONG,
+        )
+        self._ran = self._add(
+            Histogram,
+            "run_seconds",
+            "From claim to the end of the attempt.",
+            "lane",
+            "outcome",
+            buckets=_LONG,
+        )
+
+    def _look_at_store(self) -> None:
+        self._executions = self._add(
+            Gauge, "executions", "Executions that are kept, by lane and state.", "lane", "state"
+        )
+        self._oldest = self._add(
+            Gauge, "oldest_waiting_seconds", "How long the oldest one has waited.", "lane"
+        )
+        self._workers = self._add(Gauge, "workers", "Live workers.", "lane")
+        self._slots = self._add(Gauge, "worker_slots", "Slots of live workers.", "state")
+        self._late = self._add(Gauge, "tick_lag_seconds", "How late the latest timer is.")
+        self._store_seconds = self._add(Gauge, "store_seconds", "A call to the store and back.")
+        self._store_up = self._add(Gauge, "store_up", "1 if the store answers.")
+        self._incidents = self._add(
+            Counter, "incidents_total", "Lost leases, timeouts, retries, deadlines.", "incident"
+        )
+
+    def _add(
+        self, kind: Callable[..., Figure], name: str, about: str, *labels: str, **rest: object
+    ) -> Figure:
+        return kind(f"holdfast_{name}", about, labels, registry=self.registry, **rest)
+
+    def _lane(self, lane: str) -> str:
+        if lane not in self._lanes and len(self._lanes) >= MOST_LANES:
+            return OTHER_LANES
+        self._lanes.add(lane)
+        return lane
+
+    def answered(self, route: Route, status: int, seconds: float) -> None:
+        """Count a call."""
+        self._requests.labels(route.method, route.path, str(status)).inc()
+        self._seconds.labels(route.method, route.path).observe(seconds)
+
+    def claimed(self, claims: Sequence[Claim], lease_ms: int) -> None:
+        """Note what was handed out, and how long it had waited."""
+        now = time.monotonic()
+        for claim in claims:
+            lane = self._lane(claim.lane)
+            self._claims.labels(lane, claim.attempt_kind).inc()
+            self._running[claim.key] = (now, lane)
+            if claim.attempt_kind is AttemptKind.INITIAL and not claim.steps:
+                waited = claim.expires_at - claim.created_at
+                self._queued.labels(lane).observe(waited.total_seconds() - lease_ms / 1000)
+        while len(self._running) > _MOST_RUNNING:
+            self._running.popitem(last=False)
+
+    def ended(self, execution_id: str, epoch: int, outcome: str) -> None:
+        """Note how an attempt ended, and how long it ran."""
+        started = self._running.pop((execution_id, epoch), None)
+        if started is not None:
+            at, lane = started
+            self._ran.labels(lane, outcome).observe(time.monotonic() - at)
+
+    async def render(self, engine: Engine, *, waits: int, tails: int) -> bytes:
+        """Return all figures as text."""
+        self._waits.set(waits)
+        self._tails.set(tails)
+        now = time.monotonic()
+        if now - self._read_at >= FRESH_S:
+            self._read_at = now
+            try:
+                await self._read(engine)
+            except HoldfastError:
+                self._store_up.set(0)
+        return generate_latest(self.registry)
+
+    async def _read(self, engine: Engine) -> None:
+        started = time.perf_counter()
+        await engine.ping()
+        self._store_seconds.set(time.perf_counter() - started)
+        self._store_up.set(1)
+        counts, workers, pulse = await asyncio.gather(
+            engine.count(), engine.workers.list(), engine.pulse()
+        )
+        by_cell: Tally[tuple[str, str]] = Tally()
+        for cell in counts:
+            by_cell[self._lane(cell.lane), cell.state] += cell.count
+        self._executions.clear()
+        for (lane, state), count in by_cell.items():
+            self._executions.labels(lane, state).set(count)
+        self._workers.clear()
+        for lane, count in Tally(self._lane(n) for one in workers for n in one.lanes).items():
+            self._workers.labels(lane).set(count)
+        self._slots.labels("busy").set(sum(one.busy for one in workers))
+        self._slots.labels("free").set(sum(max(0, one.slots - one.busy) for one in workers))
+        self._tell(pulse)
+
+    def _tell(self, pulse: Pulse) -> None:
+        self._late.set(pulse.late_s)
+        self._oldest.clear()
+        for lane, seconds in pulse.waiting_s.items():
+            self._oldest.labels(self._lane(lane)).set(seconds)
+        for name, count in pulse.incidents.items():
+            grown = count - self._incidents_seen.get(name, 0)
+            self._incidents_seen[name] = count
+            self._incidents.labels(name).inc(max(0, grown))

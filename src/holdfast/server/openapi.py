@@ -1,0 +1,177 @@
+"""The OpenAPI 3.1 document, made from the routes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from importlib.metadata import version
+from typing import Any
+
+import msgspec
+
+from holdfast import errors
+from holdfast.errors import HoldfastError
+from holdfast.server import problems
+from holdfast.server.declare import Route, Routes, Scope
+from holdfast.server.fields import View
+
+_REF = "#/components/schemas/{name}"
+_EMPTY = 204
+
+#: Refusals that every route may give.
+_OF_ALL = (errors.InvalidInput, errors.RateLimited, errors.StoreUnavailable)
+_OF_BODIES = (errors.Malformed, errors.TooLarge)
+_OF_KEYS = (errors.Unauthorized, errors.Forbidden)
+
+
+class Problem(View):
+    """Why a call failed (RFC 9457); further members tell ids and values."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    #: The stable word.
+    code: str
+    #: The same call may succeed later.
+    retryable: bool
+
+
+def document(tables: Sequence[Routes]) -> dict[str, Any]:
+    """Return the document."""
+    routes = [route for table in tables for route in table.routes]
+    types = [t for route in routes for t in (route.documented, route.reply, route.query) if t]
+    (*schemas, problem), components = msgspec.json.schema_components(
+        [*types, Problem], ref_template=_REF
+    )
+    found = iter(schemas)
+    paths: dict[str, dict[str, Any]] = {}
+    for route in routes:
+        body = next(found) if route.documented else None
+        reply = next(found) if route.reply else None
+        query = next(found) if route.query else None
+        operation = _operation(route, body, reply, problem)
+        operation["parameters"] = [*_path_parameters(route), *_query_parameters(query, components)]
+        paths.setdefault(route.path, {})[route.method.lower()] = operation
+    used = {name: schema for name, schema in components.items() if not name.endswith("Query")}
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Holdfast",
+            "version": version("holdfast"),
+            "description": "Durable execution: work that is accepted is held fast.",
+        },
+        "tags": [{"name": table.tag, "description": table.about} for table in tables],
+        "paths": paths,
+        "components": {
+            "schemas": used,
+            "securitySchemes": {"key": {"type": "http", "scheme": "bearer"}},
+        },
+        "security": [{"key": []}],
+    }
+
+
+def refusals(route: Route) -> list[type[HoldfastError]]:
+    """Return every error that a route may give."""
+    found: list[type[HoldfastError]] = [*_OF_ALL, *route.errors]
+    if route.documented is not None:
+        found += _OF_BODIES
+    if route.scope is not Scope.PUBLIC:
+        found += _OF_KEYS
+    if route.owner is not None:
+        found.append(type(route.owner.missing("")))
+    return found
+
+
+def _operation(
+    route: Route, body: dict[str, Any] | None, reply: dict[str, Any] | None, problem: Any
+) -> dict[str, Any]:
+    operation: dict[str, Any] = {
+        "operationId": route.name,
+        "tags": [route.tag],
+        "summary": route.summary,
+        "responses": _responses(route, reply, problem),
+    }
+    about = [route.description] if route.description else []
+    if route.scope is not Scope.PUBLIC:
+        who = "Any key" if "viewer" in route.roles else f"Role: {' or '.join(route.roles)}"
+        about.append(who + (", of no tenant." if route.scope is Scope.SYSTEM else "."))
+    else:
+        operation["security"] = []
+    operation["description"] = "\n\n".join(about)
+    if body is not None:
+        content: dict[str, Any] = {"schema": body}
+        if route.example is not None:
+            content["example"] = route.example
+        optional = not _required(route.documented)
+        operation["requestBody"] = {
+            "required": not optional,
+            "content": {"application/json": content},
+        }
+    return operation
+
+
+def _required(body: Any) -> bool:
+    """Whether a body has a field that must be there."""
+    if isinstance(body, type) and issubclass(body, msgspec.Struct):
+        return any(field.required for field in msgspec.structs.fields(body))
+    return False
+
+
+def _responses(route: Route, reply: dict[str, Any] | None, problem: Any) -> dict[str, Any]:
+    responses: dict[str, Any] = {}
+    for status in route.statuses:
+        response: dict[str, Any] = {"description": "Success."}
+        if reply is not None:
+            response["content"] = {"application/json": {"schema": reply}}
+        elif status != _EMPTY:
+            response["content"] = {route.media_type: {}}
+        responses[str(status)] = response
+    by_status: dict[int, set[str]] = {}
+    for error in refusals(route):
+        by_status.setdefault(problems.status_of(error), set()).add(error.code)
+    for status, codes in sorted(by_status.items()):
+        responses[str(status)] = {
+            "description": ", ".join(f"`{code}`" for code in sorted(codes)),
+            "content": {problems.MEDIA_TYPE: {"schema": problem}},
+        }
+    return responses
+
+
+def _path_parameters(route: Route) -> list[dict[str, Any]]:
+    return [
+        {
+            "name": name,
+            "in": "path",
+            "required": True,
+            "schema": {"type": "string", "minLength": 1},
+        }
+        for name in re.findall(r"{(\w+)}", route.path)
+    ]
+
+
+def _query_parameters(
+    query: dict[str, Any] | None, components: dict[str, Any]
+) -> list[dict[str, Any]]:
+    if query is None:
+        return []
+    schema = components[query["$ref"].rsplit("/", 1)[1]]
+    return [
+        {
+            "name": name,
+            "in": "query",
+            "required": name in schema.get("required", ()),
+            "schema": _without_null(field),
+        }
+        for name, field in schema["properties"].items()
+    ]
+
+
+def _without_null(field: dict[str, Any]) -> dict[str, Any]:
+    """Return the schema of a parameter: absent is not null."""
+    options = [one for one in field.get("anyOf", ()) if one != {"type": "null"}]
+    if len(options) != 1:
+        return field
+    (option,) = options
+    plain = {key: value for key, value in field.items() if key not in {"anyOf", "default"}}
+    return {**plain, **option}

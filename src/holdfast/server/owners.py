@@ -1,0 +1,18 @@
+"""How to find whose a thing is that a path names."""
+
+from __future__ import annotations
+
+from holdfast.engine import Engine
+from holdfast.errors import ExecutionNotFound
+from holdfast.server.declare import Owner
+
+
+async def _of_execution(engine: Engine, execution_id: str) -> str:
+    return await engine.owner(execution_id)
+
+
+def _no_execution(execution_id: str) -> ExecutionNotFound:
+    return ExecutionNotFound(f"no execution has the id {execution_id}", id=execution_id)
+
+
+EXECUTION: Owner = Owner("id", _of_execution, _no_execution)

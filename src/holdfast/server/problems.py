@@ -1,0 +1,125 @@
+"""Errors over HTTP: RFC 9457 problem details, by the class of the error."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from datetime import datetime
+from http import HTTPStatus
+from typing import Any
+
+import msgspec
+from starlette.responses import Response
+
+from holdfast import errors
+from holdfast.errors import HoldfastError
+from holdfast.server.times import rfc3339
+
+MEDIA_TYPE = "application/problem+json"
+
+
+class InternalError(HoldfastError):
+    """A bug of ours; the log has it."""
+
+    code = "internal_error"
+
+
+class MethodNotAllowed(errors.NotFound):
+    """The path exists, but not with this method."""
+
+    code = "method_not_allowed"
+
+
+#: The first class that fits counts.
+_STATUSES: tuple[tuple[type[HoldfastError], int], ...] = (
+    (errors.TooLarge, 413),
+    (errors.Malformed, 400),
+    (errors.InvalidInput, 422),
+    (MethodNotAllowed, 405),
+    (errors.NotFound, 404),
+    (errors.Unauthorized, 401),
+    (errors.Forbidden, 403),
+    (errors.RateLimited, 429),
+    (errors.Conflict, 409),
+    (errors.LeaseLost, 409),
+    (errors.ExecutionFailed, 409),
+    (errors.StoreFull, 503),
+    (errors.StoreUnavailable, 503),
+    (errors.OutcomeUnknown, 503),
+    (errors.StoreIncompatible, 503),
+)
+_RETRYABLE = (
+    errors.RateLimited,
+    errors.StoreFull,
+    errors.StoreUnavailable,
+    errors.OutcomeUnknown,
+)
+_INTERNAL = 500
+#: Members of a problem that context must not replace.
+_MEMBERS = frozenset({"type", "title", "status", "detail", "code", "retryable"})
+_AT = re.compile(r" - at `(?P<path>\$[^`]*)`$")
+_UNKNOWN = re.compile(r"Object contains unknown field `(?P<name>[^`]*)`")
+
+
+def status_of(error: type[HoldfastError]) -> int:
+    """Return the status of an error."""
+    return next((status for kind, status in _STATUSES if issubclass(error, kind)), _INTERNAL)
+
+
+def is_retryable(error: type[HoldfastError]) -> bool:
+    """Whether the same call may succeed later."""
+    return issubclass(error, _RETRYABLE)
+
+
+def document(error: HoldfastError) -> dict[str, Any]:
+    """Return the problem details of an error."""
+    status = status_of(type(error))
+    problem = {
+        "type": f"urn:holdfast:problem:{error.code}",
+        "title": HTTPStatus(status).phrase,
+        "status": status,
+        "detail": error.message,
+        "code": error.code,
+        "retryable": is_retryable(type(error)),
+    }
+    context = {k: _shown(v) for k, v in error.context.items() if k not in _MEMBERS}
+    return problem | context
+
+
+def response(error: HoldfastError) -> Response:
+    """Return the answer to a call that failed."""
+    problem = document(error)
+    headers = {}
+    if problem["status"] == 401:  # noqa: PLR2004 - that is the status
+        headers["WWW-Authenticate"] = "Bearer"
+    if problem["retryable"]:
+        wait_ms = error.context.get("retry_after_ms", 1_000)
+        headers["Retry-After"] = str(-(-int(wait_ms) // 1_000))
+    body = msgspec.json.encode(problem)
+    return Response(body, problem["status"], headers, media_type=MEDIA_TYPE)
+
+
+def invalid(error: msgspec.ValidationError, where: str) -> errors.InvalidInput:
+    """Make our error of a value that does not fit its type."""
+    text = str(error)
+    at = _AT.search(text)
+    path = at["path"].removeprefix("$").removeprefix(".") if at else ""
+    problem = text[: at.start()] if at else text
+    unknown = _UNKNOWN.match(problem)
+    if unknown:
+        path = f"{path}.{unknown['name']}".removeprefix(".")
+        problem = "is not a known field"
+    field = path or where
+    return errors.InvalidInput(f"{field}: {problem}", field=field)
+
+
+def _shown(value: Any) -> Any:
+    if isinstance(value, datetime):
+        return rfc3339(value)
+    if isinstance(value, Mapping):
+        return {str(key): _shown(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_shown(item) for item in value]
+    if value is None or isinstance(value, bool | int | float):
+        return value
+    return str(value)

@@ -1,0 +1,100 @@
+"""Live news: of one execution, and of all executions of a tenant."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+from holdfast import errors
+from holdfast.engine.feeds import Gap
+from holdfast.model.feeds import Position, StateChange
+from holdfast.server.call import Call
+from holdfast.server.declare import Routes
+from holdfast.server.events import LAST_EVENT_ID, MEDIA_TYPE, EventStream, Sse
+from holdfast.server.fields import Cursor, Query, Tenants
+from holdfast.server.owners import EXECUTION
+from holdfast.server.times import rfc3339
+from holdfast.server.views import event_view
+
+routes: Routes = Routes("events", "Live news, as server-sent events.")
+
+
+class ResumeQuery(Query):
+    """Where to go on; the header `Last-Event-ID` says the same."""
+
+    after: Cursor | None = None
+
+
+@routes.get(
+    "/v1/executions/{id}/events",
+    owner=EXECUTION,
+    errors=(errors.RateLimited,),
+    media_type=MEDIA_TYPE,
+)
+async def follow_execution(call: Call, id: str, query: ResumeQuery) -> EventStream:  # noqa: A002
+    """Follow one execution: what happened, then what happens, until it has ended.
+
+    Events are named as in its history and carry the same data. An event `state` tells the state
+    when it changed by itself; the last event is `end` with `{state}`.
+    """
+    await call.engine.owner(id)
+    after = query.after or call.request.headers.get(LAST_EVENT_ID)
+    if after is not None:
+        Position.parse(after)
+    return EventStream(call, _of_execution(call, id, after))
+
+
+async def _of_execution(call: Call, execution_id: str, after: str | None) -> AsyncIterator[Sse]:
+    changes = call.engine.changes.follow(execution_id, after)
+    state = None
+    async for change in changes:
+        state = change.state
+        if change.event is not None:
+            yield Sse(change.event.event, event_view(change.event), change.position)
+        else:
+            yield Sse("state", {"state": state})
+    yield Sse("end", {"state": state})
+
+
+class FeedQuery(ResumeQuery):
+    """Whose feed."""
+
+    tenant: Tenants | None = None
+
+
+@routes.get("/v1/events", errors=(errors.RateLimited,), media_type=MEDIA_TYPE)
+async def follow_tenant(call: Call, query: FeedQuery) -> EventStream:
+    """Follow all executions of a tenant: an event `execution` for every change of state.
+
+    The first event is `open`: nothing from then on is missed. A feed is kept for five minutes
+    after its last listener left; one that comes back later, or after more than 10,000 events in a
+    partition, gets an event `gap` and should read the state of things anew.
+    """
+    if call.tenant is None:
+        raise errors.InvalidInput("tenant: a feed is that of one tenant", field="tenant")
+    after = query.after or call.request.headers.get(LAST_EVENT_ID)
+    if after is not None:
+        Position.parse(after)
+    return EventStream(call, _of_tenant(call, call.tenant, after))
+
+
+async def _of_tenant(call: Call, tenant: str, after: str | None) -> AsyncIterator[Sse]:
+    async for news in call.engine.feeds.follow(tenant, after):
+        if news is None:
+            yield Sse("open", {"tenant": tenant})
+        elif isinstance(news, Gap):
+            yield Sse("gap", {"after": after})
+        else:
+            yield Sse("execution", _change(news), str(news.position))
+
+
+def _change(news: StateChange) -> dict[str, Any]:
+    return {
+        "at": rfc3339(news.at),
+        "execution": news.execution,
+        "kind": news.kind,
+        "lane": news.lane,
+        "from": news.before,
+        "state": news.state,
+        "attempts": news.attempts,
+    }

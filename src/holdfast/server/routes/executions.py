@@ -1,0 +1,289 @@
+"""Executions: submit, list, read."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta
+from starlette.responses import Response
+
+from holdfast import errors
+from holdfast.errors import HoldfastError, InvalidInput, ResultNotReady
+from holdfast.model import limits
+from holdfast.model.access import Role
+from holdfast.model.executions import Filter, NewExecution, Outcome, Submitted
+from holdfast.model.states import State
+from holdfast.server import problems
+from holdfast.server.bodies import BatchBody, ExecutionBody, RawBatchBody
+from holdfast.server.call import Call
+from holdfast.server.declare import Answer, Routes
+from holdfast.server.fields import (
+    Cursor,
+    Kind,
+    Moment,
+    Name,
+    PageLimit,
+    Query,
+    Tenants,
+    View,
+    WaitMs,
+)
+from holdfast.server.owners import EXECUTION
+from holdfast.server.times import rfc3339
+from holdfast.server.views import (
+    AttemptPage,
+    AttemptView,
+    BatchItem,
+    BatchView,
+    EventPage,
+    ExecutionPage,
+    ExecutionView,
+    ExplanationView,
+    StepPage,
+    StepView,
+    SubmittedView,
+    event_view,
+)
+
+routes: Routes = Routes("executions", "Durable units of work: submit, list, read.")
+
+BATCH_BYTES = 64 << 20
+_REFUSALS = (errors.IdConflict, errors.IdempotencyConflict, errors.LaneDraining)
+_EXAMPLE = {"kind": "mail.send", "input": {"to": "ann@example.org"}, "tags": {"order": "17"}}
+_decode_item = msgspec.json.Decoder(ExecutionBody).decode
+#: What a browser may do with a result that it is shown: nothing.
+_RESULT_HEADERS = {"Content-Security-Policy": "sandbox; default-src 'none'"}
+
+
+@routes.post(
+    "/v1/executions",
+    role=Role.SUBMITTER,
+    status=(201, 200),
+    errors=_REFUSALS,
+    example=_EXAMPLE,
+)
+async def create(call: Call, body: ExecutionBody) -> Answer[SubmittedView]:
+    """Submit an execution.
+
+    When the answer is there, the work is held fast. A repetition with the same id or the same
+    idempotency key gets 200 and `duplicate`; send one of them to be able to repeat safely.
+    """
+    item = body.item(str(call.tenant))
+    (answer,) = await call.engine.submit_many([item])
+    if isinstance(answer, HoldfastError):
+        raise answer
+    return Answer(SubmittedView.of(answer), 200 if answer.duplicate else 201)
+
+
+@routes.post(
+    "/v1/executions:batch",
+    role=Role.SUBMITTER,
+    errors=(errors.StoreFull,),
+    most_bytes=BATCH_BYTES,
+    documented=BatchBody,
+    example={"items": [_EXAMPLE, {"kind": "mail.send", "id": "mail-18"}]},
+)
+async def create_batch(call: Call, body: RawBatchBody) -> BatchView:
+    """Submit up to 1,000 executions.
+
+    Each is accepted or refused on its own; the answers are in order.
+    """
+    answers: list[Submitted | HoldfastError | None] = [None] * len(body.items)
+    good: list[NewExecution] = []
+    places: list[int] = []
+    for place, raw in enumerate(body.items):
+        try:
+            one = _decode_item(raw)
+            good.append(one.item(call.tenant_named(one.tenant)))
+            places.append(place)
+        except msgspec.ValidationError as error:
+            answers[place] = problems.invalid(error, f"items[{place}]")
+        except (InvalidInput, errors.Forbidden) as error:
+            answers[place] = error
+    for place, answer in zip(places, await call.engine.submit_many(good), strict=True):
+        answers[place] = answer
+    _raise_if_store_is_away(answers)
+    return BatchView(items=[_answer_view(answer) for answer in answers])
+
+
+def _answer_view(answer: Submitted | HoldfastError | None) -> BatchItem:
+    if isinstance(answer, Submitted):
+        return BatchItem(id=answer.id, state=answer.state, duplicate=answer.duplicate)
+    error = answer or HoldfastError("no answer")
+    return BatchItem(code=error.code, detail=error.message)
+
+
+def _raise_if_store_is_away(answers: list[Submitted | HoldfastError | None]) -> None:
+    """One problem for all, if all have the same and it will pass."""
+    for answer in answers:
+        if not isinstance(answer, HoldfastError) or not problems.is_retryable(type(answer)):
+            return
+    if isinstance(answers[0] if answers else None, HoldfastError):
+        raise answers[0]  # type: ignore[misc]
+
+
+class ListQuery(Query):
+    """Which executions to list; absent means any."""
+
+    tenant: Tenants | None = None
+    state: State | None = None
+    lane: Name | None = None
+    kind: Kind | None = None
+    #: One tag as NAME:VALUE.
+    tag: Annotated[str, Meta(max_length=limits.NAME_CHARS + limits.TAG_VALUE_CHARS)] | None = None
+    #: Created at or after.
+    since: Moment | None = None
+    #: Created before.
+    until: Moment | None = None
+    limit: PageLimit = 50
+    cursor: Cursor | None = None
+
+
+@routes.get("/v1/executions", query_example={"state": "waiting", "limit": "10"})
+async def list_executions(call: Call, query: ListQuery) -> ExecutionPage:
+    """List executions, newest first.
+
+    Operator keys see those of `tenant`, or of all tenants with `tenant=*`.
+    """
+    wanted = Filter(
+        tenant=call.tenant,
+        state=query.state,
+        lane=query.lane,
+        kind=query.kind,
+        tag=_tag(query.tag),
+        since=query.since,
+        until=query.until,
+    )
+    page = await call.engine.list(wanted, limit=query.limit, cursor=query.cursor)
+    items = [ExecutionView.of(one) for one in page.items]
+    return ExecutionPage(items=items, next_cursor=page.next_cursor)
+
+
+def _tag(text: str | None) -> tuple[str, str] | None:
+    if text is None:
+        return None
+    name, colon, value = text.partition(":")
+    if not colon or not name or not value:
+        raise InvalidInput("tag: must be NAME:VALUE", field="tag")
+    return name, value
+
+
+class CountQuery(Query):
+    """Whose executions."""
+
+    tenant: Tenants | None = None
+
+
+class CountView(View):
+    """How many executions have these properties."""
+
+    tenant: str
+    lane: str
+    kind: str
+    state: str
+    count: int
+
+
+class CountPage(View):
+    """Exact counts."""
+
+    items: list[CountView]
+    next_cursor: str | None = None
+
+
+@routes.get("/v1/counts")
+async def count(call: Call, query: CountQuery) -> CountPage:  # noqa: ARG001 - it names the tenant
+    """Count executions by tenant, lane, kind and state."""
+    found = await call.engine.count(call.tenant)
+    return CountPage(items=msgspec.convert(msgspec.to_builtins(found), list[CountView]))
+
+
+@routes.get("/v1/executions/{id}", owner=EXECUTION)
+async def describe(call: Call, id: str) -> ExecutionView:  # noqa: A002
+    """Read an execution."""
+    return ExecutionView.of(await call.engine.describe(id))
+
+
+@routes.get("/v1/executions/{id}/input", owner=EXECUTION, media_type="*/*")
+async def read_input(call: Call, id: str) -> Response:  # noqa: A002
+    """Read the input, as it was submitted."""
+    data = await call.engine.input(id)
+    return Response(data, media_type="application/json", headers=_RESULT_HEADERS)
+
+
+class ResultQuery(Query):
+    """How long to wait for the result."""
+
+    wait_ms: WaitMs = 0
+
+
+@routes.get(
+    "/v1/executions/{id}/result",
+    owner=EXECUTION,
+    errors=(ResultNotReady, errors.RateLimited),
+    media_type="*/*",
+    query_example={"wait_ms": "0"},
+)
+async def result(call: Call, id: str, query: ResultQuery) -> Response:  # noqa: A002
+    """Read the result, as it was stored, with its content type.
+
+    Until there is one the answer is 404 `result_not_ready`; `state` says where it stands. With
+    `wait_ms` the call waits for the end of the execution.
+    """
+    outcome = await call.engine.outcome(id)
+    if outcome is None and query.wait_ms:
+        with call.waiting():
+            outcome = await _wait(call, id, query.wait_ms)
+    if outcome is None:
+        raise ResultNotReady(f"execution {id} has not ended", id=id)
+    if outcome.result is None:
+        raise ResultNotReady(
+            f"execution {id} ended without a result: {outcome.state}",
+            id=id,
+            state=outcome.state,
+            error=outcome.error,
+            reason=outcome.reason,
+        )
+    media_type = (
+        outcome.content_type if outcome.content_type.isascii() else "application/octet-stream"
+    )
+    return Response(outcome.result, headers={**_RESULT_HEADERS, "Content-Type": media_type})
+
+
+async def _wait(call: Call, execution_id: str, wait_ms: int) -> Outcome | None:
+    try:
+        waiting = call.engine.wait(execution_id, timeout_s=wait_ms / 1000)
+        return await call.unless_gone(waiting)
+    except ResultNotReady:
+        return None
+
+
+@routes.get("/v1/executions/{id}/history", owner=EXECUTION)
+async def history(call: Call, id: str) -> EventPage:  # noqa: A002
+    """Read what happened to it, oldest first."""
+    return EventPage(items=[event_view(event) for event in await call.engine.history(id)])
+
+
+@routes.get("/v1/executions/{id}/attempts", owner=EXECUTION)
+async def attempts(call: Call, id: str) -> AttemptPage:  # noqa: A002
+    """Read its attempts, oldest first."""
+    return AttemptPage(items=[AttemptView.of(one) for one in await call.engine.attempts(id)])
+
+
+@routes.get("/v1/executions/{id}/steps", owner=EXECUTION)
+async def steps(call: Call, id: str) -> StepPage:  # noqa: A002
+    """Read its journaled steps in the order of recording."""
+    return StepPage(items=[StepView.of(one) for one in await call.engine.steps(id)])
+
+
+@routes.get("/v1/executions/{id}/explain", owner=EXECUTION)
+async def explain(call: Call, id: str) -> ExplanationView:  # noqa: A002
+    """Say why it is not running: one sentence, and what holds it."""
+    found = await call.engine.explain(id)
+    holds = [{name: _shown(value) for name, value in hold.items()} for hold in found.holds]
+    return ExplanationView(state=found.state, why=found.why, holds=holds)
+
+
+def _shown(value: Any) -> Any:
+    return rfc3339(value) if hasattr(value, "isoformat") else value

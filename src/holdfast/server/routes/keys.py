@@ -1,0 +1,106 @@
+"""API keys: create, list, revoke."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Meta
+
+from holdfast import errors
+from holdfast.model import limits
+from holdfast.model.access import ApiKey, Role
+from holdfast.server.call import Call
+from holdfast.server.declare import Answer, Routes
+from holdfast.server.fields import Body, Name, PositiveMs, View
+from holdfast.server.times import optional, rfc3339
+
+routes: Routes = Routes("keys", "API keys. The secret is shown once, at its creation.")
+
+
+class KeyBody(Body):
+    """A key to be created."""
+
+    roles: Annotated[list[Role], Meta(min_length=1)]
+    #: Absent: the caller's own, or for an operator key a key for all tenants.
+    tenant: Name | None = None
+    name: Annotated[str, Meta(max_length=limits.API_KEY_NAME_CHARS)] = ""
+    #: It expires after this long; absent: never.
+    ttl_ms: PositiveMs | None = None
+
+
+class KeyView(View):
+    """What is known of a key."""
+
+    id: str
+    name: str
+    #: null: it may act for every tenant.
+    tenant: str | None
+    roles: list[str]
+    created_at: str
+    expires_at: str | None
+    revoked_at: str | None
+    #: To the minute.
+    last_used_at: str | None
+
+
+class NewKeyView(KeyView):
+    """A new key, with its secret."""
+
+    #: Keep it: it is not shown again.
+    secret: str
+
+
+class KeyPage(View):
+    """Keys, oldest first."""
+
+    items: list[KeyView]
+    next_cursor: str | None = None
+
+
+def _fields(key: ApiKey) -> dict[str, object]:
+    return {
+        "id": key.id,
+        "name": key.name,
+        "tenant": key.tenant,
+        "roles": sorted(key.roles),
+        "created_at": rfc3339(key.created_at),
+        "expires_at": optional(key.expires_at),
+        "revoked_at": optional(key.revoked_at),
+        "last_used_at": optional(key.last_used_at),
+    }
+
+
+@routes.post(
+    "/v1/keys",
+    role=Role.ADMIN,
+    status=201,
+    errors=(errors.TooManyKeys,),
+    example={"roles": ["submitter"], "name": "the web shop", "ttl_ms": 7776000000},
+)
+async def create(call: Call, body: KeyBody) -> Answer[NewKeyView]:
+    """Create a key.
+
+    A key of one tenant creates keys of that tenant only; an operator key without `tenant`
+    creates another operator key.
+    """
+    tenant = body.tenant if call.identity.tenant is None else call.tenant
+    key, secret = await call.engine.access.create(
+        roles=body.roles, tenant=tenant, name=body.name, ttl_ms=body.ttl_ms
+    )
+    call.services.identities.forget(key.id)
+    view = NewKeyView(secret=secret, **_fields(key))  # type: ignore[arg-type]
+    return Answer(view, 201, {"Cache-Control": "no-store"})
+
+
+@routes.get("/v1/keys", role=Role.ADMIN)
+async def list_keys(call: Call) -> KeyPage:
+    """List the keys, those that ended in the last 30 days too; a tenant's admin sees its own."""
+    found = await call.engine.access.list(tenant=call.identity.tenant)
+    return KeyPage(items=[KeyView(**_fields(key)) for key in found])  # type: ignore[arg-type]
+
+
+@routes.delete("/v1/keys/{key}", role=Role.ADMIN, status=204, errors=(errors.KeyNotFound,))
+async def revoke(call: Call, key: str) -> None:
+    """Revoke a key; every server refuses it within 5 s."""
+    await call.engine.access.revoke(key, tenant=call.identity.tenant)
+    call.services.identities.forget(key)

@@ -1,0 +1,87 @@
+"""Leases: renew many at once."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated
+
+from msgspec import UNSET, Meta, UnsetType
+
+from holdfast.errors import ExecutionNotFound, HoldfastError
+from holdfast.model import limits
+from holdfast.model.access import Role
+from holdfast.server.call import Call
+from holdfast.server.declare import Routes
+from holdfast.server.fields import Body, Id, LeaseBody, LeaseMs, View
+from holdfast.server.times import rfc3339
+
+routes: Routes = Routes("leases", "The right to run executions now.")
+
+
+class HeldBody(Body):
+    """An execution and the lease on it."""
+
+    execution: Id
+    lease: LeaseBody
+
+
+class RenewBody(Body):
+    """Leases to extend."""
+
+    items: Annotated[list[HeldBody], Meta(max_length=limits.CLAIM_ITEMS)]
+    lease_ms: LeaseMs = 30_000
+
+
+class RenewedView(View):
+    """The answer for one lease."""
+
+    ok: bool
+    expires_at: str | UnsetType = UNSET
+    code: str | UnsetType = UNSET
+    detail: str | UnsetType = UNSET
+    state: str | UnsetType = UNSET
+
+
+class RenewedPage(View):
+    """An answer for each lease, in order."""
+
+    items: list[RenewedView]
+
+
+@routes.post(
+    "/v1/leases:renew",
+    role=Role.WORKER,
+    example={
+        "items": [{"execution": "x1", "lease": {"id": "l1", "epoch": 1, "attempt": 0}}],
+        "lease_ms": 30000,
+    },
+)
+async def renew(call: Call, body: RenewBody) -> RenewedPage:
+    """Extend leases; a holder that lost one learns it here."""
+    held = [(one.execution, one.lease.lease()) for one in body.items]
+    owned = await call.owned([execution for execution, _ in held])
+    mine = [one for one, is_mine in zip(held, owned, strict=True) if is_mine]
+    answers = iter(await call.engine.renew(mine, body.lease_ms))
+    call.audited = False
+    return RenewedPage(
+        items=[
+            _renewed(next(answers) if is_mine else _missing(execution))
+            for (execution, _), is_mine in zip(held, owned, strict=True)
+        ]
+    )
+
+
+def _missing(execution_id: str) -> ExecutionNotFound:
+    return ExecutionNotFound(f"no execution has the id {execution_id}", id=execution_id)
+
+
+def _renewed(answer: datetime | HoldfastError) -> RenewedView:
+    if isinstance(answer, datetime):
+        return RenewedView(ok=True, expires_at=rfc3339(answer))
+    state = answer.context.get("state")
+    return RenewedView(
+        ok=False,
+        code=answer.code,
+        detail=answer.message,
+        state=UNSET if state is None else str(state),
+    )

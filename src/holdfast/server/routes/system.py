@@ -1,0 +1,57 @@
+"""Probes and figures, for orchestrators and Prometheus."""
+
+from __future__ import annotations
+
+import asyncio
+
+from prometheus_client import CONTENT_TYPE_LATEST
+from starlette.responses import Response
+
+from holdfast.errors import HoldfastError, StoreUnavailable
+from holdfast.model.access import Role
+from holdfast.server.call import Call
+from holdfast.server.declare import Routes, Scope
+from holdfast.server.fields import View
+
+routes: Routes = Routes("system", "Probes and figures.")
+
+_READY_S = 2.0
+
+
+class HealthView(View):
+    """How the server is."""
+
+    status: str
+
+
+@routes.get("/healthz", scope=Scope.PUBLIC)
+async def healthz(call: Call) -> HealthView:  # noqa: ARG001
+    """Tell whether the process runs."""
+    return HealthView(status="ok")
+
+
+@routes.get("/readyz", scope=Scope.PUBLIC, errors=(StoreUnavailable,))
+async def readyz(call: Call) -> HealthView:
+    """Tell whether it can work: the store answers, the library is loaded, maintenance runs."""
+    if call.services.closing.is_set():
+        raise StoreUnavailable("the server is stopping")
+    try:
+        async with asyncio.timeout(_READY_S):
+            await call.engine.ping()
+    except TimeoutError:
+        raise StoreUnavailable("the store does not answer") from None
+    except HoldfastError as error:
+        raise StoreUnavailable(f"the store does not answer: {error}") from error
+    if not call.services.maintenance_runs():
+        raise StoreUnavailable("maintenance does not run")
+    return HealthView(status="ready")
+
+
+@routes.get("/metrics", role=Role.VIEWER, scope=Scope.SYSTEM, media_type=CONTENT_TYPE_LATEST)
+async def metrics(call: Call) -> Response:
+    """Return the figures for Prometheus."""
+    services = call.services
+    text = await services.metrics.render(
+        call.engine, waits=services.waits.total, tails=services.tails.total
+    )
+    return Response(text, media_type=CONTENT_TYPE_LATEST)

@@ -1,0 +1,42 @@
+"""Tasks that workers have published: what can be submitted, and with which input."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from msgspec import Meta
+
+from holdfast.model.access import Role
+from holdfast.server.call import Call
+from holdfast.server.declare import Routes
+from holdfast.server.fields import Kind, View
+
+routes: Routes = Routes("tasks", "What workers have published of their tasks.")
+
+_MOST = 1_000
+Described = Annotated[dict[Kind, dict[str, Any]], Meta(max_length=_MOST)]
+
+
+class TaskPage(View):
+    """Tasks: each item has `name`, `input` and `result` (JSON Schema), `lane`, `description`."""
+
+    items: list[dict[str, Any]]
+    next_cursor: str | None = None
+
+
+@routes.get("/v1/tasks")
+async def list_tasks(call: Call) -> TaskPage:
+    """List the published tasks: those of all tenants, and those of the caller's own."""
+    found = await call.engine.tasks(tenant=call.identity.tenant)
+    return TaskPage(items=[{"name": name, **about} for name, about in found.items()])
+
+
+@routes.post(
+    "/v1/tasks",
+    role=Role.WORKER,
+    status=204,
+    example={"mail.send": {"input": {"type": "object"}, "description": "Send a mail."}},
+)
+async def publish(call: Call, body: Described) -> None:
+    """Publish what a worker knows of its tasks; those of the same name are replaced."""
+    await call.engine.publish_tasks(body, tenant=call.identity.tenant)

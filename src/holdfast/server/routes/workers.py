@@ -1,0 +1,200 @@
+"""Workers: register, beat, claim, drain."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Meta
+
+from holdfast import errors
+from holdfast.engine.claimer import Claimer
+from holdfast.model import limits
+from holdfast.model.access import Role
+from holdfast.model.executions import Claim
+from holdfast.model.workers import Worker
+from holdfast.server.call import Call
+from holdfast.server.declare import Answer, Routes
+from holdfast.server.fields import Body, Capabilities, Lanes, LeaseMs, Name, Slots, View, WaitMs
+from holdfast.server.times import rfc3339
+from holdfast.server.views import ClaimsView, ClaimView
+
+routes: Routes = Routes("workers", "The registry of workers, and claiming work.")
+
+
+class BeatBody(Body):
+    """What a worker says of itself."""
+
+    #: The pool that it belongs to.
+    worker: Name
+    lanes: Lanes
+    capabilities: Capabilities = ()
+    slots: Slots = 1
+    #: Slots in use.
+    busy: Annotated[int, Meta(ge=0, le=limits.SLOTS)] = 0
+    #: It counts as gone when it has not beaten for this long.
+    ttl_ms: LeaseMs = 30_000
+
+
+class BeatView(View):
+    """The answer to a heartbeat."""
+
+    instance: str
+    expires_at: str
+    #: Finish what you have and claim no more.
+    draining: bool
+
+
+@routes.put(
+    "/v1/workers/{instance}",
+    role=Role.WORKER,
+    status=(200, 201),
+    errors=(errors.WorkerNotFound,),
+    example={"worker": "mailer", "lanes": ["default"], "capabilities": ["smtp"], "slots": 4},
+)
+async def register(call: Call, instance: str, body: BeatBody) -> Answer[BeatView]:
+    """Register a worker, or say that it is still there.
+
+    A worker with a key of one tenant serves that tenant only.
+    """
+    answer = await call.engine.workers.register(
+        instance,
+        worker=body.worker,
+        lanes=body.lanes,
+        capabilities=body.capabilities,
+        slots=body.slots,
+        busy=body.busy,
+        ttl_ms=body.ttl_ms,
+        tenant=call.identity.tenant,
+    )
+    call.audited = answer.is_new
+    view = BeatView(
+        instance=instance, expires_at=rfc3339(answer.expires_at), draining=answer.draining
+    )
+    return Answer(view, 201 if answer.is_new else 200)
+
+
+class WorkerView(View):
+    """A worker as it last described itself."""
+
+    instance: str
+    worker: str
+    lanes: tuple[str, ...]
+    capabilities: tuple[str, ...]
+    slots: int
+    busy: int
+    draining: bool
+    registered_at: str
+    heartbeat_at: str
+    expires_at: str
+    #: The only tenant that it serves; null: all.
+    tenant: str | None
+
+    @classmethod
+    def of(cls, one: Worker) -> WorkerView:
+        """Show a worker."""
+        return cls(
+            instance=one.instance,
+            worker=one.worker,
+            lanes=one.lanes,
+            capabilities=one.capabilities,
+            slots=one.slots,
+            busy=one.busy,
+            draining=one.draining,
+            registered_at=rfc3339(one.registered_at),
+            heartbeat_at=rfc3339(one.heartbeat_at),
+            expires_at=rfc3339(one.expires_at),
+            tenant=one.tenant,
+        )
+
+
+class WorkerPage(View):
+    """The workers that are alive."""
+
+    items: list[WorkerView]
+    next_cursor: str | None = None
+
+
+@routes.get("/v1/workers")
+async def list_workers(call: Call) -> WorkerPage:
+    """List the workers that are alive; a key of one tenant sees that tenant's own."""
+    own = call.identity.tenant
+    found = await call.engine.workers.list()
+    return WorkerPage(items=[WorkerView.of(one) for one in found if own in {None, one.tenant}])
+
+
+@routes.post(
+    "/v1/workers/{instance}/drain",
+    role=Role.OPERATOR,
+    status=204,
+    errors=(errors.WorkerNotFound,),
+)
+async def drain(call: Call, instance: str) -> None:
+    """Ask a worker to finish and claim no more; it learns so at its next heartbeat."""
+    await call.engine.workers.drain(instance, tenant=call.identity.tenant)
+
+
+@routes.delete("/v1/workers/{instance}", role=Role.WORKER, status=204)
+async def remove(call: Call, instance: str) -> None:
+    """Take a worker off the registry, as it does itself when it stops."""
+    await call.engine.workers.remove(instance, tenant=call.identity.tenant)
+
+
+class ClaimBody(Body):
+    """What a worker can take."""
+
+    lanes: Lanes
+    capabilities: Capabilities = ()
+    #: 0, with `again`, asks for what it got before and nothing else.
+    max: Annotated[int, Meta(ge=0, le=limits.CLAIM_ITEMS)] = 1
+    lease_ms: LeaseMs = 30_000
+    #: Wait so long for the first.
+    wait_ms: WaitMs = 0
+    #: An id of this call. If its answer is lost, send it again with `again`: it gets the same.
+    request: Name | None = None
+    again: bool = False
+
+
+@routes.post(
+    "/v1/workers/{instance}/claim",
+    role=Role.WORKER,
+    errors=(errors.RateLimited,),
+    example={"lanes": ["default"], "capabilities": ["smtp"], "max": 4, "lease_ms": 30000},
+)
+async def claim(call: Call, instance: str, body: ClaimBody) -> ClaimsView:
+    """Claim executions, each with a lease that allows to run it.
+
+    A key of one tenant claims that tenant's work only; another one that of all tenants, which
+    take turns by their shares.
+    """
+    use = call.services.claimers.use
+    async with use(instance, body.lanes, body.capabilities, call.identity.tenant) as claimer:
+        if body.wait_ms:
+            with call.waiting():
+                claims = await _claim_waiting(call, claimer, body)
+        else:
+            claims = await _ask(claimer, body)
+    call.audited = bool(claims)
+    call.services.metrics.claimed(claims, body.lease_ms)
+    return ClaimsView(claims=[ClaimView.of(one) for one in claims])
+
+
+async def _ask(claimer: Claimer, body: ClaimBody) -> list[Claim]:
+    return await claimer.claim(body.max, body.lease_ms, request=body.request, again=body.again)
+
+
+async def _claim_waiting(call: Call, claimer: Claimer, body: ClaimBody) -> list[Claim]:
+    async with call.until_gone() as gone:
+        claims = await claimer.claim(
+            body.max,
+            body.lease_ms,
+            body.wait_ms,
+            request=body.request,
+            again=body.again,
+            given_up=gone,
+        )
+    if claims and gone.is_set() and not call.services.closing.is_set():
+        # Nobody hears the answer: let others have them.
+        for one in claims:
+            await call.engine.delay(one.id, one.lease, 0)
+        return []
+    return claims

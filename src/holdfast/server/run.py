@@ -1,0 +1,163 @@
+"""Running a server: the store, maintenance, HTTP, and a clean end."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+import signal
+import socket
+from collections.abc import AsyncIterator, Callable, Iterator
+
+import uvicorn
+
+from holdfast.engine import Engine, open_engine
+from holdfast.errors import InvalidInput, StoreIncompatible
+from holdfast.model.access import Role
+from holdfast.server.app import make_app, make_services
+from holdfast.server.call import Services
+from holdfast.server.settings import ServerSettings
+from holdfast.store.store import StoreSettings
+
+log: logging.Logger = logging.getLogger(__name__)
+
+ADMIN_KEY_VARIABLE = "HOLDFAST_ADMIN_KEY"
+#: Who calls over HTTP waits for this long at most while the store is away.
+CALL_TIMEOUT_MS = 3_000
+_TICK_S = 0.1
+
+
+class Server(uvicorn.Server):
+    """A server whose waiting calls end before it does."""
+
+    def __init__(self, config: uvicorn.Config, services: Services) -> None:
+        super().__init__(config)
+        self._services = services
+
+    def stop(self) -> None:
+        """Take no more calls, end those that wait, let the others finish."""
+        self._services.closing.set()
+        self.should_exit = True
+
+    async def main_loop(self) -> None:
+        """Do what is done all the time, until it stops; then at once."""
+        counter = 0
+        while not await self.on_tick(counter):
+            counter = (counter + 1) % 864_000
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(_TICK_S):
+                    await self._services.closing.wait()
+
+    @contextlib.contextmanager
+    def capture_signals(self):  # type: ignore[no-untyped-def]  # noqa: ANN201
+        """Leave signals to whoever runs us."""
+        yield
+
+
+@contextlib.asynccontextmanager
+async def serving(engine: Engine, settings: ServerSettings) -> AsyncIterator[tuple[Server, str]]:
+    """Serve an engine while the block runs; yields the server and its URL."""
+    await _check_keys(engine, settings)
+    services = make_services(engine, settings)
+    config = uvicorn.Config(
+        make_app(services),
+        host=settings.host,
+        port=settings.port,
+        log_config=None,
+        access_log=False,
+        lifespan="on",
+        server_header=False,
+        timeout_graceful_shutdown=max(1, int(settings.grace_s)),
+        timeout_keep_alive=75,
+        ssl_certfile=settings.tls_certificate,
+        ssl_keyfile=str(settings.tls_key) if settings.tls_key else None,
+    )
+    listener = _bind(settings)
+    server = Server(config, services)
+    running = asyncio.ensure_future(server.serve(sockets=[listener]))
+    try:
+        while not server.started and not running.done():  # noqa: ASYNC110 - uvicorn tells nobody
+            await asyncio.sleep(0.005)
+        if running.done():
+            running.result()
+        scheme = "https" if settings.tls_certificate else "http"
+        host, port = listener.getsockname()[:2]
+        shown = f"[{host}]" if ":" in host else host
+        yield server, f"{scheme}://{shown}:{port}"
+    finally:
+        server.stop()
+        await running
+
+
+def _bind(settings: ServerSettings) -> socket.socket:
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    listener = socket.socket(family)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((settings.host, settings.port))
+    except OSError as error:
+        listener.close()
+        message = f"cannot listen on {settings.host}:{settings.port}: {error.strerror or error}"
+        raise InvalidInput(message, field="listen") from error
+    listener.listen(2048)
+    listener.setblocking(False)  # noqa: FBT003 - that is its signature
+    return listener
+
+
+async def _check_keys(engine: Engine, settings: ServerSettings) -> None:
+    """Install the admin key of the environment; refuse a public address without any key."""
+    secret = os.environ.get(ADMIN_KEY_VARIABLE)
+    if secret:
+        await engine.access.create(roles=[Role.ADMIN], name="bootstrap", secret=secret)
+    if settings.is_loopback or await engine.access.any():
+        return
+    raise StoreIncompatible(
+        f"{settings.host} can be reached from other machines, but the store has no API key: "
+        f"run `holdfast keys create --role admin` first, or set {ADMIN_KEY_VARIABLE}"
+    )
+
+
+async def run(
+    store: str,
+    settings: ServerSettings,
+    *,
+    maintenance: bool,
+    announce: Callable[[str], None],
+) -> int:
+    """Serve until a signal; returns its number."""
+    own = StoreSettings(call_timeout_ms=CALL_TIMEOUT_MS)
+    with _signals() as stopped:
+        async with (
+            open_engine(store, own, maintenance=maintenance) as engine,
+            serving(engine, settings) as (_, url),
+        ):
+            announce(url)
+            return await stopped
+
+
+async def run_maintenance(store: str, *, announce: Callable[[str], None]) -> int:
+    """Fire timers, and nothing else, until a signal; returns its number."""
+    with _signals() as stopped:
+        async with open_engine(store):
+            announce("")
+            return await stopped
+
+
+@contextlib.contextmanager
+def _signals() -> Iterator[asyncio.Future[int]]:
+    """Yield what is done at the first SIGTERM or SIGINT."""
+    loop = asyncio.get_running_loop()
+    stopped: asyncio.Future[int] = loop.create_future()
+
+    def stop(number: int) -> None:
+        if not stopped.done():
+            stopped.set_result(number)
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop, number)
+    try:
+        yield stopped
+    finally:
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.remove_signal_handler(number)

@@ -1,0 +1,62 @@
+"""How a server runs."""
+
+from __future__ import annotations
+
+import ipaddress
+from dataclasses import dataclass
+from pathlib import Path
+
+from holdfast.errors import InvalidInput
+from holdfast.model import checks
+
+DEFAULT_LISTEN = "127.0.0.1:8080"
+_PORTS = 65_535
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerSettings:
+    """How a server runs."""
+
+    host: str = "127.0.0.1"
+    #: 0: any that is free.
+    port: int = 8080
+    #: Calls in a second of one API key; 0: no limit.
+    rate: int = 5_000
+    #: Calls of one tenant that wait for something, at once.
+    most_waits: int = 2_000
+    #: Live streams of one tenant, at once.
+    most_tails: int = 1_000
+    #: Origins of pages that may call; none unless they are named.
+    cors: tuple[str, ...] = ()
+    tls_certificate: Path | None = None
+    tls_key: Path | None = None
+    #: How long calls that are under way may take to finish at the end.
+    grace_s: float = 10.0
+
+    def __post_init__(self) -> None:
+        checks.integer("port", self.port, 0, _PORTS)
+        checks.integer("rate", self.rate, 0, 1_000_000)
+        checks.integer("most_waits", self.most_waits, 1, 1_000_000)
+        checks.integer("most_tails", self.most_tails, 1, 1_000_000)
+        checks.number("grace_s", self.grace_s, 0, 3_600)
+        if (self.tls_certificate is None) != (self.tls_key is None):
+            raise InvalidInput("TLS needs both a certificate and its key", field="tls")
+
+    @property
+    def is_loopback(self) -> bool:
+        """Whether only this machine can reach it."""
+        if self.host == "localhost":
+            return True
+        try:
+            return ipaddress.ip_address(self.host).is_loopback
+        except ValueError:
+            return False
+
+
+def parse_listen(text: str) -> tuple[str, int]:
+    """Parse HOST:PORT, such as 127.0.0.1:8080 or [::1]:8080."""
+    host, separator, port = text.rpartition(":")
+    host = host.removeprefix("[").removesuffix("]")
+    if not separator or not host or not port.isdecimal() or int(port) > _PORTS:
+        checks.refuse("listen", "must be HOST:PORT", text)
+    return host, int(port)

@@ -1,0 +1,66 @@
+"""Limits of each caller on this server: calls in a second, and calls that stay open."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections import Counter, OrderedDict
+from collections.abc import Iterator
+
+from holdfast.errors import RateLimited
+
+_MOST_CALLERS = 10_000
+
+
+class Rate:
+    """A bucket of tokens for each caller."""
+
+    def __init__(self, per_second: int) -> None:
+        #: 0: no limit. Twice as many may come at once.
+        self._per_second = per_second
+        self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
+
+    def take(self, caller: str) -> None:
+        """Count a call; raises RateLimited."""
+        if not self._per_second:
+            return
+        now = asyncio.get_running_loop().time()
+        burst = 2.0 * self._per_second
+        left, at = self._buckets.pop(caller, (burst, now))
+        left = min(burst, left + (now - at) * self._per_second)
+        allowed = left >= 1
+        self._buckets[caller] = (left - 1 if allowed else left, now)
+        while len(self._buckets) > _MOST_CALLERS:
+            self._buckets.popitem(last=False)
+        if not allowed:
+            wait_ms = int((1 - left) / self._per_second * 1000) + 1
+            message = f"more than {self._per_second} calls a second"
+            raise RateLimited(message, retry_after_ms=wait_ms, limit=self._per_second)
+
+
+class Open:
+    """Calls that stay open, counted for each caller."""
+
+    def __init__(self, what: str, most: int) -> None:
+        self._what = what
+        self._most = most
+        self._counts: Counter[str] = Counter()
+
+    @contextlib.contextmanager
+    def one(self, caller: str) -> Iterator[None]:
+        """Hold one open; raises RateLimited if there are too many."""
+        if self._counts[caller] >= self._most:
+            message = f"{self._most} {self._what} are open already"
+            raise RateLimited(message, retry_after_ms=1_000, limit=self._most)
+        self._counts[caller] += 1
+        try:
+            yield
+        finally:
+            self._counts[caller] -= 1
+            if not self._counts[caller]:
+                del self._counts[caller]
+
+    @property
+    def total(self) -> int:
+        """How many are open."""
+        return self._counts.total()

@@ -1,0 +1,50 @@
+"""The audit log as it is stored."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from holdfast.model.audit import AuditEntry, AuditLog
+from holdfast.model.moments import from_ms
+from holdfast.store.domain import Domain
+
+_KEEP_MS = 90 * 86_400_000
+_MOST = {AuditLog.CALLS: 100_000, AuditLog.CONTROL: 100_000}
+
+
+class Audit(Domain):
+    """Two bounded logs in the global partition."""
+
+    async def append(self, log: AuditLog, entries: Sequence[AuditEntry]) -> None:
+        """Append entries; their time is that of the store."""
+        args: list[str | bytes] = []
+        for entry in entries:
+            args += [entry.tenant or "", entry.key or "", msgspec.json.encode(_kept(entry))]
+        await self._call.write(
+            "hf_audit_append", self._store.global_tag, log, str(_MOST[log]), str(_KEEP_MS), *args
+        )
+
+    async def list(
+        self, log: AuditLog, *, before: str, since: str, tenant: str, key: str, limit: int
+    ) -> tuple[list[AuditEntry], str]:
+        """Return entries, newest first, and where to go on, or nothing."""
+        rows, go_on = await self._call.read(
+            "hf_audit_list", self._store.global_tag, log, before, since, tenant, key, str(limit)
+        )
+        return [_entry(entry_id.decode(), data) for entry_id, data in rows], go_on.decode()
+
+
+def _kept(entry: AuditEntry) -> dict[str, Any]:
+    return {
+        name: value
+        for name, value in msgspec.structs.asdict(entry).items()
+        if name not in {"at", "id"} and value is not None
+    }
+
+
+def _entry(entry_id: str, data: bytes) -> AuditEntry:
+    at = from_ms(int(entry_id.partition("-")[0]))
+    return AuditEntry(id=entry_id, at=at, **msgspec.json.decode(data))

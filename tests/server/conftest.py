@@ -1,0 +1,118 @@
+"""A server in the test's event loop, on a store of the test's own, and callers of every kind."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from typing import Any
+
+import httpx
+import pytest
+
+from holdfast.engine import Engine
+from holdfast.model.access import Role
+from holdfast.server.run import Server, serving
+from holdfast.server.settings import ServerSettings
+from holdfast.store.client import Client
+from holdfast.store.store import Store
+from holdfast.testing.clock import Clock
+from holdfast.testing.servers import TestServer, start_server
+from tests.conftest import make_store
+
+#: The tenants of the tests: whose things they are, and who else is there.
+OURS, THEIRS = "ours", "theirs"
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """A running server and how to call it."""
+
+    server: Server
+    engine: Engine
+    url: str
+
+    async def key(self, *roles: str, tenant: str | None = OURS, **options: Any) -> str:
+        """Create a key and return its secret."""
+        chosen = roles or (Role.ADMIN,)
+        _, secret = await self.engine.access.create(roles=chosen, tenant=tenant, **options)
+        return secret
+
+    @contextlib.asynccontextmanager
+    async def client(self, secret: str | None = None) -> AsyncIterator[httpx.AsyncClient]:
+        """Call with a key, or without."""
+        headers = {} if secret is None else {"Authorization": f"Bearer {secret}"}
+        transport = httpx.AsyncHTTPTransport(verify=False)
+        async with httpx.AsyncClient(
+            base_url=self.url, headers=headers, timeout=30, transport=transport
+        ) as client:
+            yield client
+
+
+Serve = Callable[..., AbstractAsyncContextManager[Site]]
+
+
+@pytest.fixture
+async def engine(single_store: Store) -> AsyncIterator[Engine]:
+    """An engine whose timers fire only when a test moves the clock."""
+    engine = Engine(single_store)
+    yield engine
+    await engine.close()
+
+
+@pytest.fixture
+def clock(single_store: Store) -> Clock:
+    return Clock(single_store)
+
+
+@pytest.fixture
+def serve(engine: Engine) -> Serve:
+    """Run a server with other settings for as long as a block runs."""
+
+    @contextlib.asynccontextmanager
+    async def run(**settings: Any) -> AsyncIterator[Site]:
+        async with serving(engine, ServerSettings(port=0, **settings)) as (server, url):
+            yield Site(server, engine, url)
+
+    return run
+
+
+@pytest.fixture
+async def site(serve: Serve) -> AsyncIterator[Site]:
+    """A server on loopback whose store has no keys until a test creates one."""
+    async with serve() as site:
+        yield site
+
+
+@pytest.fixture(scope="session")
+async def shared_site(single_client: Client) -> AsyncIterator[Site]:
+    """A server that many tests share; there are keys, so calls without one are refused."""
+    store = await make_store(single_client, 1)
+    engine = Engine(store)
+    async with serving(engine, ServerSettings(port=0, rate=0)) as (server, url):
+        site = Site(server, engine, url)
+        await site.key(tenant=None)
+        yield site
+    await engine.close()
+
+
+@pytest.fixture
+async def operator(site: Site) -> AsyncIterator[httpx.AsyncClient]:
+    """Calls with a key that may do everything for every tenant."""
+    async with site.client(await site.key(tenant=None)) as client:
+        yield client
+
+
+@pytest.fixture
+async def anyone(site: Site) -> AsyncIterator[httpx.AsyncClient]:
+    """Calls without a key."""
+    async with site.client() as client:
+        yield client
+
+
+@pytest.fixture(scope="session")
+def real_server() -> Iterator[TestServer]:
+    """A Valkey server whose stores run on the real clock, for processes."""
+    with start_server() as server:
+        yield server

@@ -1,0 +1,76 @@
+"""How to make one of each noun in a tenant, for the tests that are made from the routes.
+
+A function for each parameter of a path; it returns the value. A new noun adds its own here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+from holdfast.engine import Engine
+from holdfast.model.ids import new_id
+from holdfast.server.declare import Route
+
+Make = Callable[[Engine, str], Awaitable[str]]
+
+
+async def _execution(engine: Engine, tenant: str) -> str:
+    return (await engine.submit("mail.send", tenant=tenant, input=b'{"to":"ann"}')).id
+
+
+async def _worker(engine: Engine, tenant: str) -> str:
+    instance = f"w-{new_id()}"
+    await engine.workers.register(instance, worker="w", lanes=["default"], tenant=tenant)
+    return instance
+
+
+async def _key(engine: Engine, tenant: str) -> str:
+    key, _ = await engine.access.create(roles=["viewer"], tenant=tenant)
+    return key.id
+
+
+async def _lane(_engine: Engine, _tenant: str) -> str:
+    return f"lane-{new_id()}"
+
+
+#: By the name of the parameter, or by route and name where the same name means something else.
+MAKERS: dict[str, Make] = {
+    "id": _execution,
+    "instance": _worker,
+    "key": _key,
+    "lane": _lane,
+}
+
+
+def parameters(route: Route) -> list[str]:
+    """Return the names of the path's parameters."""
+    return re.findall(r"{(\w+)}", route.path)
+
+
+async def path_of(route: Route, engine: Engine, tenant: str) -> str:
+    """Return the path of a route, about a thing of this tenant."""
+    values = {}
+    for name in parameters(route):
+        make = MAKERS.get(f"{route.tag}.{name}") or MAKERS[name]
+        values[name] = await make(engine, tenant)
+    return route.path.format_map(values)
+
+
+def request_of(route: Route, path: str) -> dict[str, Any]:
+    """Return a request that fits the route's declaration."""
+    request: dict[str, Any] = {"method": route.method, "url": path}
+    if route.body is not None:
+        request["json"] = route.example if route.example is not None else {}
+    if route.query_example:
+        request["params"] = dict(route.query_example)
+    return request
+
+
+def naming(route: Route, request: Mapping[str, Any], tenant: str) -> dict[str, Any] | None:
+    """Return the request with a field that names a tenant; None if it has none."""
+    for source, place in ((route.query, "params"), (route.body, "json")):
+        if "tenant" in getattr(source, "__struct_fields__", ()):
+            return {**request, place: {**request.get(place, {}), "tenant": tenant}}
+    return None

@@ -1,0 +1,62 @@
+"""The figures for Prometheus."""
+
+from __future__ import annotations
+
+import httpx
+from prometheus_client.parser import text_string_to_metric_families
+
+from holdfast.server.metrics import MOST_LANES, OTHER_LANES
+from holdfast.testing.clock import Clock
+from tests.server.conftest import Site
+
+Figures = dict[tuple[str, frozenset[tuple[str, str]]], float]
+
+
+async def figures(client: httpx.AsyncClient) -> Figures:
+    """Read all figures."""
+    text = (await client.get("/metrics")).text
+    return {
+        (sample.name, frozenset(sample.labels.items())): sample.value
+        for family in text_string_to_metric_families(text)
+        for sample in family.samples
+    }
+
+
+def value(found: Figures, name: str, **labels: str) -> float:
+    return found["holdfast_" + name, frozenset(labels.items())]
+
+
+async def test_the_life_of_work_is_measured(
+    site: Site, anyone: httpx.AsyncClient, clock: Clock
+) -> None:
+    """Queue delay apart from run time, depth, oldest age, calls."""
+    for _ in range(3):
+        await anyone.post("/v1/executions", json={"kind": "k", "lane": "mail"})
+    await clock.advance(2_000)
+    claimed = await anyone.post("/v1/workers/w/claim", json={"lanes": ["mail"]})
+    (claim,) = claimed.json()["claims"]
+    done = await anyone.post(
+        f"/v1/executions/{claim['execution']['id']}/complete", json={"lease": claim["lease"]}
+    )
+    assert done.status_code == 200
+    found = await figures(anyone)
+    labels = {"method": "POST", "route": "/v1/executions", "status": "201"}
+    assert value(found, "http_requests_total", **labels) == 3
+    assert value(found, "claims_total", lane="mail", attempt="initial") == 1
+    assert value(found, "queue_delay_seconds_sum", lane="mail") == 2
+    assert value(found, "run_seconds_count", lane="mail", outcome="completed") == 1
+    assert value(found, "executions", lane="mail", state="waiting") == 2
+    assert value(found, "executions", lane="mail", state="completed") == 1
+    assert value(found, "oldest_waiting_seconds", lane="mail") == 2
+    assert value(found, "store_up") == 1
+    assert value(found, "tick_lag_seconds") == 0
+
+
+async def test_lanes_cannot_flood_the_labels(site: Site, anyone: httpx.AsyncClient) -> None:
+    """From a number on they share one."""
+    items = [{"kind": "k", "lane": f"lane-{n}"} for n in range(MOST_LANES + 50)]
+    await anyone.post("/v1/executions:batch", json={"items": items})
+    found = await figures(anyone)
+    lanes = {dict(labels)["lane"] for name, labels in found if name == "holdfast_executions"}
+    assert len(lanes) == MOST_LANES + 1
+    assert value(found, "executions", lane=OTHER_LANES, state="waiting") == 50
