@@ -51,8 +51,11 @@ LEGAL = {
     },
 }
 
-DELAYS = (Hold.DELAY, Hold.BACKOFF, Hold.RECLAIM, Hold.PAUSE)
-WAITS = tuple(hold for hold in Hold if hold not in DELAYS)
+DELAYS = (Hold.DELAY, Hold.BACKOFF, Hold.RECLAIM, Hold.PAUSE, Hold.DEBOUNCE, Hold.SCHEDULE)
+WAITS = (
+    *(Hold.SIGNAL, Hold.APPROVAL, Hold.CALLBACK, Hold.TOOL_RESULT),
+    *(Hold.BUDGET, Hold.OPERATOR, Hold.ESCALATED),
+)
 
 
 LIMITS = {Hold.GRANT, Hold.BUDGET, Hold.QUOTA}
@@ -67,7 +70,9 @@ def _combinations() -> list[tuple[State, Hold | None, AttemptKind, bool]]:
         for is_open in (False, True):
             found += [(State.WAITING, Hold.GRANT, kind, is_open)]
             found += [(State.DELAYED, hold, kind, is_open) for hold in DELAYS]
-            found += [(State.RATE_LIMITED, hold, kind, is_open) for hold in LIMITS - {Hold.GRANT}]
+            found += [
+                (State.RATE_LIMITED, hold, kind, is_open) for hold in (Hold.BUDGET, Hold.QUOTA)
+            ]
         found += [(State.SUSPENDED, hold, kind, True) for hold in WAITS]
     return found
 
