@@ -17,6 +17,7 @@ from holdfast.store.leases import Leases
 from holdfast.store.store import Store, StoreSettings
 from holdfast.store.timers import Timers
 from holdfast.store.urls import StoreUrl
+from holdfast.store.waitpoints import Waitpoints
 from holdfast.testing.clock import START_MS, Clock
 from holdfast.testing.servers import start_server
 
@@ -107,6 +108,7 @@ class World:
         store.leases = Leases(store)
         store.lanes = Lanes(store)
         store.timers = Timers(store)
+        store.waitpoints = Waitpoints(store)
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         """Run to the end."""
