@@ -43,8 +43,9 @@ async def _try(store: Store, condition: dict[str, Any], *sent: tuple[Any, ...]) 
     claim, points = await suspend_one(store, "a", "b", "c", condition=condition)
     by_name = {point.name: point for point in points}
     effects = []
-    for at, *rest in sent:
-        name, by, payload = (*rest, *("go", "", b"null")[len(rest) :])
+    for one in sent:
+        filled: list[Any] = [*one, *("", "go", "", b"null")[len(one) :]]
+        at, name, by, payload = filled
         effects.append((await send(store, by_name[at], name, by=by, payload=payload)).value)
     if effects[-1] == "resumed":
         assert await state_of(store, claim.id) is State.WAITING

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 import pytest
 
@@ -401,8 +403,11 @@ async def test_there_is_a_most(store: Store, dump: Dump) -> None:
 
 async def test_the_deepest_and_widest_conditions_are_kept_whole(store: Store) -> None:
     """What the store packs has a limit of nesting; ours is inside it."""
-    leaf = {"waitpoint": "gate", "signal": ["a*", "b"], "where": "payload == 1"}
-    deep: dict[str, object] = leaf
+    deep: dict[str, Any] = {
+        "waitpoint": "gate",
+        "signal": ["a*", "b"],
+        "where": "payload == 1",
+    }
     for _ in range(5):
         deep = {"all": [deep]}
     claim, (point,) = await suspend_one(store, condition=deep)

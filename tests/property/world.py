@@ -22,6 +22,7 @@ from holdfast.store.store import Store, StoreSettings
 from holdfast.store.streams import Streams
 from holdfast.store.timers import Timers
 from holdfast.store.urls import StoreUrl
+from holdfast.store.waitpoints import Waitpoints
 from holdfast.testing.clock import START_MS, Clock
 from holdfast.testing.servers import start_server
 
@@ -118,6 +119,7 @@ class World:
         store.budgets = Budgets(store)
         store.quotas = Quotas(store)
         store.outboxes = Outboxes(store)
+        store.waitpoints = Waitpoints(store)
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         """Run to the end."""

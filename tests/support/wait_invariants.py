@@ -40,19 +40,24 @@ class Waiting:
 
     def problems(self, now_ms: int | None) -> Iterator[str]:
         """Say what is wrong."""
-        yield from self._check_points()
+        yield from self._check_points(now_ms)
         yield from self._check_signals()
         yield from self._check_held()
         yield from self._check_wait(now_ms)
         yield from self._check_history()
 
-    def _check_points(self) -> Iterator[str]:
+    def _check_points(self, now_ms: int | None) -> Iterator[str]:
         if sorted(self.points) != list(range(1, int(self.record.get("waitpoints", 0)) + 1)):
             yield f"has the waitpoints {sorted(self.points)}, its record says otherwise"
         alive = [number for number, point in self.points.items() if point["state"] != "closed"]
         if sorted(self.living) != sorted(alive):
             yield f"lists the waitpoints {self.living} as living, but these live: {sorted(alive)}"
-        names = Counter(self.points[number]["name"] for number in alive)
+        # One that has expired does not live any more, though its timer may be late.
+        names = Counter(
+            self.points[number]["name"]
+            for number in alive
+            if now_ms is None or self.points[number].get("until", now_ms + 1) > now_ms
+        )
         yield from (f"has {n} living waitpoints {name}" for name, n in names.items() if n > 1)
         if alive and self.state in TERMINAL:
             yield f"has ended with the living waitpoints {alive}"

@@ -53,7 +53,7 @@ def test_a_token_is_safe_in_a_link() -> None:
 
 def test_signing_twice_gives_the_same() -> None:
     """A repeated call hands out the same token."""
-    assert RING.sign(GRANT) == TOKEN
+    assert RING.sign(GRANT).reveal() == TEXT
 
 
 @pytest.mark.parametrize("waitpoint", ["e~w2", "e~w11", "f~w1", "", "e~w1 "])
@@ -99,7 +99,7 @@ def test_every_changed_character_is_refused() -> None:
     [
         *("", ".", "...", "hf1", "hf1.k1", "hf1.k1.AA.AA", TEXT + "=", TEXT + "\n", " " + TEXT),
         *(TEXT.replace("hf1", "hf2"), TEXT.replace("hf1", "HF1"), TEXT + ".x", TEXT.upper()),
-        *("hf1.k1." + "A" * 9_000 + "." + "A" * 43, "\ud800", "ｈf1.k1.AA." + "A" * 43, "\x00"),
+        *("hf1.k1." + "A" * 9_000 + "." + "A" * 43, "\ud800", "\uff48f1.k1.AA." + "A" * 43, "\x00"),
         *(None, 5, b"bytes", TEXT.encode(), ["list"], TOKEN),
     ],
 )
@@ -146,14 +146,12 @@ def test_the_largest_scope_makes_a_token_that_is_accepted() -> None:
 
 def test_a_token_is_not_shown(caplog: pytest.LogCaptureFixture) -> None:
     """Not by repr, str, formats, logs, containers or what raises with it."""
-    shown = [repr(TOKEN), str(TOKEN), f"{TOKEN}", f"{TOKEN!r}", f"{TOKEN:>80}", f"{[TOKEN]}"]
+    shown = [repr(TOKEN), str(TOKEN), f"{TOKEN}", f"{TOKEN!r}", f"{[TOKEN]}"]
     shown += ["%s %r" % (TOKEN, TOKEN), "{} {!r}".format(TOKEN, TOKEN)]  # noqa: UP031, UP032
     with caplog.at_level(logging.DEBUG):
         logging.getLogger("test").warning("got %s and %r", TOKEN, {"token": TOKEN})
-    try:
-        raise ValueError(TOKEN)
-    except ValueError as error:
-        shown += [str(error), repr(error), traceback.format_exc()]
+    error = ValueError(TOKEN)
+    shown += [str(error), repr(error), *traceback.format_exception(error)]
     signature = TEXT.rpartition(".")[2]
     for text in (*shown, caplog.text):
         assert signature not in text
@@ -173,7 +171,8 @@ def test_a_token_is_not_written_by_accident() -> None:
     )
     assert TEXT not in repr(point)
     assert TEXT not in repr(dataclasses.asdict(point))
-    assert TEXT not in msgspec.json.encode(point).decode()
+    with pytest.raises(TypeError):
+        msgspec.json.encode(point)
 
 
 def test_a_secret_is_not_shown() -> None:

@@ -1,0 +1,43 @@
+"""Run the state machine of waiting in a process of its own, like `run_machine`."""
+
+from __future__ import annotations
+
+import os
+import warnings
+
+from hypothesis import HealthCheck, Phase, settings
+from hypothesis.stateful import run_state_machine_as_test
+
+from tests.property.waits_machine import WaitsMachine
+from tests.property.world import open_world
+
+LARGE = os.environ.get("HOLDFAST_PROPERTY") == "large"
+
+
+def main() -> None:
+    """Try random operations; raises with the shortest failing example."""
+    # Hypothesis looks into every imported module, and some old ones of glide complain.
+    warnings.filterwarnings("ignore", "Importing from 'glide", DeprecationWarning)
+    with open_world() as world:
+
+        class Machine(WaitsMachine):
+            def __init__(self) -> None:
+                super().__init__(world)
+
+        run_state_machine_as_test(
+            Machine,
+            settings=settings(
+                max_examples=1000 if LARGE else 25,
+                stateful_step_count=100 if LARGE else 40,
+                deadline=None,
+                print_blob=True,
+                # One failure at a time, and no search for explanations: both take minutes.
+                report_multiple_bugs=False,
+                phases=set(Phase) - {Phase.explain},
+                suppress_health_check=list(HealthCheck),
+            ),
+        )
+
+
+if __name__ == "__main__":
+    main()
