@@ -101,7 +101,7 @@ async def test_install_at_boot(engine: Engine, caplog: pytest.LogCaptureFixture)
     ring = f"{engine.store.global_tag}:keyring"
     await engine.store.client.call(["HDEL", ring, "secret:k1"])
     assert await keys.install("k2", SECRET) == "repaired"
-    assert (await keys.for_checking()).current == "k2"
+    assert (await keys.ring()).current == "k2"
 
 
 async def test_a_torn_ring_is_repaired_when_it_is_needed(engine: Engine) -> None:
@@ -110,7 +110,7 @@ async def test_a_torn_ring_is_repaired_when_it_is_needed(engine: Engine) -> None
     for _ in range(2):
         _, (point,) = await waiting(engine, condition=FOREVER)
         assert await answer(engine, point, await fresh_token(engine, point)) is Effect.APPENDED
-        current = (await engine.keyring.for_checking()).current
+        current = (await engine.keyring.ring()).current
         await engine.store.client.call(["HDEL", ring, f"secret:{current}"])
         assert await code_of(engine, point, token_of(point)) == "invalid_token"
 
@@ -136,7 +136,7 @@ async def test_one_rotation_at_a_time(engine: Engine) -> None:
     rotated = [one for one in answers if not isinstance(one, BaseException)]
     assert len(rotated) == 1
     assert sum(isinstance(one, RotationBusy) for one in answers) == 4
-    assert len((await engine.keyring.for_checking()).keys) == 2
+    assert len((await engine.keyring.ring()).keys) == 2
 
 
 async def test_rotations_by_two_engines_leave_one_current_key(engine: Engine) -> None:
@@ -144,7 +144,7 @@ async def test_rotations_by_two_engines_leave_one_current_key(engine: Engine) ->
     other = Engine(engine.store)
     _, (point,) = await waiting(engine, condition=FOREVER)
     await asyncio.gather(engine.keyring.rotate("ka"), other.keyring.rotate("kb"))
-    ring = await engine.keyring.for_checking()
+    ring = await engine.keyring.ring()
     assert ring.current in {"ka", "kb"}
     assert {"ka", "kb"} <= set(ring.keys)
     assert await answer(engine, point, token_of(point)) is Effect.APPENDED
@@ -273,13 +273,13 @@ async def test_trap_23_readers_and_collectors_agree_on_the_last_ms(
     await engine.keyring.rotate("k2", grace_ms=1_000)
     await clock.advance(999)
     await engine.keyring.rotate("k3", grace_ms=1_000)
-    assert old in (await engine.keyring.for_checking()).keys
+    assert old in (await engine.keyring.ring()).keys
     assert await answer(engine, point, token_of(point)) is Effect.APPENDED
     await clock.advance(1)
     with pytest.raises(TokenExpired):
         await answer(engine, point, token_of(point))
     await engine.keyring.rotate("k4", grace_ms=1_000)
-    assert old not in (await engine.keyring.for_checking()).keys
+    assert old not in (await engine.keyring.ring()).keys
 
 
 @pytest.mark.parametrize("grace", [float("inf"), float("nan"), -1, 1.5, 10**30, "1000", None, True])

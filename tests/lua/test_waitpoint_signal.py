@@ -251,7 +251,7 @@ async def test_without_a_key_each_call_counts(store: Store) -> None:
     condition = {"count": 3, "distinct": "signals", "of": [{"waitpoint": "gate"}]}
     claim, (point,) = await suspend_one(store, condition=condition)
     assert await send(store, point) is Effect.APPENDED
-    assert (await calls.again())[0] == b"duplicate"
+    assert (await calls.again())[0] == b"appended"
     assert await send(store, point) is Effect.APPENDED
     assert len(await effects_of(store, claim.id)) == 2
 
@@ -267,7 +267,7 @@ async def test_a_lost_reply_of_the_signal_that_resumed_resumes_nothing_else(
     claim = await claim_one(store, claim.id)
     await suspend(store, claim, "gate")
     before = dump()
-    assert (await calls.again(resuming))[0] == b"duplicate"
+    assert (await calls.again(resuming))[0] == b"resumed"
     assert dump() == before
     assert (await events_of(store, claim.id)).count("woken") == 1
 
@@ -366,9 +366,9 @@ async def test_names_and_sources_outside_the_scope(store: Store, dump: Dump) -> 
 
 
 async def test_a_token_has_a_number_of_uses(store: Store, dump: Dump) -> None:
-    """Those that did nothing are none; an operator is not bound; a duplicate is told first."""
+    """Those that did nothing count too; an operator is not bound; a duplicate is told first."""
     claim = await run_one(store)
-    point = await prepare_one(store, claim, uses=2)
+    point = await prepare_one(store, claim, uses=3)
     sender = token_of(point)
     assert await send(store, point, key="k", sender=sender) is Effect.BUFFERED
     condition = {"count": 3, "distinct": "signals", "of": [{"waitpoint": "gate", "signal": "go"}]}
@@ -376,9 +376,9 @@ async def test_a_token_has_a_number_of_uses(store: Store, dump: Dump) -> None:
     assert await send(store, point, "other", sender=sender) is Effect.IGNORED
     assert await send(store, point, sender=sender) is Effect.APPENDED
     call = send(store, point, sender=sender)
-    await refused(call, TokenUsedUp, dump, id=point.id, limit=2)
+    await refused(call, TokenUsedUp, dump, id=point.id, limit=3)
     assert await send(store, point, key="k", sender=sender) is Effect.DUPLICATE
-    assert (await point_of(store, point)).used == 2
+    assert (await point_of(store, point)).used == 3
     assert await send(store, point) is Effect.RESUMED
 
 

@@ -285,10 +285,10 @@ class Model:
         point = run.points[number - 1]
         if made is not None and made != point.made:
             raise Refused("invalid_token")
-        if run.state == "suspended" and self._passed(run.timer):
-            self._fire(run)
         if any(sent.point == number and sent.key == key for sent in run.signals):
             return "duplicate"
+        if run.state == "suspended" and self._passed(run.timer):
+            self._fire(run)
         if not point.lives(self.now):
             raise Refused("waitpoint_closed")
         if made is not None and point.uses is not None and point.used >= point.uses:
@@ -302,7 +302,7 @@ class Model:
             if self._holds(run, run.wait):
                 sent.effect = "resumed"
                 self._wake(run)
-        if sent.effect != "ignored" and made is not None:
+        if made is not None:
             point.used += 1
         return sent.effect
 

@@ -23,7 +23,7 @@ def show(*, store: StoreOption = None, as_json: JsonOption = False) -> None:
     """List the signing keys by kid and fingerprint; secrets are never shown."""
 
     async def work(engine: Engine) -> KeyRing:
-        return await engine.keyring.for_checking()
+        return await engine.keyring.ring()
 
     ring = session.ask(store, work)
     columns = ("kid", "state", "fingerprint", "until")

@@ -6,7 +6,6 @@ import asyncio
 import logging
 import os
 import secrets
-import time
 
 from holdfast.errors import InvalidInput, RotationBusy
 from holdfast.model import checks, limits
@@ -19,8 +18,6 @@ log: logging.Logger = logging.getLogger(__name__)
 SIGNING_KEY_VARIABLE = "HOLDFAST_SIGNING_KEY"
 #: The grace of the outgoing key when none is given.
 DEFAULT_GRACE_MS = 86_400_000
-#: How old the ring may be to sign with it; to check a token it is always read.
-_SIGNING_AGE_S = 1.0
 
 
 class Keys:
@@ -28,8 +25,6 @@ class Keys:
 
     def __init__(self, store: Store) -> None:
         self._rings = store.keyrings
-        self._ring: KeyRing | None = None
-        self._read_at = 0.0
         self._rotating = asyncio.Lock()
 
     async def install_configured(self) -> None:
@@ -75,22 +70,12 @@ class Keys:
         if self._rotating.locked():
             raise RotationBusy("a rotation is under way")
         async with self._rotating:
-            answer = await self._rings.rotate(kid, secret, grace_ms)
-            self._ring = None
-        return answer
+            return await self._rings.rotate(kid, secret, grace_ms)
 
-    async def for_checking(self) -> KeyRing:
-        """Return the ring as it is now."""
+    async def ring(self) -> KeyRing:
+        """Return the ring as it is now; a new one gets its first key."""
         ring = await self._rings.read()
         if ring.current not in ring.keys:
             await self._rings.install(f"k{secrets.token_hex(4)}", secrets.token_bytes(32))
             ring = await self._rings.read()
-        self._ring, self._read_at = ring, time.monotonic()
-        return ring
-
-    async def for_signing(self) -> KeyRing:
-        """Return the ring as it was a moment ago at most."""
-        ring = self._ring
-        if ring is None or time.monotonic() - self._read_at > _SIGNING_AGE_S:
-            return await self.for_checking()
         return ring

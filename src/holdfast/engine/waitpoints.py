@@ -54,7 +54,7 @@ class Waitpoints:
         checks.instance("lease", lease, Lease)
         items = [_keyed(checks.instance("waitpoint", item, NewWaitpoint)) for item in items]
         _check_names([item.name for item in items])
-        ring = await self._keys.for_signing()
+        ring = await self._keys.ring()
         points = await self._store.prepare(execution_id, lease.fence, items)
         return [_with_token(point, ring) for point in points]
 
@@ -90,7 +90,7 @@ class Waitpoints:
         checks.one_of("reason", reason, WAIT_REASONS)
         if key is not None:
             checks.text("key", key, limits.ID_CHARS, empty=False)
-        ring = await self._keys.for_signing()
+        ring = await self._keys.ring()
         answer = await self._store.suspend(
             execution_id,
             lease.fence,
@@ -136,7 +136,7 @@ class Waitpoints:
         checks.instance("signal", item, NewSignal)
         if token is None:
             return await self._store.send(item, Sender())
-        ring = await self._keys.for_checking()
+        ring = await self._keys.ring()
         grant, key = ring.verify(token, item.waitpoint)
         sender = Sender(made_ms=grant.made_ms, grace_until_ms=key.until_ms)
         return await self._store.send(item, sender)
@@ -173,14 +173,14 @@ class Waitpoints:
         """Return the token of a waitpoint, signed anew; the history tells who read it."""
         checks.text("reader", reader, limits.ID_CHARS, empty=False)
         execution_id, number = parse_waitpoint_id("waitpoint", waitpoint)
-        ring = await self._keys.for_checking()
+        ring = await self._keys.ring()
         point = await self._store.token(execution_id, number, reader)
         return ring.sign(point.grant())
 
     async def of(self, execution_id: str) -> list[Waitpoint]:
         """Return the waitpoints of an execution in the order they were made, without tokens."""
         checks.execution_id("id", execution_id)
-        ring = await self._keys.for_signing()
+        ring = await self._keys.ring()
         points, _, _ = await self._store.of(execution_id)
         return [_described(point, ring) for point in points]
 
@@ -196,8 +196,9 @@ class Waitpoints:
             checks.name("tenant", tenant)
         checks.integer("limit", limit, 1, limits.PAGE_ITEMS)
         after, last_id = _parse_cursor(cursor)
-        ring = await self._keys.for_signing()
-        rows = await self._store.inbox(tenant, after - 1, limit + 1)
+        ring = await self._keys.ring()
+        # The row of the cursor itself comes again, as far as it still waits.
+        rows = await self._store.inbox(tenant, after - 1, limit + 2)
         # Stamps are unique in a partition; ties between partitions go by id.
         rows = [row for row in rows if (row[0], row[1].waitpoint.id) > (after, last_id)]
         page = rows[:limit]

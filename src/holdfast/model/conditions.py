@@ -198,7 +198,7 @@ def _parse_leaf(field: str, value: Mapping[str, Any], known: frozenset[str], _: 
 def signal_name(field: str, value: Any) -> str:
     """Check the name of a signal, or the beginning of one with a `*` at its end."""
     stem = value[:-1] if isinstance(value, str) and value.endswith("*") else value
-    if stem != "":
+    if value != "*":
         checks.name(field, stem)
     return str(value)
 

@@ -21,8 +21,12 @@ def check(field: str, text: Any) -> str:
     if not isinstance(text, str) or not 0 < len(text) <= limits.EXPRESSION_CHARS:
         problem = f"{field}: must be an expression of 1 to {limits.EXPRESSION_CHARS} characters"
         raise InvalidCondition(problem, field=field)
-    walkers = _WALK.findall(text)
-    if len(walkers) > 1:
+    walks = list(_WALK.finditer(text))
+    walkers = {walk[1] for walk in walks}
+    if any(re.search(r"\bpayload\b", _inside(text, walk.start(1))) for walk in walks):
+        problem = f"{field}: may not refer to payload for each item of a list"
+        raise InvalidCondition(problem, field=field)
+    if len(walks) > 1:
         problem = f"{field}: may walk over one list only (all, exists, exists_one, map, filter)"
         raise InvalidCondition(problem, field=field)
     try:
@@ -31,12 +35,22 @@ def check(field: str, text: Any) -> str:
         lines = str(error).splitlines()
         problem = f"{field}: is not a CEL expression: {lines[0][:200]}"
         raise InvalidCondition(problem, field=field) from error
-    unknown = sorted(set(program.variables()) - VARIABLES - set(walkers))
+    unknown = sorted(set(program.variables()) - VARIABLES - walkers)
     if unknown:
         known = ", ".join(sorted(VARIABLES))
         problem = f"{field}: refers to {', '.join(unknown)}, but there is only {known}"
         raise InvalidCondition(problem, field=field)
     return text
+
+
+def _inside(text: str, start: int) -> str:
+    """Return what follows up to the closing parenthesis."""
+    depth = 1
+    for at, character in enumerate(text[start:], start):
+        depth += (character == "(") - (character == ")")
+        if depth == 0:
+            return text[start:at]
+    return text[start:]
 
 
 def holds(text: str, variables: Mapping[str, Any]) -> bool:

@@ -35,8 +35,10 @@ def check(schema: bytes, payload: Any) -> None:
 
     try:
         problem = next(iter(_validator(schema).iter_errors(payload)), None)
-    except (Unresolvable, RecursionError) as error:
-        raise InvalidPayload(f"payload: cannot be checked ({error})", field="payload") from error
+    except (Unresolvable, RecursionError, ArithmeticError, TypeError, AttributeError) as error:
+        # A schema that refers to something that is none, or numbers beyond all bounds.
+        message = f"payload: cannot be checked ({type(error).__name__})"
+        raise InvalidPayload(message, field="payload") from error
     if problem is not None:
         field = ".".join(["payload", *map(str, problem.absolute_path)])
         raise InvalidPayload(f"{field}: {problem.message[:500]}", field=field)

@@ -124,10 +124,15 @@ class Waitpoints(Domain):
             item.source.identity,
             item.correlation,
         ]
-        version, fitting = b"", ""
+        version, fitting, request = b"", "", new_id()
         while True:
             word, *answer = await self._call.write(
-                "hf_waitpoint_signal", self._store.tag_of(execution_id), *args, version, fitting
+                "hf_waitpoint_signal",
+                self._store.tag_of(execution_id),
+                *args,
+                version,
+                fitting,
+                request,
             )
             if word != b"check":
                 return Effect(word.decode())

@@ -144,7 +144,7 @@ class Waiting:
             return msgspec.json.encode(point.grant())
 
         grant = msgspec.json.decode(await self._context.once(step, prepare), type=Grant)
-        ring = await self._engine.keyring.for_signing()
+        ring = await self._engine.keyring.ring()
         return TaskWaitpoint(grant.waitpoint, grant.name, ring.sign(grant), schema)
 
     async def answer(

@@ -100,7 +100,8 @@ def test_the_dimensions_agree_with_each_other(
     until = "blocked_by_schedule" if hold is Hold.SCHEDULE else "not_eligible_until_time"
     assert (vector.eligibility == until) == (state is State.DELAYED)
     assert (vector.eligibility == "eligible_now") == (state is State.WAITING)
-    assert vector.eligibility.startswith("blocked_by_") == (state is State.RATE_LIMITED)
+    blocked = state is State.RATE_LIMITED or hold is Hold.SCHEDULE
+    assert vector.eligibility.startswith("blocked_by_") == blocked
     assert (vector.blocking_reason == "none") == (state is State.ACTIVE or state.is_terminal)
 
 

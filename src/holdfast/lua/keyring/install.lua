@@ -13,7 +13,8 @@ local function run(tag, args)
     local same = current == kid and known == secret
     return { 'ok', same and 'match' or 'mismatch', current }
   end
+  local torn = server.call('EXISTS', keys.keyring(tag)) == 1
   server.call('HSET', keys.keyring(tag), 'current', kid, 'secret:' .. kid, secret)
   server.call('HDEL', keys.keyring(tag), 'until:' .. kid)
-  return { 'ok', current and 'repaired' or 'fresh', kid }
+  return { 'ok', torn and 'repaired' or 'fresh', kid }
 end

@@ -1,5 +1,5 @@
 --- Signals of an execution: a list of packed values, in the order of arrival, numbered from 1.
----   at, name, payload, type and identity of its source, key, correlation
+---   at, name, payload, type and identity of its source, key, correlation, request (of the call)
 ---   point (the number of its waitpoint), effect (buffered, appended, resumed, ignored)
 --- @requires lib/keys lib/record
 local signals = {}
@@ -26,7 +26,7 @@ function signals.remember(tag, id, point, key, number)
   server.call('HSET', keys.signal_keys(tag, id), point .. '|' .. key, number)
 end
 
---- Whether a key was used at a waitpoint.
+--- The number of the signal for which a key was used at a waitpoint, or nil.
 function signals.known(tag, id, point, key)
-  return server.call('HEXISTS', keys.signal_keys(tag, id), point .. '|' .. key) == 1
+  return tonumber(server.call('HGET', keys.signal_keys(tag, id), point .. '|' .. key) or nil)
 end

@@ -28,15 +28,6 @@ function waitpoints.write(tag, id, number, point)
   server.call('HSET', keys.waitpoints(tag, id), number, cmsgpack.pack(point))
 end
 
---- All of an execution as { number, point }, in order.
-function waitpoints.all(tag, id, rec)
-  local found = {}
-  for number = 1, tonumber(rec.waitpoints or 0) do
-    found[number] = { number, waitpoints.read(tag, id, number) }
-  end
-  return found
-end
-
 -- Beside the waitpoints: the numbers of those that can be answered.
 local LIVING = 'living'
 

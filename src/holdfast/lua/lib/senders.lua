@@ -1,0 +1,33 @@
+--- Whether a signal is let in. `a` are the arguments of the call by name.
+--- @requires lib/reply lib/waitpoints lib/conditions lib/signals
+local senders = {}
+
+--- Why the sender may not, before anything is said about the state.
+function senders.refuse(id, rec, point, now, a)
+  local waitpoint_id = waitpoints.id(id, a.number)
+  if not rec or not point then
+    if a.made == '' then return reply.no('waitpoint_not_found', 'id', waitpoint_id) end
+    return reply.no('invalid_token')
+  end
+  if a.made ~= '' and tonumber(a.made) ~= point.made then return reply.no('invalid_token') end
+  if a.grace_until ~= '' and tonumber(a.grace_until) <= now then return reply.no('token_expired') end
+  local answers = not point.answerers
+  for _, identity in ipairs(point.answerers or {}) do answers = answers or identity == a.identity end
+  if not answers or not conditions.named(point.names, a.name) then
+    return reply.no('signal_not_allowed', 'id', waitpoint_id, 'name', a.name)
+  end
+end
+
+--- Why the waitpoint takes no more.
+function senders.refuse_more(id, rec, point, now, a)
+  local waitpoint_id = waitpoints.id(id, a.number)
+  if not waitpoints.lives(point, now) then
+    return reply.no('waitpoint_closed', 'id', waitpoint_id, 'why', point.why or 'expired')
+  end
+  if a.made ~= '' and point.uses and (point.used or 0) >= point.uses then
+    return reply.no('token_used_up', 'id', waitpoint_id, 'limit', point.uses)
+  end
+  if tonumber(rec.signals or 0) >= signals.MOST then
+    return reply.no('too_many_signals', 'id', id, 'limit', signals.MOST)
+  end
+end
