@@ -27,6 +27,7 @@ from holdfast.store.grants import Grant, Verdict, Wanted
 from holdfast.store.outboxes import WakeUp, parse
 from holdfast.testing.clock import START_MS
 from tests.property.world import World
+from tests.support.invariants import violations
 from tests.support.limits import wanted
 
 MOST_EXECUTIONS = 12
@@ -219,6 +220,7 @@ class QuotaMachine(RuleBasedStateMachine):
     def holds(self) -> None:
         """Whatever runs is held, under its epoch, and no limit is passed."""
         dump = self.world.dump()
+        assert violations(dump, self.now) == []
         running = self._running()
         for name in QUOTAS:
             tag = self.store.quota_tag(name)

@@ -25,12 +25,17 @@ _OWNED = {"i": "input", "r": "result", "t": "tags", "n": "pct", "s": "steps", "w
 _FAMILIES = frozenset("xirtnlswcgq") | {
     *("tenants", "cells", "routes", "pass", "turns", "timers"),
     *("settings", "meta", "alias", "worker", "workers"),
+    *("m", "window", "outbox", "wait", "waits", "quotas", "quota", "queues", "held"),
+    *("admissions", "promises", "void", "admit", "budgets", "budget", "address", "reservation"),
+    *("applied", "breaches", "spent", "total"),
 }
 _ENDED = ("ended", "result", "content_type")
 #: Fields that a state must have, and those that it must not have. `due` is when the state ends by
 #: itself, `claimed` the time of a claim that is not in the log yet.
 _FIELDS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "waiting": ((), (*_ENDED, "due", "hold", "timeout_at", "claimed")),
+    "granted": (("due", "grant", "limited"), (*_ENDED, "hold", "timeout_at", "claimed")),
+    "rate_limited": (("hold", "due", "blocker"), (*_ENDED, "timeout_at", "claimed")),
     "delayed": (("hold", "due"), (*_ENDED, "timeout_at", "claimed")),
     "active": (
         ("due", "fence", "worker", "attempts", "epoch", "started"),
@@ -128,7 +133,8 @@ class _Partition:
     def _check_ready(self) -> Iterator[str]:
         queues: dict[str, dict[bytes, float]] = defaultdict(dict)
         for execution_id, record in self._records.items():
-            if record["state"] == b"waiting" and not self._is_overdue(execution_id, record):
+            ready = record["state"] == b"waiting" and "due" not in record
+            if ready and not self._is_overdue(execution_id, record):
                 rank = float(record.get("rank", record["born"]))
                 queues[_queue(record)][execution_id.encode()] = rank
         yield from _differences("ready set", self._families["q"], queues)
@@ -156,10 +162,13 @@ class _Partition:
         for instance, fields in self._families["worker"].items():
             timers[b"k:" + instance.encode()] = float(fields[b"expires_at"])
         expected = {member: due for member, due in timers.items() if due is not None}
-        yield from _differences("timer", self._families["timers"].get("", {}), expected)
+        found = self._families["timers"].get("", {})
+        # Quotas, budgets and reservations have timers in partitions of their own.
+        own = {member: due for member, due in found.items() if member[:2] in (b"x:", b"k:")}
+        yield from _differences("timer", own, expected)
 
     def _check_owners(self) -> Iterator[str]:
-        for family in (*_OWNED, "l"):
+        for family in (*_OWNED, "l", "m"):
             for execution_id in self._families[family].keys() - self._records.keys():
                 yield f"key {family}:{execution_id} belongs to no execution"
 
@@ -221,8 +230,17 @@ class _Partition:
         if starts != Counter(range(int(record.get("attempts", 0)))):
             yield f"started the attempts {dict(starts)}, its record says {record.get('attempts')!r}"
         leases = [entry["epoch"] for entry in entries if entry["event"] in ("claimed", "resumed")]
-        if leases != list(range(1, int(record.get("epoch", 0)) + 1)):
+        if not _fit(leases, record):
             yield f"had the epochs {leases}, its record says {record.get('epoch')!r}"
+
+
+def _fit(leases: list[int], record: Record) -> bool:
+    """Whether the epochs of leases are those that the record allows."""
+    epoch = int(record.get("epoch", 0))
+    if "limited" in record:
+        # A grant that came to nothing uses up an epoch.
+        return leases == sorted(set(leases)) and leases[-1:] <= [epoch]
+    return leases == list(range(1, epoch + 1))
 
 
 def _differences(what: str, found: dict[Any, Any], expected: dict[Any, Any]) -> Iterator[str]:
@@ -256,7 +274,8 @@ def _due(record: Record) -> float | None:
 def _check_state(record: Record) -> Iterator[str]:
     """Check that the fields fit the state, and that the state vector follows from them."""
     state = State(record["state"].decode())
-    must, must_not = _FIELDS.get(state.value, _FIELDS["terminal"])
+    granted = state is State.WAITING and "due" in record
+    must, must_not = _FIELDS.get("granted" if granted else state.value, _FIELDS["terminal"])
     yield from (f"is {state} without {name}" for name in must if name not in record)
     yield from (f"is {state} with {name}" for name in must_not if name in record)
     hold = Hold(record["hold"].decode()) if "hold" in record else None
@@ -290,5 +309,7 @@ def _check_counters(record: Record) -> Iterator[str]:
         yield "is forgotten before its end"
     if "fence" in record:
         _, fence_epoch, fence_attempt = record["fence"].decode().rsplit(":", 2)
-        if (int(fence_epoch), int(fence_attempt)) != (epoch, attempts - 1):
+        # The epoch of a limited execution rises with its grants.
+        same = int(fence_epoch) <= epoch if "limited" in record else int(fence_epoch) == epoch
+        if not same or int(fence_attempt) != attempts - 1:
             yield f"has the fence {record['fence']!r} at epoch {epoch}, attempts {attempts}"
