@@ -53,10 +53,10 @@ async def _lives(engine: Engine, **fields: object) -> dict[str, float]:
     for start in range(0, COUNT, workloads.CLAIM_BATCH):
         chunk = held[start : start + workloads.CLAIM_BATCH]
         await asyncio.gather(*(engine.complete(one.id, one.lease) for one in chunk))
-    await engine.courier.close()
+    await engine.courier.settle()
     await submit()
     both = (await workloads.timed(COUNT, lambda: workloads.drain(engine, COUNT))).per_second
-    await engine.courier.close()
+    await engine.courier.settle()
     return {"claims": claims, "claim+complete": both}
 
 
