@@ -57,7 +57,9 @@ def _combinations() -> list[tuple[State, Hold | None, AttemptKind, bool]]:
         found += [(State.WAITING, Hold.GRANT, kind, is_open) for is_open in (False, True)]
         for is_open in (False, True):
             found += [(State.DELAYED, hold, kind, is_open) for hold in Hold if hold not in LIMITS]
-            found += [(State.RATE_LIMITED, hold, kind, is_open) for hold in LIMITS - {Hold.GRANT}]
+            found += [
+                (State.RATE_LIMITED, hold, kind, is_open) for hold in (Hold.BUDGET, Hold.QUOTA)
+            ]
     return found
 
 
