@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -147,3 +148,34 @@ def test_a_window_of_submissions(shop: Shop) -> None:
         assert (second["id"], second["duplicate"]) == (first["id"], True)
         data = asked("show", first["id"], folder=shop.folder)["input"]
         assert data == {"gate": "a" if option == "--throttle" else "b"}
+
+
+async def test_a_killed_worker_leaks_no_place_and_no_reservation(
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """Another worker goes on under the same quota; what was set aside returns."""
+    folder = write_shop(tmp_path_factory.mktemp("killed"), SOURCE)
+    done("quotas", "create", "one", "--max-concurrent", "1", folder=folder)
+    done("budgets", "create", "team", "--hard", "tokens=10", folder=folder)
+    gate = str(tmp_path / "gate")
+    async with open_engine(f"embedded://{folder}/.holdfast") as engine:
+        shop = Shop(folder, engine)
+        with background(["worker", "shop:app", "--lease", "1s"], folder) as worker:
+            await worker.wait_for_text("holdfast is running shop:app")
+            first = await shop.submit("hold", {"gate": gate}, quotas=["one"])
+            await wait_for_file(Path(gate + ".started"))
+            second = await shop.submit("hold", {"gate": gate}, quotas=["one"])
+            await engine.budgets.reserve("team", {"tokens": 10}, key="k", ttl_ms=500)
+            worker.end(signal.SIGKILL)
+        _open(gate)
+        with background(["worker", "shop:app", "--lease", "1s"], folder):
+            for execution_id in (first, second):
+                outcome = await engine.wait(execution_id, timeout_s=30)
+                assert outcome.state is State.COMPLETED
+        assert (await engine.describe(first)).reclaims == 1
+
+        async def at_rest() -> bool:
+            quota, budget = await engine.quotas.get("one"), await engine.budgets.get("team")
+            return (quota.running, quota.waiting, budget.reserved) == (0, 0, {})
+
+        await wait_for(at_rest)
