@@ -131,6 +131,27 @@ async def test_all_quotas_must_admit(engine: Engine) -> None:
         assert (quota.running, quota.in_window) == (1, 1)
 
 
+async def test_room_that_was_promised_returns_when_another_quota_refuses(engine: Engine) -> None:
+    """Nobody keeps a place that it cannot use; the next has it at once."""
+    await make_quota(engine.store, "a")
+    await make_quota(engine.store, "b", max_concurrent=1)
+    holder = await claim_one_limited(engine, await create_one(engine.store, quotas=("a",)))
+    both = await create_one(engine.store, quotas=("a", "b"))
+    assert await claim_all(engine) == []
+    await claim_one_limited(engine, await create_one(engine.store, quotas=("b",)))
+    next_one = await create_one(engine.store, quotas=("a",))
+    blocker = (await engine.describe(both)).blocked_by
+    assert await claim_all(engine) == []
+    await engine.complete(holder.id, holder.lease)
+    await engine.courier.settle()
+    if blocker == "a":
+        assert await claim_all(engine) == []
+        await engine.courier.settle()
+        assert (await engine.describe(both)).blocked_by == "b"
+    await engine.courier.carry_all()
+    await claim_one_limited(engine, next_one)
+
+
 async def test_a_window_is_honoured_by_timer(engine: Engine, clock: Clock) -> None:
     """The quota itself knows when there is room; nobody asks in between."""
     await make_quota(engine.store, max_per_window=2, window_ms=10_000)
