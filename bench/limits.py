@@ -9,7 +9,9 @@ from bench import workloads
 from holdfast.engine import Engine
 from holdfast.model.executions import Claim, NewExecution
 
-COUNT = 10_000
+COUNT = 6_000
+#: The best of so many rounds counts: what disturbs one kind of life should not count against it.
+ROUNDS = 2
 CHARGES = 20_000
 #: Calls under way at once.
 WIDTH = 200
@@ -53,10 +55,10 @@ async def _lives(engine: Engine, **fields: object) -> dict[str, float]:
     for start in range(0, COUNT, workloads.CLAIM_BATCH):
         chunk = held[start : start + workloads.CLAIM_BATCH]
         await asyncio.gather(*(engine.complete(one.id, one.lease) for one in chunk))
-    await engine.courier.close()
+    await engine.courier.settle()
     await submit()
     both = (await workloads.timed(COUNT, lambda: workloads.drain(engine, COUNT))).per_second
-    await engine.courier.close()
+    await engine.courier.settle()
     return {"claims": claims, "claim+complete": both}
 
 
@@ -93,12 +95,14 @@ async def measure_limits(engine: Engine) -> dict[str, float]:
         "with a quota of a window": {"quotas": ("rate",)},
         "with a budget": {"budgets": ("bench",)},
     }
-    plain: dict[str, float] = {}
-    for name, fields in kinds.items():
-        rates = await _lives(engine, **fields)
-        plain = plain or rates
+    best: dict[str, dict[str, float]] = {name: {} for name in kinds}
+    for _ in range(ROUNDS):
+        for name, fields in kinds.items():
+            for what, rate in (await _lives(engine, **fields)).items():
+                best[name][what] = max(rate, best[name].get(what, 0.0))
+    for name, rates in best.items():
         for what, rate in rates.items():
             figures[f"{what} {name} /s"] = rate
-            if rates is not plain:
-                figures[f"{what} {name} / plain"] = rate / plain[what]
+            if name != "plain":
+                figures[f"{what} {name} / plain"] = rate / best["plain"][what]
     return figures

@@ -49,7 +49,7 @@ async def _end(engine: Engine, clock: Clock, claim: Claim, how: str) -> None:
         await engine.revoke_lease(claim.id)
     else:
         await clock.advance_and_tick({"timeout": 1_000, "deadline": 2_000, "death": 30_000}[how])
-    await engine.courier.close()
+    await engine.courier.settle()
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ async def test_no_more_than_the_limit_run_and_all_get_their_turn(engine: Engine)
         for claim in claims:
             await engine.complete(claim.id, claim.lease)
             done.append(claim.id)
-        await engine.courier.close()
+        await engine.courier.settle()
         await engine.courier.carry_all()
     assert sorted(done) == sorted(ids)
     found = await engine.quotas.get("q")
@@ -107,7 +107,7 @@ async def test_order_is_kept_on_one_partition(single_engine: Engine) -> None:
     for _ in ids:
         (claim,) = await claim_all(engine)
         await engine.complete(claim.id, claim.lease)
-        await engine.courier.close()
+        await engine.courier.settle()
         await engine.courier.carry_all()
         done.append(claim.id)
     assert done == ids
@@ -123,12 +123,33 @@ async def test_all_quotas_must_admit(engine: Engine) -> None:
     await claim_one_limited(engine, first)
     second = await create_one(engine.store, quotas=names)
     assert await claim_all(engine) == []
-    await engine.courier.close()
+    await engine.courier.settle()
     found = await engine.describe(second)
     assert (found.state, found.blocked_by) == (State.RATE_LIMITED, "z-full")
     for name in ("a", "b", "c", "d"):
         quota = await engine.quotas.get(name)
         assert (quota.running, quota.in_window) == (1, 1)
+
+
+async def test_room_that_was_promised_returns_when_another_quota_refuses(engine: Engine) -> None:
+    """Nobody keeps a place that it cannot use; the next has it at once."""
+    await make_quota(engine.store, "a")
+    await make_quota(engine.store, "b", max_concurrent=1)
+    holder = await claim_one_limited(engine, await create_one(engine.store, quotas=("a",)))
+    both = await create_one(engine.store, quotas=("a", "b"))
+    assert await claim_all(engine) == []
+    await claim_one_limited(engine, await create_one(engine.store, quotas=("b",)))
+    next_one = await create_one(engine.store, quotas=("a",))
+    blocker = (await engine.describe(both)).blocked_by
+    assert await claim_all(engine) == []
+    await engine.complete(holder.id, holder.lease)
+    await engine.courier.settle()
+    if blocker == "a":
+        assert await claim_all(engine) == []
+        await engine.courier.settle()
+        assert (await engine.describe(both)).blocked_by == "b"
+    await engine.courier.carry_all()
+    await claim_one_limited(engine, next_one)
 
 
 async def test_a_window_is_honoured_by_timer(engine: Engine, clock: Clock) -> None:
@@ -170,7 +191,7 @@ async def test_an_exhausted_budget_keeps_work_from_starting(engine: Engine) -> N
     expected = {"type": "budget", "id": "top", "dimension": "tokens", "current": 10, "limit": 10}
     assert dict(hold) == expected
     await engine.budgets.set_limits("top", {"tokens": {"hard": 11}})
-    await engine.courier.close()
+    await engine.courier.settle()
     assert {one.id for one in await claim_all(engine)} == set(ids)
 
 
@@ -201,10 +222,10 @@ async def test_a_cancelled_waiter_holds_up_nobody(engine: Engine) -> None:
     second = await create_one(engine.store, quotas=("q",))
     assert await claim_all(engine) == []
     await engine.cancel(first)
-    await engine.courier.close()
+    await engine.courier.settle()
     assert (await engine.quotas.get("q")).waiting == 1
     await engine.complete(claim.id, claim.lease)
-    await engine.courier.close()
+    await engine.courier.settle()
     await claim_one_limited(engine, second)
 
 
@@ -235,7 +256,7 @@ async def test_nothing_starts_when_a_quota_cannot_be_reached(
 
     monkeypatch.setattr(engine.store.quotas, "admit", lose_the_answer)
     assert [one.id for one in await claim_all(engine)] == [plain]
-    await engine.courier.close()
+    await engine.courier.settle()
     assert (await engine.describe(execution_id)).state is State.RATE_LIMITED
     assert await _running(engine) == 0
     monkeypatch.undo()
@@ -268,10 +289,10 @@ async def test_a_deleted_quota_frees_whoever_waits(engine: Engine) -> None:
     waiting = await create_one(engine.store, quotas=("q",))
     assert await claim_all(engine) == []
     await engine.quotas.delete("q")
-    await engine.courier.close()
+    await engine.courier.settle()
     await claim_one_limited(engine, waiting)
     await engine.complete(running.id, running.lease)
-    await engine.courier.close()
+    await engine.courier.settle()
 
 
 async def test_a_tag_is_a_concurrency_key(engine: Engine) -> None:
@@ -286,7 +307,7 @@ async def test_a_tag_is_a_concurrency_key(engine: Engine) -> None:
     assert sorted(claim.tags["customer"] for claim in claims) == ["a", "b"]
     for claim in claims:
         await engine.complete(claim.id, claim.lease)
-    await engine.courier.close()
+    await engine.courier.settle()
     assert len(await claim_all(engine)) == 2
     found: Quota = await engine.quotas.get("one-each", value="a")
     assert (found.running, found.waiting) == (1, 1)

@@ -27,6 +27,7 @@ from holdfast.store.grants import Grant, Verdict, Wanted
 from holdfast.store.outboxes import WakeUp, parse
 from holdfast.testing.clock import START_MS
 from tests.property.world import World
+from tests.support.invariants import violations
 from tests.support.limits import wanted
 
 MOST_EXECUTIONS = 12
@@ -219,6 +220,7 @@ class QuotaMachine(RuleBasedStateMachine):
     def holds(self) -> None:
         """Whatever runs is held, under its epoch, and no limit is passed."""
         dump = self.world.dump()
+        assert violations(dump, self.now) == []
         running = self._running()
         for name in QUOTAS:
             tag = self.store.quota_tag(name)
@@ -247,7 +249,10 @@ class QuotaMachine(RuleBasedStateMachine):
             tag = self.store.quota_tag(name)
             held = {key.decode() for key in dump.get(f"{tag}:held:{name}", {})}
             assert held == {one for one, (quotas, _) in running.items() if name in quotas}, name
-            if len(held) < SLOTS.get(name, 1_000):
+            promised = len(dump.get(f"{tag}:promises:{name}", {}))
+            starts = len(dump.get(f"{tag}:admissions:{name}", {}))
+            most, _ = RATES.get(name, (1_000, 0))
+            if len(held) + promised < SLOTS.get(name, 1_000) and starts + promised < most:
                 assert not dump.get(f"{tag}:wait:{name}"), name
         self._finish_all()
 

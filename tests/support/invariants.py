@@ -42,7 +42,12 @@ _FAMILIES = frozenset("xirtnlswcgqpyzkf") | {
     *("schedule", "plan", "schedules", "dues", "fired", "lined"),
     *("unarchived", "o", "objects"),
     *("access", "accesses", "audit", "feeds", "feed"),
+    *("m", "window", "outbox", "wait", "waits", "quotas", "quota", "queues", "held"),
+    *("admissions", "promises", "void", "admit", "budgets", "budget", "address", "reservation"),
+    *("applied", "breaches", "spent", "total"),
 }
+#: Timers of quotas, budgets and reservations, which have partitions of their own; of API keys and feeds.
+_ELSEWHERE = (b"q:", b"b:", b"v:", b"a:", b"f:")
 _ENDED = ("ended", "result", "content_type")
 #: What only a suspended execution has, and what one has after it, until its end or its next wait.
 _WAIT = ("wait_until", "on_timeout")
@@ -50,6 +55,8 @@ _WAIT = ("wait_until", "on_timeout")
 #: itself, `claimed` the time of a claim that is not in the log yet.
 _FIELDS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "waiting": ((), (*_ENDED, *_WAIT, "due", "hold", "timeout_at", "claimed")),
+    "granted": (("due", "grant", "limited"), (*_ENDED, *_WAIT, "hold", "timeout_at", "claimed")),
+    "rate_limited": (("hold", "due", "blocker"), (*_ENDED, *_WAIT, "timeout_at", "claimed")),
     "delayed": (("hold",), (*_ENDED, *_WAIT, "timeout_at", "claimed")),
     "waiting_children": (
         ("graph",),
@@ -162,7 +169,8 @@ class _Partition:
     def _check_ready(self) -> Iterator[str]:
         queues: dict[str, dict[bytes, float]] = defaultdict(dict)
         for execution_id, record in self._records.items():
-            if record["state"] == b"waiting" and not self._is_overdue(execution_id, record):
+            ready = record["state"] == b"waiting" and "due" not in record
+            if ready and not self._is_overdue(execution_id, record):
                 rank = float(record.get("rank", record["born"]))
                 queues[_queue(record)][execution_id.encode()] = rank
         yield from _differences("ready set", self._families["q"], queues)
@@ -197,14 +205,15 @@ class _Partition:
         found = self._families["timers"].get("", {})
         # The timer of a schedule that is due rings again and again, so its time is its own.
         ringing = {member for member in found if member.startswith(b"s:")}
-        kept = {member: due for member, due in found.items() if member not in ringing}
+        # Those of other partitions, such as quotas, are theirs.
+        kept = {m: due for m, due in found.items() if m not in ringing and m[:2] not in _ELSEWHERE}
         yield from _differences("timer", kept, expected)
         dues = {b"s:" + name for name in self._families["dues"].get("", {})}
         if ringing != dues:
             yield f"the timers {ringing} of schedules should be {dues}"
 
     def _check_owners(self) -> Iterator[str]:
-        for family in (*_OWNED, *_WAITS, "l", "stream", "frames", "live", "doc"):
+        for family in (*_OWNED, *_WAITS, "l", "stream", "frames", "live", "doc", "m"):
             for execution_id in self._families[family].keys() - self._families["x"].keys():
                 yield f"key {family}:{execution_id} belongs to no execution"
 
@@ -316,8 +325,17 @@ class _Partition:
         if starts != Counter(range(int(record.get("attempts", 0)))):
             yield f"started the attempts {dict(starts)}, its record says {record.get('attempts')!r}"
         leases = [entry["epoch"] for entry in entries if entry["event"] in ("claimed", "resumed")]
-        if leases != list(range(1, int(record.get("epoch", 0)) + 1)):
+        if not _fit(leases, record):
             yield f"had the epochs {leases}, its record says {record.get('epoch')!r}"
+
+
+def _fit(leases: list[int], record: Record) -> bool:
+    """Whether the epochs of leases are those that the record allows."""
+    epoch = int(record.get("epoch", 0))
+    if "limited" in record:
+        # A grant that came to nothing uses up an epoch.
+        return leases == sorted(set(leases)) and leases[-1:] <= [epoch]
+    return leases == list(range(1, epoch + 1))
 
 
 def _differences(what: str, found: dict[Any, Any], expected: dict[Any, Any]) -> Iterator[str]:
@@ -352,7 +370,8 @@ def _due(record: Record) -> float | None:
 def _check_state(record: Record) -> Iterator[str]:
     """Check that the fields fit the state, and that the state vector follows from them."""
     state = State(record["state"].decode())
-    must, must_not = _FIELDS.get(state.value, _FIELDS["terminal"])
+    granted = state is State.WAITING and "due" in record
+    must, must_not = _FIELDS.get("granted" if granted else state.value, _FIELDS["terminal"])
     if "graph" in record and state.is_terminal:
         # It is kept as long as its graph.
         must, must_not = tuple(set(must) - {"due"}), (*must_not, "due")
@@ -395,5 +414,7 @@ def _check_counters(record: Record) -> Iterator[str]:
         yield "is forgotten before its end"
     if "fence" in record:
         _, fence_epoch, fence_attempt = record["fence"].decode().rsplit(":", 2)
-        if (int(fence_epoch), int(fence_attempt)) != (epoch, attempts - 1):
+        # The epoch of a limited execution rises with its grants.
+        same = int(fence_epoch) <= epoch if "limited" in record else int(fence_epoch) == epoch
+        if not same or int(fence_attempt) != attempts - 1:
             yield f"has the fence {record['fence']!r} at epoch {epoch}, attempts {attempts}"

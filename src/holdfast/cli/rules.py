@@ -26,7 +26,7 @@ Tag = Annotated[
 def add_commands(app: typer.Typer, limit: Literal["budget", "quota"]) -> None:
     """Give a noun its rules."""
 
-    @app.command()
+    @app.command(help=f"Have new executions of a tenant, lane, kind or tag subject to a {limit}.")
     def attach(
         limit_id: LimitId,
         *,
@@ -47,7 +47,7 @@ def add_commands(app: typer.Typer, limit: Literal["budget", "quota"]) -> None:
         session.ask(store, work)
         _say(limit, limit_id, subject, "is attached to", as_json=as_json)
 
-    @app.command()
+    @app.command(help="Take a rule back; executions submitted under it keep the limit.")
     def detach(
         limit_id: LimitId,
         *,
@@ -62,7 +62,7 @@ def add_commands(app: typer.Typer, limit: Literal["budget", "quota"]) -> None:
         session.ask(store, lambda engine: _rules(engine, limit).detach(limit_id, **subject))
         _say(limit, limit_id, subject, "is no longer attached to", as_json=as_json)
 
-    @app.command()
+    @app.command(help=f"List which new executions become subject to which {limit}.")
     def rules(*, store: StoreOption = None, as_json: JsonOption = False) -> None:
         found = session.ask(store, lambda engine: _rules(engine, limit).list())
         if as_json:
@@ -70,12 +70,6 @@ def add_commands(app: typer.Typer, limit: Literal["budget", "quota"]) -> None:
             return
         rows = [(rule.id, rule.subject, rule.value) for rule in found]
         output.show_table((limit, "for", "value"), rows, nothing="no rules")
-
-    attach.__doc__ = f"Have new executions of a tenant, lane, kind or tag subject to a {limit}."
-    detach.__doc__ = "Take a rule back; executions that were submitted under it keep the limit."
-    rules.__doc__ = f"List what new executions become subject to which {limit}."
-    for command in app.registered_commands[-3:]:
-        command.help = command.callback.__doc__ if command.callback else None
 
 
 def _rules(engine: Engine, limit: str) -> Rules:

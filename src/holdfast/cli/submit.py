@@ -111,10 +111,7 @@ def submit(
         "id": execution_id,
         "tags": inputs.pairs("tag", tag) if tag else None,
         "requires": inputs.names(requires) if requires else None,
-        "budgets": inputs.names(budget) if budget else None,
-        "quotas": inputs.names(quota) if quota else None,
-        "debounce": _window("debounce", debounce),
-        "throttle": _window("throttle", throttle),
+        **_limits(budget, quota, debounce, throttle),
     }
     fields = {name: value for name, value in given.items() if value is not None}
     note = output.nothing if as_json else output.note
@@ -124,12 +121,27 @@ def submit(
         create=True,
         maintenance=wait,
     )
+    _show(submitted, outcome, as_json=as_json)
+
+
+def _show(submitted: Submitted, outcome: Outcome | None, *, as_json: bool) -> None:
     if outcome is not None:
         result.show(outcome, as_json=as_json)
     elif as_json:
         output.emit(submitted)
     else:
         output.say(submitted.id)
+
+
+def _limits(
+    budget: list[str] | None, quota: list[str] | None, debounce: str | None, throttle: str | None
+) -> dict[str, Any]:
+    return {
+        "budgets": inputs.names(budget) if budget else None,
+        "quotas": inputs.names(quota) if quota else None,
+        "debounce": _window("debounce", debounce),
+        "throttle": _window("throttle", throttle),
+    }
 
 
 def _window(field: str, text: str | None) -> Window | None:

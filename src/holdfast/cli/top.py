@@ -25,6 +25,7 @@ _ONCE_S = 0.5
 _SHOWN = (
     State.WAITING,
     State.DELAYED,
+    State.RATE_LIMITED,
     State.ACTIVE,
     State.COMPLETED,
     State.FAILED,

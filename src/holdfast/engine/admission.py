@@ -109,7 +109,10 @@ class Admission:
             for verdicts in await asyncio.gather(*rounds):
                 for grant, names, verdict in verdicts:
                     if verdict is not None:
-                        touched = (*admitted[grant], *verdict.touched)
+                        # Those that were not asked yet may have promised it room.
+                        rest = [name for _, later in plans[grant][number + 1 :] for name in later]
+                        unasked = [f"q:{name}" for name in rest]
+                        touched = (*admitted[grant], *verdict.touched, *unasked)
                         held[grant] = Verdict(
                             blocker=verdict.blocker,
                             retry_at=verdict.retry_at,

@@ -22,7 +22,7 @@ log: logging.Logger = logging.getLogger(__name__)
 #: The one who left word carries it within this time, as a rule.
 _GRACE_S = 0.02
 #: A wake-up may be lost, and a carrier may die; this bounds how long that can go unnoticed.
-POLL_S = 5.0
+POLL_S = 10.0
 _ITEMS_IN_CALL = 200
 
 
@@ -33,6 +33,7 @@ class Courier:
         self._store = store
         self._under_way: dict[str, asyncio.Future[None]] = {}
         self._again: set[str] = set()
+        self._closed = False
         self._channels = {
             keys.outbox_channel(tag): tag for tag in (*store.tags(), *store.limit_tags())
         }
@@ -41,6 +42,8 @@ class Courier:
         """Carry what a partition has, soon; calls meanwhile count as one."""
         if tag in self._under_way:
             self._again.add(tag)
+            return
+        if self._closed:
             return
         self._under_way[tag] = asyncio.ensure_future(self._go(tag))
 
@@ -143,6 +146,11 @@ class Courier:
         asyncio.get_running_loop().call_later(_GRACE_S, self.poke, self._channels[channel])
 
     async def close(self) -> None:
+        """Start nothing more, and wait for what is under way."""
+        self._closed = True
+        await self.settle()
+
+    async def settle(self) -> None:
         """Wait for what is under way."""
         while self._under_way:
             await asyncio.gather(*self._under_way.values(), return_exceptions=True)

@@ -229,11 +229,20 @@ def execution(
         tags=tags(packed_tags),
         idempotency_key=text(get(b"key")),
         graph=text(get(b"graph")),
-        budgets=limit_names(get(b"limits"), "b:"),
-        quotas=limit_names(get(b"limits"), "q:"),
-        blocked_by=limit_name(record[b"blocker"].decode()) if b"blocker" in record else None,
-        retry_at=moment(get(b"retry_at")),
+        **_limits(record),
     )
+
+
+def _limits(record: Record) -> dict[str, Any]:
+    """Decode what an execution is subject to, and what of it holds it back."""
+    get = record.get
+    blocker = get(b"blocker")
+    return {
+        "budgets": limit_names(get(b"limits"), "b:"),
+        "quotas": limit_names(get(b"limits"), "q:"),
+        "blocked_by": limit_name(blocker.decode()) if blocker else None,
+        "retry_at": moment(get(b"retry_at")),
+    }
 
 
 #: Entries that end an attempt, and the outcome they give it.

@@ -107,6 +107,13 @@ function quota.queue(tag, q, execution, epoch)
   return quota.retry_at(tag, q)
 end
 
+--- Give up the room that was promised to an execution which another quota holds back.
+function quota.renounce(tag, q, execution, now)
+  if q.promised == 0 then return end
+  q.promised = q.promised - server.call('ZREM', keys.promises(tag, q.name), execution)
+  if q.waiting > 0 then quota.promote(tag, q, now) end
+end
+
 --- Write what was taken, and set the timer.
 function quota.close(tag, q, now)
   if #q.held > 0 then server.call('HSET', keys.holders(tag, q.name), unpack(q.held)) end

@@ -20,10 +20,17 @@ local function admit(tag, open, execution, epoch, names, now)
   if server.call('EXISTS', keys.void(tag, execution, epoch)) == 1 then return names[1], now end
   for _, name in ipairs(names) do
     if open[name] == nil then open[name] = quota.open(tag, name, now) or false end
+  end
+  for _, name in ipairs(names) do
     local q = open[name]
     local admits = not q or quota.admits(tag, q, execution, epoch, now)
     if admits == nil then return name, now end
-    if not admits then return name, quota.queue(tag, q, execution, epoch) end
+    if not admits then
+      for _, other in ipairs(names) do
+        if other ~= name and open[other] then quota.renounce(tag, open[other], execution, now) end
+      end
+      return name, quota.queue(tag, q, execution, epoch)
+    end
   end
   for _, name in ipairs(names) do
     if open[name] then quota.take(tag, open[name], execution, epoch) end
