@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import warnings
+from typing import Any
 
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
@@ -18,13 +19,13 @@ from tests.property.world import open_world
 LARGE = os.environ.get("HOLDFAST_PROPERTY") == "large"
 
 
-def main() -> None:
+def try_out(machine: type[Any], *, steps: int) -> None:
     """Try random operations; raises with the shortest failing example."""
     # Hypothesis looks into every imported module, and some old ones of glide complain.
     warnings.filterwarnings("ignore", "Importing from 'glide", DeprecationWarning)
     with open_world() as world:
 
-        class Machine(LifecycleMachine):
+        class Machine(machine):  # type: ignore[misc]
             def __init__(self) -> None:
                 super().__init__(world)
 
@@ -32,7 +33,7 @@ def main() -> None:
             Machine,
             settings=settings(
                 max_examples=1000 if LARGE else 50,
-                stateful_step_count=100 if LARGE else 50,
+                stateful_step_count=2 * steps if LARGE else steps,
                 deadline=None,
                 print_blob=True,
                 # One failure at a time, and no search for explanations: both take minutes.
@@ -44,4 +45,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    try_out(LifecycleMachine, steps=50)

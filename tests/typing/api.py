@@ -15,6 +15,7 @@ from holdfast import (
     RetryPolicy,
     SyncClient,
     SyncContext,
+    Task,
     WorkerSettings,
     use,
 )
@@ -197,3 +198,24 @@ def wrong_options_are_errors() -> None:
     app.task(retries="3")  # type: ignore[call-overload]
     app.task(pool="banana")  # type: ignore[call-overload]
     WorkerSettings(slots="4")  # type: ignore[arg-type]
+
+
+receipts = app.queue("receipts", Receipt)
+
+
+@app.consumer("receipts", group="mail", retries=2)
+async def consume(receipt: Receipt) -> None:
+    """Consume a typed message."""
+    assert_type(receipt, Receipt)
+
+
+async def queues() -> None:
+    """Messages keep their type."""
+    await receipts.push(Receipt(1.0), key="k", delay=timedelta(seconds=1))
+    await receipts.push(5)  # type: ignore[arg-type]
+    await receipts.push(Receipt(1.0), colour="red")  # type: ignore[call-arg]
+    for received in await receipts.read(consumer="c", wait=1):
+        assert_type(received.value, Receipt)
+        await received.ack(receipts.pushing(received.value))
+        await received.ack("no effect")  # type: ignore[arg-type]
+    assert_type(consume, Task[[Receipt], None, Coroutine[Any, Any, None]])
