@@ -40,11 +40,11 @@ async def main() -> None:
         await orders.push(Order(1, 1250), key="ada")
         await app.engine.queues.push("orders", b'{"id": 2}')
         await orders.push(Order(3, 990), key="bob")
-        assert {await billed.get(), await billed.get()} == {1, 3}
+        print("billed:", sorted([await billed.get(), await billed.get()]))
         (letter,) = await letters.read(consumer="me", wait=10)
-        assert letter.message.dead_letter is not None
         print(f"a dead letter: {letter.value.decode()}")
-        print(f"because {letter.message.dead_letter.reason}")
+        if letter.message.dead_letter is not None:
+            print(f"because {letter.message.dead_letter.reason}")
         await letter.ack(orders.pushing(Order(2, 0)))
         print(f"corrected and billed: order {await billed.get()}")
 

@@ -42,8 +42,8 @@ def test_the_example_does_what_it_says(tmp_path: Path) -> None:
         "billing order 1: 1250 cents",
         "billing order 3: 990 cents",
     ]
-    assert lines[2] == 'a dead letter: {"id": 2}'
-    assert lines[3].startswith("because input")
+    assert lines[2:4] == ["billed: [1, 3]", 'a dead letter: {"id": 2}']
+    assert lines[4].startswith("because input")
     assert lines[-2:] == ["billing order 2: 0 cents", "corrected and billed: order 2"]
 
 
