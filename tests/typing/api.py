@@ -15,7 +15,6 @@ from holdfast import (
     RetryPolicy,
     SyncClient,
     SyncContext,
-    Task,
     WorkerSettings,
     use,
 )
@@ -218,4 +217,4 @@ async def queues() -> None:
         assert_type(received.value, Receipt)
         await received.ack(receipts.pushing(received.value))
         await received.ack("no effect")  # type: ignore[arg-type]
-    assert_type(consume, Task[[Receipt], None, Coroutine[Any, Any, None]])
+    assert_type(await consume.submit(Receipt(1.0)), Handle[None])
