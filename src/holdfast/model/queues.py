@@ -324,7 +324,7 @@ class Start:
         """Make one of `first`, `end`, {"after": id} or {"at": moment}."""
         if value in ("first", "end"):
             return cls(place=value)
-        if isinstance(value, Mapping) and len(value) == 1:
-            checks.known_fields("start", value, ("after", "at"))
-            return cls(place="after" if "after" in value else "at", **value)
-        checks.refuse("start", "must be first, end, {after: id} or {at: time}", value)
+        if not isinstance(value, Mapping) or len(value) != 1:
+            checks.refuse("start", "must be first, end, {after: id} or {at: time}", value)
+        checks.known_fields("start", value, ("after", "at"))
+        return cls(place="after" if "after" in value else "at", **value)
