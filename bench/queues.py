@@ -96,6 +96,7 @@ async def queue_costs(engine: Engine, deepest: int) -> Figures:
         depth = target
         figures |= await _costs(engine, "deep", None, f"{target:>9,} stored")
     await engine.queues.purge("deep")
+    await _freed(engine)
     await engine.queues.define("fan", mode="fanout", lock_ms=3_600_000)
     made = 0
     for target in GROUPS:
@@ -121,6 +122,12 @@ async def _costs(engine: Engine, queue: str, group: str | None, where: str) -> F
         for name, start, end in zip(figures, marks, marks[1:], strict=False):
             figures[name] += (end - start) / BATCH / ROUNDS
     return {f"{where}: {name}": us for name, us in figures.items()}
+
+
+async def _freed(engine: Engine) -> None:
+    """Wait until the server has freed what was purged, which it does beside its work."""
+    while b"lazyfree_pending_objects:0" not in await engine.store.client.call(["INFO", "memory"]):
+        await asyncio.sleep(0.1)
 
 
 async def _us(engine: Engine) -> float:
