@@ -10,6 +10,7 @@ from statistics import median, quantiles
 from bench.workloads import spread, timed
 from holdfast.engine import Engine
 from holdfast.model.queues import NewMessage, Settle
+from holdfast.testing.waiting import wait_for
 
 COUNT = 20_000
 SINGLES = 5_000
@@ -126,8 +127,12 @@ async def _costs(engine: Engine, queue: str, group: str | None, where: str) -> F
 
 async def _freed(engine: Engine) -> None:
     """Wait until the server has freed what was purged, which it does beside its work."""
-    while b"lazyfree_pending_objects:0" not in await engine.store.client.call(["INFO", "memory"]):
-        await asyncio.sleep(0.1)
+
+    async def freed() -> bool:
+        info: bytes = await engine.store.client.call(["INFO", "memory"])
+        return b"lazyfree_pending_objects:0" in info
+
+    await wait_for(freed, timeout_s=120)
 
 
 async def _us(engine: Engine) -> float:
