@@ -79,7 +79,7 @@ async def test_a_work_queue_has_one_group(engine: Engine, dump: Dump) -> None:
 async def test_the_number_of_groups_has_a_limit(store: Store, engine: Engine) -> None:
     """Counts and purges go through all of them."""
     await engine.queues.define("q", mode="fanout")
-    flat = [part for n in range(10_000) for part in ("0", f"g{n}")]
+    flat = [part for n in range(1_000) for part in ("0", f"g{n}")]
     await store.client.call(["ZADD", f"{store.queue_tag('q')}:groups", *flat])
     with_one_more = engine.queues.add_group("q", "one-more")
     await refused(with_one_more, "too_many_groups", dict)

@@ -29,7 +29,7 @@ MACHINES = {
 LARGE = os.environ.get("HOLDFAST_PROPERTY") == "large"
 
 
-def run(machine: type[Any]) -> None:
+def try_out(machine: type[Any], *, steps: int) -> None:
     """Try random operations; raises with the shortest failing example."""
     # Hypothesis looks into every imported module, and some old ones of glide complain.
     warnings.filterwarnings("ignore", "Importing from 'glide", DeprecationWarning)
@@ -43,7 +43,7 @@ def run(machine: type[Any]) -> None:
             Machine,
             settings=settings(
                 max_examples=1000 if LARGE else 50,
-                stateful_step_count=100 if LARGE else 50,
+                stateful_step_count=2 * steps if LARGE else steps,
                 deadline=None,
                 print_blob=True,
                 # One failure at a time, and no search for explanations: both take minutes.
@@ -55,4 +55,4 @@ def run(machine: type[Any]) -> None:
 
 
 if __name__ == "__main__":
-    run(MACHINES[sys.argv[1]])
+    try_out(MACHINES[sys.argv[1]], steps=50)

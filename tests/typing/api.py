@@ -228,3 +228,24 @@ async def scheduled_wrongly() -> None:
 async def submit_scheduled() -> None:
     """It can be submitted as ever."""
     assert_type(await scheduled.submit(2), Handle[Receipt])
+
+
+receipts = app.queue("receipts", Receipt)
+
+
+@app.consumer("receipts", group="mail", retries=2)
+async def consume(receipt: Receipt) -> None:
+    """Consume a typed message."""
+    assert_type(receipt, Receipt)
+
+
+async def queues() -> None:
+    """Messages keep their type."""
+    await receipts.push(Receipt(1.0), key="k", delay=timedelta(seconds=1))
+    await receipts.push(5)  # type: ignore[arg-type]
+    await receipts.push(Receipt(1.0), colour="red")  # type: ignore[call-arg]
+    for received in await receipts.read(consumer="c", wait=1):
+        assert_type(received.value, Receipt)
+        await received.ack(receipts.pushing(received.value))
+        await received.ack("no effect")  # type: ignore[arg-type]
+    assert_type(await consume.submit(Receipt(1.0)), Handle[None])

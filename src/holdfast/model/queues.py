@@ -84,6 +84,9 @@ _OPTIONAL_SETTINGS = (
 
 
 def _backoff(value: Any) -> tuple[int, ...]:
+    if isinstance(value, Mapping):
+        checks.known_fields("backoff", value, (f.name for f in fields(Backoff)))
+        value = Backoff(**value)
     if isinstance(value, Backoff):
         factor = value.factor if value.kind == "exponential" else 1.0
         waits = (value.initial_ms * factor**n for n in range(limits.BACKOFF_STEPS))
@@ -315,3 +318,13 @@ class Start:
             checks.execution_id("start.after", self.after)
         if self.at is not None:
             checks.instant("start.at", self.at)
+
+    @classmethod
+    def from_value(cls, value: Any) -> Self:
+        """Make one of `first`, `end`, {"after": id} or {"at": moment}."""
+        if value in ("first", "end"):
+            return cls(place=value)
+        if not isinstance(value, Mapping) or len(value) != 1:
+            checks.refuse("start", "must be first, end, {after: id} or {at: time}", value)
+        checks.known_fields("start", value, ("after", "at"))
+        return cls(place="after" if "after" in value else "at", **value)

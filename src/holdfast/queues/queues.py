@@ -29,6 +29,7 @@ from holdfast.model.queues import (
 )
 from holdfast.queues.effects import Effect, Push, Submit
 from holdfast.queues.outbox import Outboxes
+from holdfast.queues.returns import Returns
 from holdfast.queues.transfers import Transfers
 from holdfast.queues.waiting import Waits
 from holdfast.store.queues import BYTES_IN_CALL, ITEMS_IN_CALL
@@ -50,10 +51,12 @@ class Queues:
         self._outboxes = Outboxes(store)
         self._transfers = Transfers(store, self._outboxes)
         self._waits = Waits(store)
+        self._returns = Returns(store)
 
     async def close(self) -> None:
         """Stop listening; reads that wait raise ReadCancelled."""
         await self._waits.close()
+        await self._returns.close()
 
     # Definitions
 
@@ -181,9 +184,10 @@ class Queues:
         checks.integer("wait_ms", wait_ms, 0, limits.DURATION_MS)
 
         async def probe() -> tuple[Sequence[Delivery], int | None]:
-            found = await self._calls.read(
+            call = self._calls.read(
                 name, group=group_name, consumer=consumer, count=count, side=side
             )
+            found = await self._returns.unless_cancelled(name, call)
             await self._outboxes.deliver_if_owed(name)
             return found
 

@@ -17,7 +17,7 @@ from holdfast.model.queues import Delivery
 from holdfast.queues import waiting
 from holdfast.testing.clock import Clock
 from holdfast.testing.waiting import wait_for
-from tests.support.queues import push, read, read_one, settle
+from tests.support.queues import counts, push, read, read_one, settle
 
 #: Far below the poll, far above a busy machine's noise.
 SOON_S = 1.0
@@ -129,6 +129,19 @@ async def test_the_end_of_the_time_is_no_cancellation(engine: Engine) -> None:
     await engine.queues.close()
     with pytest.raises(ReadCancelled):
         await reading
+
+
+async def test_a_cancelled_caller_keeps_no_message(engine: Engine) -> None:
+    """What was handed out to it while it was cancelled is ready again at once."""
+    await engine.queues.define("q")
+    await push(engine, b"1", b"2")
+    reading = asyncio.ensure_future(read(engine))
+    await asyncio.sleep(0)
+    reading.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await reading
+    await engine.queues._returns.close()
+    assert await counts(engine) == {"ready": 2}
 
 
 async def test_delays_and_locks_end_on_time_with_the_real_clock(real_url: str) -> None:

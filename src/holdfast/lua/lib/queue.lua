@@ -70,12 +70,16 @@ function queue.hold(q, group, consumer, by)
   held[consumer] = (held[consumer] or 0) + by
 end
 
---- Have `close` call a command with all values that were collected for it: one call for many.
-function queue.collect(q, verb, key, ...)
-  local name = verb .. ' ' .. key
-  local list = q.lists[name] or { verb, key }
-  q.lists[name] = list
-  for i = 1, select('#', ...) do list[#list + 1] = (select(i, ...)) end
+--- Have `close` call a command with all values that were collected for its key, one or two at a
+--- time: one call for many. A key has one such command.
+function queue.collect(q, verb, key, first, second)
+  local list = q.lists[key]
+  if not list then
+    list = { verb, key }
+    q.lists[key] = list
+  end
+  list[#list + 1] = first
+  if second then list[#list + 1] = second end
 end
 
 --- Set a timer of the queue, unless it is set to an earlier time.

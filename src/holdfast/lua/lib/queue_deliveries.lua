@@ -23,19 +23,34 @@ function queue_deliveries.is_own(q, handle)
   return open ~= nil and server.sha1hex(q.secret .. open):sub(1, MARK) == mark
 end
 
-local FIELDS = { 'n', 'first', 'handle', 'consumer', 'at', 'due', 'late', 'reason', 'bare' }
-
 --- A list, in which the order of fields is fixed: the same tries are the same bytes.
 local function pack_try(try)
-  local values = {}
-  for i, name in ipairs(FIELDS) do values[i] = try[name] or false end
-  return cmsgpack.pack(values)
+  return cmsgpack.pack({
+    try.n,
+    try.first or false,
+    try.handle or false,
+    try.consumer or false,
+    try.at or false,
+    try.due or false,
+    try.late or false,
+    try.reason or false,
+    try.bare or false,
+  })
 end
 
 function queue_deliveries.unpack_try(packed)
-  local values, try = cmsgpack.unpack(packed), {}
-  for i, name in ipairs(FIELDS) do try[name] = values[i] or nil end
-  return try
+  local values = cmsgpack.unpack(packed)
+  return {
+    n = values[1],
+    first = values[2] or nil,
+    handle = values[3] or nil,
+    consumer = values[4] or nil,
+    at = values[5] or nil,
+    due = values[6] or nil,
+    late = values[7] or nil,
+    reason = values[8] or nil,
+    bare = values[9] or nil,
+  }
 end
 
 function queue_deliveries.try(q, group, id)

@@ -1,6 +1,7 @@
 --- Settling deliveries by their handles. A settled handle is remembered for the lock time, with the
 --- verb that settled it, so that repeating a call after a lost reply is harmless.
---- @requires lib/keys lib/queue lib/queue_messages lib/queue_endings lib/queue_deliveries lib/reply
+--- @requires lib/keys lib/queue lib/queue_messages lib/queue_endings lib/queue_deliveries
+--- @requires lib/queue_outbox lib/reply
 local queue_settling = {}
 
 --- Begin a call that settles. `dead` holds the handles that it has settled itself.
@@ -95,7 +96,11 @@ local VERBS = { ack = ack, nack = nack, release = release, reject = reject }
 function queue_settling.settle(q, verb, handle, delay, reason)
   local group, id, try = queue_settling.find(q, handle)
   if not group or (try.late and verb ~= 'ack') then
-    if was_settled(q, verb, handle) then return { 'repeated' } end
+    if was_settled(q, verb, handle) then
+      -- The lost reply may have said that something is owed.
+      q.unsent = q.unsent or queue_outbox.size(q) > 0
+      return { 'repeated' }
+    end
     return queue_settling.refuse(q, handle)
   end
   VERBS[verb](q, group, id, try, delay, reason)

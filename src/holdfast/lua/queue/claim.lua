@@ -7,6 +7,7 @@
 --- @no queue_not_found | group_not_found
 --- @flags allow-oom
 --- @requires lib/keys lib/queue lib/queue_due lib/queue_deliveries lib/queue_memory
+--- @requires lib/queue_outbox
 
 -- Deliveries that are looked at for one that is wanted.
 local LOOKS = 10
@@ -57,7 +58,7 @@ local function run(tag, args)
   if known then
     local cursor_then, ids_then = unpack(cmsgpack.unpack(known))
     queue_deliveries.again(q, group, request, ids_then, out)
-    return { 'ok', 0, cursor_then, unpack(out) }
+    return { 'ok', queue_outbox.size(q) > 0 and 1 or 0, cursor_then, unpack(out) }
   end
   queue_due.fire(q, 100)
   queue.close(q)

@@ -8,7 +8,8 @@
 --- @requires lib/keys lib/queue lib/queue_counts lib/queue_messages lib/queue_due lib/queue_memory
 --- @requires lib/reply
 
-local MOST = 10000
+-- Counting and purging go through all of them in one call.
+local MOST = 1000
 
 --- The position behind which the group begins, or nil and a refusal.
 local function cursor_of(q, start, place)

@@ -7,7 +7,7 @@
 --- @no queue_not_found | group_not_found
 --- @flags allow-oom
 --- @requires lib/keys lib/queue lib/queue_due lib/queue_order lib/queue_groups lib/queue_deliveries
---- @requires lib/queue_memory
+--- @requires lib/queue_memory lib/queue_outbox
 
 -- Messages that end instead of being handed out are passed over; this bounds how many.
 local MOST_ROUNDS = 20
@@ -57,7 +57,7 @@ local function run(tag, args)
   local out, known = {}, queue_memory.recall(tag, request)
   if known then
     queue_deliveries.again(q, group, request, cmsgpack.unpack(known), out)
-    return { 'ok', 0, '', unpack(out) }
+    return { 'ok', queue_outbox.size(q) > 0 and 1 or 0, '', unpack(out) }
   end
   queue_due.fire(q, 100)
   queue.close(q)

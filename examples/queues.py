@@ -1,0 +1,53 @@
+"""A queue with a consumer, an ordering key, and a dead letter that is sent back.
+
+python examples/queues.py
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+
+from holdfast import App
+
+app = App()
+
+
+@dataclass
+class Order:
+    """What the queue carries."""
+
+    id: int
+    cents: int
+
+
+orders = app.queue("orders", Order)
+letters = app.queue("orders-dead", bytes)
+billed = asyncio.Queue[int]()
+
+
+@app.consumer("orders", retries=2)
+async def bill(order: Order) -> None:
+    """Run for every message, as a durable execution."""
+    print(f"billing order {order.id}: {order.cents} cents")
+    billed.put_nowait(order.id)
+
+
+async def main() -> None:
+    """Push orders, a broken one among them."""
+    async with app, app.worker():
+        await orders.define(dead_letter="orders-dead")
+        await orders.push(Order(1, 1250), key="ada")
+        await app.engine.queues.push("orders", b'{"id": 2}')
+        await orders.push(Order(3, 990), key="bob")
+        print("billed:", sorted([await billed.get(), await billed.get()]))
+        (letter,) = await letters.read(consumer="me", wait=10)
+        print(f"a dead letter: {letter.value.decode()}")
+        if letter.message.dead_letter is not None:
+            print(f"because {letter.message.dead_letter.reason}")
+        await letter.ack(orders.pushing(Order(2, 0)))
+        print(f"corrected and billed: order {await billed.get()}")
+
+
+if __name__ == "__main__":
+    asyncio.run(main())
