@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import math
 
-import msgspec
 import pytest
 
 from holdfast.errors import (
@@ -18,34 +17,12 @@ from holdfast.errors import (
     OutcomeUnknown,
     StaleLease,
 )
-from holdfast.fencing import Ask, FencedManifest, Leases, LeaseState, Token, WriterLease, keys
+from holdfast.fencing import FencedManifest, Leases, LeaseState, Token, WriterLease, keys
 from holdfast.fencing.memory import MemoryObjects
 from holdfast.fencing.record import LARGEST
 from holdfast.testing.waiting import wait_for
+from tests.support.leases import KEY, LEGACY, ask, write_lease
 from tests.support.objects import FakeTimes, Fault, FaultyObjects
-
-KEY = "db/main"
-
-
-def ask(holder: str = "a", incarnation: str = "1", **fields: object) -> Ask:
-    values: dict[str, object] = {"ttl_ms": 1_000, "margin_ms": 100, **fields}
-    return Ask(holder=holder, incarnation=f"{holder}-{incarnation}", **values)  # type: ignore[arg-type]
-
-
-async def write_lease(objects: MemoryObjects, body: object) -> None:
-    """Put a lease object in place as somebody else wrote it."""
-    raw = body if isinstance(body, bytes) else msgspec.json.encode(body)
-    await objects.put_if_absent(keys.lease(KEY), raw)
-
-
-LEGACY = {
-    "database_key": KEY,
-    "holder_id": "old-writer",
-    "generation": 7.0,
-    "acquired_at_ms": 1_000.0,
-    "expires_at_ms": 61_000.0,
-}
-
 
 # Tokens
 
