@@ -9,7 +9,7 @@ import typer
 from holdfast.cli import archived, inputs, output, session, times
 from holdfast.cli.options import JsonOption, StoreOption
 from holdfast.model import limits
-from holdfast.model.executions import Execution, Filter
+from holdfast.model.executions import Execution, Filter, Page
 from holdfast.model.states import State
 
 if TYPE_CHECKING:
@@ -56,10 +56,7 @@ def ls(
     async def work(engine: Engine) -> tuple[list[Execution], str | None]:
         if everything:
             return await _all(engine, wanted, cursor, in_archive=in_archive), None
-        if in_archive:
-            page = await archived.page(engine, wanted, limit, cursor)
-            return list(page.items), page.next_cursor
-        page = await engine.list(wanted, limit=limit, cursor=cursor)
+        page = await _page(engine, wanted, limit, cursor, in_archive=in_archive)
         return list(page.items), page.next_cursor
 
     items, next_cursor = session.ask(store, work)
@@ -86,6 +83,15 @@ def _tag(text: str | None) -> tuple[str, str] | None:
     return name, value
 
 
+async def _page(
+    engine: Engine, wanted: Filter, limit: int, cursor: str | None, *, in_archive: bool
+) -> Page:
+    """Return a page of what is in the store, or in its archive."""
+    if in_archive:
+        return await archived.page(engine, wanted, limit, cursor)
+    return await engine.list(wanted, limit=limit, cursor=cursor)
+
+
 async def _all(
     engine: Engine, wanted: Filter, cursor: str | None, *, in_archive: bool
 ) -> list[Execution]:
@@ -103,10 +109,7 @@ async def _all(
     found: list[Execution] = []
     with output.progress("listing", total) as advance:
         while True:
-            if in_archive:
-                page = await archived.page(engine, wanted, limits.PAGE_ITEMS, cursor)
-            else:
-                page = await engine.list(wanted, limit=limits.PAGE_ITEMS, cursor=cursor)
+            page = await _page(engine, wanted, limits.PAGE_ITEMS, cursor, in_archive=in_archive)
             found += page.items
             advance(len(page.items))
             cursor = page.next_cursor

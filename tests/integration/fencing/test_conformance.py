@@ -10,7 +10,6 @@ import pytest
 
 from holdfast.errors import BackendUnfit, Fenced, Held, StaleLease, VersionConflict
 from holdfast.fencing import (
-    Ask,
     FencedManifest,
     FolderObjects,
     Leases,
@@ -22,12 +21,8 @@ from holdfast.fencing import (
 )
 from holdfast.fencing.memory import MemoryObjects
 from holdfast.fencing.objects import DeletesByVersion, Entry, Version
+from tests.support.leases import ask
 from tests.support.objects import FakeTimes
-
-
-def ask(holder: str, **fields: object) -> Ask:
-    values: dict[str, object] = {"incarnation": f"{holder}-1", "ttl_ms": 1_000, "margin_ms": 100}
-    return Ask(holder=holder, **{**values, **fields})  # type: ignore[arg-type]
 
 
 async def test_an_object_is_created_once(objects: ObjectStore) -> None:
