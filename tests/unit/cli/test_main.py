@@ -42,6 +42,7 @@ def test_the_commands_are_those_that_were_promised() -> None:
     promised |= {"prioritize", "revoke", "explain", "tasks", "top", "doctor", "bench"}
     verbs = [f"lanes {verb}" for verb in ("ls", "pause", "resume", "drain", "weights")]
     verbs += ["workers ls", "workers drain", "config show"]
+    verbs += [f"graphs {verb}" for verb in ("ls", "show", "cancel", "replay")]
     assert LEAVES.keys() == {*promised, *verbs}
 
 
