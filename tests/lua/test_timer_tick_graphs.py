@@ -120,3 +120,21 @@ async def test_a_timer_that_is_not_due_is_set_right(store: Store, clock: Clock) 
     assert {name: float(score) for name, score in dict(found).items()} == {
         f"g:{run.id}".encode(): clock.now_ms + 60_000
     }
+
+
+async def test_one_tick_does_not_do_the_work_of_many_graphs(store: Store, clock: Clock) -> None:
+    """However many graphs have work to do at once: the rest is due at once."""
+    root = "root"
+    keys = [f"m{n}" for n in range(600)]
+    more = [Edge(source="a", target=key) for key in keys]
+    runs = [
+        await submit(store, members(["a", *keys]), more=more, id=f"{root}~{n}") for n in range(3)
+    ]
+    await clock.tick()
+    for run in runs:
+        await run.complete("a")
+    fired, sleep_ms = await store.timers.tick(runs[0].tag, 100)
+    assert (fired, sleep_ms) == (2, 0)
+    await clock.tick()
+    for run in runs:
+        assert set((await run.states(*keys)).split()) <= {"waiting", "active"}

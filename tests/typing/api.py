@@ -12,6 +12,7 @@ from holdfast import (
     Backoff,
     Context,
     Handle,
+    Join,
     RetryPolicy,
     SyncClient,
     SyncContext,
@@ -20,6 +21,7 @@ from holdfast import (
 )
 from holdfast.model.frames import Frame
 from holdfast.model.states import State
+from holdfast.worker.graphs import Graph, Node
 from holdfast.worker.sync import SyncHandle
 
 app = App()
@@ -249,3 +251,16 @@ async def queues() -> None:
         await received.ack(receipts.pushing(received.value))
         await received.ack("no effect")  # type: ignore[arg-type]
     assert_type(await consume.submit(Receipt(1.0)), Handle[None])
+
+
+async def graphs_are_typed(ctx: Context) -> None:
+    """Nodes know the results of their tasks; arguments may be nodes, so they are not checked."""
+    async with app.graph(deadline=60) as graph:
+        node = graph.add(async_context, 1)
+        assert_type(node, Node[Receipt])
+        assert_type(graph.map(sync_plain, [1, 2]), list[Node[Receipt]])
+        assert_type(graph.reduce(sync_plain, [node], join=Join.any()), Node[Receipt])
+        graph.add(async_context, 1, after=[node, node.failed], join="any")  # type: ignore[arg-type]
+    assert_type(await node.result(), Receipt)
+    assert_type(await graph.result(timeout=5), dict[str, Any])
+    assert_type(ctx.graph(), Graph)

@@ -27,6 +27,9 @@ def ls(
     tag: Annotated[
         str | None, typer.Option("--tag", metavar="NAME=VALUE", help="Only with this tag.")
     ] = None,
+    graph: Annotated[
+        str | None, typer.Option("--graph", metavar="ID", help="Only members of this graph.")
+    ] = None,
     since: Annotated[
         str | None, typer.Option("--since", help="Created at or after: 2h, 2026-01-31T12:00.")
     ] = None,
@@ -49,6 +52,7 @@ def ls(
         lane=lane,
         kind=kind,
         tag=_tag(tag),
+        graph=graph,
         since=inputs.moment("since", since),
         until=inputs.moment("until", until),
     )
@@ -97,8 +101,8 @@ async def _all(
 ) -> list[Execution]:
     """Return all pages; the total is known when counts can answer the filter."""
     total = None
-    counted = not in_archive and wanted.tag is None
-    if counted and wanted.since is None and wanted.until is None and cursor is None:
+    uncounted = (wanted.tag, wanted.graph, wanted.since, wanted.until, cursor)
+    if not in_archive and all(value is None for value in uncounted):
         total = sum(
             cell.count
             for cell in await engine.count(wanted.tenant)

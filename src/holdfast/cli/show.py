@@ -159,6 +159,8 @@ def _facts(picture: Picture) -> Iterator[tuple[str, str]]:
     for name, moment in _moments(execution):
         if moment is not None:
             yield name, f"{times.stamp(moment)} ({times.ago(moment)})"
+    if execution.graph:
+        yield "graph", execution.graph
     yield "tries", _tries(execution)
     yield from _wishes(execution)
     yield "input", _short(picture.input, _PAYLOAD_CHARS)

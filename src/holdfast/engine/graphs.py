@@ -12,7 +12,6 @@ from holdfast.engine.results import Endings
 from holdfast.errors import (
     GraphFailed,
     InvalidGraph,
-    InvalidInput,
     ResultNotReady,
     StaleGraphRevision,
 )
@@ -33,9 +32,8 @@ from holdfast.model.graphs import (
     member_id,
 )
 from holdfast.model.states import State
+from holdfast.store.queries import parse_cursor
 from holdfast.store.store import Store
-
-_END_OF_TIME = 1 << 53
 
 #: Members with these states did not do what they were there for.
 _BAD = frozenset({State.FAILED, State.CANCELLED, State.EXPIRED})
@@ -211,7 +209,7 @@ class Graphs:
             checks.name("tenant", tenant)
         if state is not None:
             checks.one_of("state", state, list(GraphState))
-        stamp, partition = _parse_cursor(cursor)
+        stamp, partition = parse_cursor(cursor)
         replies = await asyncio.gather(
             *(
                 self._store.graphs.page_in(tag, tenant, state, stamp + (n > partition), limit)
@@ -250,14 +248,3 @@ def graph_failure(view: GraphView) -> GraphFailed:
 
 def _id(graph_id: str) -> str:
     return checks.execution_id("id", graph_id)
-
-
-def _parse_cursor(cursor: str | None) -> tuple[int, int]:
-    if cursor is None:
-        return _END_OF_TIME, -1
-    checks.text("cursor", cursor, limits.ID_CHARS)
-    stamp, _, partition = cursor.partition(".")
-    if not (stamp.isdecimal() and partition.isdecimal()):
-        message = "cursor: is not one that a list returned"
-        raise InvalidInput(message, field="cursor")
-    return int(stamp), int(partition)

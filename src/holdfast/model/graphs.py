@@ -114,6 +114,16 @@ def member_key(field_name: str, value: Any) -> str:
     return checks.kind(field_name, value)
 
 
+def by_key(pairs: Iterable[tuple[str, NewExecution]]) -> dict[str, NewExecution]:
+    """Return members by key, for callers that have a list; a key that is used twice is refused."""
+    found: dict[str, NewExecution] = {}
+    for key, item in pairs:
+        if key in found:
+            _invalid("duplicate_member", f"two members have the key {key}", member=key)
+        found[key] = item
+    return found
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shape:
     """Members and edges of a graph, or of what is added to one."""

@@ -154,7 +154,7 @@ class Queries(Domain):
 
     async def page(self, wanted: Filter, limit: int, cursor: str | None) -> Page:
         """Return a page, newest first. A cursor stays valid whatever happens meanwhile."""
-        stamp, partition = _parse_cursor(cursor)
+        stamp, partition = parse_cursor(cursor)
         until = _stamp(wanted.until) if wanted.until else _END_OF_TIME
         # Birth stamps are unique in a partition; ties between partitions go by number.
         replies = await asyncio.gather(
@@ -222,7 +222,8 @@ def _stamp(moment: datetime) -> int:
     return (ms if from_ms(ms) == moment else ms + 1) * 1000
 
 
-def _parse_cursor(cursor: str | None) -> tuple[int, int]:
+def parse_cursor(cursor: str | None) -> tuple[int, int]:
+    """Return the birth stamp and the partition to go on after."""
     if cursor is None:
         return _END_OF_TIME, -1
     checks.text("cursor", cursor, limits.ID_CHARS)

@@ -54,6 +54,7 @@ def test_the_commands_are_those_that_were_promised() -> None:
     verbs += [f"schedules {verb}" for verb in ("ls", "show", "create", "pause", "resume")]
     verbs += [f"schedules {verb}" for verb in ("trigger", "delete", "next")]
     verbs += ["workers ls", "workers drain", "config show"]
+    verbs += [f"graphs {verb}" for verb in ("ls", "show", "cancel", "replay")]
     verbs += ["keys create", "keys ls", "keys revoke"]
     for verb in (
         *("ls", "define", "show", "rm", "group", "ungroup", "pause", "resume", "stats"),

@@ -8,7 +8,7 @@ import pytest
 
 from holdfast.errors import CycleDetected, InvalidGraph, InvalidInput
 from holdfast.model import limits
-from holdfast.model.graphs import Edge, Join, NewGraph, Shape, find_cycle, member_id
+from holdfast.model.graphs import Edge, Join, NewGraph, Shape, by_key, find_cycle, member_id
 from tests.support.graphs import edges, members
 
 
@@ -60,6 +60,15 @@ def test_a_cycle_is_named(texts: tuple[str, ...], cycle: list[str]) -> None:
     start = found.index(cycle[0])
     assert found[start:] + found[:start] == cycle
     assert raised.value.context["problem"] == ("self_edge" if len(cycle) == 1 else "cycle")
+
+
+def test_a_list_of_members_has_each_key_once() -> None:
+    """A mapping would lose one of them silently."""
+    (item,) = members("a").values()
+    assert list(by_key([("a", item), ("b", item)])) == ["a", "b"]
+    with pytest.raises(InvalidGraph) as raised:
+        by_key([("a", item), ("b", item), ("a", item)])
+    assert raised.value.context["problem"] == "duplicate_member"
 
 
 def test_a_long_chain_is_no_cycle() -> None:

@@ -180,3 +180,12 @@ def test_the_drawing_names_only_states_that_exist() -> None:
     open_states = {State.WAITING, State.DELAYED, State.ACTIVE, State.SUSPENDED}
     open_states |= {State.WAITING_CHILDREN, State.RATE_LIMITED}
     assert drawn == open_states | TERMINAL
+
+
+def test_a_member_that_waits_for_others_is_blocked_by_them() -> None:
+    """In the words of the state vector."""
+    vector = state_vector(State.WAITING_CHILDREN, None, AttemptKind.INITIAL, attempt_open=False)
+    assert (vector.lifecycle_phase, vector.ownership) == ("runnable", "unowned")
+    assert vector.eligibility == "blocked_by_dependencies"
+    assert vector.blocking_reason == "waiting_for_children"
+    assert vector.attempt_state == "pending_first_attempt"

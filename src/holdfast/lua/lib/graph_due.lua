@@ -23,7 +23,7 @@ end
 
 local function passed(instant, now) return instant and tonumber(instant) <= now end
 
---- Fire the timer of a graph: go on with its work, or do what is due.
+--- Fire the timer of a graph: go on with its work, or do what is due. Returns how much that was.
 function graph_due.fire(tag, id, now)
   local found = server.call(
     'HMGET', keys.graph(tag, id), 'state', 'due', 'deadline', 'ended', 'expired', 'tenant'
@@ -32,14 +32,19 @@ function graph_due.fire(tag, id, now)
   if not state then
     server.call('ZREM', keys.timers(tag), 'g:' .. id)
   elseif server.call('EXISTS', keys.graph_work(tag, id)) == 1 then
-    work.run(work.new(tag, id, now, work.BY_TIMER), true)
+    local list = work.new(tag, id, now, work.BY_TIMER)
+    work.run(list, true)
+    return work.BY_TIMER - list.left
   elseif (state == 'staging' or ended) and passed(due, now) then
     remove(tag, id, tenant, state, now)
+    return FORGOTTEN
   elseif not ended and not expired and passed(deadline, now) then
     server.call('HSET', keys.graph(tag, id), 'expired', '1', 'mute', 'all')
     graphs.note(tag, id, { at = now, event = 'expired' })
     work.sweep(work.new(tag, id, now, work.BY_TIMER), 'expire')
+    return work.BY_TIMER
   else
     graphs.arm(tag, id, { due = due, deadline = deadline, ended = ended, expired = expired }, now)
   end
+  return 1
 end

@@ -121,8 +121,9 @@ function members.awaited(tag, id, rec)
   local edges = members.ins(tag, rec.graph, members.key(rec.graph, id))
   local awaited = {}
   for i = 1, #edges, 3 do
+    if #awaited == 2 * AWAITED then break end
     local upstream = record.read(tag, members.id(rec.graph, edges[i]))
-    if #awaited < 2 * AWAITED and upstream and not record.is_terminal(upstream.state) then
+    if upstream and not record.is_terminal(upstream.state) then
       awaited[#awaited + 1] = edges[i]
       awaited[#awaited + 1] = upstream.state
     end
