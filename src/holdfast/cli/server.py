@@ -17,7 +17,7 @@ from holdfast.cli.worker import configure_logging
 from holdfast.errors import InvalidInput
 
 LISTEN_VARIABLE = "HOLDFAST_LISTEN"
-_DEFAULT_LISTEN = "127.0.0.1:8080"
+DEFAULT_LISTEN = "127.0.0.1:8080"
 _ROLES = ("http", "maintenance")
 
 
@@ -29,7 +29,7 @@ def server(
             "--listen",
             metavar="HOST:PORT",
             help="Where; port 0 takes any that is free.",
-            show_default=f"{LISTEN_VARIABLE}, or {_DEFAULT_LISTEN}",
+            show_default=f"{LISTEN_VARIABLE}, or {DEFAULT_LISTEN}",
         ),
     ] = None,
     roles: Annotated[
@@ -68,7 +68,7 @@ def server(
     parts = set(inputs.names(roles or ())) or set(_ROLES)
     if parts - set(_ROLES):
         raise InvalidInput(f"roles: must be of {', '.join(_ROLES)}", field="roles")
-    host, port = parse_listen(listen or os.environ.get(LISTEN_VARIABLE) or _DEFAULT_LISTEN)
+    host, port = parse_listen(listen or os.environ.get(LISTEN_VARIABLE) or DEFAULT_LISTEN)
     settings = ServerSettings(
         host=host,
         port=port,

@@ -49,6 +49,7 @@ def worker(
     store: AppStoreOption = None,
     as_json: JsonOption = False,
     parent: Annotated[int, typer.Option("--parent", hidden=True)] = 0,
+    listen: Annotated[str | None, typer.Option("--listen", hidden=True)] = None,
 ) -> None:
     """Run the tasks of an app. SIGTERM or Ctrl-C drains; once more stops at once."""
     from holdfast.cli.serving import serve  # noqa: PLC0415 - loads the SDK
@@ -65,8 +66,9 @@ def worker(
     )
     app = load_app(target)
     app.store = store or app.store
-    parse_store(app.store)
-    if serve(target, app, settings, as_json=as_json, parent=parent):
+    if not app.store.startswith(("http://", "https://")):
+        parse_store(app.store)
+    if serve(target, app, settings, as_json=as_json, parent=parent, listen=listen):
         raise typer.Exit(INTERRUPTED)
 
 
