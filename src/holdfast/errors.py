@@ -3,7 +3,8 @@
 HoldfastError
 ├─ InvalidInput            the caller's fault; nothing was written
 │  ├─ TooLarge             a payload over its limit
-│  └─ Malformed            a body that is not JSON
+│  ├─ Malformed            a body that is not JSON
+│  └─ MethodNotAllowed     a path without this method
 ├─ NotFound                ExecutionNotFound, WorkerNotFound, StepNotFound, ResultNotReady,
 │                          KeyNotFound
 ├─ Conflict                IdConflict, IdempotencyConflict, AlreadyTerminal, NotTerminal,
@@ -17,6 +18,7 @@ HoldfastError
 ├─ StoreUnavailable        nothing was sent, safe to retry
 ├─ OutcomeUnknown          sent, the answer is lost and the deadline passed; it may have happened
 ├─ StoreFault              the store answered with an error that it should never give
+├─ InternalError           a bug of the server
 └─ StoreIncompatible       the store must be changed before Holdfast can use it
 
 `code` is stable and is what programs compare; `context` holds ids and values.
@@ -61,6 +63,12 @@ class Malformed(InvalidInput):
     """A request is not what HTTP or JSON allow."""
 
     code = "malformed"
+
+
+class MethodNotAllowed(InvalidInput):
+    """The path exists, but not with this method."""
+
+    code = "method_not_allowed"
 
 
 class NotFound(HoldfastError):
@@ -262,6 +270,12 @@ class StoreFault(HoldfastError):
     """The store answered with an error that it should never give; please report it."""
 
     code = "store_fault"
+
+
+class InternalError(HoldfastError):
+    """The server failed where it never should; its log has the request id."""
+
+    code = "internal_error"
 
 
 class StoreIncompatible(HoldfastError):

@@ -60,7 +60,7 @@ def test_the_tree_at_the_head_names_every_class() -> None:
 @pytest.mark.parametrize(
     ("family", "members"),
     [
-        ("InvalidInput", {"TooLarge", "Malformed"}),
+        ("InvalidInput", {"TooLarge", "Malformed", "MethodNotAllowed"}),
         (
             "NotFound",
             {
