@@ -61,10 +61,12 @@ def server(
 ) -> None:
     """Serve the HTTP API and fire timers. SIGTERM or Ctrl-C stops it cleanly."""
     from holdfast.cli.serving import loop_factory  # noqa: PLC0415 - loads the SDK
+    from holdfast.engine.tracing import set_up_from_environment  # noqa: PLC0415
     from holdfast.server.run import run, run_maintenance  # noqa: PLC0415 - loads the web server
     from holdfast.server.settings import ServerSettings, parse_listen  # noqa: PLC0415
 
     configure_logging(log_level, as_json=as_json)
+    set_up_from_environment("holdfast-server")
     parts = set(inputs.names(roles or ())) or set(_ROLES)
     if parts - set(_ROLES):
         raise InvalidInput(f"roles: must be of {', '.join(_ROLES)}", field="roles")

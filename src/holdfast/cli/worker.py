@@ -53,9 +53,11 @@ def worker(
 ) -> None:
     """Run the tasks of an app. SIGTERM or Ctrl-C drains; once more stops at once."""
     from holdfast.cli.serving import serve  # noqa: PLC0415 - loads the SDK
+    from holdfast.engine.tracing import set_up_from_environment  # noqa: PLC0415
     from holdfast.worker.worker import WorkerSettings  # noqa: PLC0415
 
     configure_logging(log_level, as_json=as_json)
+    set_up_from_environment("holdfast-worker")
     settings = WorkerSettings(
         name=name,
         lanes=inputs.names(lanes or ()),

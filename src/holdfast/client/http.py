@@ -13,6 +13,7 @@ import httpx
 import msgspec
 
 from holdfast import errors
+from holdfast.engine.tracing import current_traceparent
 from holdfast.errors import HoldfastError, InvalidInput, OutcomeUnknown, StoreUnavailable
 
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.05, 2.0
@@ -120,6 +121,7 @@ class Http:
                     where,
                     content=content,
                     params=params,
+                    headers=_trace(),
                     timeout=httpx.Timeout(self._timeout_s + wait_s, connect=_CONNECT_S),
                 )
             except httpx.InvalidURL as error:
@@ -148,6 +150,12 @@ class Http:
         if maybe_done:
             return OutcomeUnknown(f"no answer of {self.url} in time; it may have happened ({text})")
         return StoreUnavailable(f"{self.url} cannot be reached ({text})")
+
+
+def _trace() -> dict[str, str]:
+    """Return the header that makes the server's work part of our trace."""
+    traceparent = current_traceparent()
+    return {} if traceparent is None else {"traceparent": traceparent}
 
 
 def _decoded(response: httpx.Response) -> Any:

@@ -52,6 +52,8 @@ class NewExecution:
     tags: Mapping[str, str] = field(default_factory=dict)
     #: How long it is kept after its end; default by outcome and tenant.
     retention_ms: int | None = None
+    #: The place in a trace from which it was submitted (W3C Trace Context).
+    traceparent: str | None = None
 
     def __post_init__(self) -> None:
         checks.kind("kind", self.kind)
@@ -68,6 +70,8 @@ class NewExecution:
             names = checks.names("requires", self.requires, limits.CAPABILITIES)
             object.__setattr__(self, "requires", names)
         object.__setattr__(self, "tags", checks.tags("tags", self.tags))
+        if self.traceparent is not None:
+            checks.traceparent("traceparent", self.traceparent)
         self._check_times()
         self._check_caps()
 
@@ -97,13 +101,15 @@ class NewExecution:
             checks.refuse("kind", "is required", None)
         return cls(**values)
 
-    def with_input(self, payload: bytes) -> Self:
+    def with_input(self, payload: bytes, traceparent: str | None = None) -> Self:
         """Return the same with another input; only that is checked again."""
         checks.payload("input", payload)
         other = object.__new__(type(self))
         for slot in _SLOTS:
             slot.__set__(other, slot.__get__(self))
         object.__setattr__(other, "input", payload)
+        if traceparent is not None:
+            object.__setattr__(other, "traceparent", traceparent)
         return other
 
     def digest(self) -> str:
@@ -116,7 +122,7 @@ class NewExecution:
 
 _FIELDS = tuple(f.name for f in fields(NewExecution))
 _SLOTS = tuple(getattr(NewExecution, name) for name in _FIELDS)
-_NAMING = frozenset({"id", "idempotency_key", "run_at"})
+_NAMING = frozenset({"id", "idempotency_key", "run_at", "traceparent"})
 _DURATIONS = (
     ("delay_ms", 0),
     ("deadline_ms", 1),
@@ -190,6 +196,8 @@ class Claim:
     replays: int = 0
     #: Steps recorded so far, in the order of recording.
     steps: Mapping[str, bytes]
+    #: The place in a trace from which it was submitted.
+    traceparent: str | None = None
 
     @property
     def key(self) -> tuple[str, int]:

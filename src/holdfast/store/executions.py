@@ -60,6 +60,7 @@ def pack_item(item: NewExecution, execution_id: str) -> bytes:
         "max_replays": item.max_replays,
         "keep": item.retention_ms,
         "key": item.idempotency_key,
+        "trace": item.traceparent,
     }
     fields: dict[str, object] = {k: v for k, v in optional.items() if v is not None}
     fields |= {

@@ -26,6 +26,7 @@ from typing import (
 )
 
 from holdfast.engine import Engine
+from holdfast.engine.tracing import Trace
 from holdfast.errors import LeaseLost
 from holdfast.model import checks, limits
 from holdfast.model.executions import Claim
@@ -64,6 +65,7 @@ class Context:
         self._claimed_on_clock = time.monotonic()
         self._children = 0
         self._waits = 0
+        self.trace: Trace = Trace()
         self._main = asyncio.current_task()
         #: The lease is gone; set once, from the event loop.
         self.lost: bool = False
@@ -165,7 +167,8 @@ class Context:
             self.check()
             found = self._journal.find(name)
             if found is None:
-                value = await _try_step(fn, args, retries)
+                with self.trace.step(name):
+                    value = await _try_step(fn, args, retries)
                 found = await self.record(name, encoding.encode(value))
             return encoding.decode(found)
         finally:
@@ -251,17 +254,21 @@ class Context:
         """Wait for a child without holding a slot; its failure is raised as ExecutionFailed."""
         self.check()
         async with self._slot_lent():
-            result = asyncio.ensure_future(handle.result())
-            closing = asyncio.ensure_future(self._slots.wait_closed())
-            try:
-                await asyncio.wait({result, closing}, return_when=asyncio.FIRST_COMPLETED)
-                if not result.done():
-                    # The worker stops: wait for the child elsewhere.
-                    raise AttemptPaused(SHORTEST_PAUSE_MS)
-                return result.result()
-            finally:
-                result.cancel()
-                closing.cancel()
+            with self.trace.wait(handle.id):
+                return await self._result(handle)
+
+    async def _result(self, handle: Handle[R]) -> R:
+        result = asyncio.ensure_future(handle.result())
+        closing = asyncio.ensure_future(self._slots.wait_closed())
+        try:
+            await asyncio.wait({result, closing}, return_when=asyncio.FIRST_COMPLETED)
+            if not result.done():
+                # The worker stops: wait for the child elsewhere.
+                raise AttemptPaused(SHORTEST_PAUSE_MS)
+            return result.result()
+        finally:
+            result.cancel()
+            closing.cancel()
 
 
 class SyncContext:
@@ -317,7 +324,8 @@ class SyncContext:
             self.check()
             found = journal.find(name)
             if found is None:
-                value = _try_step_blocking(fn, args, retries)
+                with self._context.trace.step(name):
+                    value = _try_step_blocking(fn, args, retries)
                 found = self._wait(self._context.record(name, encoding.encode(value)))
             result: R = encoding.decode(found)
             return result

@@ -10,7 +10,7 @@
 -- Fields of an item that go into the record as they are.
 local KEPT = {
   'tenant', 'lane', 'kind', 'requires', 'priority', 'retry', 'give_up', 'attempt_timeout',
-  'max_reclaims', 'max_replays', 'keep', 'key', 'digest', 'nonce', 'tagged',
+  'max_reclaims', 'max_replays', 'keep', 'key', 'digest', 'nonce', 'tagged', 'trace',
 }
 
 --- The next birth stamp in microseconds, unique and rising in the partition: exact order and cursors.
