@@ -17,7 +17,7 @@ import typer
 from holdfast.cli import output, session, watching
 from holdfast.cli.failures import INTERRUPTED, WRONG_USAGE
 from holdfast.cli.options import AppStoreOption, JsonOption, OptionalAppTarget
-from holdfast.cli.server import DEFAULT_LISTEN, LISTEN_VARIABLE, server
+from holdfast.cli.server import DEFAULT_LISTEN, LISTEN_VARIABLE, Listen, server
 
 LOOK_EVERY_S = 0.3
 #: At a reload, tasks may finish for this long; then they go on in the new process.
@@ -28,15 +28,7 @@ KILL_AFTER_S = 10.0
 def dev(
     target: OptionalAppTarget = None,
     *,
-    listen: Annotated[
-        str | None,
-        typer.Option(
-            "--listen",
-            metavar="HOST:PORT",
-            help="Where HTTP is served.",
-            show_default="HOLDFAST_LISTEN, or 127.0.0.1:8080",
-        ),
-    ] = None,
+    listen: Listen = None,
     slots: Annotated[int, typer.Option("--slots", help="Executions at once.")] = 100,
     capabilities: Annotated[
         list[str] | None,

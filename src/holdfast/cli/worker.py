@@ -17,12 +17,25 @@ from holdfast.errors import InvalidInput
 
 LEVELS = ("debug", "info", "warning", "error")
 
+Slots = Annotated[int, typer.Option("--slots", help="Executions at once.")]
+Threads = Annotated[int, typer.Option("--threads", help="Threads for `def` tasks.")]
+Name = Annotated[str, typer.Option("--name", help="The pool that it belongs to.")]
+Capabilities = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--capability", "--capabilities", metavar="NAME", help="What it can do; repeatable."
+    ),
+]
+#: Set by `holdfast dev`: the process to follow, and where to serve HTTP.
+Parent = Annotated[int, typer.Option("--parent", hidden=True)]
+Listen = Annotated[str | None, typer.Option("--listen", hidden=True)]
+
 
 def worker(
     target: AppTarget,
     *,
-    slots: Annotated[int, typer.Option("--slots", help="Executions at once.")] = 100,
-    threads: Annotated[int, typer.Option("--threads", help="Threads for `def` tasks.")] = 32,
+    slots: Slots = 100,
+    threads: Threads = 32,
     lanes: Annotated[
         list[str] | None,
         typer.Option(
@@ -33,13 +46,8 @@ def worker(
             show_default="the lanes of its tasks",
         ),
     ] = None,
-    capabilities: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--capability", "--capabilities", metavar="NAME", help="What it can do; repeatable."
-        ),
-    ] = None,
-    name: Annotated[str, typer.Option("--name", help="The pool that it belongs to.")] = "worker",
+    capabilities: Capabilities = None,
+    name: Name = "worker",
     lease: Annotated[
         str, typer.Option("--lease", help="A worker that dies is noticed after this long.")
     ] = "30s",
@@ -48,8 +56,8 @@ def worker(
     ] = "info",
     store: AppStoreOption = None,
     as_json: JsonOption = False,
-    parent: Annotated[int, typer.Option("--parent", hidden=True)] = 0,
-    listen: Annotated[str | None, typer.Option("--listen", hidden=True)] = None,
+    parent: Parent = 0,
+    listen: Listen = None,
 ) -> None:
     """Run the tasks of an app. SIGTERM or Ctrl-C drains; once more stops at once."""
     from holdfast.cli.serving import serve  # noqa: PLC0415 - loads the SDK
