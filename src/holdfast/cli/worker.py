@@ -105,7 +105,7 @@ class JsonLines(logging.Formatter):
             "logger": record.name,
             "message": record.getMessage(),
         }
-        for name in ("tenant", "execution", "attempt"):
+        for name in ("tenant", "execution", "attempt", "request"):
             if hasattr(record, name):
                 value[name] = getattr(record, name)
         if record.exc_info:
