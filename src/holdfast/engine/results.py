@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 
+from holdfast.engine.mailboxes import Mailboxes, news_or_poll
 from holdfast.errors import ExecutionFailed, ResultNotReady
 from holdfast.model.executions import JSON_CONTENT_TYPE, ExecutionId, Outcome
-from holdfast.model.ids import new_id
 from holdfast.model.states import State
-from holdfast.store import decode, keys
+from holdfast.store import decode
 from holdfast.store.store import Store
 
 POLL_S = 5.0
@@ -19,15 +19,11 @@ class Results:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._process = new_id()
-        self._mailboxes: dict[str, asyncio.Future[None]] = {}
-        self._waiters: dict[str, set[asyncio.Event]] = {}
+        self._mailboxes = Mailboxes(store)
 
     async def close(self) -> None:
         """Stop listening."""
-        await asyncio.gather(*self._mailboxes.values(), return_exceptions=True)
-        await self._store.subscriptions.remove(self._mailboxes, self._on_message)
-        self._mailboxes.clear()
+        await self._mailboxes.close()
 
     async def outcome(self, execution_id: str) -> Outcome | None:
         """Return how an execution ended, or None if it has not."""
@@ -38,24 +34,20 @@ class Results:
         outcome = await self.outcome(execution_id)
         if outcome is not None:
             return outcome
-        ended = asyncio.Event()
-        waiters = self._waiters.setdefault(execution_id, set())
-        waiters.add(ended)
+        process = self._mailboxes.process
         try:
-            async with asyncio.timeout(timeout_s):
-                await self._open_mailbox(self._store.tag_of(execution_id))
+            async with (
+                asyncio.timeout(timeout_s),
+                self._mailboxes.waiter(execution_id) as ended,
+            ):
                 while True:
-                    outcome = await self._look(execution_id, process=self._process)
+                    outcome = await self._look(execution_id, process=process)
                     if outcome is not None:
                         return outcome
-                    await _wait_or_poll(ended)
+                    await news_or_poll(ended, POLL_S)
         except TimeoutError:
             message = f"execution {execution_id} has not ended within {timeout_s} s"
             raise ResultNotReady(message, id=execution_id) from None
-        finally:
-            waiters.discard(ended)
-            if not waiters:
-                self._waiters.pop(execution_id, None)
 
     async def _look(self, execution_id: str, *, process: str) -> Outcome | None:
         state, *ending = await self._store.executions.watch(execution_id, process)
@@ -72,28 +64,6 @@ class Results:
             error=entry.get("error"),
             reason=entry.get("reason") or None,
         )
-
-    async def _open_mailbox(self, tag: str) -> None:
-        """Listen on the mailbox of a partition, once for all waiters."""
-        channel = keys.mailbox_channel(tag, self._process)
-        if channel not in self._mailboxes:
-            opening = self._store.subscriptions.add([channel], self._on_message)
-            self._mailboxes[channel] = asyncio.ensure_future(opening)
-        await asyncio.shield(self._mailboxes[channel])
-
-    def _on_message(self, _channel: str, message: str) -> None:
-        _, _, execution_id = message.partition(" ")
-        for ended in self._waiters.get(execution_id, ()):
-            ended.set()
-
-
-async def _wait_or_poll(ended: asyncio.Event) -> None:
-    try:
-        async with asyncio.timeout(POLL_S):
-            await ended.wait()
-    except TimeoutError:
-        pass
-    ended.clear()
 
 
 def result_of(outcome: Outcome) -> bytes:
