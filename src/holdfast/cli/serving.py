@@ -33,7 +33,8 @@ def serve(
     """
 
     async def work() -> bool:
-        async with app, _http(app, listen) as url:
+        note = output.nothing if as_json else output.note
+        async with app, _http(app, listen, note) as url:
 
             def announce(worker: Worker) -> None:
                 intro.show(target, app, worker, as_json=as_json, try_line=bool(parent), url=url)
@@ -45,7 +46,9 @@ def serve(
 
 
 @contextlib.asynccontextmanager
-async def _http(app: App, listen: str | None) -> AsyncIterator[str | None]:
+async def _http(
+    app: App, listen: str | None, note: Callable[[str], None]
+) -> AsyncIterator[str | None]:
     """Serve HTTP beside the worker; yields the URL, None where that is not possible."""
     if listen is None or is_remote(app.store):
         yield None
@@ -59,7 +62,7 @@ async def _http(app: App, listen: str | None) -> AsyncIterator[str | None]:
             opening = serving(app.engine, ServerSettings(host=host, port=port))
             _, url = await stack.enter_async_context(opening)
         except HoldfastError as error:
-            output.note(f"HTTP is not served: {error}")
+            note(f"HTTP is not served: {error}")
             url = None
         yield url
 
