@@ -14,6 +14,7 @@ HoldfastError
 ├─ StoreUnavailable        nothing was sent, safe to retry
 ├─ OutcomeUnknown          sent, the answer is lost and the deadline passed; it may have happened
 ├─ StoreFault              the store answered with an error that it should never give
+├─ InternalError           a bug of the server
 └─ StoreIncompatible       the store must be changed before Holdfast can use it
 
 `code` is stable and is what programs compare; `context` holds ids and values. docs/errors.md lists
@@ -83,6 +84,12 @@ class Malformed(InvalidInput):
     """A request is not what HTTP or JSON allow."""
 
     code = "malformed"
+
+
+class MethodNotAllowed(InvalidInput):
+    """The path exists, but not with this method."""
+
+    code = "method_not_allowed"
 
 
 class NotFound(HoldfastError):
@@ -601,6 +608,12 @@ class StoreFault(HoldfastError):
     """The store answered with an error that it should never give; please report it."""
 
     code = "store_fault"
+
+
+class InternalError(HoldfastError):
+    """The server failed where it never should; its log has the request id."""
+
+    code = "internal_error"
 
 
 class StoreIncompatible(HoldfastError):

@@ -16,7 +16,8 @@ import typer
 
 from holdfast.cli import output, session, watching
 from holdfast.cli.failures import INTERRUPTED, WRONG_USAGE
-from holdfast.cli.options import AppStoreOption, AppTarget, JsonOption
+from holdfast.cli.options import AppStoreOption, JsonOption, OptionalAppTarget
+from holdfast.cli.server import DEFAULT_LISTEN, LISTEN_VARIABLE, Listen, server
 
 LOOK_EVERY_S = 0.3
 #: At a reload, tasks may finish for this long; then they go on in the new process.
@@ -25,8 +26,9 @@ KILL_AFTER_S = 10.0
 
 
 def dev(
-    target: AppTarget,
+    target: OptionalAppTarget = None,
     *,
+    listen: Listen = None,
     slots: Annotated[int, typer.Option("--slots", help="Executions at once.")] = 100,
     capabilities: Annotated[
         list[str] | None,
@@ -39,11 +41,15 @@ def dev(
     store: AppStoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Run an app for development: an embedded store, a worker, reload when a file changes."""
+    """Run an app for development: a store, HTTP, a worker, reload when a file changes."""
     if store is not None:
         session.parse_store(store)
+    if target is None:
+        server(listen=listen, store=store, as_json=as_json, log_level="warning")
+        return
+    where = listen or os.environ.get(LISTEN_VARIABLE) or DEFAULT_LISTEN
     command = [sys.executable, "-m", "holdfast.cli", "worker", target, "--slots", str(slots)]
-    command += ["--lease", "5s", "--parent", str(os.getpid())]
+    command += ["--lease", "5s", "--parent", str(os.getpid()), "--listen", where]
     command += [part for name in capabilities or () for part in ("--capability", name)]
     command += ["--json"] if as_json else []
     command += ["--store", store] if store is not None else []

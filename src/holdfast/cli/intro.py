@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from holdfast.cli import output, session, tasks
+from holdfast.client import is_remote
 from holdfast.store import urls
 
 if TYPE_CHECKING:
@@ -12,15 +13,24 @@ if TYPE_CHECKING:
     from holdfast.worker.worker import Worker
 
 
-def show(target: str, app: App, worker: Worker, *, as_json: bool, try_line: bool) -> None:
+def show(
+    target: str,
+    app: App,
+    worker: Worker,
+    *,
+    as_json: bool,
+    try_line: bool,
+    url: str | None = None,
+) -> None:
     """Write what is running and, for beginners, what to try next."""
     described = {name: task.describe() for name, task in app.tasks.items()}
     if as_json:
-        output.emit(as_value(target, app, worker))
+        output.emit(as_value(target, app, worker) | ({"url": url} if url else {}))
         return
-    url = urls.parse(app.store)
     output.say(f"holdfast is running {target}")
-    output.say(f"  store    {url}{_durability(url)}")
+    output.say(f"  store    {_shown(app.store)}")
+    if url is not None:
+        output.say(f"  http     {url}")
     output.say(f"  worker   {worker.instance}, {worker.settings.slots} slots")
     output.say(f"  lanes    {', '.join(worker.lanes)}")
     if worker.settings.capabilities:
@@ -38,7 +48,7 @@ def as_value(target: str, app: App, worker: Worker) -> dict[str, Any]:
     return {
         "event": "started",
         "app": target,
-        "store": str(urls.parse(app.store)),
+        "store": _shown(app.store).partition(" ")[0],
         "instance": worker.instance,
         "slots": worker.settings.slots,
         "lanes": worker.lanes,
@@ -47,12 +57,17 @@ def as_value(target: str, app: App, worker: Worker) -> dict[str, Any]:
     }
 
 
-def _durability(url: urls.StoreUrl) -> str:
-    return f" (embedded, fsync {url.fsync})" if url.path is not None else ""
+def _shown(store: str) -> str:
+    if is_remote(store):
+        return store
+    url = urls.parse(store)
+    return f"{url} (embedded, fsync {url.fsync})" if url.path is not None else str(url)
 
 
 def _store_option(text: str) -> str | None:
     """Return what --store must say for other commands to find the store, None if nothing."""
+    if is_remote(text):
+        return text
     url = urls.parse(text)
     if url == urls.parse(session.store_text(None)[0]):
         return None

@@ -34,6 +34,15 @@ ExecutionId = Annotated[str, typer.Argument(metavar="ID", help="The id of the ex
 
 Reason = Annotated[str, typer.Option("--reason", help="Kept in the history.")]
 
+OptionalAppTarget = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="[MODULE:APP]",
+        help="Where the app is, such as shop.tasks:app.",
+        show_default="none: store and HTTP only",
+    ),
+]
+
 AppTarget = Annotated[
     str, typer.Argument(metavar="MODULE:APP", help="Where the app is, such as shop.tasks:app.")
 ]

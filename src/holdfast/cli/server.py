@@ -6,7 +6,7 @@ import asyncio
 import os
 import signal
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -16,59 +16,63 @@ from holdfast.cli.options import JsonOption, StoreOption
 from holdfast.cli.worker import configure_logging
 from holdfast.errors import InvalidInput
 
+if TYPE_CHECKING:
+    from holdfast.server.settings import ServerSettings
+
 LISTEN_VARIABLE = "HOLDFAST_LISTEN"
-_DEFAULT_LISTEN = "127.0.0.1:8080"
+DEFAULT_LISTEN = "127.0.0.1:8080"
 _ROLES = ("http", "maintenance")
+
+Listen = Annotated[
+    str | None,
+    typer.Option(
+        "--listen",
+        metavar="HOST:PORT",
+        help="Where HTTP is served; port 0 takes any that is free.",
+        show_default=f"{LISTEN_VARIABLE}, or {DEFAULT_LISTEN}",
+    ),
+]
+Roles = Annotated[
+    list[str] | None,
+    typer.Option("--roles", metavar="ROLE", help=f"{', '.join(_ROLES)}; repeatable."),
+]
+Rate = Annotated[int, typer.Option("--rate", help="Calls in a second of one API key; 0: no limit.")]
+MostWaits = Annotated[int, typer.Option("--max-waits", help="Long polls of one tenant at once.")]
+MostTails = Annotated[int, typer.Option("--max-tails", help="Live streams of one tenant at once.")]
+Cors = Annotated[
+    list[str] | None,
+    typer.Option("--cors", metavar="ORIGIN", help="Pages that may call; repeatable."),
+]
+TlsCertificate = Annotated[
+    Path | None, typer.Option("--tls-cert", help="Serve TLS with this certificate (PEM).")
+]
+TlsKey = Annotated[Path | None, typer.Option("--tls-key", help="And this key.")]
+LogLevel = Annotated[
+    str, typer.Option("--log-level", metavar="LEVEL", help="debug, info, warning, error.")
+]
 
 
 def server(
     *,
-    listen: Annotated[
-        str | None,
-        typer.Option(
-            "--listen",
-            metavar="HOST:PORT",
-            help="Where; port 0 takes any that is free.",
-            show_default=f"{LISTEN_VARIABLE}, or {_DEFAULT_LISTEN}",
-        ),
-    ] = None,
-    roles: Annotated[
-        list[str] | None,
-        typer.Option("--roles", metavar="ROLE", help=f"{', '.join(_ROLES)}; repeatable."),
-    ] = None,
-    rate: Annotated[
-        int, typer.Option("--rate", help="Calls in a second of one API key; 0: no limit.")
-    ] = 5_000,
-    most_waits: Annotated[
-        int, typer.Option("--max-waits", help="Long polls of one tenant at once.")
-    ] = 2_000,
-    most_tails: Annotated[
-        int, typer.Option("--max-tails", help="Live streams of one tenant at once.")
-    ] = 1_000,
-    cors: Annotated[
-        list[str] | None,
-        typer.Option("--cors", metavar="ORIGIN", help="Pages that may call; repeatable."),
-    ] = None,
-    tls_cert: Annotated[
-        Path | None, typer.Option("--tls-cert", help="Serve TLS with this certificate (PEM).")
-    ] = None,
-    tls_key: Annotated[Path | None, typer.Option("--tls-key", help="And this key.")] = None,
-    log_level: Annotated[
-        str, typer.Option("--log-level", metavar="LEVEL", help="debug, info, warning, error.")
-    ] = "info",
+    listen: Listen = None,
+    roles: Roles = None,
+    rate: Rate = 5_000,
+    most_waits: MostWaits = 2_000,
+    most_tails: MostTails = 1_000,
+    cors: Cors = None,
+    tls_cert: TlsCertificate = None,
+    tls_key: TlsKey = None,
+    log_level: LogLevel = "info",
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Serve the HTTP API and fire timers. SIGTERM or Ctrl-C stops it cleanly."""
-    from holdfast.cli.serving import loop_factory  # noqa: PLC0415 - loads the SDK
-    from holdfast.server.run import run, run_maintenance  # noqa: PLC0415 - loads the web server
+    from holdfast.engine.tracing import set_up_from_environment  # noqa: PLC0415
     from holdfast.server.settings import ServerSettings, parse_listen  # noqa: PLC0415
 
     configure_logging(log_level, as_json=as_json)
-    parts = set(inputs.names(roles or ())) or set(_ROLES)
-    if parts - set(_ROLES):
-        raise InvalidInput(f"roles: must be of {', '.join(_ROLES)}", field="roles")
-    host, port = parse_listen(listen or os.environ.get(LISTEN_VARIABLE) or _DEFAULT_LISTEN)
+    set_up_from_environment("holdfast-server")
+    host, port = parse_listen(listen or os.environ.get(LISTEN_VARIABLE) or DEFAULT_LISTEN)
     settings = ServerSettings(
         host=host,
         port=port,
@@ -79,22 +83,35 @@ def server(
         tls_certificate=tls_cert,
         tls_key=tls_key,
     )
-    text = session.existing(store, create=True)
+    _serve(settings, _parts(roles), session.existing(store, create=True), as_json=as_json)
+
+
+def _parts(roles: list[str] | None) -> frozenset[str]:
+    """Return which parts of a server run here."""
+    parts = frozenset(inputs.names(roles or ())) or frozenset(_ROLES)
+    if parts - set(_ROLES):
+        raise InvalidInput(f"roles: must be of {', '.join(_ROLES)}", field="roles")
+    return parts
+
+
+def _serve(settings: ServerSettings, parts: frozenset[str], store: str, *, as_json: bool) -> None:
+    from holdfast.cli.serving import loop_factory  # noqa: PLC0415 - loads the SDK
+    from holdfast.server.run import run, run_maintenance  # noqa: PLC0415 - loads the web server
 
     def announce(url: str) -> None:
-        shown = str(session.parse_store(text))
+        shown = str(session.parse_store(store))
         if as_json:
             output.emit({"event": "started", "url": url, "store": shown, "roles": sorted(parts)})
-        else:
-            output.say(f"holdfast serves {url}" if url else "holdfast fires timers")
-            output.say(f"  store    {shown}")
-            if url:
-                output.say(f"  docs     {url}/docs")
+            return
+        output.say(f"holdfast serves {url}" if url else "holdfast fires timers")
+        output.say(f"  store    {shown}")
+        if url:
+            output.say(f"  docs     {url}/docs")
 
     with asyncio.Runner(loop_factory=loop_factory()) as runner:
         if "http" in parts:
-            work = run(text, settings, maintenance="maintenance" in parts, announce=announce)
+            work = run(store, settings, maintenance="maintenance" in parts, announce=announce)
         else:
-            work = run_maintenance(text, announce=announce)
+            work = run_maintenance(store, announce=announce)
         if runner.run(work) == signal.SIGINT:
             raise typer.Exit(INTERRUPTED)

@@ -6,30 +6,65 @@ import asyncio
 import contextlib
 import os
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 
-from holdfast.cli import intro
+from holdfast.cli import intro, output
+from holdfast.client import is_remote
+from holdfast.errors import HoldfastError
 from holdfast.worker.app import App
 from holdfast.worker.worker import Worker, WorkerSettings, stop_on_signals
 
 _PARENT_LOOK_S = 1.0
 
 
-def serve(target: str, app: App, settings: WorkerSettings, *, as_json: bool, parent: int) -> bool:
+def serve(
+    target: str,
+    app: App,
+    settings: WorkerSettings,
+    *,
+    as_json: bool,
+    parent: int,
+    listen: str | None = None,
+) -> bool:
     """Work until told to stop; returns whether that was by Ctrl-C.
 
-    `parent` is the process that started us for development, if one did.
+    `parent` is the process that started us for development, if one did; then HTTP is served
+    where `listen` says.
     """
 
-    def announce(worker: Worker) -> None:
-        intro.show(target, app, worker, as_json=as_json, try_line=bool(parent))
-
     async def work() -> bool:
-        async with app:
+        note = output.nothing if as_json else output.note
+        async with app, _http(app, listen, note) as url:
+
+            def announce(worker: Worker) -> None:
+                intro.show(target, app, worker, as_json=as_json, try_line=bool(parent), url=url)
+
             return await _run(Worker(app, settings), announce, parent)
 
     with asyncio.Runner(loop_factory=loop_factory()) as runner:
         return runner.run(work())
+
+
+@contextlib.asynccontextmanager
+async def _http(
+    app: App, listen: str | None, note: Callable[[str], None]
+) -> AsyncIterator[str | None]:
+    """Serve HTTP beside the worker; yields the URL, None where that is not possible."""
+    if listen is None or is_remote(app.store):
+        yield None
+        return
+    from holdfast.server.run import serving  # noqa: PLC0415 - loads the web server
+    from holdfast.server.settings import ServerSettings, parse_listen  # noqa: PLC0415
+
+    host, port = parse_listen(listen)
+    async with contextlib.AsyncExitStack() as stack:
+        try:
+            opening = serving(app.engine, ServerSettings(host=host, port=port))
+            _, url = await stack.enter_async_context(opening)
+        except HoldfastError as error:
+            note(f"HTTP is not served: {error}")
+            url = None
+        yield url
 
 
 async def _run(worker: Worker, announce: Callable[[Worker], None], parent: int) -> bool:

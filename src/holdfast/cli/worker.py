@@ -17,12 +17,25 @@ from holdfast.errors import InvalidInput
 
 LEVELS = ("debug", "info", "warning", "error")
 
+Slots = Annotated[int, typer.Option("--slots", help="Executions at once.")]
+Threads = Annotated[int, typer.Option("--threads", help="Threads for `def` tasks.")]
+Name = Annotated[str, typer.Option("--name", help="The pool that it belongs to.")]
+Capabilities = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--capability", "--capabilities", metavar="NAME", help="What it can do; repeatable."
+    ),
+]
+#: Set by `holdfast dev`: the process to follow, and where to serve HTTP.
+Parent = Annotated[int, typer.Option("--parent", hidden=True)]
+Listen = Annotated[str | None, typer.Option("--listen", hidden=True)]
+
 
 def worker(
     target: AppTarget,
     *,
-    slots: Annotated[int, typer.Option("--slots", help="Executions at once.")] = 100,
-    threads: Annotated[int, typer.Option("--threads", help="Threads for `def` tasks.")] = 32,
+    slots: Slots = 100,
+    threads: Threads = 32,
     lanes: Annotated[
         list[str] | None,
         typer.Option(
@@ -33,13 +46,8 @@ def worker(
             show_default="the lanes of its tasks",
         ),
     ] = None,
-    capabilities: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--capability", "--capabilities", metavar="NAME", help="What it can do; repeatable."
-        ),
-    ] = None,
-    name: Annotated[str, typer.Option("--name", help="The pool that it belongs to.")] = "worker",
+    capabilities: Capabilities = None,
+    name: Name = "worker",
     lease: Annotated[
         str, typer.Option("--lease", help="A worker that dies is noticed after this long.")
     ] = "30s",
@@ -48,13 +56,16 @@ def worker(
     ] = "info",
     store: AppStoreOption = None,
     as_json: JsonOption = False,
-    parent: Annotated[int, typer.Option("--parent", hidden=True)] = 0,
+    parent: Parent = 0,
+    listen: Listen = None,
 ) -> None:
     """Run the tasks of an app. SIGTERM or Ctrl-C drains; once more stops at once."""
     from holdfast.cli.serving import serve  # noqa: PLC0415 - loads the SDK
+    from holdfast.engine.tracing import set_up_from_environment  # noqa: PLC0415
     from holdfast.worker.worker import WorkerSettings  # noqa: PLC0415
 
     configure_logging(log_level, as_json=as_json)
+    set_up_from_environment("holdfast-worker")
     settings = WorkerSettings(
         name=name,
         lanes=inputs.names(lanes or ()),
@@ -65,8 +76,9 @@ def worker(
     )
     app = load_app(target)
     app.store = store or app.store
-    parse_store(app.store)
-    if serve(target, app, settings, as_json=as_json, parent=parent):
+    if not app.store.startswith(("http://", "https://")):
+        parse_store(app.store)
+    if serve(target, app, settings, as_json=as_json, parent=parent, listen=listen):
         raise typer.Exit(INTERRUPTED)
 
 
@@ -78,6 +90,8 @@ def configure_logging(level: str, *, as_json: bool) -> None:
     handler = logging.StreamHandler()
     handler.setFormatter(JsonLines() if as_json else plain)
     logging.basicConfig(level=level.upper(), handlers=[handler])
+    # It tells of every call.
+    logging.getLogger("httpx").setLevel(logging.WARNING)
 
 
 class JsonLines(logging.Formatter):
@@ -91,7 +105,7 @@ class JsonLines(logging.Formatter):
             "logger": record.name,
             "message": record.getMessage(),
         }
-        for name in ("tenant", "execution", "attempt"):
+        for name in ("tenant", "execution", "attempt", "request"):
             if hasattr(record, name):
                 value[name] = getattr(record, name)
         if record.exc_info:

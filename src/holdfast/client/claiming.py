@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 
 from holdfast.client import decode
+from holdfast.client.beats import renewal_body, renewed
 from holdfast.client.http import Http, path
 from holdfast.engine.claimer import Claimer
 from holdfast.errors import OutcomeUnknown
@@ -54,7 +56,10 @@ class RemoteClaimer(Claimer):
         while True:
             left_ms = max(0, int((deadline - loop.time()) * 1000))
             poll = _Poll(limit, lease_ms, min(left_ms, POLL_MS), request or new_id())
+            started = loop.time()
             claims = await self._poll_unless_stopped(poll, again=again)
+            if claims and loop.time() - started > lease_ms / 3000:
+                claims = await self._confirmed(claims, lease_ms)
             given = given_up is not None and given_up.is_set()
             if claims or self._stopping.is_set() or given or loop.time() >= deadline:
                 return claims
@@ -73,6 +78,17 @@ class RemoteClaimer(Claimer):
         # The server gives back what it hands to nobody. What was on its way to us is asked for
         # once more; a limit of 0 brings nothing new.
         return await self._poll(replace(poll, limit=0, wait_ms=0), again=True)
+
+    async def _confirmed(self, claims: list[Claim], lease_ms: int) -> list[Claim]:
+        """Drop leases that were lost on their way: this process may have stood still meanwhile."""
+        held = [(claim.id, claim.lease) for claim in claims]
+        reply = await self._http.post("/v1/leases:renew", renewal_body(held, lease_ms))
+        answers = [renewed(item) for item in reply["items"]]
+        return [
+            replace(claim, expires_at=answer)
+            for claim, answer in zip(claims, answers, strict=True)
+            if isinstance(answer, datetime)
+        ]
 
     async def _poll(self, poll: _Poll, *, again: bool) -> list[Claim]:
         """Ask once; an answer that got lost is asked for again."""

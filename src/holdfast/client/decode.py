@@ -90,6 +90,7 @@ def _claim(one: _ClaimedReply) -> Claim:
         deadline_at=_moment(about["deadline_at"]),
         timeout_at=_moment(about["timeout_at"]),
         replays=about["replays"],
+        traceparent=about.get("traceparent"),
         steps=steps,
     )
 

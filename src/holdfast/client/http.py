@@ -13,12 +13,15 @@ import httpx
 import msgspec
 
 from holdfast import errors
-from holdfast.errors import HoldfastError, InvalidInput, OutcomeUnknown, StoreUnavailable
+from holdfast.engine.tracing import current_traceparent
+from holdfast.errors import HoldfastError, OutcomeUnknown, StoreUnavailable
 
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.05, 2.0
 _CONNECT_S = 5.0
 _CONNECTIONS = 200
 _MEMBERS = ("type", "title", "status", "detail", "code", "retryable")
+
+_NONE = HoldfastError("no problem")
 
 BY_CODE: dict[str, type[HoldfastError]] = {
     kind.code: kind
@@ -105,43 +108,48 @@ class Http:
 
         `wait_s` is how long the server may wait on purpose.
         """
-        content = None if body is None else msgspec.json.encode(body)
-        params = {name: value for name, value in (query or {}).items() if value is not None}
+        request = self._client.build_request(
+            method,
+            where,
+            content=None if body is None else msgspec.json.encode(body),
+            params={name: value for name, value in (query or {}).items() if value is not None},
+            headers=_trace(),
+            timeout=httpx.Timeout(self._timeout_s + wait_s, connect=_CONNECT_S),
+        )
         loop = asyncio.get_running_loop()
         deadline = loop.time() + self._timeout_s + wait_s
         pause = _FIRST_PAUSE_S
         maybe_done = False
         while True:
-            if self._client.is_closed:
-                raise StoreUnavailable("the client is closed")
-            try:
-                response = await self._client.request(
-                    method,
-                    where,
-                    content=content,
-                    params=params,
-                    timeout=httpx.Timeout(self._timeout_s + wait_s, connect=_CONNECT_S),
-                )
-            except httpx.InvalidURL as error:
-                raise InvalidInput(f"url: {error}", field="url") from error
-            except httpx.HTTPError as error:
-                sent = not isinstance(error, httpx.ConnectError | httpx.ConnectTimeout)
-                maybe_done = maybe_done or sent
-                problem = self._trouble(error, maybe_done=maybe_done and method != "GET")
-                if once and sent:
-                    raise problem from error
-            else:
-                if response.is_success:
-                    return response
-                problem = problem_of(response)
-                _note_repetition(problem, repeated=maybe_done)
-                maybe_done = maybe_done or isinstance(problem, OutcomeUnknown)
-                if not _will_pass(problem) or (once and isinstance(problem, OutcomeUnknown)):
-                    raise problem
-            if loop.time() + pause > deadline:
+            response, problem = await self._try(request, maybe_done=maybe_done)
+            if response is not None:
+                return response
+            maybe_done = maybe_done or isinstance(problem, OutcomeUnknown)
+            passes = _will_pass(problem) and not (once and isinstance(problem, OutcomeUnknown))
+            if not passes or loop.time() + pause > deadline:
                 raise problem
             await asyncio.sleep(pause * random.uniform(0.5, 1))  # noqa: S311
             pause = min(pause * 2, _LONGEST_PAUSE_S)
+
+    async def _try(
+        self, request: httpx.Request, *, maybe_done: bool
+    ) -> tuple[httpx.Response | None, HoldfastError]:
+        """Send a call once: a success, or the problem."""
+        if self._client.is_closed:
+            raise StoreUnavailable("the client is closed")
+        try:
+            response = await self._client.send(request)
+        except httpx.HTTPError as error:
+            sent = not isinstance(error, httpx.ConnectError | httpx.ConnectTimeout)
+            may_be = (maybe_done or sent) and request.method != "GET"
+            return None, self._trouble(error, maybe_done=may_be)
+        if response.is_success:
+            return response, _NONE
+        problem = problem_of(response)
+        if maybe_done:
+            # It may be due to our own first call.
+            problem.context.setdefault("repeated", True)
+        return None, problem
 
     def _trouble(self, error: httpx.HTTPError, *, maybe_done: bool) -> HoldfastError:
         text = str(error) or type(error).__name__
@@ -150,15 +158,15 @@ class Http:
         return StoreUnavailable(f"{self.url} cannot be reached ({text})")
 
 
+def _trace() -> dict[str, str]:
+    """Return the header that makes the server's work part of our trace."""
+    traceparent = current_traceparent()
+    return {} if traceparent is None else {"traceparent": traceparent}
+
+
 def _decoded(response: httpx.Response) -> Any:
     return msgspec.json.decode(response.content) if response.content else None
 
 
 def _will_pass(problem: HoldfastError) -> bool:
     return isinstance(problem, errors.Refused | StoreUnavailable | OutcomeUnknown)
-
-
-def _note_repetition(problem: HoldfastError, *, repeated: bool) -> None:
-    """Mark a refusal that may be due to our own first call."""
-    if repeated:
-        problem.context.setdefault("repeated", True)

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 
+from holdfast.engine.mailboxes import Mailboxes, news_or_poll
 from holdfast.model import checks
 from holdfast.model.executions import Event
-from holdfast.model.ids import new_id
 from holdfast.model.moments import to_ms
 from holdfast.model.states import State
-from holdfast.store import keys
 from holdfast.store.store import Store
 
 POLL_S = 5.0
@@ -33,55 +31,29 @@ class Changes:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._process = new_id()
-        self._mailboxes: dict[str, asyncio.Future[None]] = {}
-        self._followers: dict[str, set[asyncio.Event]] = {}
+        self._mailboxes = Mailboxes(store)
 
     async def close(self) -> None:
         """Stop listening."""
-        await asyncio.gather(*self._mailboxes.values(), return_exceptions=True)
-        await self._store.subscriptions.remove(self._mailboxes, self._on_message)
-        self._mailboxes.clear()
+        await self._mailboxes.close()
 
     async def follow(self, execution_id: str, after: str | None = None) -> AsyncIterator[Change]:
         """Yield what happened so far, or since a position, then what happens, until its end."""
         checks.execution_id("id", execution_id)
-        moved = asyncio.Event()
-        followers = self._followers.setdefault(execution_id, set())
-        followers.add(moved)
-        try:
-            await self._open_mailbox(self._store.tag_of(execution_id))
+        process = self._mailboxes.process
+        async with self._mailboxes.waiter(execution_id) as moved:
             seen, told = after, None
             while True:
-                moved.clear()
-                state, history = await self._store.feeds.follow(execution_id, self._process)
+                state, history = await self._store.feeds.follow(execution_id, process)
                 for position, event in _since(history, seen):
-                    seen = position
+                    seen, told = position, state
                     yield Change(state, event, position)
-                    told = state
                 if state is not told:
                     told = state
                     yield Change(state, None, None)
                 if state.is_terminal:
                     return
-                await _wait(moved)
-        finally:
-            followers.discard(moved)
-            if not followers:
-                self._followers.pop(execution_id, None)
-
-    async def _open_mailbox(self, tag: str) -> None:
-        """Listen on the mailbox of a partition, once for all followers."""
-        channel = keys.mailbox_channel(tag, self._process)
-        if channel not in self._mailboxes:
-            opening = self._store.subscriptions.add([channel], self._on_message)
-            self._mailboxes[channel] = asyncio.ensure_future(opening)
-        await asyncio.shield(self._mailboxes[channel])
-
-    def _on_message(self, _channel: str, message: str) -> None:
-        _, _, execution_id = message.partition(" ")
-        for moved in self._followers.get(execution_id, ()):
-            moved.set()
+                await news_or_poll(moved, POLL_S)
 
 
 def _since(history: list[Event], seen: str | None) -> list[tuple[str, Event]]:
@@ -101,11 +73,3 @@ def _order(position: str) -> tuple[int, int]:
     if not (ms.isdecimal() and number.isdecimal()):
         checks.refuse("position", "is not one that was given", position)
     return int(ms), int(number)
-
-
-async def _wait(moved: asyncio.Event) -> None:
-    try:
-        async with asyncio.timeout(POLL_S):
-            await moved.wait()
-    except TimeoutError:
-        pass

@@ -6,7 +6,7 @@ import asyncio
 from abc import ABC, abstractmethod
 from typing import Generic, TypeVar
 
-from holdfast.engine.mailbox import Mailbox
+from holdfast.engine.mailboxes import Mailboxes, news_or_poll
 from holdfast.errors import ExecutionFailed, ResultNotReady
 from holdfast.model.executions import Outcome
 from holdfast.store import decode
@@ -25,12 +25,11 @@ class Endings(ABC, Generic[T]):
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._mailbox = Mailbox(store, self._on_message)
-        self._waiters: dict[str, set[asyncio.Event]] = {}
+        self._mailboxes = Mailboxes(store)
 
     async def close(self) -> None:
         """Stop listening."""
-        await self._mailbox.close()
+        await self._mailboxes.close()
 
     async def outcome(self, execution_id: str) -> T | None:
         """Return how it ended, or None if it has not."""
@@ -41,33 +40,24 @@ class Endings(ABC, Generic[T]):
         outcome = await self.outcome(execution_id)
         if outcome is not None:
             return outcome
-        ended = asyncio.Event()
-        waiters = self._waiters.setdefault(execution_id, set())
-        waiters.add(ended)
+        process = self._mailboxes.process
         try:
-            async with asyncio.timeout(timeout_s):
-                await self._mailbox.open(self._store.tag_of(execution_id))
+            async with (
+                asyncio.timeout(timeout_s),
+                self._mailboxes.waiter(execution_id) as ended,
+            ):
                 while True:
-                    outcome = await self._look(execution_id, process=self._mailbox.process)
+                    outcome = await self._look(execution_id, process=process)
                     if outcome is not None:
                         return outcome
-                    await _wait_or_poll(ended)
+                    await news_or_poll(ended, POLL_S)
         except TimeoutError:
             message = f"{self.noun} {execution_id} has not ended within {timeout_s} s"
             raise ResultNotReady(message, id=execution_id) from None
-        finally:
-            waiters.discard(ended)
-            if not waiters:
-                self._waiters.pop(execution_id, None)
 
     @abstractmethod
     async def _look(self, execution_id: str, *, process: str) -> T | None:
         """Ask the store; without an end, have `process` told when there is one."""
-
-    def _on_message(self, message: str) -> None:
-        _, _, execution_id = message.partition(" ")
-        for ended in self._waiters.get(execution_id, ()):
-            ended.set()
 
 
 class Results(Endings[Outcome]):
@@ -80,15 +70,6 @@ class Results(Endings[Outcome]):
         if not ending:
             return None
         return decode.outcome(execution_id, state, *ending)
-
-
-async def _wait_or_poll(ended: asyncio.Event) -> None:
-    try:
-        async with asyncio.timeout(POLL_S):
-            await ended.wait()
-    except TimeoutError:
-        pass
-    ended.clear()
 
 
 def result_of(outcome: Outcome) -> bytes:

@@ -21,6 +21,7 @@ V = TypeVar("V")
 _NAME = re.compile(r"[A-Za-z0-9_.:@-]+\Z")
 _KIND = re.compile(r"[A-Za-z0-9_.:@/-]+\Z")
 _ID = re.compile(r"[A-Za-z0-9_.:@/~-]+\Z")
+_TRACEPARENT = re.compile(r"[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}\Z")
 _PRINTABLE = re.compile(r"[^\x00-\x1f\x7f]*\Z")
 
 
@@ -56,6 +57,11 @@ def kind(field: str, value: Any) -> str:
 def execution_id(field: str, value: Any) -> str:
     """Check the id of an execution."""
     return _pattern(field, value, _ID, limits.ID_CHARS, "A-Z a-z 0-9 _ . : @ / ~ -")
+
+
+def traceparent(field: str, value: Any) -> str:
+    """Check a place in a trace, as the W3C writes it."""
+    return _pattern(field, value, _TRACEPARENT, 55, "VERSION-TRACE-SPAN-FLAGS in hex")
 
 
 def text(field: str, value: Any, most: int, *, empty: bool = True) -> str:

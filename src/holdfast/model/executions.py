@@ -62,6 +62,8 @@ class NewExecution:
     debounce: Window | None = None
     #: The first submission with this key wins: others within its window are answered with it.
     throttle: Window | None = None
+    #: The place in a trace from which it was submitted (W3C Trace Context).
+    traceparent: str | None = None
 
     def __post_init__(self) -> None:
         checks.kind("kind", self.kind)
@@ -78,6 +80,8 @@ class NewExecution:
             names = checks.names("requires", self.requires, limits.CAPABILITIES)
             object.__setattr__(self, "requires", names)
         object.__setattr__(self, "tags", checks.tags("tags", self.tags))
+        if self.traceparent is not None:
+            checks.traceparent("traceparent", self.traceparent)
         self._check_times()
         self._check_caps()
         self._check_limits()
@@ -126,13 +130,15 @@ class NewExecution:
             checks.refuse("kind", "is required", None)
         return cls(**values)
 
-    def with_input(self, payload: bytes) -> Self:
+    def with_input(self, payload: bytes, traceparent: str | None = None) -> Self:
         """Return the same with another input; only that is checked again."""
         checks.payload("input", payload)
         other = object.__new__(type(self))
         for slot in _SLOTS:
             slot.__set__(other, slot.__get__(self))
         object.__setattr__(other, "input", payload)
+        if traceparent is not None:
+            object.__setattr__(other, "traceparent", traceparent)
         return other
 
     def digest(self) -> str:
@@ -145,7 +151,7 @@ class NewExecution:
 
 _FIELDS = tuple(f.name for f in fields(NewExecution))
 _SLOTS = tuple(getattr(NewExecution, name) for name in _FIELDS)
-_NAMING = frozenset({"id", "idempotency_key", "run_at", "input"})
+_NAMING = frozenset({"id", "idempotency_key", "run_at", "input", "traceparent"})
 _CLASHES = {"debounce": ("throttle", "delay_ms", "run_at"), "throttle": ("debounce",)}
 _DURATIONS = (
     ("delay_ms", 0),
@@ -239,6 +245,8 @@ class Claim:
     passed: Sequence[Passed] = ()
     budgets: tuple[str, ...] = ()
     quotas: tuple[str, ...] = ()
+    #: The place in a trace from which it was submitted.
+    traceparent: str | None = None
 
     @property
     def key(self) -> tuple[str, int]:

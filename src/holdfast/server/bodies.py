@@ -21,6 +21,7 @@ from holdfast.server.fields import (
     Name,
     PositiveMs,
     Priority,
+    Traceparent,
     payload,
 )
 
@@ -95,8 +96,10 @@ class ExecutionBody(Body):
     idempotency_key: Key | None = None
     tags: Tags = field(default_factory=dict)
     retention_ms: DurationMs | None = None
+    #: The place in a trace (W3C); absent: the header of the same name.
+    traceparent: Traceparent | None = None
 
-    def item(self, tenant: str) -> NewExecution:
+    def item(self, tenant: str, traceparent: str | None = None) -> NewExecution:
         """Return what the engine takes."""
         return NewExecution(
             kind=self.kind,
@@ -116,6 +119,7 @@ class ExecutionBody(Body):
             idempotency_key=self.idempotency_key,
             tags=self.tags,
             retention_ms=self.retention_ms,
+            traceparent=self.traceparent or traceparent,
         )
 
 

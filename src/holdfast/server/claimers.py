@@ -31,6 +31,7 @@ class Claimers:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self._kept: dict[Key, _Kept] = {}
+        self._requests: dict[str, asyncio.Event] = {}
 
     @contextlib.asynccontextmanager
     async def use(
@@ -62,6 +63,23 @@ class Claimers:
             kept.users -= 1
             if not kept.users:
                 kept.closer = asyncio.ensure_future(self._close_later(key, kept))
+
+    @contextlib.asynccontextmanager
+    async def alone(self, request: str | None) -> AsyncIterator[None]:
+        """Let calls with the same id follow each other: the later one repeats the earlier."""
+        if request is None:
+            yield
+            return
+        earlier = self._requests.get(request)
+        ended = self._requests[request] = asyncio.Event()
+        try:
+            if earlier is not None:
+                await earlier.wait()
+            yield
+        finally:
+            ended.set()
+            if self._requests.get(request) is ended:
+                del self._requests[request]
 
     async def _open(self, stack: contextlib.AsyncExitStack, key: Key) -> Claimer:
         worker, lanes, capabilities, tenant = key

@@ -113,7 +113,11 @@ class Route:
 
 
 class Routes:
-    """The routes of one noun."""
+    """The routes of one noun.
+
+    A handler's parameters are `call`, those of the path by name, and `body` and `query` with the
+    types to decode into; it returns the reply.
+    """
 
     def __init__(self, tag: str, about: str) -> None:
         self.tag = tag
@@ -157,12 +161,7 @@ class Routes:
         media_type: str = "application/json",
         documented: Any = None,
     ) -> Callable[[Handler], Handler]:
-        """Declare a route.
-
-        The handler's parameters say the rest: `call`, then the parameters of the path by name, and
-        `body` and `query`, whose annotations are the types to decode into. Its return annotation
-        is the type of the reply.
-        """
+        """Declare a route; the handler's signature says the rest."""
         roles = role if isinstance(role, tuple) else (role,)
 
         def declare(handler: Handler) -> Handler:

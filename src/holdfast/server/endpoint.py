@@ -21,8 +21,10 @@ from starlette.types import Scope as AsgiScope
 from holdfast.errors import (
     Forbidden,
     HoldfastError,
+    InternalError,
     InvalidInput,
     Malformed,
+    MethodNotAllowed,
     TooLarge,
 )
 from holdfast.model.audit import AuditEntry
@@ -57,7 +59,7 @@ class Endpoint:
         route = self._routes.get(request.method)
         if route is None:
             allowed = ", ".join(sorted(self._routes))
-            response = problems.response(problems.MethodNotAllowed(f"this path has only {allowed}"))
+            response = problems.response(MethodNotAllowed(f"this path has only {allowed}"))
             response.headers["Allow"] = allowed
         else:
             response = await self._answer(request, route)
@@ -83,8 +85,8 @@ class Endpoint:
         except Exception:
             log.exception("%s %s failed", route.method, route.path, extra={"request": request_id})
             code, response = (
-                problems.InternalError.code,
-                problems.response(problems.InternalError(_UNKNOWN_ERROR)),
+                InternalError.code,
+                problems.response(InternalError(_UNKNOWN_ERROR)),
             )
         await self._write_down(call, response.status_code, code)
         took = time.perf_counter() - started

@@ -35,6 +35,9 @@ LeaseMs = Annotated[int, Meta(ge=limits.LEASE_MIN_MS, le=limits.LEASE_MAX_MS)]
 Priority = Annotated[int, Meta(ge=-limits.PRIORITY, le=limits.PRIORITY)]
 Reason = Annotated[str, Meta(max_length=limits.REASON_CHARS)]
 StepName = Annotated[str, Meta(min_length=1, max_length=limits.STEP_NAME_CHARS)]
+Traceparent = Annotated[
+    str, Meta(pattern="^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$", max_length=55)
+]
 Moment = Annotated[datetime, Meta(tz=True)]
 PageLimit = Annotated[int, Meta(ge=1, le=limits.PAGE_ITEMS)]
 Cursor = Annotated[str, Meta(max_length=limits.ID_CHARS)]

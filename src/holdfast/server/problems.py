@@ -18,24 +18,12 @@ from holdfast.server.times import rfc3339
 MEDIA_TYPE = "application/problem+json"
 
 
-class InternalError(HoldfastError):
-    """A bug of ours; the log has it."""
-
-    code = "internal_error"
-
-
-class MethodNotAllowed(errors.NotFound):
-    """The path exists, but not with this method."""
-
-    code = "method_not_allowed"
-
-
 #: The first class that fits counts.
 _STATUSES: tuple[tuple[type[HoldfastError], int], ...] = (
     (errors.TooLarge, 413),
     (errors.Malformed, 400),
+    (errors.MethodNotAllowed, 405),
     (errors.InvalidInput, 422),
-    (MethodNotAllowed, 405),
     (errors.NotFound, 404),
     (errors.Unauthorized, 401),
     (errors.Forbidden, 403),

@@ -65,6 +65,7 @@ async def serving(engine: Engine, settings: ServerSettings) -> AsyncIterator[tup
         host=settings.host,
         port=settings.port,
         log_config=None,
+        log_level="warning",
         access_log=False,
         lifespan="on",
         server_header=False,

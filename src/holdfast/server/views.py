@@ -251,6 +251,8 @@ class ClaimedExecution(View):
     #: When this attempt times out.
     timeout_at: str | None
     replays: int
+    #: The place in a trace from which it was submitted.
+    traceparent: str | None
 
 
 class ClaimView(View):
@@ -289,6 +291,7 @@ class ClaimView(View):
                 deadline_at=optional(claim.deadline_at),
                 timeout_at=optional(claim.timeout_at),
                 replays=claim.replays,
+                traceparent=claim.traceparent,
             ),
             input=value,
             attempt=AttemptRef(index=claim.lease.attempt, kind=claim.attempt_kind),

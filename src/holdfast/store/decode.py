@@ -98,6 +98,7 @@ def claim(row: Sequence[Any], lease_id: str) -> Claim:
         timeout_at=moment(get(b"timeout_at")),
         replays=int(get(b"replays", 0)),
         steps={step.name: step.result for step in steps(journal)} if journal else {},
+        traceparent=text(get(b"trace")),
         budgets=limit_names(get(b"limits"), "b:"),
         quotas=limit_names(get(b"limits"), "q:"),
         **(_ended_wait(execution_id.decode(), *wait) if wait else {}),

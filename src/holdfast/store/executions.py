@@ -68,6 +68,7 @@ def item_fields(item: NewExecution, execution_id: str, limits: str = "") -> dict
         "keep": item.retention_ms,
         "key": item.idempotency_key,
         "limits": limits or None,
+        "trace": item.traceparent,
     }
     fields: dict[str, object] = {k: v for k, v in optional.items() if v is not None}
     fields |= {

@@ -31,6 +31,7 @@ from typing import (
 )
 
 from holdfast.engine import Engine
+from holdfast.engine.tracing import Trace
 from holdfast.errors import LeaseLost
 from holdfast.model import checks, limits
 from holdfast.model.executions import Claim
@@ -84,6 +85,7 @@ class Context:
         self._graphs = 0
         self._waits = 0
         self._stream: Stream | None = None
+        self.trace: Trace = Trace()
         self._main = asyncio.current_task()
         #: The lease is gone; set once, from the event loop.
         self.lost: bool = False
@@ -200,7 +202,8 @@ class Context:
         encoding = result_encoding(fn)
 
         async def make() -> bytes:
-            return encoding.encode(await try_step(fn, args, retries))
+            with self.trace.step(name):
+                return encoding.encode(await try_step(fn, args, retries))
 
         return encoding.decode(await self._once(name, make))
 

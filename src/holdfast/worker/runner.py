@@ -71,7 +71,8 @@ class Runner:
         context = Context(self._engine, claim, self._lease_ms, self._slots)
         self.running[claim.key] = context
         try:
-            await self._attempt(task, context)
+            with context.trace.attempt(claim):
+                await self._attempt(task, context)
         except LeaseLost as error:
             log.info("the lease was lost: %s", error, extra=_fields(claim))
         except HoldfastError as error:
@@ -164,6 +165,7 @@ class Runner:
             await _call_hooks(self._app.error_hooks, context, error)
         with contextlib.suppress(AttemptLost, HoldfastError):
             await context.flush()
+        context.trace.fail(error)
         failure = failure_of(error)
         state, retry_at = await self._engine.fail(claim.id, claim.lease, failure)
         log.warning(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 
 
 class Slots:
@@ -23,7 +23,10 @@ class Slots:
         return self.count - self.free
 
     def take(self, count: int) -> None:
-        """Take slots that are free."""
+        """Take slots that are free, or take a lent one back.
+
+        That may make one too many for a moment: waiting for a slot then could wait for ever.
+        """
         self.free -= count
 
     def give_back(self) -> None:
@@ -56,16 +59,3 @@ class Slots:
     async def wait_closed(self) -> None:
         """Wait until nobody needs slots any more: the worker stops."""
         await self._closed.wait()
-
-    @contextlib.asynccontextmanager
-    async def lent(self) -> AsyncIterator[None]:
-        """Lend one's slot while one waits for something else.
-
-        It is taken back at once at the end, even if that makes one too many for a moment:
-        waiting for a slot here could wait for ever.
-        """
-        self.give_back()
-        try:
-            yield
-        finally:
-            self.free -= 1

@@ -94,7 +94,8 @@ class SyncContext:
             self.check()
             found = journal.find(name)
             if found is None:
-                value = try_step_blocking(fn, args, retries)
+                with self._context.trace.step(name):
+                    value = try_step_blocking(fn, args, retries)
                 found = self._wait(self._context.record(name, encoding.encode(value)))
             result: R = encoding.decode(found)
             return result

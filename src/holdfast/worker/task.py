@@ -21,6 +21,7 @@ from typing import (
     cast,
 )
 
+from holdfast.engine.tracing import current_traceparent
 from holdfast.errors import HoldfastError, InvalidInput
 from holdfast.model import checks, limits
 from holdfast.model.executions import NewExecution, Submitted
@@ -274,7 +275,8 @@ class Task(Generic[P, R, C]):
         return self._item((), dict(arguments))
 
     def _item(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> NewExecution:
-        return self._template.with_input(self.signature.encode(args, kwargs))
+        payload = self.signature.encode(args, kwargs)
+        return self._template.with_input(payload, current_traceparent())
 
     def _handle(self, answer: Submitted) -> Handle[R]:
         decode = self.signature.decode_result

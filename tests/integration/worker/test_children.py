@@ -37,7 +37,11 @@ async def test_a_parent_and_its_children_fit_into_one_slot(app: App, working: Wo
 
     async with working(slots=1) as worker:
         assert await (await tree.submit()).result(timeout=8) == [0, 10, 20]
-        assert (worker._slots.free, worker._slots.busy) == (1, 0)
+
+        async def all_free() -> bool:
+            return (worker._slots.free, worker._slots.busy) == (1, 0)
+
+        await wait_for(all_free)
 
 
 async def test_a_plain_parent_waits_for_an_async_child_in_one_slot(

@@ -203,7 +203,7 @@ def test_the_digest_differs_when_the_start_differs() -> None:
 
 def test_the_fields_of_the_digest_are_all_tested() -> None:
     """A new field must be put into the tests above."""
-    assert {*OTHER, *WINDOWS, "id", "idempotency_key", "run_at"} == set(
+    assert {*OTHER, *WINDOWS, "id", "idempotency_key", "run_at", "traceparent"} == set(
         NewExecution.__dataclass_fields__
     )
 

@@ -1,7 +1,6 @@
 --- How a partition is doing: what waits for how long, how late timers are, counts of incidents.
 --- @key tag the partition
---- @ok NOW, LATE_MS of the most overdue timer, lane, birth stamp of its oldest waiting pairs,
----     incident, count pairs
+--- @ok NOW, LATE_MS of the most overdue timer, lane and birth of its oldest waiting, incident and count
 --- @flags no-writes
 --- @requires lib/keys lib/clock
 

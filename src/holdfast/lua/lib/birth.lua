@@ -5,7 +5,7 @@ local birth = {}
 -- Fields of an item that go into the record as they are.
 local KEPT = {
   'tenant', 'lane', 'kind', 'requires', 'priority', 'retry', 'give_up', 'attempt_timeout',
-  'max_reclaims', 'max_replays', 'keep', 'key', 'digest', 'nonce', 'tagged', 'limited',
+  'max_reclaims', 'max_replays', 'keep', 'key', 'digest', 'nonce', 'tagged', 'limited', 'trace',
 }
 
 --- The record of a new execution, as written.

@@ -8,7 +8,7 @@ local MEMORY_MS = 30000
 
 local HANDED = {
   'tenant', 'lane', 'kind', 'requires', 'priority', 'born', 'attempts', 'turn', 'epoch',
-  'due', 'timeout_at', 'deadline', 'replays',
+  'due', 'timeout_at', 'deadline', 'replays', 'trace',
 }
 
 --- id, fields as name, value pairs, input, tags, steps as name, value pairs, the signals of the last

@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from holdfast import errors
 from holdfast.errors import HoldfastError, InvalidInput, ResultNotReady
-from holdfast.model import limits
+from holdfast.model import checks, limits
 from holdfast.model.access import Role
 from holdfast.model.executions import Filter, NewExecution, Outcome, Submitted
 from holdfast.model.states import State
@@ -69,7 +69,7 @@ async def create(call: Call, body: ExecutionBody) -> Answer[SubmittedView]:
     When the answer is there, the work is held fast. A repetition with the same id or the same
     idempotency key gets 200 and `duplicate`; send one of them to be able to repeat safely.
     """
-    item = body.item(str(call.tenant))
+    item = body.item(str(call.tenant), _traceparent(call))
     (answer,) = await call.engine.submit_many([item])
     if isinstance(answer, HoldfastError):
         raise answer
@@ -92,10 +92,11 @@ async def create_batch(call: Call, body: RawBatchBody) -> BatchView:
     answers: list[Submitted | HoldfastError | None] = [None] * len(body.items)
     good: list[NewExecution] = []
     places: list[int] = []
+    trace = _traceparent(call)
     for place, raw in enumerate(body.items):
         try:
             one = _decode_item(raw)
-            good.append(one.item(call.tenant_named(one.tenant)))
+            good.append(one.item(call.tenant_named(one.tenant), trace))
             places.append(place)
         except msgspec.ValidationError as error:
             answers[place] = problems.invalid(error, f"items[{place}]")
@@ -105,6 +106,15 @@ async def create_batch(call: Call, body: RawBatchBody) -> BatchView:
         answers[place] = answer
     _raise_if_store_is_away(answers)
     return BatchView(items=[_answer_view(answer) for answer in answers])
+
+
+def _traceparent(call: Call) -> str | None:
+    """Return the caller's place in a trace; a malformed one is passed over, as the W3C asks."""
+    given = call.request.headers.get("traceparent")
+    try:
+        return None if given is None else checks.traceparent("traceparent", given)
+    except InvalidInput:
+        return None
 
 
 def _answer_view(answer: Submitted | HoldfastError | None) -> BatchItem:

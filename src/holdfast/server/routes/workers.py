@@ -166,8 +166,11 @@ async def claim(call: Call, instance: str, body: ClaimBody) -> ClaimsView:
     A key of one tenant claims that tenant's work only; another one that of all tenants, which
     take turns by their shares.
     """
-    use = call.services.claimers.use
-    async with use(instance, body.lanes, body.capabilities, call.identity.tenant) as claimer:
+    claimers, tenant = call.services.claimers, call.identity.tenant
+    async with (
+        claimers.alone(body.request),
+        claimers.use(instance, body.lanes, body.capabilities, tenant) as claimer,
+    ):
         if body.wait_ms:
             with call.waiting():
                 claims = await _claim_waiting(call, claimer, body)
@@ -192,8 +195,8 @@ async def _claim_waiting(call: Call, claimer: Claimer, body: ClaimBody) -> list[
             again=body.again,
             given_up=gone,
         )
-    if claims and gone.is_set() and not call.services.closing.is_set():
-        # Nobody hears the answer: let others have them.
+    if claims and gone.is_set() and not call.services.closing.is_set() and body.request is None:
+        # Nobody hears the answer, and nobody can ask for it again: let others have them.
         for one in claims:
             await call.engine.delay(one.id, one.lease, 0)
         return []

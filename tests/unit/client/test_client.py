@@ -1,0 +1,189 @@
+"""The client over HTTP: the surface of the engine, errors, lost answers."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections.abc import Callable
+from typing import Any
+
+import httpx
+import pytest
+
+from holdfast import errors
+from holdfast.client import Client, is_remote
+from holdfast.client.http import BY_CODE
+from holdfast.engine.engine import Engine
+from holdfast.errors import AlreadyTerminal, HoldfastError, OutcomeUnknown, StoreUnavailable
+from holdfast.model.executions import NewExecution
+
+Answer = Callable[[httpx.Request], httpx.Response]
+
+
+def client_of(answer: Answer, *, timeout_ms: int = 300) -> Client:
+    """Return a client whose server is a function."""
+    client = Client("http://server", key="k" * 40, timeout_ms=timeout_ms)
+    client._http._client = httpx.AsyncClient(
+        base_url="http://server",
+        headers=client._http._client.headers,
+        transport=httpx.MockTransport(answer),
+    )
+    return client
+
+
+def problem(status: int, code: str, **context: Any) -> httpx.Response:
+    body = {"type": "t", "title": "t", "status": status, "detail": "d", "code": code}
+    return httpx.Response(status, json={**body, "retryable": status == 503, **context})
+
+
+def test_the_client_has_every_call_of_the_engine() -> None:
+    """A call that the engine gets must be made here as well, or named as one that is not there."""
+    public = {
+        name
+        for name, member in inspect.getmembers(Engine, inspect.isroutine)
+        if not name.startswith("_")
+    }
+    built_on_others = {"result"}
+    near_only = {"pulse"}
+    assert public - set(vars(Client)) == built_on_others | near_only
+
+
+def test_what_is_not_over_http_says_so() -> None:
+    """In words, not by a missing attribute of something inside."""
+    client = Client("http://server")
+    with pytest.raises(AttributeError, match="not part of the HTTP API"):
+        _ = client.store
+
+
+def test_every_error_has_its_code() -> None:
+    """So that problems become the errors that the engine raises."""
+    kinds = [
+        k for _, k in inspect.getmembers(errors, inspect.isclass) if issubclass(k, HoldfastError)
+    ]
+    assert {kind.code: kind for kind in kinds} == BY_CODE
+
+
+@pytest.mark.parametrize(
+    ("url", "remote"),
+    [("http://h:1", True), ("https://h", True), ("valkey://h", False), ("embedded://x", False)],
+)
+def test_a_servers_url_is_recognized(url: str, remote: bool) -> None:  # noqa: FBT001
+    """By its scheme."""
+    assert is_remote(url) is remote
+
+
+async def test_a_problem_becomes_its_error() -> None:
+    """Class, message and context."""
+    async with client_of(
+        lambda _: problem(409, "already_terminal", id="x", state="failed")
+    ) as client:
+        with pytest.raises(AlreadyTerminal, match="d") as raised:
+            await client.cancel("x")
+    assert raised.value.context == {"id": "x", "state": "failed"}
+
+
+async def test_an_unknown_problem_is_still_ours() -> None:
+    """A newer server may know more codes."""
+    async with client_of(lambda _: problem(409, "brand_new")) as client:
+        with pytest.raises(HoldfastError, match="d"):
+            await client.describe("x")
+
+
+async def test_a_proxy_that_answers_for_the_server_is_trouble() -> None:
+    """It speaks no problem details."""
+    async with client_of(lambda _: httpx.Response(502, text="<html>")) as client:
+        with pytest.raises(StoreUnavailable, match="502"):
+            await client.describe("x")
+
+
+async def test_a_store_that_is_away_is_waited_for() -> None:
+    """The call is sent again, the same."""
+    seen: list[bytes] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        seen.append(request.content)
+        if len(seen) < 3:
+            return problem(503, "store_unavailable")
+        return httpx.Response(201, json={"id": "x", "state": "waiting"})
+
+    async with client_of(answer, timeout_ms=5_000) as client:
+        submitted = await client.submit("k")
+    assert submitted.id == "x"
+    assert len(set(seen)) == 1
+    assert json.loads(seen[0])["id"]
+
+
+async def test_a_lost_answer_is_asked_for_again_with_the_same_id() -> None:
+    """A submission that we named ourselves is no duplicate."""
+    seen: list[str] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        (item,) = json.loads(request.content)["items"]
+        seen.append(item["id"])
+        if len(seen) == 1:
+            raise httpx.ReadError("connection lost", request=request)
+        found = {"id": item["id"], "state": "waiting", "duplicate": True}
+        return httpx.Response(200, json={"items": [found]})
+
+    async with client_of(answer, timeout_ms=5_000) as client:
+        (submitted,) = await client.submit_many([NewExecution(kind="k")])
+    assert not isinstance(submitted, HoldfastError)
+    assert (len(set(seen)), len(seen), submitted.duplicate) == (1, 2, False)
+
+
+async def test_a_cancellation_that_was_our_own_is_a_success() -> None:
+    """Its first answer was lost."""
+    calls = 0
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        nonlocal calls
+        calls += 1
+        if calls == 1:
+            raise httpx.ReadError("lost", request=request)
+        return problem(409, "already_terminal", state="cancelled")
+
+    async with client_of(answer, timeout_ms=5_000) as client:
+        await client.cancel("x")
+    assert calls == 2
+
+
+@pytest.mark.parametrize("verb", ["replay", "revoke_lease"])
+async def test_what_must_not_happen_twice_is_sent_once(verb: str) -> None:
+    """The caller learns that it may have happened."""
+    calls = 0
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        nonlocal calls
+        calls += 1
+        raise httpx.ReadError("lost", request=request)
+
+    async with client_of(answer) as client:
+        with pytest.raises(OutcomeUnknown):
+            await getattr(client, verb)("x")
+    assert calls == 1
+
+
+async def test_a_server_that_cannot_be_reached_changed_nothing() -> None:
+    """Nothing was sent."""
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        raise httpx.ConnectError("refused", request=request)
+
+    async with client_of(answer) as client:
+        with pytest.raises(StoreUnavailable, match="cannot be reached"):
+            await client.submit("k")
+
+
+async def test_every_call_carries_the_key() -> None:
+    """And ids are written so that they stay one part of the path."""
+    seen: list[httpx.Request] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        seen.append(request)
+        return problem(404, "execution_not_found")
+
+    async with client_of(answer) as client:
+        with pytest.raises(errors.ExecutionNotFound):
+            await client.explain("a/b~c")
+    assert seen[0].headers["authorization"] == f"Bearer {'k' * 40}"
+    assert seen[0].url.raw_path == b"/v1/executions/a%2Fb~c/explain"
