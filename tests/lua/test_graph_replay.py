@@ -171,7 +171,7 @@ async def test_a_call_sent_twice_replays_once(store: Store, dump: Dump) -> None:
 
 async def test_a_large_replay_goes_on_by_timer(store: Store, clock: Clock, dump: Dump) -> None:
     """Nothing starts before all is open again; at every point the counts agree."""
-    keys = [f"m{n}" for n in range(600)]
+    keys = [f"m{n}" for n in range(250)]
     more = [Edge(source="a", target=key) for key in keys]
     more += [Edge(source=key, target="end") for key in keys]
     run = await submit(store, members(["a", *keys, "end"]), more=more)
@@ -181,13 +181,16 @@ async def test_a_large_replay_goes_on_by_timer(store: Store, clock: Clock, dump:
     assert await run.state() == "failed"
     await Graphs(store).replay(run.id)
     ticks = 0
-    while any(":gw:" in key for key in dump()):
+    while True:
+        found = dump()
+        if not any(":gw:" in key for key in found):
+            break
         assert await run.states("a") in {"failed", "waiting_children", "waiting"}
-        assert violations(dump(), clock.now_ms) == []
+        assert violations(found, clock.now_ms) == []
         await store.timers.tick(run.tag, 1)
         ticks += 1
     assert ticks > 2
-    assert await run.states("a", "m0", "m599", "end") == "waiting" + 3 * " waiting_children"
+    assert await run.states("a", "m0", "m249", "end") == "waiting" + 3 * " waiting_children"
     await run.complete("a")
     await clock.tick()
     assert set((await run.states(*keys)).split()) == {"waiting"}

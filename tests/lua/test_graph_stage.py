@@ -162,7 +162,7 @@ async def test_a_staging_that_was_lost_is_done_again(
     assert await run.states("a", "b") == "waiting waiting_children"
 
 
-async def test_ten_thousand_members(store: Store, clock: Clock, dump: Dump) -> None:
+async def test_ten_thousand_members(store: Store, clock: Clock) -> None:
     """They are there at once for readers, and start by timer; each can be ended meanwhile."""
     keys = [f"m{n}" for n in range(9_999)]
     more = [Edge(source=key, target="end") for key in keys[:50]]
@@ -177,7 +177,6 @@ async def test_ten_thousand_members(store: Store, clock: Clock, dump: Dump) -> N
     assert await run.states("m9997", "m9998") == "waiting cancelled"
     counts = {count.state: count.count for count in await store.queries.count(None)}
     assert counts == {"waiting": 9_998, "waiting_children": 1, "cancelled": 1}
-    assert violations(dump(), clock.now_ms) == []
     await Graphs(store).cancel(run.id)
     await clock.tick()
     assert await run.state() == "cancelled"
