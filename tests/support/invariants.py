@@ -46,7 +46,7 @@ _FAMILIES = frozenset("xirtnlswcgqpyzkf") | {
     *("admissions", "promises", "void", "admit", "budgets", "budget", "address", "reservation"),
     *("applied", "breaches", "spent", "total"),
 }
-#: Timers of quotas, budgets and reservations, which have partitions of their own; of API keys and feeds.
+#: Timers of partitions of their own: quotas, budgets, reservations; of API keys and feeds.
 _ELSEWHERE = (b"q:", b"b:", b"v:", b"a:", b"f:")
 _ENDED = ("ended", "result", "content_type")
 #: What only a suspended execution has, and what one has after it, until its end or its next wait.

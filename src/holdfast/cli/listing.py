@@ -66,18 +66,18 @@ def ls(
     items, next_cursor = session.ask(store, work)
     if as_json:
         output.emit({"items": items, "next_cursor": next_cursor})
-        return
-    _print(items)
-    if next_cursor is not None:
-        output.note(f"more: --cursor {next_cursor}, or --all")
+    else:
+        _print(items, next_cursor)
 
 
-def _print(items: list[Execution]) -> None:
+def _print(items: list[Execution], next_cursor: str | None) -> None:
     """Print a table; a column in which all would be `default` is left out."""
     left_out = "tenant" if all(item.tenant == "default" for item in items) else ""
     kept = [number for number, column in enumerate(_COLUMNS) if column != left_out]
     rows = [[row(item)[number] for number in kept] for item in items]
     output.show_table([_COLUMNS[number] for number in kept], rows, nothing="no executions")
+    if next_cursor is not None:
+        output.note(f"more: --cursor {next_cursor}, or --all")
 
 
 def _tag(text: str | None) -> tuple[str, str] | None:

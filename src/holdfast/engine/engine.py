@@ -31,7 +31,7 @@ from holdfast.engine.schedules import Schedules
 from holdfast.engine.streams import Streams
 from holdfast.engine.waitpoints import Waitpoints
 from holdfast.engine.workers import Workers
-from holdfast.errors import HoldfastError
+from holdfast.errors import GraphFinished, HoldfastError
 from holdfast.model import checks, limits
 from holdfast.model.executions import (
     Attempt,
@@ -72,7 +72,7 @@ class Engine:
         self.courier: Courier = Courier(store)
         self.admission: Admission = Admission(store, self.courier)
         self.waitpoints: Waitpoints = Waitpoints(store, self.keyring, self.admission)
-        self.budgets: Budgets = Budgets(store, self.courier, self.cancel)
+        self.budgets: Budgets = Budgets(store, self.courier, self._stop)
         self.quotas: Quotas = Quotas(store, self.courier)
         self.queues: Queues = Queues(store)
         self.access: Access = Access(store)
@@ -215,6 +215,15 @@ class Engine:
         checks.text("reason", reason, limits.REASON_CHARS)
         await self.store.executions.cancel(execution_id, reason)
         self.courier.poke(self.store.tag_of(execution_id))
+
+    async def _stop(self, execution_id: str, reason: str) -> None:
+        """Cancel an execution, and with it the rest of its graph."""
+        graph = (await self.describe(execution_id)).graph
+        if graph is None:
+            await self.cancel(execution_id, reason)
+        else:
+            with contextlib.suppress(GraphFinished):
+                await self.graphs.cancel(graph, reason=reason)
 
     async def replay(
         self,

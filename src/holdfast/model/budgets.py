@@ -19,7 +19,9 @@ class OnHard(StrEnum):
 
     #: Its report is refused; the task decides.
     REFUSE = "refuse"
-    #: It is cancelled.
+    #: It asks for more, at a waitpoint, and waits for the answer: a new limit.
+    SUSPEND = "suspend"
+    #: It is cancelled, and with it the rest of its graph.
     CANCEL = "cancel"
 
 

@@ -192,9 +192,8 @@ def execution(
     get = record.get
     state = State(record[b"state"].decode())
     last = entry(last_entry)
-    due = moment(get(b"due"))
     hold = get(b"hold")
-    if state is State.WAITING and due is not None:
+    if state is State.WAITING and b"due" in record:
         hold = Hold.GRANT.encode()
     return Execution(
         id=ExecutionId(execution_id),
@@ -216,13 +215,9 @@ def execution(
         created_at=born(record),
         started_at=moment(get(b"started")),
         completed_at=moment(get(b"ended")),
-        run_at=due if state is State.DELAYED else None,
-        wait_until=moment(get(b"wait_until")),
-        on_timeout=text(get(b"on_timeout")),
         deadline_at=moment(get(b"deadline")),
-        lease_expires_at=due if state is State.ACTIVE else None,
         timeout_at=moment(get(b"timeout_at")),
-        forget_at=due if state.is_terminal else None,
+        **_due_times(record, state),
         progress_pct=float(record[b"pct"]) if b"pct" in record else None,
         progress_message=note.decode() or None,
         error=last.get("error"),
@@ -232,6 +227,18 @@ def execution(
         graph=text(get(b"graph")),
         **_limits(record),
     )
+
+
+def _due_times(record: Record, state: State) -> dict[str, Any]:
+    """Decode when its state ends by itself, under the name that this has in the state."""
+    due = moment(record.get(b"due"))
+    return {
+        "run_at": due if state is State.DELAYED else None,
+        "lease_expires_at": due if state is State.ACTIVE else None,
+        "forget_at": due if state.is_terminal else None,
+        "wait_until": moment(record.get(b"wait_until")),
+        "on_timeout": text(record.get(b"on_timeout")),
+    }
 
 
 def _limits(record: Record) -> dict[str, Any]:

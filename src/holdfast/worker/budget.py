@@ -12,19 +12,28 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mappin
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from holdfast.errors import BudgetExceeded, LeaseLost
+from holdfast.model import limits
 from holdfast.model.budgets import Charge, OnHard, Usage, checked_usage
 from holdfast.model.ids import id_of_key, new_id
+from holdfast.model.waitpoints import NewWaitpoint
 from holdfast.worker.durations import Duration, to_ms
 from holdfast.worker.outcomes import AttemptLost
 
 if TYPE_CHECKING:
-    from holdfast.engine.spending import Spending
+    from holdfast.engine.budgets import Budgets
     from holdfast.worker.context import Context
 
 T = TypeVar("T")
 C = TypeVar("C", bound=Charge)
 
 _TEN_MINUTES = 600.0
+
+#: What is answered to who asks for more.
+_NEW_LIMIT = {
+    "type": ["object", "null"],
+    "properties": {"limit": {"type": "integer", "minimum": 0}, "approved": {}, "comment": {}},
+    "additionalProperties": False,
+}
 
 
 class Reserved:
@@ -46,10 +55,11 @@ class Reserved:
 class ContextBudget:
     """What a running execution spends. Without a budget everything is allowed."""
 
-    def __init__(self, context: Context, spending: Spending) -> None:
+    def __init__(self, context: Context, budgets: Budgets) -> None:
         self._context = context
         self._claim = context.claim
-        self._spending = spending
+        self._spending = budgets.spending
+        self._raise_limit = budgets.set_limits
 
     async def report(
         self,
@@ -68,10 +78,12 @@ class ContextBudget:
             BudgetExceeded: it would pass a hard limit; nothing was charged.
         """
         spent = checked_usage({**(usage or {}), **amounts})
-        call = self._spending.report(
-            self._claim.id, self._claim.lease, spent, key=self._key(key), budget=budget
+        own_key = self._key(key)
+        return await self._insist(
+            lambda: self._spending.report(
+                self._claim.id, self._claim.lease, spent, key=own_key, budget=budget
+            )
         )
-        return self._accepted(await self._ask(call))
 
     @contextlib.asynccontextmanager
     async def reserve(
@@ -92,15 +104,16 @@ class ContextBudget:
         """
         wanted = checked_usage({**(usage or {}), **amounts})
         own_key = self._key(key)
-        call = self._spending.reserve(
-            self._claim.id,
-            self._claim.lease,
-            wanted,
-            key=own_key,
-            ttl_ms=to_ms("ttl", ttl),
-            budget=budget,
+        await self._insist(
+            lambda: self._spending.reserve(
+                self._claim.id,
+                self._claim.lease,
+                wanted,
+                key=own_key,
+                ttl_ms=to_ms("ttl", ttl),
+                budget=budget,
+            )
         )
-        self._accepted(await self._ask(call))
         reserved = Reserved(wanted)
         try:
             yield reserved
@@ -121,6 +134,30 @@ class ContextBudget:
             with contextlib.suppress(LeaseLost):
                 await settle(claim.id, claim.lease, wanted, key=key, budget=budget)
         self._accepted(charge)
+
+    async def _insist(self, call: Callable[[], Coroutine[Any, Any, C]]) -> C:
+        """Make a charge; where the budget says so, ask for more until it is accepted."""
+        while True:
+            charge = await self._ask(call())
+            if charge.accepted or charge.on_hard is not OnHard.SUSPEND:
+                return self._accepted(charge)
+            await self._ask_for_more(charge)
+
+    async def _ask_for_more(self, charge: Charge) -> None:
+        """Wait for a new limit, and set it. Who answers `deny` leaves the budget as it is."""
+        question = NewWaitpoint(
+            name=f"budget:{charge.budget}"[: limits.NAME_CHARS],
+            schema=_NEW_LIMIT,
+            title=f"Budget {charge.budget} has no more {charge.dimension}: {charge.current} of "
+            f"{charge.limit}. What is the new limit?",
+        )
+        answer = await self._context.ask(question, reason="budget")
+        if answer.name == "deny":
+            raise self._exceeded(charge)
+        more = answer.value
+        if isinstance(more, dict) and "limit" in more:
+            changes = {str(charge.dimension): {"hard": more["limit"]}}
+            await self._raise_limit(str(charge.budget), changes)
 
     def _key(self, key: str | None) -> str:
         """Return a key that is the same in every attempt, or a new one."""
@@ -144,12 +181,17 @@ class ContextBudget:
     def _accepted(self, charge: C) -> C:
         if charge.accepted:
             return charge
-        message = f"budget {charge.budget} has no more {charge.dimension}: {charge.current} of "
-        message += f"{charge.limit} are used or reserved"
+        exceeded = self._exceeded(charge)
         if charge.on_hard is OnHard.CANCEL:
             self._context.lose()
-            raise AttemptLost(message)
-        raise BudgetExceeded(
+            raise AttemptLost(str(exceeded))
+        raise exceeded
+
+    @staticmethod
+    def _exceeded(charge: Charge) -> BudgetExceeded:
+        message = f"budget {charge.budget} has no more {charge.dimension}: {charge.current} of "
+        message += f"{charge.limit} are used or reserved"
+        return BudgetExceeded(
             message,
             budget=charge.budget,
             dimension=charge.dimension,

@@ -152,7 +152,7 @@ class Context:
     @property
     def budget(self) -> ContextBudget:
         """What this execution spends of its budgets."""
-        return ContextBudget(self, self._engine.budgets.spending)
+        return ContextBudget(self, self._engine.budgets)
 
     def now(self) -> datetime:
         """Return the time on the store's clock."""
@@ -275,6 +275,18 @@ class Context:
         operator (`on_timeout`).
         """
         return await self._waiting.answer(waitpoint, schema, approvers, options)
+
+    async def ask(self, question: NewWaitpoint, *, reason: str) -> Signal:
+        """Wait at a waitpoint for one signal; for what the SDK itself asks."""
+        came = await self._waiting.until(
+            [question],
+            None,
+            step=f"wait:{question.name}",
+            timeout=None,
+            on_timeout="raise",
+            reason=reason,
+        )
+        return came[-1]
 
     async def wait_until(
         self,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from holdfast import App, Context, SyncContext
-from holdfast.errors import BudgetExceeded, BudgetNotFound, ExecutionFailed
+from holdfast.errors import BudgetExceeded, BudgetNotFound, ExecutionFailed, InvalidPayload
 from holdfast.model.budgets import ChargeStatus
 from holdfast.model.states import State
 from holdfast.testing import TestApp
@@ -216,3 +216,77 @@ async def test_quotas_and_windows_of_tasks(holdfast_store: TestStore) -> None:
         assert (second.id, second.duplicate) == (first.id, True)
         await t.run_until_idle()
         assert await t.result(first) == 2
+
+
+async def test_a_hard_breach_may_ask_for_more(holdfast_store: TestStore) -> None:
+    """It waits without a worker; the answer is a new limit, and nothing is charged twice."""
+    app = App()
+
+    @app.task(budgets=["b"])
+    async def answer(ctx: Context) -> str:
+        await ctx.budget.report(tokens=90, key="first")
+        async with ctx.budget.reserve(tokens=50, key="second") as r:
+            r.settle(tokens=40)
+        return "done"
+
+    async with TestApp(app, store=holdfast_store) as t:
+        await t.engine.budgets.create("b", limits={"tokens": {"hard": 100}}, on_hard="suspend")
+        handle = await answer.submit()
+        await t.run_until_idle()
+        described = await handle.describe()
+        assert (described.state, described.hold) == (State.SUSPENDED, "budget")
+        (item,) = (await t.engine.waitpoints.inbox()).items
+        assert (item.waitpoint.name, "no more tokens" in item.waitpoint.title) == ("budget:b", True)
+        with pytest.raises(InvalidPayload):
+            await handle.signal("budget:b", {"limit": "more"})
+        await handle.signal("budget:b", {"limit": 130})
+        await t.run_until_idle()
+        assert await handle.state() is State.SUSPENDED
+        await handle.signal("budget:b", {"limit": 200})
+        await t.run_until_idle()
+        assert await t.result(handle) == "done"
+        assert await standing(holdfast_store) == ({"tokens": 130}, {})
+
+
+async def test_who_denies_more_leaves_it_to_the_task(holdfast_store: TestStore) -> None:
+    """The limit stays and the task gets the error."""
+    app = App()
+
+    @app.task(budgets=["b"])
+    async def answer(ctx: Context) -> str:
+        try:
+            await ctx.budget.report(tokens=101)
+        except BudgetExceeded as exceeded:
+            return f"{exceeded.context['limit']}"
+        return "charged"
+
+    async with TestApp(app, store=holdfast_store) as t:
+        await t.engine.budgets.create("b", limits={"tokens": {"hard": 100}}, on_hard="suspend")
+        handle = await answer.submit()
+        await t.run_until_idle()
+        await handle.signal("budget:b", {"approved": False}, name="deny")
+        await t.run_until_idle()
+        assert await t.result(handle) == "100"
+        assert await standing(holdfast_store) == ({}, {})
+
+
+async def test_cancel_takes_the_rest_of_the_graph_along(holdfast_store: TestStore) -> None:
+    """What has not ended is cancelled."""
+    app = App()
+
+    @app.task(budgets=["b"])
+    async def spend(ctx: Context) -> None:
+        await ctx.budget.report(tokens=101)
+
+    @app.task
+    async def later() -> None:
+        """Wait for the spender."""
+
+    async with TestApp(app, store=holdfast_store) as t:
+        await t.engine.budgets.create("b", limits={"tokens": {"hard": 100}}, on_hard="cancel")
+        async with app.graph() as g:
+            first = g.add(spend)
+            g.add(later, after=[first])
+        await t.run_until_idle()
+        graph = await t.engine.graphs.describe(g.id)
+        assert {member.state for member in graph.members.values()} == {State.CANCELLED}
