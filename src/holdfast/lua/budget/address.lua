@@ -3,7 +3,7 @@
 --- @arg root that the budget belongs to from now on, or empty to ask
 --- @arg previous root that is void, or empty @arg ids one, if a root is given
 --- @ok per id: its root, empty if it is one, or ? if there is no such budget
---- @flags write
+--- @flags allow-oom
 --- @requires lib/keys
 
 local function run(tag, args)
