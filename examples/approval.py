@@ -13,11 +13,13 @@ asked: asyncio.Queue[tuple[str, str]] = asyncio.Queue()
 
 
 async def send_mail(waitpoint: str, token: str) -> None:
+    """Tell those who may answer."""
     await asked.put((waitpoint, token))
 
 
 @app.task
 async def refund(ctx: Context, cents: int) -> str:
+    """Refund an order that two people approve."""
     question = await ctx.waitpoint("refund", title=f"Refund {cents} cents?")
     await ctx.step("ask", send_mail, question.id, question.token.reveal())
     try:
@@ -28,6 +30,7 @@ async def refund(ctx: Context, cents: int) -> str:
 
 
 async def main() -> None:
+    """Submit a refund and answer for Ann, twice, and for Ben."""
     async with app.worker():
         handle = await refund.submit(1250)
         waitpoint, token = await asked.get()

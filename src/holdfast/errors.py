@@ -12,6 +12,7 @@ HoldfastError
 ├─ Refused                 try again later
 ├─ ReadCancelled           a read that waited was told to stop
 ├─ StoreUnavailable        nothing was sent, safe to retry
+├─ BackendFailed, BackendUnfit, InvalidRecord    of object stores
 ├─ OutcomeUnknown          sent, the answer is lost and the deadline passed; it may have happened
 ├─ StoreFault              the store answered with an error that it should never give
 ├─ InternalError           a bug of the server
