@@ -251,7 +251,10 @@ class _Partition:
         waiting = {
             execution_id.encode(): float(record["born"])
             for execution_id, record in self._records.items()
-            if record["state"].decode() in TERMINAL and "due" not in record
+            if record["state"].decode() in TERMINAL
+            and "due" not in record
+            # A member of a graph is kept as long as its graph.
+            and f"{record.get('graph', b'').decode()}" not in self._families["graph"]
         }
         expected = {"": waiting} if waiting else {}
         yield from _differences("waiting for the archive", self._families["unarchived"], expected)

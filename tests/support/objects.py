@@ -26,7 +26,7 @@ _KEYS = {"access_key_id": "test", "secret_access_key": "test", "region": "us-eas
 def start_s3() -> Iterator[str]:
     """Run an S3 server with a bucket; yields its address.
 
-    One request at a time: moto compares and writes in two steps, so only then is it atomic.
+    One request at a time, so that comparing and writing are surely one step.
     """
     logging.getLogger("werkzeug").setLevel(logging.ERROR)
     app = DomainDispatcherApplication(create_backend_app)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import getpass
+import signal
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -133,7 +135,12 @@ def run(
         if once:
             return await archiver.run_once(wait_s=wait_s)
         output.note("archiving; Ctrl-C stops")
-        await archiver.run()
+        # Cancelled, it gives the writer lease up, so that the next one need not wait.
+        running = asyncio.ensure_future(archiver.run())
+        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, running.cancel)
+        await asyncio.wait([running])
+        if not running.cancelled():
+            running.result()
         return None
 
     try:

@@ -414,7 +414,8 @@ class Context:
 
     async def result(self, handle: Handle[R]) -> R:
         """Wait for a child without holding a slot; its failure is raised as ExecutionFailed."""
-        return await self.outlast(handle.result())
+        with self.trace.wait(handle.id):
+            return await self.outlast(handle.result())
 
     async def outlast(self, work: Coroutine[Any, Any, R]) -> R:
         """Wait for something without holding a slot; if the worker stops, go on elsewhere."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -30,6 +31,12 @@ def holdfast(*args: str, folder: Path, code: int = 0, as_json: bool = True) -> A
     )
     assert run.returncode == code, run.stderr
     return json.loads(run.stdout or run.stderr) if as_json else run.stdout
+
+
+def start_archiver(folder: Path) -> subprocess.Popen[str]:
+    """Start `holdfast archive run`."""
+    command = [sys.executable, "-m", "holdfast.cli", "archive", "run"]
+    return subprocess.Popen(command, cwd=folder, stderr=subprocess.PIPE, text=True)
 
 
 async def end_some(folder: Path) -> list[str]:
@@ -97,3 +104,18 @@ async def test_the_life_of_an_archive(tmp_path: Path) -> None:
     assert run("archive", "verify")["executions"] == 3
     run("archive", "disable")
     assert run("archive", "run", "--once", code=2)["error"]["code"] == "invalid_input"
+
+
+@pytest.mark.timeout(120)
+async def test_an_archiver_that_runs_moves_what_waits_and_stops_when_told(tmp_path: Path) -> None:
+    """SIGTERM ends it cleanly; its lease is given up, so nobody waits for it."""
+    url = f"file://{tmp_path}/archive"
+    holdfast("archive", "enable", url, folder=tmp_path)
+    await end_some(tmp_path)
+    running = start_archiver(tmp_path)
+    assert running.stderr is not None
+    assert "archiving" in running.stderr.readline()
+    running.send_signal(signal.SIGTERM)
+    running.communicate(timeout=40)
+    assert running.returncode == 0
+    assert holdfast("archive", "run", "--once", folder=tmp_path)["archived"] == COUNT

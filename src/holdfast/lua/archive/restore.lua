@@ -1,7 +1,7 @@
 --- Bring an execution that has ended back into the store. Repeated, it changes nothing.
 --- @key tag the partition
 --- @arg id @arg archived 1: the archive has it @arg values number of values that follow for the record
---- @arg fields name, value pairs, then per section: name, number of values (-1: one string), values
+--- @arg fields name, value pairs; then per section: name, number of values (-1: one string), values
 --- @ok STATE
 --- @no id_conflict
 --- @flags write
