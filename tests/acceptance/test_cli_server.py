@@ -49,6 +49,26 @@ async def test_a_server_and_its_keys(tmp_path: Path) -> None:
         assert await asyncio.wait_for(process.wait(), 20) == 0
 
 
+async def test_commands_work_far_from_the_store(tmp_path: Path) -> None:
+    """With the URL of a server in place of a store's, and the key from the environment."""
+    async with server_process(f"embedded://{tmp_path / 'store'}", tmp_path) as (url, _):
+
+        async def run(*args: str) -> tuple[int, str, str]:
+            return await asyncio.to_thread(holdfast, tmp_path, *args, "--store", url)
+
+        code, submitted, _ = await run("submit", "greet", "--input", '{"name": "Ada"}', "--json")
+        assert code == 0
+        execution = json.loads(submitted)["id"]
+        code, listed, _ = await run("ls", "--json")
+        assert [item["id"] for item in json.loads(listed)["items"]] == [execution]
+        code, _, _ = await run("cancel", execution, "--reason", "enough")
+        assert code == 0
+        code, _, problem = await run("cancel", execution)
+        assert (code, "already_terminal" in problem) == (1, True)
+        code, shown, _ = await run("show", execution)
+        assert (code, "enough" in shown) == (0, True)
+
+
 def test_a_public_address_without_a_key_is_refused(tmp_path: Path) -> None:
     """In one line that says what to do."""
     store = f"embedded://{tmp_path / 'store'}"

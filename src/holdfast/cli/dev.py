@@ -42,7 +42,7 @@ def dev(
     as_json: JsonOption = False,
 ) -> None:
     """Run an app for development: a store, HTTP, a worker, reload when a file changes."""
-    if store is not None:
+    if store is not None and not session.is_remote(store):
         session.parse_store(store)
     if target is None:
         server(listen=listen, store=store, as_json=as_json, log_level="warning")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from holdfast.cli import output, session, tasks
-from holdfast.client import is_remote
 from holdfast.store import urls
 
 if TYPE_CHECKING:
@@ -58,7 +57,7 @@ def as_value(target: str, app: App, worker: Worker) -> dict[str, Any]:
 
 
 def _shown(store: str) -> str:
-    if is_remote(store):
+    if session.is_remote(store):
         return store
     url = urls.parse(store)
     return f"{url} (embedded, fsync {url.fsync})" if url.path is not None else str(url)
@@ -66,7 +65,7 @@ def _shown(store: str) -> str:
 
 def _store_option(text: str) -> str | None:
     """Return what --store must say for other commands to find the store, None if nothing."""
-    if is_remote(text):
+    if session.is_remote(text):
         return text
     url = urls.parse(text)
     if url == urls.parse(session.store_text(None)[0]):

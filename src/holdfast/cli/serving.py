@@ -8,8 +8,7 @@ import os
 import signal
 from collections.abc import AsyncIterator, Callable, Iterator
 
-from holdfast.cli import intro, output
-from holdfast.client import is_remote
+from holdfast.cli import intro, output, session
 from holdfast.errors import HoldfastError
 from holdfast.worker.app import App
 from holdfast.worker.worker import Worker, WorkerSettings, stop_on_signals
@@ -50,7 +49,7 @@ async def _http(
     app: App, listen: str | None, note: Callable[[str], None]
 ) -> AsyncIterator[str | None]:
     """Serve HTTP beside the worker; yields the URL, None where that is not possible."""
-    if listen is None or is_remote(app.store):
+    if listen is None or session.is_remote(app.store):
         yield None
         return
     from holdfast.server.run import serving  # noqa: PLC0415 - loads the web server

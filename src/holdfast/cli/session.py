@@ -33,6 +33,11 @@ def store_text(option: str | None) -> tuple[str, str]:
     return DEFAULT_STORE, "default"
 
 
+def is_remote(text: str) -> bool:
+    """Whether a store's URL is that of a server."""
+    return text.startswith(("http://", "https://"))
+
+
 def parse_store(text: str) -> StoreUrl:
     """Parse a store URL; the error never shows what may be a password."""
     try:
@@ -45,6 +50,8 @@ def parse_store(text: str) -> StoreUrl:
 def existing(option: str | None, *, create: bool) -> str:
     """Return the URL in force. Unless `create`, an embedded store must exist: asking makes none."""
     text, _ = store_text(option)
+    if is_remote(text):
+        return text
     url = parse_store(text)
     if url.path is not None and not create and not url.path.is_dir():
         message = (
@@ -69,6 +76,11 @@ def ask(
     text = existing(option, create=create)
 
     async def go() -> T:
+        if is_remote(text):
+            from holdfast.client import Client  # noqa: PLC0415 - loads the web client
+
+            async with Client(text, timeout_ms=CALL_TIMEOUT_MS) as client:
+                return await work(client)
         from holdfast.engine import open_engine  # noqa: PLC0415 - loads the client library
         from holdfast.store.store import StoreSettings  # noqa: PLC0415
 

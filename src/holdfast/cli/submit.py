@@ -165,7 +165,7 @@ async def _work(
 
 async def _submit(engine: Engine, kind: str, fields: dict[str, Any], note: Note) -> Submitted:
     """Submit with the options of the task, where none are given and a worker has published it."""
-    published = await engine.store.tasks.list()
+    published = await engine.tasks()
     if kind not in published and published:
         known = ", ".join(sorted(published))
         note(f"note: no worker has published a task {kind!r}; known are: {known}")

@@ -24,7 +24,7 @@ def tasks(
     as_json: JsonOption = False,
 ) -> None:
     """List the tasks that workers have published, with their signatures; with NAME, its schema."""
-    found = session.ask(store, lambda engine: engine.store.tasks.list())
+    found = session.ask(store, lambda engine: engine.tasks())
     if name is not None:
         if name not in found:
             known = ", ".join(found) or "none"

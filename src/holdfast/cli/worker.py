@@ -12,7 +12,7 @@ from holdfast.cli import inputs
 from holdfast.cli.failures import INTERRUPTED
 from holdfast.cli.loading import load_app
 from holdfast.cli.options import AppStoreOption, AppTarget, JsonOption
-from holdfast.cli.session import parse_store
+from holdfast.cli.session import is_remote, parse_store
 from holdfast.errors import InvalidInput
 
 LEVELS = ("debug", "info", "warning", "error")
@@ -76,7 +76,7 @@ def worker(
     )
     app = load_app(target)
     app.store = store or app.store
-    if not app.store.startswith(("http://", "https://")):
+    if not is_remote(app.store):
         parse_store(app.store)
     if serve(target, app, settings, as_json=as_json, parent=parent, listen=listen):
         raise typer.Exit(INTERRUPTED)

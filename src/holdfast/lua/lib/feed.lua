@@ -35,6 +35,13 @@ function feed.moved(tag, tenant, many, from)
   wake.feed(tag, tenant)
 end
 
+--- The same for one, which is the most frequent: where nobody listens, nothing is made for it.
+function feed.moved_one(tag, id, rec, from)
+  if rec.followed or server.call('HEXISTS', keys.feeds(tag), rec.tenant) == 1 then
+    feed.moved(tag, rec.tenant, { { id, rec } }, from)
+  end
+end
+
 --- The timer of a feed fired: it ends, unless somebody has listened since.
 function feed.expire(tag, tenant, now)
   local ends = tonumber(server.call('HGET', keys.feeds(tag), tenant) or 0)

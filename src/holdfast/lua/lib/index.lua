@@ -34,7 +34,7 @@ function index.leave(tag, id, rec, state) remove(tag, rec.tenant, cell_of(rec, s
 function index.move(tag, id, rec, from)
   index.enter(tag, id, rec)
   index.leave(tag, id, rec, from)
-  feed.moved(tag, rec.tenant, { { id, rec } }, from)
+  feed.moved_one(tag, id, rec, from)
 end
 
 --- The same for several; `many` is a list of { id, rec } which all were in state `from`, or are new.
