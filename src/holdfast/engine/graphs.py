@@ -96,7 +96,7 @@ class Graphs:
             message = "graph: there is nothing to add"
             raise InvalidGraph(message, field="graph", problem="nothing_to_add")
         graph, _ = await self._store.graphs.describe(graph_id)
-        shape = shape.of_tenant(graph.tenant)
+        shape = shape.of_tenant(graph.tenant).spending(graph.budgets)
         revision, known = await self._store.graphs.members(graph_id)
         # Otherwise the store refuses it, with more to say.
         if revision == expected_revision and graph.completed_at is None:
@@ -226,7 +226,7 @@ class Graphs:
         return GraphPage(items=[graph for _, _, graph in shown], next_cursor=last)
 
 
-_FIELDS = ("id", "tenant", "deadline_ms", "idempotency_key", "retention_ms")
+_FIELDS = ("id", "tenant", "deadline_ms", "idempotency_key", "retention_ms", "budgets")
 
 
 def graph_failure(view: GraphView) -> GraphFailed:

@@ -162,6 +162,18 @@ class Shape:
                 _invalid("foreign_member", message, member=key)
         return replace(self, members=own)
 
+    def spending(self, budgets: Sequence[str]) -> Self:
+        """Return the same with budgets that all members spend from, besides their own."""
+        if not budgets:
+            return self
+        return replace(
+            self,
+            members={
+                key: replace(item, budgets=tuple(dict.fromkeys((*item.budgets, *budgets))))
+                for key, item in self.members.items()
+            },
+        )
+
     def check(self, known: Iterable[str] = (), others: Sequence[Edge] = ()) -> None:
         """Check edges and joins, given the members and edges that the graph has already."""
         keys = {*known, *self.members}
@@ -270,9 +282,12 @@ class NewGraph:
     idempotency_key: str | None = None
     #: How long it is kept after its end, with its members; default by outcome and tenant.
     retention_ms: int | None = None
+    #: Budgets that all its members spend from.
+    budgets: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         checks.instance("graph", self.shape, Shape)
+        object.__setattr__(self, "budgets", checks.names("budgets", self.budgets, limits.BUDGETS))
         checks.name("tenant", self.tenant)
         if self.id is not None:
             checks.execution_id("id", self.id)
@@ -286,7 +301,8 @@ class NewGraph:
                 checks.refuse("idempotency_key", "cannot be combined with id", self.id)
         if not self.shape.members:
             _invalid("no_members", "a graph needs members")
-        object.__setattr__(self, "shape", self.shape.of_tenant(self.tenant))
+        shape = self.shape.of_tenant(self.tenant).spending(self.budgets)
+        object.__setattr__(self, "shape", shape)
         self.shape.check()
 
     def digest(self) -> str:
@@ -334,6 +350,8 @@ class Graph:
     open: int
     #: Members that ended badly and were not taken up.
     failures: int
+    #: Budgets that all its members spend from.
+    budgets: tuple[str, ...]
     created_at: datetime
     #: When its last member ended.
     completed_at: datetime | None

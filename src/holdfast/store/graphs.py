@@ -105,6 +105,7 @@ class Graphs(Domain):
             "key": new.idempotency_key,
             "deadline": new.deadline_ms,
             "keep": new.retention_ms,
+            "budgets": ",".join(new.budgets) or None,
         }
         fields |= {name: value for name, value in optional.items() if value is not None}
         chunks = _chunks(graph_id, new.shape, await self._attach(new.shape))
@@ -262,6 +263,7 @@ def _graph(graph_id: str, flat: Sequence[bytes]) -> Graph:
         size=int(record[b"members"]),
         open=int(record[b"open"]),
         failures=int(get(b"bad", 0)),
+        budgets=decode.names(get(b"budgets")),
         created_at=decode.born(record),
         completed_at=ended,
         deadline_at=decode.moment(get(b"deadline")),

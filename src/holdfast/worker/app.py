@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar, Unpack, overload
 
 from holdfast.client import Client, is_remote
@@ -244,6 +244,7 @@ class App:
         deadline: Duration | None = None,
         retention: Duration | None = None,
         idempotency_key: str | None = None,
+        budgets: Sequence[str] = (),
     ) -> Graph:
         """Build a graph of tasks: `async with app.graph() as g: ...`."""
         return Graph(
@@ -252,6 +253,7 @@ class App:
             deadline=deadline,
             retention=retention,
             idempotency_key=idempotency_key,
+            budgets=tuple(budgets),
         )
 
     def before(self, hook: F) -> F:

@@ -290,3 +290,21 @@ async def test_cancel_takes_the_rest_of_the_graph_along(holdfast_store: TestStor
         await t.run_until_idle()
         graph = await t.engine.graphs.describe(g.id)
         assert {member.state for member in graph.members.values()} == {State.CANCELLED}
+
+
+async def test_a_graph_has_a_budget_that_all_members_spend(holdfast_store: TestStore) -> None:
+    """Those that come later too."""
+    app = App()
+
+    @app.task
+    async def spend(ctx: Context) -> None:
+        await ctx.budget.report(tokens=30)
+
+    async with TestApp(app, store=holdfast_store) as t:
+        await make_budget(holdfast_store)
+        async with app.graph(budgets=["b"]) as g:
+            first = g.add(spend)
+        g.add(spend, after=[first])
+        await g.submit()
+        await t.run_until_idle()
+        assert await standing(holdfast_store) == ({"tokens": 60}, {})

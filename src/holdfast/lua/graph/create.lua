@@ -1,6 +1,6 @@
 --- Create a graph: its members, given here or staged before, are there all at once.
 --- @key tag the partition
---- @arg id @arg fields in msgpack: tenant, digest, nonce of this call, members, staged, key, deadline, keep
+--- @arg id @arg fields in msgpack: tenant, digest, nonce, members, staged, key, deadline, keep, budgets
 --- @arg items per member two values: its fields in msgpack, its input
 --- @ok created | duplicate, REVISION
 --- @no id_conflict | idempotency_conflict | lane_draining | staging_lost
@@ -22,6 +22,7 @@ local function compose(fields, now, born)
     state = 'running', tenant = fields.tenant, born = born, revision = 1,
     members = fields.members, open = fields.members,
     digest = fields.digest, nonce = fields.nonce, key = fields.key, keep = fields.keep,
+    budgets = fields.budgets,
   }
   if fields.deadline then
     graph.deadline_span, graph.deadline = fields.deadline, now + fields.deadline

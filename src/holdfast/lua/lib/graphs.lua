@@ -5,6 +5,7 @@
 ---   deadline, deadline_span, keep, due   `due`: end of the staging, or of the retention
 ---   mute   all or pending: members are being ended, so their ends are told to nobody
 ---   cancel, reason, cancelled   policy and reason of a cancel, how many it ended; expired
+---   budgets   of all members, comma separated
 ---   ended, replays, watched; lost: a member is or was kept for others though a join does without it
 --- @requires lib/keys lib/timers lib/settings lib/wake
 local graphs = {}
