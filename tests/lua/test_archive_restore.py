@@ -7,12 +7,14 @@ import pytest
 from holdfast.engine import Engine
 from holdfast.errors import IdConflict
 from holdfast.model.executions import Filter
+from holdfast.model.frames import NewFrame
 from holdfast.model.states import State
 from holdfast.store.store import Store
 from holdfast.testing.clock import Clock
 from tests.support.archives import end_retention, live, picture
 from tests.support.invariants import violations
 from tests.support.lifecycle import Dump, claim_one, create_one, refused, state_of
+from tests.support.waits import run_one, send, suspend
 
 
 @pytest.mark.parametrize("number", range(4))
@@ -69,3 +71,33 @@ async def test_what_the_archive_has_is_not_archived_again(store: Store, clock: C
         await store.archives.restore(row, archived=archived)
         await end_retention(store, clock)
         assert (await store.archives.waiting())[0] == waiting
+
+
+async def test_waits_and_frames_come_back(store: Store, clock: Clock, dump: Dump) -> None:
+    """Waitpoints, signals, frames and the document are what they were."""
+    engine = Engine(store)
+    claim = await run_one(store)
+    frames = [NewFrame(type="text", payload=b"a"), NewFrame(type="summary", payload=b'{"n": 1}')]
+    await engine.streams.append(claim.id, claim.lease, frames)
+    await suspend(store, claim, "gate")
+    (point,) = await engine.waitpoints.of(claim.id)
+    await send(store, point, key="k")
+    claim = await claim_one(store, claim.id)
+    await store.executions.complete(claim.id, claim.lease, b"1")
+
+    async def told() -> list[object]:
+        page = await store.streams.read(claim.id, 0, 10)
+        return [
+            await engine.waitpoints.of(claim.id),
+            await engine.waitpoints.signals(claim.id),
+            page.frames,
+            await engine.streams.summary(claim.id),
+        ]
+
+    before = await told()
+    row = await store.archives.export(claim.id)
+    await end_retention(store, clock)
+    await store.archives.restore(row, archived=False)
+    assert await told() == before
+    assert violations(dump(), clock.now_ms) == []
+    await engine.close()
