@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from holdfast.engine import Engine
+from holdfast.model.executions import NewExecution
 from holdfast.store.store import Store
 from holdfast.testing.clock import Clock
 from tests.support.archives import end_retention, live
 from tests.support.invariants import violations
-from tests.support.lifecycle import Dump, complete_one
+from tests.support.lifecycle import Dump, claim_one, complete_one
 
 
 async def test_nothing_of_it_remains_and_a_repetition_is_harmless(
@@ -48,3 +50,24 @@ async def test_many_are_forgotten_over_all_partitions(store: Store, clock: Clock
     await end_retention(store, clock)
     assert await store.archives.forget((r.id, r.born, r.run) for r in rows) == 30
     assert await store.archives.waiting() == (0, None)
+
+
+async def test_members_of_a_graph_wait_for_the_archive(
+    store: Store, clock: Clock, dump: Dump
+) -> None:
+    """When the retention of their graph is over; the graph itself goes."""
+    await store.archives.set_url("s3://b")
+    engine = Engine(store)
+    members = {key: NewExecution(kind="k") for key in "ab"}
+    graph = await engine.graphs.submit(members, retention_ms=1_000)
+    for key in "ab":
+        claim = await claim_one(store, graph.members[key])
+        await store.executions.complete(claim.id, claim.lease, b"1")
+    for _ in range(3):
+        await clock.advance_and_tick(1_000)
+    assert violations(dump(), clock.now_ms) == []
+    rows, _ = await store.archives.batch(store.tag_of(graph.id), 0, 10, 1 << 20)
+    assert {row.id for row in rows} == set(graph.members.values())
+    await store.archives.forget([(row.id, row.born, row.run) for row in rows])
+    assert not [key for key in dump() if graph.id in key]
+    await engine.close()
