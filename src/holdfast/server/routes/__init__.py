@@ -39,16 +39,21 @@ from __future__ import annotations
 
 from holdfast.server.declare import Route, Routes
 from holdfast.server.routes import (
+    answer,
     audit,
     events,
     executions,
     holding,
+    keyring,
     keys,
     lanes,
     leases,
     operating,
+    signals,
     system,
     tasks,
+    waiting,
+    waitpoints,
     workers,
 )
 
@@ -59,6 +64,11 @@ TABLES: tuple[Routes, ...] = (
     workers.routes,
     leases.routes,
     holding.routes,
+    waiting.routes,
+    waitpoints.routes,
+    signals.routes,
+    answer.routes,
+    keyring.routes,
     lanes.routes,
     tasks.routes,
     keys.routes,
