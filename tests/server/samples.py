@@ -10,6 +10,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from holdfast.engine import Engine
+from holdfast.model.executions import NewExecution
+from holdfast.model.graphs import Edge
 from holdfast.model.ids import new_id
 from holdfast.model.waitpoints import NewWaitpoint, waitpoint_id
 from holdfast.server.declare import Route
@@ -50,6 +52,12 @@ async def _waitpoint(engine: Engine, tenant: str) -> str:
     return waitpoint_id(await _prepared(engine, tenant), 1)
 
 
+async def _graph(engine: Engine, tenant: str) -> str:
+    members = {key: NewExecution(kind="k", tenant=tenant) for key in ("fetch", "parse")}
+    edges = [Edge(source="fetch", target="parse")]
+    return (await engine.graphs.submit(members, edges, tenant=tenant)).id
+
+
 #: Parameters that follow from others.
 DERIVED: dict[str, Callable[[Mapping[str, str]], str]] = {
     "wp": lambda values: waitpoint_id(values["id"], 1),
@@ -61,6 +69,7 @@ MAKERS: dict[str, Make] = {
     "key": _key,
     "lane": _lane,
     "waitpoints.id": _prepared,
+    "graphs.id": _graph,
     "waitpoint": _waitpoint,
 }
 

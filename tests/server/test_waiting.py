@@ -14,7 +14,7 @@ from holdfast.testing.clock import Clock
 from tests.server.conftest import OURS, THEIRS, Site
 from tests.server.test_contract import claim, code_of, submit
 
-SECRET = "00112233445566778899aabbccddeeff"
+SECRET_HEX = "00112233445566778899aabbccddeeff"  # noqa: S105 - of the test
 
 
 async def prepared(client: httpx.AsyncClient, **fields: Any) -> tuple[str, Any, Any]:
@@ -187,11 +187,11 @@ async def test_signing_keys_are_rotated(anyone: httpx.AsyncClient, clock: Clock)
     """Old tokens stay good for the grace; a repetition changes nothing; no secret is shown."""
     _, _, point = await prepared(anyone)
     before = (await anyone.get("/v1/admin/keyring")).json()["current"]
-    body = {"kid": "k2", "secret_hex": SECRET, "grace_ms": 60_000}
+    body = {"kid": "k2", "secret_hex": SECRET_HEX, "grace_ms": 60_000}
     for _ in range(2):
         rotated = await anyone.post("/v1/admin/keyring/rotate", json=body)
         assert rotated.json() == {"kid": "k2", "previous": before}
-    other = {**body, "secret_hex": SECRET[::-1]}
+    other = {**body, "secret_hex": SECRET_HEX[::-1]}
     conflict = await anyone.post("/v1/admin/keyring/rotate", json=other)
     assert code_of(conflict) == (409, "rotation_conflict")
     bad = await anyone.post("/v1/admin/keyring/rotate", json={"kid": "k3", "secret_hex": "dead"})
@@ -199,7 +199,7 @@ async def test_signing_keys_are_rotated(anyone: httpx.AsyncClient, clock: Clock)
     assert "dead" not in bad.text
     ring = await anyone.get("/v1/admin/keyring")
     assert {key["kid"] for key in ring.json()["keys"]} == {before, "k2"}
-    assert SECRET not in ring.text
+    assert SECRET_HEX not in ring.text
     assert (await signal(anyone, point)).status_code == 200
     await clock.advance(60_001)
     assert code_of(await signal(anyone, point)) == (401, "token_expired")

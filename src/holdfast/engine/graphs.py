@@ -167,6 +167,11 @@ class Graphs:
         )
         return GraphView(graph=graph, members=members, events=events)
 
+    async def owner(self, graph_id: str) -> str:
+        """Return the tenant that it belongs to."""
+        graph, _ = await self._store.graphs.describe(_id(graph_id))
+        return graph.tenant
+
     async def outcome(self, graph_id: str) -> GraphState | None:
         """Return how a graph ended, or None if it has not."""
         return await self._endings.outcome(_id(graph_id))
