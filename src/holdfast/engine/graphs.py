@@ -196,9 +196,14 @@ class Graphs:
         wanted = [member.key for member in view.leaves] if keys is None else keys
         done = [key for key in wanted if key in view.members]
         done = [key for key in done if view.members[key].state is State.COMPLETED]
-        read = self._store.executions.watch
-        replies = await asyncio.gather(*(read(view.members[key].id, "") for key in done))
-        return {key: reply[1] for key, reply in zip(done, replies, strict=True)}
+        found = await asyncio.gather(*(self._result(view.members[key].id) for key in done))
+        return dict(zip(done, found, strict=True))
+
+    async def _result(self, execution_id: str) -> bytes:
+        """Return the result of a member that has one."""
+        reply = await self._store.executions.watch(execution_id, "")
+        result: bytes = reply[1]
+        return result
 
     async def list(
         self,

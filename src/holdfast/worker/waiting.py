@@ -144,8 +144,8 @@ class Waiting:
             return msgspec.json.encode(point.grant())
 
         grant = msgspec.json.decode(await self._context.once(step, prepare), type=Grant)
-        ring = await self._engine.keyring.ring()
-        return TaskWaitpoint(grant.waitpoint, grant.name, ring.sign(grant), schema)
+        token = await self._engine.waitpoints.token_of(grant)
+        return TaskWaitpoint(grant.waitpoint, grant.name, token, schema)
 
     async def answer(
         self,
