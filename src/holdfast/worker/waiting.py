@@ -7,6 +7,7 @@ import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic, Literal, Protocol, TypedDict, TypeVar, get_args
+from urllib.parse import quote
 
 import msgspec
 
@@ -47,7 +48,7 @@ class TaskWaitpoint(Generic[M]):
         if not base:
             message = f"a link needs the address of the server: pass it, or set {_PUBLIC_URL}"
             raise TaskError(message)
-        return f"{base.rstrip('/')}/answer/{self.id}#{self.token.reveal()}"
+        return f"{base.rstrip('/')}/answer/{quote(self.id, safe=':@~')}#{self.token.reveal()}"
 
 
 class Journaled(Protocol):
