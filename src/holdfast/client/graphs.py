@@ -11,7 +11,7 @@ import msgspec
 from holdfast.client import decode
 from holdfast.client.http import Http, path
 from holdfast.client.submitting import body_of
-from holdfast.engine.graphs import Graphs
+from holdfast.engine.graphs import FIELDS, Graphs
 from holdfast.errors import ResultNotReady, StaleGraphRevision
 from holdfast.model import checks, limits
 from holdfast.model.executions import ExecutionId, NewExecution
@@ -60,6 +60,7 @@ class RemoteGraphs(Graphs):
         **fields: Any,
     ) -> SubmittedGraph:
         """Create a graph, all of it or nothing; further fields are those of NewGraph."""
+        checks.known_fields("graph", fields, FIELDS)
         shape = Shape(members=members, edges=edges, joins=joins or {})
         # What is wrong with it is said before it is sent.
         new = NewGraph(shape=shape, **fields)

@@ -66,7 +66,7 @@ class Graphs:
         **fields: Any,
     ) -> SubmittedGraph:
         """Create a graph, all of it or nothing; further fields are those of NewGraph."""
-        checks.known_fields("graph", fields, _FIELDS)
+        checks.known_fields("graph", fields, FIELDS)
         shape = Shape(members=members, edges=edges, joins=joins or {})
         new = NewGraph(shape=shape, **fields)
         graph_id, revision, duplicate = await self._store.graphs.create(new)
@@ -236,7 +236,8 @@ class Graphs:
         return GraphPage(items=[graph for _, _, graph in shown], next_cursor=last)
 
 
-_FIELDS = ("id", "tenant", "deadline_ms", "idempotency_key", "retention_ms")
+#: Fields of a graph beside its shape.
+FIELDS = ("id", "tenant", "deadline_ms", "idempotency_key", "retention_ms")
 
 
 def graph_failure(view: GraphView) -> GraphFailed:
