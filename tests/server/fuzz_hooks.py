@@ -27,7 +27,10 @@ def map_query(_context: Any, query: Any) -> Any:
 
 @schemathesis.hook
 def map_path_parameters(_context: Any, path_parameters: Any) -> Any:
-    """Name an execution that exists, so that calls get past the first check."""
-    if path_parameters and "id" in path_parameters and random.random() < 0.5:
-        path_parameters["id"] = os.environ["FUZZ_EXECUTION"]
+    """Name things that exist, so that calls get past the first check."""
+    if path_parameters and random.random() < 0.7:
+        ids = (os.environ["FUZZ_EXECUTION"], os.environ["FUZZ_GRAPH"])
+        waitpoint = f"{ids[0]}~w1"
+        exist = {"id": random.choice(ids), "wp": waitpoint, "waitpoint": waitpoint}
+        path_parameters.update({k: v for k, v in exist.items() if k in path_parameters})
     return path_parameters

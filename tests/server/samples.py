@@ -10,7 +10,10 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from holdfast.engine import Engine
+from holdfast.model.executions import NewExecution
+from holdfast.model.graphs import Edge
 from holdfast.model.ids import new_id
+from holdfast.model.waitpoints import NewWaitpoint, waitpoint_id
 from holdfast.server.declare import Route
 
 Make = Callable[[Engine, str], Awaitable[str]]
@@ -35,12 +38,39 @@ async def _lane(_engine: Engine, _tenant: str) -> str:
     return f"lane-{new_id()}"
 
 
+async def _prepared(engine: Engine, tenant: str) -> str:
+    """Make an execution with a waitpoint, `~w1`."""
+    lane = f"lane-{new_id()}"
+    made = await engine.submit("mail.send", tenant=tenant, lane=lane)
+    async with engine.claimer(worker="w", lanes=[lane]) as claimer:
+        (claim,) = await claimer.claim(1, 60_000)
+    await engine.waitpoints.prepare(made.id, claim.lease, [NewWaitpoint(name="mail")])
+    return made.id
+
+
+async def _waitpoint(engine: Engine, tenant: str) -> str:
+    return waitpoint_id(await _prepared(engine, tenant), 1)
+
+
+async def _graph(engine: Engine, tenant: str) -> str:
+    members = {key: NewExecution(kind="k", tenant=tenant) for key in ("fetch", "parse")}
+    edges = [Edge(source="fetch", target="parse")]
+    return (await engine.graphs.submit(members, edges, tenant=tenant)).id
+
+
+#: Parameters that follow from others.
+DERIVED: dict[str, Callable[[Mapping[str, str]], str]] = {
+    "wp": lambda values: waitpoint_id(values["id"], 1),
+}
 #: By the name of the parameter, or by route and name where the same name means something else.
 MAKERS: dict[str, Make] = {
     "id": _execution,
     "instance": _worker,
     "key": _key,
     "lane": _lane,
+    "waitpoints.id": _prepared,
+    "graphs.id": _graph,
+    "waitpoint": _waitpoint,
 }
 
 
@@ -51,8 +81,11 @@ def parameters(route: Route) -> list[str]:
 
 async def path_of(route: Route, engine: Engine, tenant: str) -> str:
     """Return the path of a route, about a thing of this tenant."""
-    values = {}
+    values: dict[str, str] = {}
     for name in parameters(route):
+        if name in DERIVED:
+            values[name] = DERIVED[name](values)
+            continue
         make = MAKERS.get(f"{route.tag}.{name}") or MAKERS[name]
         values[name] = await make(engine, tenant)
     return route.path.format_map(values)

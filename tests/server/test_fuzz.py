@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 
 from holdfast.engine import open_engine
+from holdfast.model.executions import NewExecution
+from holdfast.model.waitpoints import NewWaitpoint
 from holdfast.testing.servers import TestServer
 from tests.support.http_servers import ROOT, server_process
 
@@ -36,6 +38,11 @@ async def test_whatever_is_sent_the_answer_is_a_documented_one(
     async with open_engine(store, maintenance=False) as engine:
         _, secret = await engine.access.create(roles=["admin"])
         execution = await engine.submit("work")
+        async with engine.claimer(worker="w") as claimer:
+            (claim,) = await claimer.claim(1, 600_000)
+        point = NewWaitpoint(name="mail")
+        await engine.waitpoints.prepare(execution.id, claim.lease, [point])
+        graph = await engine.graphs.submit({"a": NewExecution(kind="work", lane="none")})
     async with server_process(store, tmp_path, "--rate", "0") as (url, _):
         process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-m", "schemathesis.cli", "run", f"{url}/openapi.json"),
@@ -48,6 +55,7 @@ async def test_whatever_is_sent_the_answer_is_a_documented_one(
                 "PYTHONPATH": str(ROOT),
                 "SCHEMATHESIS_HOOKS": "tests.server.fuzz_hooks",
                 "FUZZ_EXECUTION": execution.id,
+                "FUZZ_GRAPH": graph.id,
             },
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.STDOUT,

@@ -14,9 +14,12 @@ import msgspec
 from holdfast.client import decode
 from holdfast.client.beats import RemoteBeats, lease_body, renewal_body, renewed
 from holdfast.client.claiming import RemoteClaimer
+from holdfast.client.graphs import RemoteGraphs
 from holdfast.client.http import Http, path
 from holdfast.client.nouns import RemoteLanes, RemoteWorkers
+from holdfast.client.streams import RemoteStreams
 from holdfast.client.submitting import answer_of, body_of
+from holdfast.client.waitpoints import RemoteKeys, RemoteWaitpoints
 from holdfast.engine.claimer import Claimer
 from holdfast.engine.engine import DEFAULT_LEASE_MS, Engine
 from holdfast.engine.explain import Explanation
@@ -74,6 +77,11 @@ class Client(Engine):
         self._http = Http(url, key or os.environ.get(KEY_VARIABLE), timeout_ms)
         self.lanes: RemoteLanes = RemoteLanes(self._http)
         self.workers: RemoteWorkers = RemoteWorkers(self._http)
+        whose = tenant or EVERY_TENANT
+        self.keyring: RemoteKeys = RemoteKeys(self._http)
+        self.waitpoints: RemoteWaitpoints = RemoteWaitpoints(self._http, whose)
+        self.streams: RemoteStreams = RemoteStreams(self._http)
+        self.graphs: RemoteGraphs = RemoteGraphs(self._http, tenant, EVERY_TENANT, self.result)
         self.maintenance: asyncio.Future[None] | None = None
 
     def __getattr__(self, name: str) -> NoReturn:
@@ -332,6 +340,7 @@ class Client(Engine):
             lane=wanted.lane,
             kind=wanted.kind,
             tag=wanted.tag and ":".join(wanted.tag),
+            graph=wanted.graph,
             since=wanted.since and wanted.since.isoformat(),
             until=wanted.until and wanted.until.isoformat(),
             limit=limit,

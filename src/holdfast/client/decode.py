@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -13,6 +13,7 @@ from holdfast.engine.explain import Explanation
 from holdfast.model.executions import Claim, Event, Execution, ExecutionId, Lease, Step
 from holdfast.model.moments import from_ms, to_ms
 from holdfast.model.states import AttemptKind, State
+from holdfast.model.waitpoints import Effect, Signal, Source
 
 _MOMENTS = ("until", "expires_at")
 _encode = msgspec.json.encode
@@ -23,7 +24,8 @@ def moment(text: str) -> datetime:
     return from_ms(to_ms(datetime.fromisoformat(text)))
 
 
-def _moment(text: str | None) -> datetime | None:
+def optional_moment(text: str | None) -> datetime | None:
+    """Read a time that may be absent."""
     return None if text is None else moment(text)
 
 
@@ -43,6 +45,43 @@ def execution(view: dict[str, Any]) -> Execution:
     return msgspec.convert(flat, Execution)
 
 
+class _SignalReply(msgspec.Struct):
+    name: str
+    payload: msgspec.Raw
+    source: dict[str, str]
+    at: str
+    effect: str
+    waitpoint: str | None = None
+    idempotency_key: str | None = None
+    correlation: str | None = None
+
+    def signal(self) -> Signal:
+        return Signal(
+            name=self.name,
+            payload=bytes(self.payload),
+            source=Source(**self.source),
+            at=moment(self.at),
+            effect=Effect(self.effect),
+            waitpoint=self.waitpoint,
+            idempotency_key=self.idempotency_key,
+            correlation=self.correlation,
+        )
+
+
+class _SignalsReply(msgspec.Struct):
+    items: list[_SignalReply] = msgspec.field(default_factory=list)
+    signals: list[_SignalReply] = msgspec.field(default_factory=list)
+
+
+_signals = msgspec.json.Decoder(_SignalsReply).decode
+
+
+def signals(data: bytes, name: Literal["items", "signals"]) -> tuple[Signal, ...]:
+    """Read signals; payloads stay as they were written."""
+    found: list[_SignalReply] = getattr(_signals(data), name)
+    return tuple(one.signal() for one in found)
+
+
 class _ClaimedReply(msgspec.Struct):
     execution: dict[str, Any]
     attempt: dict[str, Any]
@@ -51,6 +90,8 @@ class _ClaimedReply(msgspec.Struct):
     steps: dict[str, msgspec.Raw]
     input_base64: str | None = None
     steps_base64: dict[str, str] = msgspec.field(default_factory=dict)
+    signals: list[_SignalReply] = msgspec.field(default_factory=list)
+    resumed: str | None = None
 
 
 class _ClaimsReply(msgspec.Struct):
@@ -87,11 +128,13 @@ def _claim(one: _ClaimedReply) -> Claim:
         requires=tuple(about["requires"]),
         tags=about["tags"],
         created_at=moment(about["created_at"]),
-        deadline_at=_moment(about["deadline_at"]),
-        timeout_at=_moment(about["timeout_at"]),
+        deadline_at=optional_moment(about["deadline_at"]),
+        timeout_at=optional_moment(about["timeout_at"]),
         replays=about["replays"],
         traceparent=about.get("traceparent"),
         steps=steps,
+        signals=tuple(signal.signal() for signal in one.signals),
+        resumed=one.resumed,
     )
 
 
@@ -151,7 +194,10 @@ def recorded(data: bytes) -> bytes:
 def explanation(view: Mapping[str, Any]) -> Explanation:
     """Read why an execution is where it is."""
     holds = [
-        {name: _moment(value) if name in _MOMENTS else value for name, value in hold.items()}
+        {
+            name: optional_moment(value) if name in _MOMENTS else value
+            for name, value in hold.items()
+        }
         for hold in view["holds"]
     ]
     return Explanation(state=State(view["state"]), why=view["why"], holds=holds)

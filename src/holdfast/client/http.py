@@ -19,6 +19,8 @@ from holdfast.errors import HoldfastError, OutcomeUnknown, StoreUnavailable
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.05, 2.0
 _CONNECT_S = 5.0
 _CONNECTIONS = 200
+#: A live stream says something every 15 s; when it is silent for this long, it is lost.
+_SILENCE_S = 40.0
 _MEMBERS = ("type", "title", "status", "detail", "code", "retryable")
 
 _NONE = HoldfastError("no problem")
@@ -130,6 +132,24 @@ class Http:
                 raise problem
             await asyncio.sleep(pause * random.uniform(0.5, 1))  # noqa: S311
             pause = min(pause * 2, _LONGEST_PAUSE_S)
+
+    async def follow(self, where: str, **query: Any) -> httpx.Response:
+        """Open a live stream; whoever gets it closes it. Raises the problem."""
+        request = self._client.build_request(
+            "GET",
+            where,
+            params=query,
+            headers={"Accept": "text/event-stream", **_trace()},
+            timeout=httpx.Timeout(_SILENCE_S, connect=_CONNECT_S),
+        )
+        try:
+            response = await self._client.send(request, stream=True)
+            if not response.is_success:
+                await response.aread()
+                raise problem_of(response)
+        except httpx.HTTPError as error:
+            raise self._trouble(error, maybe_done=False) from error
+        return response
 
     async def _try(
         self, request: httpx.Request, *, maybe_done: bool

@@ -66,7 +66,7 @@ class Graphs:
         **fields: Any,
     ) -> SubmittedGraph:
         """Create a graph, all of it or nothing; further fields are those of NewGraph."""
-        checks.known_fields("graph", fields, _FIELDS)
+        checks.known_fields("graph", fields, FIELDS)
         shape = Shape(members=members, edges=edges, joins=joins or {})
         new = NewGraph(shape=shape, **fields)
         graph_id, revision, duplicate = await self._store.graphs.create(new)
@@ -167,6 +167,11 @@ class Graphs:
         )
         return GraphView(graph=graph, members=members, events=events)
 
+    async def owner(self, graph_id: str) -> str:
+        """Return the tenant that it belongs to."""
+        graph, _ = await self._store.graphs.describe(_id(graph_id))
+        return graph.tenant
+
     async def outcome(self, graph_id: str) -> GraphState | None:
         """Return how a graph ended, or None if it has not."""
         return await self._endings.outcome(_id(graph_id))
@@ -191,9 +196,14 @@ class Graphs:
         wanted = [member.key for member in view.leaves] if keys is None else keys
         done = [key for key in wanted if key in view.members]
         done = [key for key in done if view.members[key].state is State.COMPLETED]
-        read = self._store.executions.watch
-        replies = await asyncio.gather(*(read(view.members[key].id, "") for key in done))
-        return {key: reply[1] for key, reply in zip(done, replies, strict=True)}
+        found = await asyncio.gather(*(self._result(view.members[key].id) for key in done))
+        return dict(zip(done, found, strict=True))
+
+    async def _result(self, execution_id: str) -> bytes:
+        """Return the result of a member that has one."""
+        reply = await self._store.executions.watch(execution_id, "")
+        result: bytes = reply[1]
+        return result
 
     async def list(
         self,
@@ -226,7 +236,8 @@ class Graphs:
         return GraphPage(items=[graph for _, _, graph in shown], next_cursor=last)
 
 
-_FIELDS = ("id", "tenant", "deadline_ms", "idempotency_key", "retention_ms", "budgets")
+#: Fields of a graph beside its shape.
+FIELDS = ("id", "tenant", "deadline_ms", "idempotency_key", "retention_ms", "budgets")
 
 
 def graph_failure(view: GraphView) -> GraphFailed:

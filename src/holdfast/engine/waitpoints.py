@@ -14,7 +14,7 @@ from holdfast.model import checks, conditions, limits
 from holdfast.model.executions import Lease
 from holdfast.model.ids import new_id
 from holdfast.model.states import State
-from holdfast.model.tokens import KeyRing, Token, fingerprint
+from holdfast.model.tokens import Grant, KeyRing, Token, fingerprint
 from holdfast.model.waitpoints import (
     ON_TIMEOUT,
     WAIT_REASONS,
@@ -105,6 +105,10 @@ class Waitpoints:
         if answer.state is State.SUSPENDED:
             self._admission.ended(execution_id, lease)
         return replace(answer, waitpoints=[_with_token(one, ring) for one in answer.waitpoints])
+
+    async def token_of(self, grant: Grant) -> Token:
+        """Return the token of a waitpoint that the caller has made."""
+        return (await self._keys.ring()).sign(grant)
 
     async def _resolve(
         self, execution_id: str, waitpoints: Sequence[NewWaitpoint | Prepared | str]

@@ -62,7 +62,9 @@ class NewFrame:
         if kind in _NOT_JSON or encoding not in (None, _UTF8):
             if not isinstance(payload, str):
                 checks.refuse("frame.payload", "must be a string", payload)
-            if len(payload) > limits.FRAME_BYTES:
+            # Base64 has four characters for three bytes; those are counted when it is decoded.
+            is_base64 = kind == "bytes" and encoding == _BASE64
+            if len(payload) > limits.FRAME_BYTES * (2 if is_base64 else 1):
                 raise TooLarge(
                     f"frame.payload: {len(payload)} characters are over the limit of "
                     f"{limits.FRAME_BYTES} bytes",
@@ -70,7 +72,7 @@ class NewFrame:
                     limit=limits.FRAME_BYTES,
                 )
             data = _utf8(payload)
-            if kind == "bytes" and encoding == _BASE64:
+            if is_base64:
                 data, encoding = _from_base64(payload), None
             elif kind == "bytes" and encoding is None:
                 encoding = _UTF8

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from holdfast.engine import Engine
-from holdfast.errors import ExecutionNotFound
+from holdfast.errors import ExecutionNotFound, GraphNotFound
 from holdfast.server.declare import Owner
 
 
@@ -16,3 +16,14 @@ def _no_execution(execution_id: str) -> ExecutionNotFound:
 
 
 EXECUTION: Owner = Owner("id", _of_execution, _no_execution)
+
+
+async def _of_graph(engine: Engine, graph_id: str) -> str:
+    return await engine.graphs.owner(graph_id)
+
+
+def _no_graph(graph_id: str) -> GraphNotFound:
+    return GraphNotFound(f"no graph has the id {graph_id}", id=graph_id)
+
+
+GRAPH: Owner = Owner("id", _of_graph, _no_graph)

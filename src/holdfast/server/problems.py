@@ -28,6 +28,8 @@ _STATUSES: tuple[tuple[type[HoldfastError], int], ...] = (
     (errors.Unauthorized, 401),
     (errors.Forbidden, 403),
     (errors.RateLimited, 429),
+    (errors.TooManyTails, 429),
+    (errors.RotationBusy, 429),
     (errors.Conflict, 409),
     (errors.LeaseLost, 409),
     (errors.ExecutionFailed, 409),
@@ -38,6 +40,8 @@ _STATUSES: tuple[tuple[type[HoldfastError], int], ...] = (
 )
 _RETRYABLE = (
     errors.RateLimited,
+    errors.TooManyTails,
+    errors.RotationBusy,
     errors.StoreFull,
     errors.StoreUnavailable,
     errors.OutcomeUnknown,

@@ -10,6 +10,7 @@ from holdfast.model.executions import Attempt, Claim, Event, Execution, Step, Su
 from holdfast.model.payloads import as_base64, as_json
 from holdfast.server.fields import View
 from holdfast.server.times import optional, rfc3339
+from holdfast.server.waiting_views import SignalView
 
 
 class SubmittedView(View, omit_defaults=True):
@@ -92,6 +93,8 @@ class ExecutionView(View):
     reason: str | None
     tags: dict[str, str]
     idempotency_key: str | None
+    #: The graph it is a member of.
+    graph: str | None
 
     @classmethod
     def of(cls, one: Execution) -> ExecutionView:
@@ -131,6 +134,7 @@ class ExecutionView(View):
             reason=one.reason,
             tags=dict(one.tags),
             idempotency_key=one.idempotency_key,
+            graph=one.graph,
         )
 
 
@@ -263,7 +267,10 @@ class ClaimView(View):
     attempt: AttemptRef
     lease: LeaseView
     steps: dict[str, Any]
-    signals: list[Any]
+    #: What ended the last wait.
+    signals: list[SignalView]
+    #: The key of the wait that ended last.
+    resumed: str | None
     input_base64: str | UnsetType = UNSET
     steps_base64: dict[str, str] | UnsetType = UNSET
 
@@ -302,7 +309,8 @@ class ClaimView(View):
                 expires_at=rfc3339(claim.expires_at),
             ),
             steps=steps,
-            signals=[],
+            signals=[SignalView.of(one) for one in claim.signals],
+            resumed=claim.resumed,
             input_base64=UNSET if value is not None else as_base64(claim.input),
             steps_base64=encoded or UNSET,
         )

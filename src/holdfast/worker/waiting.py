@@ -7,6 +7,7 @@ import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic, Literal, Protocol, TypedDict, TypeVar, get_args
+from urllib.parse import quote
 
 import msgspec
 
@@ -47,7 +48,7 @@ class TaskWaitpoint(Generic[M]):
         if not base:
             message = f"a link needs the address of the server: pass it, or set {_PUBLIC_URL}"
             raise TaskError(message)
-        return f"{base.rstrip('/')}/answer/{self.id}#{self.token.reveal()}"
+        return f"{base.rstrip('/')}/answer/{quote(self.id, safe=':@~')}#{self.token.reveal()}"
 
 
 class Journaled(Protocol):
@@ -144,8 +145,8 @@ class Waiting:
             return msgspec.json.encode(point.grant())
 
         grant = msgspec.json.decode(await self._context.once(step, prepare), type=Grant)
-        ring = await self._engine.keyring.ring()
-        return TaskWaitpoint(grant.waitpoint, grant.name, ring.sign(grant), schema)
+        token = await self._engine.waitpoints.token_of(grant)
+        return TaskWaitpoint(grant.waitpoint, grant.name, token, schema)
 
     async def answer(
         self,

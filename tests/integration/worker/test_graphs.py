@@ -20,6 +20,8 @@ from holdfast.errors import (
 from holdfast.testing.waiting import wait_for
 from tests.integration.worker.conftest import Working, at_once
 
+ALSO_OVER_HTTP = True
+
 
 @pytest.fixture
 def tasks(app: App) -> Any:

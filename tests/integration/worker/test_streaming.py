@@ -15,7 +15,9 @@ from holdfast.model.states import State
 from holdfast.testing import TestApp
 from holdfast.worker.handle import Handle
 from holdfast.worker.worker import Worker
-from tests.integration.worker.conftest import Working, at_once
+from tests.integration.worker.conftest import Working, at_once, near
+
+ALSO_OVER_HTTP = True
 
 
 async def collect(handle: Handle[Any], after: int = 0) -> list[Frame]:
@@ -261,6 +263,7 @@ async def test_a_task_that_lost_its_lease_streams_nothing(app: App, working: Wor
     assert said == ["before"]
 
 
+@near
 async def test_frames_wait_for_a_store_that_is_away(
     app: App, engine: Engine, working: Working, monkeypatch: pytest.MonkeyPatch
 ) -> None:

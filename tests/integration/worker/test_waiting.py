@@ -161,6 +161,9 @@ async def test_a_link_needs_an_address(monkeypatch: pytest.MonkeyPatch, t: TestA
         await t.call(ask)
     monkeypatch.setenv("HOLDFAST_PUBLIC_URL", "https://me.example")
     assert (await t.run(ask)).startswith("https://me.example/answer/")
+    odd = await ask.options(id="a/b").submit()
+    await t.run_until_idle()
+    assert (await t.result(odd)).startswith("https://me.example/answer/a%2Fb~w1#hf1.")
 
 
 async def test_a_crash_before_the_answer_is_recorded_loses_nothing(t: TestApp) -> None:

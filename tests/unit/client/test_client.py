@@ -12,10 +12,25 @@ import pytest
 
 from holdfast import errors
 from holdfast.client import Client, is_remote
+from holdfast.client.graphs import RemoteGraphs
 from holdfast.client.http import BY_CODE
+from holdfast.client.streams import RemoteStreams
+from holdfast.client.waitpoints import RemoteKeys, RemoteWaitpoints
 from holdfast.engine.engine import Engine
-from holdfast.errors import AlreadyTerminal, HoldfastError, OutcomeUnknown, StoreUnavailable
+from holdfast.engine.graphs import Graphs
+from holdfast.engine.keyring import Keys
+from holdfast.engine.streams import Streams
+from holdfast.engine.waitpoints import Waitpoints
+from holdfast.errors import (
+    AlreadyTerminal,
+    HoldfastError,
+    OutcomeUnknown,
+    StoreUnavailable,
+    TaskError,
+)
 from holdfast.model.executions import NewExecution
+from holdfast.model.tokens import Grant
+from holdfast.model.waitpoints import Effect, NewSignal
 
 Answer = Callable[[httpx.Request], httpx.Response]
 
@@ -46,6 +61,88 @@ def test_the_client_has_every_call_of_the_engine() -> None:
     built_on_others = {"result"}
     near_only = {"pulse"}
     assert public - set(vars(Client)) == built_on_others | near_only
+
+
+@pytest.mark.parametrize(
+    ("near", "far", "built_on_others"),
+    [
+        (Waitpoints, RemoteWaitpoints, set()),
+        (Graphs, RemoteGraphs, {"results"}),
+        (Streams, RemoteStreams, set()),
+        # What the environment names is installed where the store is opened.
+        (Keys, RemoteKeys, {"install_configured"}),
+    ],
+)
+def test_nouns_have_the_calls_of_the_engine(
+    near: type, far: type, built_on_others: set[str]
+) -> None:
+    """None of them reaches for a store that is not there."""
+    public = {
+        name
+        for name, member in inspect.getmembers(near, inspect.isroutine)
+        if not name.startswith("_")
+    }
+    assert public - set(vars(far)) == built_on_others
+
+
+async def test_a_signal_whose_answer_was_lost_is_sent_again_under_its_key() -> None:
+    """It counts once."""
+    keys: list[str] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        keys.append(json.loads(request.content)["idempotency_key"])
+        if len(keys) == 1:
+            raise httpx.ReadError("lost")
+        return httpx.Response(200, json={"effect": "duplicate"})
+
+    client = client_of(answer)
+    signal = NewSignal(waitpoint="x~w1", name="approve")
+    assert await client.waitpoints.signal(signal, "token") is Effect.DUPLICATE
+    assert keys[0] == keys[1]
+
+
+async def test_only_the_server_signs() -> None:
+    """A ring that came over HTTP has no secrets to sign with."""
+    keys = [{"kid": "k1", "fingerprint": "f1", "until": None}]
+    reply = {"current": "k1", "previous": None, "keys": keys}
+    ring = await client_of(lambda _: httpx.Response(200, json=reply)).keyring.ring()
+    assert ring.keys["k1"].fingerprint() == "f1"
+    with pytest.raises(TaskError, match="only the server signs"):
+        ring.sign(Grant("x~w1", "n", 0))
+    with pytest.raises(TaskError, match="only the server checks"):
+        ring.verify("t", "x~w1")
+
+
+def _sse(*events: tuple[str, Any]) -> bytes:
+    text = "".join(
+        f"event: {name}\ndata: {json.dumps(data, ensure_ascii=False)}\n\n" for name, data in events
+    )
+    return f": holdfast\n\n{text}".encode()
+
+
+_WORD = {"id": 7, "attempt": 0, "type": "text", "payload": "a\u2028b", "at": "2026-01-01T00:00:00Z"}
+
+
+async def test_a_tail_that_lost_its_connection_says_where_to_go_on() -> None:
+    """With a last frame `retry`, as the engine's own does; lines are those of the protocol."""
+    client = client_of(lambda _: httpx.Response(200, content=_sse(("text", _WORD))))
+    tail = await client.streams.tail("x")
+    frames = [frame async for frame in tail]
+    assert [(frame.id, frame.type) for frame in frames] == [(7, "text"), (7, "retry")]
+    assert frames[0].text == "a\u2028b"
+    assert tail.done
+
+
+async def test_a_tail_raises_what_went_wrong() -> None:
+    """At its beginning and in the middle."""
+    gone = {"code": "execution_not_found", "detail": "gone"}
+    events = _sse(("text", _WORD), ("error", gone))
+    tail = await client_of(lambda _: httpx.Response(200, content=events)).streams.tail("x")
+    assert [frame.id for frame in await tail.next()] == [7]
+    with pytest.raises(errors.ExecutionNotFound, match="gone"):
+        await tail.next()
+    with pytest.raises(errors.TooManyTails):
+        await client_of(lambda _: problem(429, "too_many_tails")).streams.tail("x")
 
 
 def test_what_is_not_over_http_says_so() -> None:

@@ -39,16 +39,23 @@ from __future__ import annotations
 
 from holdfast.server.declare import Route, Routes
 from holdfast.server.routes import (
+    answer,
     audit,
     events,
     executions,
+    graphs,
     holding,
+    keyring,
     keys,
     lanes,
     leases,
     operating,
+    signals,
+    streams,
     system,
     tasks,
+    waiting,
+    waitpoints,
     workers,
 )
 
@@ -59,6 +66,13 @@ TABLES: tuple[Routes, ...] = (
     workers.routes,
     leases.routes,
     holding.routes,
+    waiting.routes,
+    waitpoints.routes,
+    signals.routes,
+    answer.routes,
+    keyring.routes,
+    streams.routes,
+    graphs.routes,
     lanes.routes,
     tasks.routes,
     keys.routes,

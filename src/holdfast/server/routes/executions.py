@@ -20,6 +20,7 @@ from holdfast.server.call import Call
 from holdfast.server.declare import Answer, Routes
 from holdfast.server.fields import (
     Cursor,
+    Id,
     Kind,
     Moment,
     Name,
@@ -142,6 +143,8 @@ class ListQuery(Query):
     kind: Kind | None = None
     #: One tag as NAME:VALUE.
     tag: Annotated[str, Meta(max_length=limits.NAME_CHARS + limits.TAG_VALUE_CHARS)] | None = None
+    #: Members of this graph.
+    graph: Id | None = None
     #: Created at or after.
     since: Moment | None = None
     #: Created before.
@@ -162,6 +165,7 @@ async def list_executions(call: Call, query: ListQuery) -> ExecutionPage:
         lane=query.lane,
         kind=query.kind,
         tag=_tag(query.tag),
+        graph=query.graph,
         since=query.since,
         until=query.until,
     )

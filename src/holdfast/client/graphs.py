@@ -1,0 +1,249 @@
+"""Graphs over HTTP."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from holdfast.client import decode
+from holdfast.client.http import Http, path
+from holdfast.client.submitting import body_of
+from holdfast.engine.graphs import FIELDS, Graphs
+from holdfast.errors import ResultNotReady, StaleGraphRevision
+from holdfast.model import checks, limits
+from holdfast.model.executions import ExecutionId, NewExecution
+from holdfast.model.graphs import (
+    CancelledGraph,
+    CancelPolicy,
+    Edge,
+    Graph,
+    GraphPage,
+    GraphState,
+    GraphView,
+    Join,
+    Member,
+    NewGraph,
+    Shape,
+    SubmittedGraph,
+)
+from holdfast.model.ids import new_id
+from holdfast.model.states import State
+
+#: One long poll for the end; the next follows at once.
+_WAIT_MS = 20_000
+_MOST_WAIT_MS = 60_000
+
+Read = Callable[[str], Awaitable[bytes]]
+
+
+class RemoteGraphs(Graphs):
+    """Operations on graphs."""
+
+    def __init__(self, http: Http, tenant: str | None, everyone: str, read: Read) -> None:
+        self._http = http
+        #: Whom an operator key acts for.
+        self._tenant = tenant
+        self._everyone = everyone
+        self._read = read
+
+    async def close(self) -> None:
+        """Nothing to do."""
+
+    async def submit(
+        self,
+        members: Mapping[str, NewExecution],
+        edges: Sequence[Edge] = (),
+        joins: Mapping[str, Join] | None = None,
+        **fields: Any,
+    ) -> SubmittedGraph:
+        """Create a graph, all of it or nothing; further fields are those of NewGraph."""
+        checks.known_fields("graph", fields, FIELDS)
+        shape = Shape(members=members, edges=edges, joins=joins or {})
+        # What is wrong with it is said before it is sent.
+        new = NewGraph(shape=shape, **fields)
+        body = {**_shape_body(shape), **{k: v for k, v in fields.items() if v is not None}}
+        if self._tenant is not None:
+            body.setdefault("tenant", self._tenant)
+        minted = new.id is None and new.idempotency_key is None
+        if minted:
+            # So that it can be sent again.
+            body["id"] = f"g{new_id()}"
+        reply = await self._http.post("/v1/graphs", body)
+        return SubmittedGraph(
+            id=reply["id"],
+            revision=reply["revision"],
+            members=_ids(reply),
+            duplicate=bool(reply.get("duplicate")) and not minted,
+        )
+
+    async def extend(
+        self,
+        graph_id: str,
+        expected_revision: int,
+        *,
+        members: Mapping[str, NewExecution] | None = None,
+        edges: Sequence[Edge] = (),
+        joins: Mapping[str, Join] | None = None,
+    ) -> SubmittedGraph:
+        """Add members and edges to a graph that has not ended."""
+        checks.integer("expected_revision", expected_revision, 1, 2**53)
+        shape = Shape(members=members or {}, edges=edges, joins=joins or {})
+        body = {"expected_revision": expected_revision, **_shape_body(shape)}
+        verb = "members"
+        if not shape.members:
+            verb, body = "edges", {k: v for k, v in body.items() if k not in {"members", "joins"}}
+        reply = await self._http.post(_about(graph_id, verb), body, once=True)
+        return SubmittedGraph(id=graph_id, revision=reply["revision"], members=_ids(reply))
+
+    async def grow(
+        self,
+        graph_id: str,
+        *,
+        members: Mapping[str, NewExecution] | None = None,
+        edges: Sequence[Edge] = (),
+        joins: Mapping[str, Join] | None = None,
+    ) -> SubmittedGraph:
+        """Add to whatever revision the graph has, again if somebody else was faster."""
+        while True:
+            revision = (await self.describe(graph_id)).graph.revision
+            try:
+                return await self.extend(
+                    graph_id, revision, members=members, edges=edges, joins=joins
+                )
+            except StaleGraphRevision:
+                continue
+
+    async def cancel(
+        self,
+        graph_id: str,
+        *,
+        policy: str = CancelPolicy.ALL,
+        reason: str = "",
+        wait_s: float | None = None,
+    ) -> CancelledGraph:
+        """Cancel a graph; it waits for its members for up to a minute."""
+        body: dict[str, Any] = {"policy": policy, "reason": reason}
+        wait_ms = 0
+        if wait_s is not None:
+            wait_ms = min(int(wait_s * 1000), _MOST_WAIT_MS)
+            body |= {"wait": True, "wait_ms": wait_ms}
+        response = await self._http.send(
+            "POST", _about(graph_id, "cancel"), body=body, once=True, wait_s=wait_ms / 1000
+        )
+        reply = msgspec.json.decode(response.content)
+        return CancelledGraph(
+            state=GraphState(reply["state"]),
+            cancelled=reply["cancelled"],
+            failed=[ExecutionId(one) for one in reply.get("failed", ())],
+        )
+
+    async def replay(self, graph_id: str, *, reason: str = "") -> None:
+        """Run what failed again, and what was skipped because of it; the rest stays."""
+        await self._http.post(_about(graph_id, "replay"), {"reason": reason}, once=True)
+
+    async def describe(self, graph_id: str) -> GraphView:
+        """Return a graph with its members, edges and history."""
+        return await self._describe(graph_id, wait_ms=0)
+
+    async def _describe(self, graph_id: str, *, wait_ms: int) -> GraphView:
+        response = await self._http.send(
+            "GET", _about(graph_id), query={"wait_ms": wait_ms or None}, wait_s=wait_ms / 1000
+        )
+        return _view(msgspec.json.decode(response.content))
+
+    async def owner(self, graph_id: str) -> str:
+        """Return the tenant that it belongs to."""
+        return (await self.describe(graph_id)).graph.tenant
+
+    async def outcome(self, graph_id: str) -> GraphState | None:
+        """Return how a graph ended, or None if it has not."""
+        graph = (await self.describe(graph_id)).graph
+        return None if graph.completed_at is None else graph.state
+
+    async def wait(self, graph_id: str, *, timeout_s: float | None = None) -> GraphState:
+        """Wait until all members have ended; raises ResultNotReady when the time is over."""
+        if timeout_s is not None:
+            checks.number("timeout_s", timeout_s, 0, limits.DURATION_MS / 1000)
+        loop = asyncio.get_running_loop()
+        deadline = None if timeout_s is None else loop.time() + timeout_s
+        while True:
+            left_ms = _WAIT_MS if deadline is None else int((deadline - loop.time()) * 1000)
+            found = await self._describe(graph_id, wait_ms=max(0, min(_WAIT_MS, left_ms)))
+            if found.graph.completed_at is not None:
+                return found.graph.state
+            if deadline is not None and loop.time() >= deadline:
+                message = f"graph {graph_id} has not ended within {timeout_s} s"
+                raise ResultNotReady(message, id=graph_id)
+
+    async def _result(self, execution_id: str) -> bytes:
+        return await self._read(execution_id)
+
+    async def list(
+        self,
+        *,
+        tenant: str | None = None,
+        state: str | None = None,
+        limit: int = 50,
+        cursor: str | None = None,
+    ) -> GraphPage:
+        """Return a page of graphs, newest first."""
+        whose = tenant or self._tenant or self._everyone
+        reply = await self._http.get(
+            "/v1/graphs", tenant=whose, state=state, limit=limit, cursor=cursor
+        )
+        items = msgspec.convert(reply["items"], list[Graph])
+        return GraphPage(items=items, next_cursor=reply["next_cursor"])
+
+
+def _about(graph_id: str, *rest: str) -> str:
+    return path("graphs", checks.execution_id("id", graph_id), *rest)
+
+
+def _shape_body(shape: Shape) -> dict[str, Any]:
+    return {
+        "members": [_member_body(key, item) for key, item in shape.members.items()],
+        "edges": [_edge_body(edge) for edge in shape.edges],
+        "joins": {
+            key: {"policy": join.policy, "k": join.k, "losers": join.losers}
+            for key, join in shape.joins.items()
+        },
+    }
+
+
+def _member_body(key: str, item: NewExecution) -> dict[str, Any]:
+    body, _ = body_of(item, None)
+    # The ids of members come from their keys.
+    body.pop("id", None)
+    return {"key": key, **body}
+
+
+def _edge_body(edge: Edge) -> dict[str, Any]:
+    return {"from": edge.source, "to": edge.target, "on": edge.on, "input": edge.input}
+
+
+def _ids(reply: Mapping[str, Any]) -> dict[str, ExecutionId]:
+    return {key: ExecutionId(one) for key, one in reply.get("members", {}).items()}
+
+
+def _view(reply: Mapping[str, Any]) -> GraphView:
+    edges: dict[str, list[Edge]] = {}
+    for view in reply["edges"]:
+        edge = Edge(source=view["from"], target=view["to"], on=view["on"], input=view.get("input"))
+        edges.setdefault(edge.target, []).append(edge)
+    members = {
+        key: Member(
+            key=key,
+            id=ExecutionId(view["id"]),
+            kind=view["kind"],
+            state=State(view["state"]),
+            join=Join(**view["join"]),
+            spared=view["spared"],
+            edges=edges.get(key, []),
+        )
+        for key, view in reply["members"].items()
+    }
+    events = [decode.event(view) for view in reply["events"]]
+    return GraphView(graph=msgspec.convert(reply, Graph), members=members, events=events)

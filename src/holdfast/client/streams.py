@@ -1,0 +1,254 @@
+"""Streams over HTTP: appended in batches, read in pages, followed by server-sent events."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import contextlib
+from collections.abc import AsyncIterator, Sequence
+from datetime import UTC, datetime
+from typing import Any, NoReturn
+
+import httpx
+import msgspec
+
+from holdfast.client.beats import lease_body
+from holdfast.client.decode import moment
+from holdfast.client.http import Http, path, refusal_of
+from holdfast.engine.streams import Streams
+from holdfast.engine.tails import RETRY_AFTER_MS, Tail
+from holdfast.errors import TaskError
+from holdfast.model import checks, limits
+from holdfast.model.executions import Lease
+from holdfast.model.frames import END, RETRY, Appended, Frame, FramePage, NewFrame, Summary
+from holdfast.model.ids import new_id
+
+_UTF8, _BASE64 = "utf8", "base64"
+_TEXTS = frozenset({"text", "bytes"})
+#: Frames that wait for a slow reader.
+_MOST_WAITING = 1_000
+
+
+class RemoteStreams(Streams):
+    """Operations on the streams of executions."""
+
+    def __init__(self, http: Http) -> None:
+        self._http = http
+
+    async def append(
+        self,
+        execution_id: str,
+        lease: Lease,
+        frames: Sequence[NewFrame],
+        *,
+        key: str | None = None,
+    ) -> Appended:
+        """Append frames, all or none; repeated with the same key it gets its first answer."""
+        checks.integer("number of frames", len(frames), 1, limits.FRAMES_IN_BATCH)
+        body = {
+            "lease": lease_body(lease),
+            "frames": [_frame_body(checks.instance("frames", one, NewFrame)) for one in frames],
+            "key": key or new_id(),
+        }
+        reply = await self._http.post(_about(execution_id, "frames"), body)
+        return Appended(first=reply["first"], last=reply["last"], version=reply["version"])
+
+    async def read(self, execution_id: str, *, after: int = 0, limit: int = 100) -> FramePage:
+        """Return frames after a number, of all attempts in order."""
+        query = {"after": after, "limit": limit}
+        response = await self._http.send("GET", _about(execution_id, "stream"), query=query)
+        page = _page(response.content)
+        frames = tuple(_frame(one) for one in page.items)
+        return FramePage(frames=frames, more=page.next_cursor is not None)
+
+    async def summary(self, execution_id: str) -> Summary:
+        """Return the held document and its version: {} and 0 at first."""
+        response = await self._http.send("GET", _about(execution_id, "summary"))
+        found = _summary(response.content)
+        return Summary(document=bytes(found.document), version=found.version)
+
+    async def tail(self, execution_id: str, *, after: int = 0) -> Tail:
+        """Read a stream live, after a frame; close the tail when you leave before its end."""
+        checks.integer("after", after, 0, limits.FRAME_ID)
+        response = await self._http.follow(_about(execution_id, "stream"), after=after)
+        return RemoteTail(response, after)
+
+    async def set_bounds(self, **_bounds: Any) -> NoReturn:
+        """Not over HTTP."""
+        raise TaskError("bounds of streams are set where the store is")
+
+    async def set_tails(self, most: int | None, *, tenant: str | None = None) -> NoReturn:
+        """Not over HTTP."""
+        del most, tenant
+        raise TaskError("the number of tails is set where the store is")
+
+    def drain(self) -> None:
+        """Nothing to do: tails are the server's."""
+
+    async def close(self) -> None:
+        """Nothing to do: tails end with their connections."""
+
+
+class RemoteTail(Tail):
+    """One reader of a stream, live. A lost connection ends it with a `retry` frame."""
+
+    def __init__(self, response: httpx.Response, after: int) -> None:
+        self._position = after
+        self._frames: asyncio.Queue[Frame] = asyncio.Queue(_MOST_WAITING)
+        self._arrived = asyncio.Event()
+        self._reading = asyncio.ensure_future(self._read(response))
+        self.done: bool = False
+
+    @property
+    def tenant(self) -> str:
+        """The server knows it."""
+        return ""
+
+    async def next(self, wait_s: float | None = None) -> Sequence[Frame]:
+        """Return the next frames; none when the time is over or there are no more.
+
+        Raises:
+            ExecutionNotFound: it was removed meanwhile.
+        """
+        if self.done:
+            return ()
+        if self._frames.empty():
+            await self._wait(wait_s)
+        frames: list[Frame] = []
+        while not self._frames.empty():
+            frames.append(self._frames.get_nowait())
+        if not frames and self._reading.done():
+            self.close()
+            if not self._reading.cancelled():
+                self._reading.result()
+            frames = [_retry(self._position)]
+        elif frames:
+            self._position = frames[-1].id
+            if frames[-1].type == END:
+                self.close()
+        return frames
+
+    async def _wait(self, wait_s: float | None) -> None:
+        """Wait for a frame, or until no more can come."""
+        self._arrived.clear()
+        arrived = asyncio.ensure_future(self._arrived.wait())
+        try:
+            await asyncio.wait(
+                {arrived, self._reading}, timeout=wait_s, return_when=asyncio.FIRST_COMPLETED
+            )
+        finally:
+            arrived.cancel()
+
+    def stop(self) -> None:
+        """Have it end with a `retry` frame."""
+        self._reading.cancel()
+
+    def close(self) -> None:
+        """Leave; the connection is closed beside."""
+        self.done = True
+        self._reading.cancel()
+
+    async def _read(self, response: httpx.Response) -> None:
+        """Pass frames on until the end, or until the connection is lost."""
+        last = self._position
+        try:
+            with contextlib.suppress(httpx.HTTPError):
+                async for name, data in _events(response):
+                    frame = _end(last, data) if name == END else _frame(_decode_frame(data))
+                    last = frame.id
+                    await self._frames.put(frame)
+                    self._arrived.set()
+        finally:
+            await response.aclose()
+
+
+async def _events(response: httpx.Response) -> AsyncIterator[tuple[str, bytes]]:
+    """Yield names and data of events; raises what the server says went wrong."""
+    rest = b""
+    name, data = "", b""
+    async for chunk in response.aiter_bytes():
+        # Not all that Python takes for the end of a line is one: JSON may hold the others.
+        *lines, rest = (rest + chunk).split(b"\n")
+        for line in lines:
+            field, _, value = line.partition(b": ")
+            if field == b"event":
+                name = value.decode()
+            elif field == b"data":
+                data = value
+            elif not line and name:
+                if name == "error":
+                    raise refusal_of(msgspec.json.decode(data))
+                yield name, data
+                name, data = "", b""
+
+
+class _FrameReply(msgspec.Struct):
+    id: int
+    attempt: int
+    type: str
+    payload: msgspec.Raw
+    at: str
+    encoding: str | None = None
+    live: bool = False
+
+
+class _PageReply(msgspec.Struct):
+    items: list[_FrameReply]
+    next_cursor: str | None
+
+
+class _SummaryReply(msgspec.Struct):
+    document: msgspec.Raw
+    version: int
+
+
+_page = msgspec.json.Decoder(_PageReply).decode
+_summary = msgspec.json.Decoder(_SummaryReply).decode
+_decode_frame = msgspec.json.Decoder(_FrameReply).decode
+
+
+def _frame(view: _FrameReply) -> Frame:
+    encoding = view.encoding
+    if view.type in _TEXTS or encoding not in {None, _UTF8}:
+        payload = msgspec.json.decode(view.payload, type=str).encode()
+        if view.type == "bytes" and encoding == _BASE64:
+            payload, encoding = base64.b64decode(payload), None
+    else:
+        # As it was written: numbers keep every digit.
+        payload = bytes(view.payload)
+    return Frame(
+        id=view.id,
+        attempt=view.attempt,
+        type=view.type,
+        payload=payload,
+        encoding=encoding,
+        at=moment(view.at),
+        live=view.live,
+    )
+
+
+def _frame_body(frame: NewFrame) -> dict[str, Any]:
+    body: dict[str, Any] = {"type": frame.type, "live": frame.live, "place": frame.place}
+    if frame.encoding is not None:
+        body["encoding"] = frame.encoding
+    if frame.type == "bytes" and frame.encoding is None:
+        return {**body, "payload": base64.b64encode(frame.payload).decode(), "encoding": _BASE64}
+    if frame.type not in _TEXTS and frame.encoding in {None, _UTF8}:
+        return {**body, "payload": msgspec.Raw(frame.payload)}
+    try:
+        return {**body, "payload": frame.payload.decode()}
+    except UnicodeDecodeError:
+        checks.refuse("frame.payload", "with an encoding must be UTF-8 over HTTP", frame.encoding)
+
+
+def _end(last: int, data: bytes) -> Frame:
+    return Frame(id=last, attempt=0, type=END, payload=data, encoding=None, at=datetime.now(UTC))
+
+
+def _retry(last: int) -> Frame:
+    hint = msgspec.json.encode({"after_ms": RETRY_AFTER_MS})
+    return Frame(id=last, attempt=0, type=RETRY, payload=hint, encoding=None, at=datetime.now(UTC))
+
+
+def _about(execution_id: str, verb: str) -> str:
+    return path("executions", checks.execution_id("id", execution_id), verb)

@@ -1,0 +1,321 @@
+"""Waitpoints, signals and signing keys over HTTP."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, NoReturn
+
+import msgspec
+
+from holdfast.client import decode
+from holdfast.client.beats import lease_body
+from holdfast.client.http import Http, path, refusal_of
+from holdfast.engine.keyring import DEFAULT_GRACE_MS, Keys
+from holdfast.engine.waitpoints import Waitpoints
+from holdfast.errors import HoldfastError, TaskError
+from holdfast.model import checks, limits
+from holdfast.model.executions import Lease
+from holdfast.model.ids import new_id
+from holdfast.model.moments import to_ms
+from holdfast.model.states import State
+from holdfast.model.tokens import Grant, KeyRing, SigningKey, Token, check_kid, check_secret
+from holdfast.model.waitpoints import (
+    Effect,
+    Inbox,
+    InboxItem,
+    NewSignal,
+    NewWaitpoint,
+    Prepared,
+    Signal,
+    Suspension,
+    Waitpoint,
+    WaitpointState,
+    parse_waitpoint_id,
+)
+
+_MOST_REMEMBERED = 1_000
+
+
+class RemoteWaitpoints(Waitpoints):
+    """Operations on waitpoints."""
+
+    def __init__(self, http: Http, tenant: str) -> None:
+        self._http = http
+        #: Whose inbox it is unless another is named.
+        self._tenant = tenant
+        #: Tokens of waitpoints made here: the server need not be asked, and note it, again.
+        self._made: OrderedDict[str, Token] = OrderedDict()
+
+    # For the holder of a lease
+
+    async def prepare(
+        self, execution_id: str, lease: Lease, items: Sequence[NewWaitpoint]
+    ) -> list[Waitpoint]:
+        """Make waitpoints before the wait; signals that come early are held."""
+        bodies = [_new_body(checks.instance("waitpoint", item, NewWaitpoint)) for item in items]
+        for body in bodies:
+            body.setdefault("key", new_id())
+        where = _about(execution_id, "waitpoints")
+        sent = {"lease": lease_body(lease), "waitpoints": bodies}
+        reply = await self._http.post(where, sent)
+        return [self._noted(view) for view in reply["items"]]
+
+    async def suspend(
+        self,
+        execution_id: str,
+        lease: Lease,
+        waitpoints: Sequence[NewWaitpoint | Prepared | str],
+        condition: Mapping[str, Any] | None = None,
+        *,
+        timeout_ms: int | None = None,
+        on_timeout: str = "fail",
+        reason: str = "signal",
+        key: str | None = None,
+    ) -> Suspension:
+        """Give the lease back until a condition on waitpoints holds."""
+        body = {
+            "lease": lease_body(lease),
+            "waitpoints": [_listed(item) for item in waitpoints],
+            "condition": None if condition is None else dict(condition),
+            "timeout_ms": timeout_ms,
+            "on_timeout": on_timeout,
+            "reason": reason,
+            "key": key or new_id(),
+        }
+        response = await self._http.send("POST", _about(execution_id, "suspend"), body=body)
+        reply = msgspec.json.decode(response.content)
+        return Suspension(
+            state=State(reply["state"]),
+            waitpoints=[self._noted(view) for view in reply["waitpoints"]],
+            signals=decode.signals(response.content, "signals"),
+        )
+
+    def _noted(self, view: Mapping[str, Any]) -> Waitpoint:
+        point = _waitpoint(view)
+        if point.token is not None:
+            self._made[point.id] = point.token
+            while len(self._made) > _MOST_REMEMBERED:
+                self._made.popitem(last=False)
+        return point
+
+    async def token_of(self, grant: Grant) -> Token:
+        """Return the token of a waitpoint that the caller has made."""
+        made = self._made.get(grant.waitpoint)
+        return made or await self.token(grant.waitpoint, reader="")
+
+    # For those who answer
+
+    async def signal(self, item: NewSignal, token: str | None = None) -> Effect:
+        """Send a signal; without a token the key must be allowed to read it.
+
+        One without an idempotency key gets one, so that a call whose answer got lost can be sent
+        again; the answer may then be `duplicate`.
+        """
+        body = _signal_body(
+            checks.instance("signal", item, NewSignal), await self._right(item, token)
+        )
+        reply = await self._http.post(path("signals", item.waitpoint), body)
+        return Effect(reply["effect"])
+
+    async def signal_many(
+        self, items: Sequence[tuple[NewSignal, str | None]]
+    ) -> list[Effect | HoldfastError]:
+        """Send up to 1,000 signals, each with its token or None: an answer for each, in order."""
+        checks.integer("number of items", len(items), 0, limits.BATCH_ITEMS)
+        rights = await asyncio.gather(*(self._right(*one) for one in items))
+        bodies = [
+            {"waitpoint": item.waitpoint, **_signal_body(item, right)}
+            for (item, _), right in zip(items, rights, strict=True)
+        ]
+        reply = await self._http.post("/v1/signals:batch", {"items": bodies})
+        return [
+            Effect(one["effect"]) if "effect" in one else refusal_of(one) for one in reply["items"]
+        ]
+
+    async def _right(self, item: NewSignal, token: str | None) -> str:
+        if token is not None:
+            return token
+        return (await self.token(item.waitpoint, reader="")).reveal()
+
+    # For operators
+
+    async def resume(
+        self, execution_id: str, payload: bytes = b"null", *, identity: str = ""
+    ) -> State:
+        """Let a suspended execution go on; the history names the key."""
+        del identity
+        body = {"payload": msgspec.Raw(checks.payload("payload", payload, limits.SIGNAL_BYTES))}
+        reply = await self._http.post(_about(execution_id, "resume"), body, once=True)
+        return State(reply["state"])
+
+    async def revoke(self, waitpoint: str) -> str:
+        """Close a waitpoint: its token is worth nothing any more. Returns why it is closed."""
+        return str((await self._http.post(_at(waitpoint, "revoke")))["why"])
+
+    async def token(self, waitpoint: str, *, reader: str) -> Token:
+        """Return the token of a waitpoint, signed anew; the history names the key as its reader."""
+        del reader
+        reply = await self._http.get(_at(waitpoint, "token"))
+        return Token(reply["kid"], reply["fingerprint"], reply["token"])
+
+    async def of(self, execution_id: str) -> list[Waitpoint]:
+        """Return the waitpoints of an execution in the order they were made, without tokens."""
+        reply = await self._http.get(_about(execution_id, "waitpoints"))
+        return [_waitpoint(view) for view in reply["items"]]
+
+    async def signals(self, execution_id: str) -> list[Signal]:
+        """Return the signals of an execution in the order of arrival, with their effects."""
+        response = await self._http.send("GET", _about(execution_id, "signals"))
+        return list(decode.signals(response.content, "items"))
+
+    async def inbox(
+        self, tenant: str | None = None, *, limit: int = 50, cursor: str | None = None
+    ) -> Inbox:
+        """Return waitpoints that can be answered, the oldest first."""
+        reply = await self._http.get(
+            "/v1/waitpoints", tenant=tenant or self._tenant, limit=limit, cursor=cursor
+        )
+        items = tuple(
+            InboxItem(
+                waitpoint=_waitpoint(view),
+                tenant=view["tenant"],
+                kind=view["kind"],
+                lane=view["lane"],
+                escalated=view["escalated"],
+            )
+            for view in reply["items"]
+        )
+        return Inbox(items=items, next_cursor=reply["next_cursor"])
+
+
+def _about(execution_id: str, *rest: str) -> str:
+    return path("executions", checks.execution_id("id", execution_id), *rest)
+
+
+def _at(waitpoint: str, verb: str) -> str:
+    execution_id, _ = parse_waitpoint_id("waitpoint", waitpoint)
+    return path("executions", execution_id, "waitpoints", waitpoint, verb)
+
+
+_DEFAULTS = {field.name: field.default for field in fields(NewWaitpoint)}
+
+
+def _new_body(item: NewWaitpoint) -> dict[str, Any]:
+    values = {name: getattr(item, name) for name in _DEFAULTS}
+    return {name: value for name, value in values.items() if value != _DEFAULTS[name]}
+
+
+def _listed(item: NewWaitpoint | Prepared | str) -> dict[str, Any]:
+    if isinstance(item, NewWaitpoint):
+        return _new_body(item)
+    if isinstance(item, Prepared):
+        return {"id": item.id, "name": item.name}
+    parse_waitpoint_id("waitpoints", item)
+    return {"id": item}
+
+
+def _signal_body(item: NewSignal, token: str) -> dict[str, Any]:
+    return {
+        "token": token,
+        "name": item.name,
+        "payload": msgspec.Raw(item.payload),
+        "source": {"type": item.source.type, "identity": item.source.identity},
+        "idempotency_key": item.idempotency_key or new_id(),
+        "correlation": item.correlation,
+    }
+
+
+def _waitpoint(view: Mapping[str, Any]) -> Waitpoint:
+    token = view.get("token")
+    return Waitpoint(
+        id=view["id"],
+        execution_id=view["execution"],
+        name=view["name"],
+        state=WaitpointState(view["state"]),
+        created_at=decode.moment(view["created_at"]),
+        expires_at=decode.optional_moment(view["expires_at"]),
+        closed_at=decode.optional_moment(view["closed_at"]),
+        why=view["why"],
+        signals=tuple(view["signals"]),
+        answerers=tuple(view["answerers"]),
+        title=view["title"],
+        uses=view["uses"],
+        used=view["used"],
+        schema=view["schema"],
+        kid=view["kid"],
+        fingerprint=view["fingerprint"],
+        token=token and Token(view["kid"], view["fingerprint"], token),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ShownKey(SigningKey):
+    """A key whose secret the server keeps."""
+
+    shown: str = ""
+
+    def fingerprint(self) -> str:
+        """Return what tells secrets apart without telling them."""
+        return self.shown
+
+
+@dataclass(frozen=True, slots=True)
+class ShownRing(KeyRing):
+    """A ring without secrets: only the server can sign and check."""
+
+    def sign(self, grant: Grant) -> NoReturn:
+        """Not over HTTP."""
+        raise TaskError(f"only the server signs: read the token of {grant.waitpoint} there")
+
+    def verify(self, text: object, waitpoint_id: str) -> NoReturn:
+        """Not over HTTP."""
+        del text
+        raise TaskError(f"only the server checks tokens of {waitpoint_id}")
+
+
+class RemoteKeys(Keys):
+    """The key ring of a server's store."""
+
+    def __init__(self, http: Http) -> None:
+        self._http = http
+
+    async def install(self, kid: str, secret_hex: str) -> NoReturn:
+        """Not over HTTP."""
+        del kid, secret_hex
+        raise TaskError("keys are installed where the store is; over HTTP they are rotated")
+
+    async def rotate(
+        self,
+        kid: str | None = None,
+        secret_hex: str | None = None,
+        *,
+        grace_ms: int = DEFAULT_GRACE_MS,
+    ) -> tuple[str, str | None]:
+        """Make a new key the current one; the outgoing one stays good for the grace."""
+        checks.integer("grace_ms", grace_ms, 0, limits.DURATION_MS)
+        secret = secrets.token_bytes(32) if secret_hex is None else check_secret(secret_hex)
+        body = {
+            "kid": f"k{secrets.token_hex(4)}" if kid is None else check_kid(kid),
+            "secret_hex": secret.hex(),
+            "grace_ms": grace_ms,
+        }
+        reply = await self._http.post("/v1/admin/keyring/rotate", body)
+        return reply["kid"], reply["previous"]
+
+    async def ring(self) -> ShownRing:
+        """Return the names and fingerprints of the keys."""
+        reply = await self._http.get("/v1/admin/keyring")
+        keys = {
+            view["kid"]: ShownKey(
+                view["kid"],
+                b"",
+                None if view["until"] is None else to_ms(decode.moment(view["until"])),
+                view["fingerprint"],
+            )
+            for view in reply["keys"]
+        }
+        return ShownRing(reply["current"], reply["previous"], keys)

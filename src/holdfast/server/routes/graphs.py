@@ -1,0 +1,334 @@
+"""Graphs: executions that start when others have ended."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal
+
+from msgspec import UNSET, Meta, UnsetType, field
+
+from holdfast import errors
+from holdfast.model import limits
+from holdfast.model.access import Role
+from holdfast.model.executions import NewExecution
+from holdfast.model.graphs import Edge, Join, SubmittedGraph, by_key
+from holdfast.server.bodies import ExecutionBody
+from holdfast.server.call import Call
+from holdfast.server.declare import Answer, Routes
+from holdfast.server.fields import (
+    Body,
+    Cursor,
+    DurationMs,
+    Id,
+    Key,
+    Kind,
+    Name,
+    PageLimit,
+    PositiveMs,
+    Query,
+    Reason,
+    Tenants,
+    View,
+    WaitMs,
+)
+from holdfast.server.graph_views import GraphDetail, GraphPage, GraphSummary
+from holdfast.server.owners import GRAPH
+from holdfast.server.views import StateView
+
+routes: Routes = Routes("graphs", "Executions that start when others have ended.")
+
+GRAPH_BYTES = 64 << 20
+_CANCEL_WAIT_MS = 10_000
+_SHAPE = (errors.InvalidGraph, errors.CycleDetected, errors.LaneDraining)
+_MEMBERS = [
+    {"key": "fetch", "kind": "page.fetch", "input": {"url": "https://example.org"}},
+    {"key": "parse", "kind": "page.parse"},
+]
+_EDGES = [{"from": "fetch", "to": "parse", "input": "page"}]
+
+
+class MemberBody(ExecutionBody, kw_only=True):
+    """A member: an execution, and the key by which edges call it."""
+
+    key: Kind
+
+
+class EdgeBody(Body):
+    """One member waits for the end of another."""
+
+    source: Kind = field(name="from")
+    target: Kind = field(name="to")
+    #: Which end: success, failure, or always.
+    on: Literal["success", "failure", "always"] = "success"
+    #: The upstream's result gets into the input under this name; with `[]` at its end, a list.
+    input: str | None = None
+
+    def edge(self) -> Edge:
+        """Return what the engine takes."""
+        return Edge(source=self.source, target=self.target, on=self.on, input=self.input)
+
+
+class JoinBody(Body):
+    """How many of its upstreams a member needs."""
+
+    policy: Literal["all", "any", "quorum"] = "all"
+    #: For a quorum.
+    k: Annotated[int, Meta(ge=1, le=limits.GRAPH_MEMBERS)] | None = None
+    #: What becomes of upstreams that are no longer needed.
+    losers: Literal["cancel", "keep"] = "keep"
+
+    def join(self) -> Join:
+        """Return what the engine takes."""
+        return Join(policy=self.policy, k=self.k, losers=self.losers)
+
+
+Members = Annotated[list[MemberBody], Meta(max_length=limits.GRAPH_MEMBERS)]
+Edges = Annotated[list[EdgeBody], Meta(max_length=limits.GRAPH_EDGES)]
+Joins = dict[Kind, JoinBody]
+
+
+class GraphBody(Body):
+    """A graph to be created, all of it or nothing."""
+
+    members: Members
+    edges: Edges = field(default_factory=list)
+    joins: Joins = field(default_factory=dict)
+    #: Minted if absent.
+    id: Id | None = None
+    tenant: Name | None = None
+    #: Its open members expire this long after its creation.
+    deadline_ms: PositiveMs | None = None
+    idempotency_key: Key | None = None
+    retention_ms: DurationMs | None = None
+
+
+class SubmittedGraphView(View, omit_defaults=True):
+    """The answer to a creation: ids of executions by the keys of members."""
+
+    id: str
+    revision: int
+    members: dict[str, str]
+    #: It existed already, by its id or its idempotency key.
+    duplicate: bool = False
+
+
+@routes.post(
+    "/v1/graphs",
+    role=Role.SUBMITTER,
+    status=(201, 200),
+    errors=(
+        *_SHAPE,
+        errors.IdConflict,
+        errors.IdempotencyConflict,
+        errors.BudgetNotFound,
+        errors.QuotaNotFound,
+        errors.StagingLost,
+    ),
+    most_bytes=GRAPH_BYTES,
+    example={"members": _MEMBERS, "edges": _EDGES, "joins": {"parse": {"policy": "all"}}},
+)
+async def create(call: Call, body: GraphBody) -> Answer[SubmittedGraphView]:
+    """Submit a graph, all of it or nothing.
+
+    A repetition with the same id or idempotency key gets 200 and `duplicate`.
+    """
+    tenant = str(call.tenant)
+    made = await call.engine.graphs.submit(
+        _members(body.members, tenant),
+        _edges(body.edges),
+        _joins(body.joins),
+        id=body.id,
+        tenant=tenant,
+        deadline_ms=body.deadline_ms,
+        idempotency_key=body.idempotency_key,
+        retention_ms=body.retention_ms,
+    )
+    view = SubmittedGraphView(
+        id=made.id, revision=made.revision, members=dict(made.members), duplicate=made.duplicate
+    )
+    return Answer(view, 200 if made.duplicate else 201)
+
+
+def _members(members: Sequence[MemberBody], tenant: str) -> dict[str, NewExecution]:
+    return by_key((one.key, one.item(one.tenant or tenant)) for one in members)
+
+
+def _edges(edges: Sequence[EdgeBody]) -> list[Edge]:
+    return [one.edge() for one in edges]
+
+
+def _joins(joins: Mapping[str, JoinBody]) -> dict[str, Join]:
+    return {key: one.join() for key, one in joins.items()}
+
+
+Revision = Annotated[int, Meta(ge=1, le=2**53)]
+_GROWTH = (*_SHAPE, errors.GraphFinished, errors.StaleGraphRevision, errors.MemberStarted)
+
+
+class GrowBody(Body):
+    """Members to be added, with the edges that lead to and from them."""
+
+    #: The addition is taken only if the graph still has it.
+    expected_revision: Revision
+    members: Annotated[list[MemberBody], Meta(min_length=1, max_length=limits.GRAPH_GROWTH)]
+    edges: Annotated[list[EdgeBody], Meta(max_length=limits.GRAPH_GROWTH)] = field(
+        default_factory=list
+    )
+    joins: Joins = field(default_factory=dict)
+
+
+class GrownView(View):
+    """The new revision, and ids of executions by the keys of new members."""
+
+    revision: int
+    members: dict[str, str] | UnsetType = UNSET
+
+    @classmethod
+    def of(cls, made: SubmittedGraph) -> GrownView:
+        """Show an answer."""
+        return cls(revision=made.revision, members=dict(made.members) or UNSET)
+
+
+@routes.post(
+    "/v1/graphs/{id}/members",
+    role=Role.SUBMITTER,
+    owner=GRAPH,
+    errors=(*_GROWTH, errors.IdConflict, errors.BudgetNotFound, errors.QuotaNotFound),
+    most_bytes=GRAPH_BYTES,
+    example={
+        "expected_revision": 1,
+        "members": [{"key": "store", "kind": "page.store"}],
+        "edges": [{"from": "fetch", "to": "store"}],
+    },
+)
+async def add_members(call: Call, id: str, body: GrowBody) -> GrownView:  # noqa: A002
+    """Add members and edges to a graph that has not ended."""
+    tenant = call.tenant or await call.engine.graphs.owner(id)
+    made = await call.engine.graphs.extend(
+        id,
+        body.expected_revision,
+        members=_members(body.members, tenant),
+        edges=_edges(body.edges),
+        joins=_joins(body.joins),
+    )
+    return GrownView.of(made)
+
+
+class EdgesBody(Body):
+    """Edges to be added between members."""
+
+    expected_revision: Revision
+    edges: Annotated[list[EdgeBody], Meta(min_length=1, max_length=limits.GRAPH_GROWTH)]
+
+
+@routes.post(
+    "/v1/graphs/{id}/edges",
+    role=Role.SUBMITTER,
+    owner=GRAPH,
+    errors=_GROWTH,
+    example={"expected_revision": 1, "edges": [{"from": "fetch", "to": "parse"}]},
+)
+async def add_edges(call: Call, id: str, body: EdgesBody) -> GrownView:  # noqa: A002
+    """Add edges to members that have not started."""
+    edges = _edges(body.edges)
+    return GrownView.of(await call.engine.graphs.extend(id, body.expected_revision, edges=edges))
+
+
+class DescribeQuery(Query):
+    """How long to wait for its end."""
+
+    wait_ms: WaitMs = 0
+
+
+@routes.get("/v1/graphs/{id}", owner=GRAPH, query_example={"wait_ms": "0"})
+async def describe(call: Call, id: str, query: DescribeQuery) -> GraphDetail:  # noqa: A002
+    """Read a graph with its members, edges and history; with `wait_ms` when it has ended."""
+    if query.wait_ms and await call.engine.graphs.outcome(id) is None:
+        with call.waiting():
+            await _wait(call, id, query.wait_ms)
+    return GraphDetail.of(await call.engine.graphs.describe(id))
+
+
+async def _wait(call: Call, graph_id: str, wait_ms: int) -> None:
+    try:
+        await call.unless_gone(call.engine.graphs.wait(graph_id, timeout_s=wait_ms / 1000))
+    except errors.ResultNotReady:
+        return
+
+
+class ListQuery(Query):
+    """Which graphs to list; absent means any."""
+
+    tenant: Tenants | None = None
+    state: Literal["running", "completed", "failed", "cancelled"] | None = None
+    limit: PageLimit = 50
+    cursor: Cursor | None = None
+
+
+@routes.get("/v1/graphs", query_example={"state": "running", "limit": "10"})
+async def list_graphs(call: Call, query: ListQuery) -> GraphPage:
+    """List graphs, newest first."""
+    page = await call.engine.graphs.list(
+        tenant=call.tenant, state=query.state, limit=query.limit, cursor=query.cursor
+    )
+    items = [GraphSummary.of(one) for one in page.items]
+    return GraphPage(items=items, next_cursor=page.next_cursor)
+
+
+class CancelBody(Body):
+    """Why, and what becomes of the members."""
+
+    reason: Reason = ""
+    policy: Literal["cancel_all", "cancel_pending", "leave"] = "cancel_all"
+    #: Answer when all members have ended, at most after `wait_ms`.
+    wait: bool = False
+    wait_ms: WaitMs = _CANCEL_WAIT_MS
+
+
+class CancelledView(View):
+    """The state, and how many members the cancel has ended."""
+
+    state: str
+    cancelled: int
+    #: With `wait`: members that had not ended when the time was over.
+    failed: list[str] | UnsetType = UNSET
+
+
+@routes.post(
+    "/v1/graphs/{id}/cancel",
+    role=Role.OPERATOR,
+    owner=GRAPH,
+    errors=(errors.GraphFinished,),
+    example={"reason": "ordered twice", "policy": "cancel_all"},
+)
+async def cancel(call: Call, id: str, body: CancelBody) -> CancelledView:  # noqa: A002
+    """Cancel a graph; the server sees it through, also without `wait`."""
+    graphs = call.engine.graphs
+    if not body.wait:
+        done = await graphs.cancel(id, policy=body.policy, reason=body.reason)
+        return CancelledView(state=done.state, cancelled=done.cancelled)
+    with call.waiting():
+        done = await graphs.cancel(
+            id, policy=body.policy, reason=body.reason, wait_s=body.wait_ms / 1000
+        )
+    failed: Any = [str(one) for one in done.failed] or UNSET
+    return CancelledView(state=done.state, cancelled=done.cancelled, failed=failed)
+
+
+class ReplayBody(Body):
+    """Why; kept in the history."""
+
+    reason: Reason = ""
+
+
+@routes.post(
+    "/v1/graphs/{id}/replay",
+    role=Role.OPERATOR,
+    owner=GRAPH,
+    errors=(errors.GraphNotFinished, errors.NothingToReplay),
+    example={"reason": "the partner is back"},
+)
+async def replay(call: Call, id: str, body: ReplayBody) -> StateView:  # noqa: A002
+    """Run what failed again, and what was skipped because of it; the rest stays."""
+    await call.engine.graphs.replay(id, reason=body.reason)
+    return StateView(state="running")

@@ -1,0 +1,84 @@
+"""The keys that sign tokens."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Meta
+
+from holdfast import errors
+from holdfast.engine.keyring import DEFAULT_GRACE_MS
+from holdfast.model import limits
+from holdfast.model.access import Role
+from holdfast.model.moments import from_ms
+from holdfast.server.call import Call
+from holdfast.server.declare import Routes, Scope
+from holdfast.server.fields import Body, DurationMs, View
+from holdfast.server.times import rfc3339
+
+routes: Routes = Routes("keyring", "The keys that sign tokens of waitpoints.")
+
+
+class RotateBody(Body):
+    """The new key. Without kid and secret both are made up; with them the call is repeatable."""
+
+    kid: Annotated[str, Meta(max_length=limits.KID_CHARS)] | None = None
+    #: 16 to 1,024 bytes in hex.
+    secret_hex: Annotated[str, Meta(max_length=2 * limits.SECRET_BYTES)] | None = None
+    #: So long tokens of the outgoing key stay good.
+    grace_ms: DurationMs = DEFAULT_GRACE_MS
+
+
+class RotatedView(View):
+    """The current key and the one before."""
+
+    kid: str
+    previous: str | None
+
+
+@routes.post(
+    "/v1/admin/keyring/rotate",
+    role=Role.ADMIN,
+    scope=Scope.SYSTEM,
+    errors=(errors.RotationConflict, errors.RotationBusy),
+    example={"kid": "k2", "secret_hex": "00112233445566778899aabbccddeeff", "grace_ms": 3600000},
+)
+async def rotate(call: Call, body: RotateBody) -> RotatedView:
+    """Make a new key the current one; tokens of the outgoing one stay good for the grace."""
+    kid, previous = await call.engine.keyring.rotate(
+        body.kid, body.secret_hex, grace_ms=body.grace_ms
+    )
+    return RotatedView(kid=kid, previous=previous)
+
+
+class SigningKeyView(View):
+    """A key, without its secret."""
+
+    kid: str
+    #: What tells secrets apart.
+    fingerprint: str
+    #: When the grace of a retired key ends; null for the current one.
+    until: str | None
+
+
+class RingView(View):
+    """The ring."""
+
+    current: str
+    previous: str | None
+    keys: list[SigningKeyView]
+
+
+@routes.get("/v1/admin/keyring", role=(Role.OPERATOR, Role.ADMIN), scope=Scope.SYSTEM)
+async def read_ring(call: Call) -> RingView:
+    """Read the names and fingerprints of the signing keys; secrets are never shown."""
+    ring = await call.engine.keyring.ring()
+    keys = [
+        SigningKeyView(
+            kid=key.kid,
+            fingerprint=key.fingerprint(),
+            until=None if key.until_ms is None else rfc3339(from_ms(key.until_ms)),
+        )
+        for key in ring.keys.values()
+    ]
+    return RingView(current=ring.current, previous=ring.previous, keys=keys)

@@ -1,0 +1,183 @@
+"""Signals: answers from people and systems that have a token and no API key."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import UNSET, Meta, Raw, UnsetType, field
+
+from holdfast import errors
+from holdfast.errors import HoldfastError, InvalidInput, InvalidToken
+from holdfast.model import limits
+from holdfast.model.access import Role
+from holdfast.model.waitpoints import Effect, NewSignal, Source, parse_waitpoint_id
+from holdfast.server import problems
+from holdfast.server.call import Call
+from holdfast.server.declare import Routes, Scope
+from holdfast.server.fields import Body, Key, Name, View, payload
+from holdfast.server.identity import Identity
+from holdfast.server.routes.waiting import WaitpointId
+
+routes: Routes = Routes("signals", "Answers to waitpoints. The token is the right to answer.")
+
+BATCH_BYTES = 64 << 20
+_REFUSALS = (
+    errors.InvalidToken,
+    errors.TokenExpired,
+    errors.SignalNotAllowed,
+    errors.InvalidPayload,
+    errors.WaitpointNotFound,
+    errors.WaitpointClosed,
+    errors.TokenUsedUp,
+    errors.TooManySignals,
+)
+Token = Annotated[str, Meta(max_length=limits.TOKEN_CHARS)]
+_TOKEN_EXAMPLE = "hf1.k1.WyJ4MSJd.c2lnbmF0dXJl"  # noqa: S105 - an example
+
+
+class SourceBody(Body):
+    """Who answers. Two signals are from different sources if type or identity differ."""
+
+    type: Annotated[str, Meta(max_length=limits.NAME_CHARS)] = ""
+    identity: Annotated[str, Meta(max_length=limits.ID_CHARS)] = ""
+
+
+class SignalBody(Body):
+    """A signal, with the token that allows it."""
+
+    token: Token
+    #: Such as `approve` or `deny`.
+    name: Name
+    payload: Raw | UnsetType = UNSET
+    source: SourceBody = field(default_factory=SourceBody)
+    #: A second signal with the same key has no effect.
+    idempotency_key: Key | None = None
+    correlation: Annotated[str, Meta(max_length=limits.ID_CHARS)] = ""
+
+    def signal(self, waitpoint: str) -> NewSignal:
+        """Return what the engine takes; nothing can be a token of what is no waitpoint."""
+        try:
+            parse_waitpoint_id("waitpoint", waitpoint)
+        except InvalidInput:
+            raise InvalidToken("the token is not valid here") from None
+        return NewSignal(
+            waitpoint=waitpoint,
+            name=self.name,
+            payload=payload("payload", self.payload, UNSET),
+            source=Source(type=self.source.type, identity=self.source.identity),
+            idempotency_key=self.idempotency_key,
+            correlation=self.correlation,
+        )
+
+
+class EffectView(View):
+    """What a signal did: appended, resumed, duplicate, ignored, buffered."""
+
+    effect: str
+
+
+_EXAMPLE = {
+    "token": _TOKEN_EXAMPLE,
+    "name": "approve",
+    "payload": {"amount": 40},
+    "source": {"type": "user", "identity": "ann"},
+    "idempotency_key": "mail-4711",
+}
+
+
+@routes.post(
+    "/v1/signals/{waitpoint}",
+    scope=Scope.PUBLIC,
+    role=Role.SUBMITTER,
+    errors=_REFUSALS,
+    example=_EXAMPLE,
+)
+async def send(call: Call, waitpoint: str, body: SignalBody) -> EffectView:
+    """Answer a waitpoint. It needs no API key: the token is the right to answer.
+
+    An unknown waitpoint and a wrong token look the same.
+    """
+    _count(call)
+    effect = await call.engine.waitpoints.signal(body.signal(waitpoint), body.token)
+    call.identity = Identity(key="token", tenant=await _tenant(call, waitpoint), roles=frozenset())
+    return EffectView(effect=effect)
+
+
+async def _tenant(call: Call, waitpoint: str) -> str | None:
+    """Return whose audit log gets the call; the signal was taken, whatever happens now."""
+    execution_id, _ = parse_waitpoint_id("waitpoint", waitpoint)
+    try:
+        return await call.engine.owner(execution_id)
+    except HoldfastError:
+        return None
+
+
+class BatchSignalBody(SignalBody, kw_only=True):
+    """A signal of a batch."""
+
+    waitpoint: WaitpointId
+
+
+class SignalsBody(Body):
+    """Signals, each accepted or refused on its own."""
+
+    items: Annotated[list[BatchSignalBody], Meta(max_length=limits.BATCH_ITEMS)]
+
+
+class SignalAnswer(View):
+    """The answer for one signal: `effect`, or `code` and `detail`."""
+
+    effect: str | UnsetType = UNSET
+    code: str | UnsetType = UNSET
+    detail: str | UnsetType = UNSET
+
+
+class SignalAnswers(View):
+    """An answer for each signal, in order."""
+
+    items: list[SignalAnswer]
+
+
+@routes.post(
+    "/v1/signals:batch",
+    scope=Scope.PUBLIC,
+    role=Role.SUBMITTER,
+    most_bytes=BATCH_BYTES,
+    example={"items": [{"waitpoint": "x1~w1", **_EXAMPLE}]},
+)
+async def send_batch(call: Call, body: SignalsBody) -> SignalAnswers:
+    """Answer up to 1,000 waitpoints, each with its token."""
+    _count(call)
+    answers: list[Effect | HoldfastError | None] = [None] * len(body.items)
+    good: list[tuple[NewSignal, str | None]] = []
+    places: list[int] = []
+    for place, one in enumerate(body.items):
+        try:
+            good.append((one.signal(one.waitpoint), one.token))
+            places.append(place)
+        except HoldfastError as error:
+            answers[place] = error
+    found = await call.engine.waitpoints.signal_many(good)
+    for place, answer in zip(places, found, strict=True):
+        answers[place] = answer
+    if answers and all(_will_pass(answer) for answer in answers):
+        raise next(answer for answer in answers if isinstance(answer, HoldfastError))
+    if any(isinstance(answer, Effect) for answer in answers):
+        call.identity = Identity(key="token", tenant=None, roles=frozenset())
+    return SignalAnswers(items=[_view(answer) for answer in answers])
+
+
+def _will_pass(answer: Effect | HoldfastError | None) -> bool:
+    return isinstance(answer, HoldfastError) and problems.is_retryable(type(answer))
+
+
+def _view(answer: Effect | HoldfastError | None) -> SignalAnswer:
+    if isinstance(answer, HoldfastError):
+        return SignalAnswer(code=answer.code, detail=answer.message)
+    return SignalAnswer(effect=str(answer))
+
+
+def _count(call: Call) -> None:
+    """Count the call for its address: nobody else can be told apart. Raises RateLimited."""
+    client = call.request.client
+    call.services.rate.take(f"address {client.host if client else ''}")

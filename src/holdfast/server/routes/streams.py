@@ -1,0 +1,188 @@
+"""Streams: what an execution says while it runs, and the document it keeps up to date."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from typing import Annotated, Any, Literal, cast
+
+import msgspec
+from msgspec import UNSET, Meta, Raw, UnsetType
+
+from holdfast import errors
+from holdfast.engine.tails import Tail
+from holdfast.model import limits
+from holdfast.model.access import Role
+from holdfast.model.frames import END, RETRY, Frame, NewFrame
+from holdfast.server.call import Call
+from holdfast.server.declare import Routes
+from holdfast.server.events import LAST_EVENT_ID, MEDIA_TYPE, EventStream, Sse
+from holdfast.server.fields import Body, LeaseBody, Name, PageLimit, Query, View
+from holdfast.server.owners import EXECUTION
+from holdfast.server.routes.holding import LEASE_EXAMPLE, LOST
+from holdfast.server.times import rfc3339
+
+routes: Routes = Routes("streams", "What executions say while they run.")
+
+FRAMES_BYTES = 16 << 20
+FrameId = Annotated[int, Meta(ge=0, le=limits.FRAME_ID)]
+
+
+class FrameBody(Body):
+    """A frame to be appended."""
+
+    type: Literal["text", "json", "bytes", "log", "event", "summary"]
+    #: A string for text and bytes, any JSON for the others; a summary is a merge patch.
+    payload: Raw
+    #: Kept for the reader; `base64` for bytes that are no text.
+    encoding: Name | None = None
+    #: Best effort: kept for some seconds only.
+    live: bool = False
+    #: Its place among the frames of an attempt, from 1: written once, however often it is sent.
+    place: Annotated[int, Meta(ge=1, le=limits.FRAME_ID)] | None = None
+
+    def frame(self) -> NewFrame:
+        """Return what the engine takes; JSON stays as it was written."""
+        if self.type in {"text", "bytes"} or self.encoding not in {None, "utf8"}:
+            made = NewFrame.from_view(self.type, msgspec.json.decode(self.payload), self.encoding)
+        else:
+            made = NewFrame(type=self.type, payload=bytes(self.payload), encoding=self.encoding)
+        return replace(made, live=self.live, place=self.place)
+
+
+class FramesBody(Body):
+    """Frames to be appended, all or none."""
+
+    lease: LeaseBody
+    frames: Annotated[list[FrameBody], Meta(min_length=1, max_length=limits.FRAMES_IN_BATCH)]
+    #: Your name for this batch: sent again within a minute, it gets its first answer.
+    key: Annotated[str, Meta(min_length=1, max_length=limits.BATCH_KEY_CHARS)] | None = None
+
+
+class AppendedView(View):
+    """Numbers of the first and the last frame, and the version of the held document."""
+
+    first: int
+    last: int
+    version: int
+
+
+@routes.post(
+    "/v1/executions/{id}/frames",
+    role=Role.WORKER,
+    owner=EXECUTION,
+    errors=LOST,
+    most_bytes=FRAMES_BYTES,
+    example={
+        "lease": LEASE_EXAMPLE,
+        "frames": [
+            {"type": "text", "payload": "Once upon a time"},
+            {"type": "summary", "payload": {"words": 4}},
+        ],
+    },
+)
+async def append(call: Call, id: str, body: FramesBody) -> AppendedView:  # noqa: A002
+    """Append frames to the stream of an execution, all or none.
+
+    A payload has at most 64 KiB, all of a batch 4 MiB.
+    """
+    frames = [one.frame() for one in body.frames]
+    done = await call.engine.streams.append(id, body.lease.lease(), frames, key=body.key)
+    return AppendedView(first=done.first, last=done.last, version=done.version)
+
+
+class FrameView(View):
+    """A frame."""
+
+    id: int
+    attempt: int
+    #: One of those that can be appended; `attempt` opens every attempt but the first.
+    type: str
+    payload: Any
+    at: str
+    encoding: str | UnsetType = UNSET
+    live: bool | UnsetType = UNSET
+
+    @classmethod
+    def of(cls, frame: Frame) -> FrameView:
+        """Show a frame."""
+        live = True if frame.live else UNSET
+        return cls(**{**frame.view(), "at": rfc3339(frame.at)}, live=live)
+
+
+class FramePage(View):
+    """Frames of all attempts, in order."""
+
+    items: list[FrameView]
+    next_cursor: str | None
+
+
+class StreamQuery(Query):
+    """Which frames."""
+
+    #: Those after this one; `cursor` and the header `Last-Event-ID` say the same.
+    after: FrameId | None = None
+    limit: PageLimit = 50
+    cursor: Annotated[str, Meta(pattern="^[0-9]{1,16}$")] | None = None
+
+
+@routes.get(
+    "/v1/executions/{id}/stream",
+    owner=EXECUTION,
+    errors=(errors.RateLimited, errors.TooManyTails),
+    query_example={"after": "0", "limit": "100"},
+)
+async def read(call: Call, id: str, query: StreamQuery) -> FramePage:  # noqa: A002
+    """Read the stream of an execution, or with `Accept: text/event-stream` follow it live.
+
+    Live, the id of an event is that of its frame and its name the type of the frame; the last
+    event is `end` with `{state}`. A client that comes back with `Last-Event-ID` misses nothing.
+    """
+    after = _after(call, query)
+    if MEDIA_TYPE in call.request.headers.get("accept", ""):
+        tail = await call.engine.streams.tail(id, after=after)
+        try:
+            return cast("FramePage", EventStream(call, _live(tail)))
+        except BaseException:
+            tail.close()
+            raise
+    page = await call.engine.streams.read(id, after=after, limit=query.limit)
+    items = [FrameView.of(frame) for frame in page.frames]
+    return FramePage(items=items, next_cursor=str(items[-1].id) if page.more else None)
+
+
+def _after(call: Call, query: StreamQuery) -> int:
+    if query.after is not None:
+        return query.after
+    given = query.cursor or call.request.headers.get(LAST_EVENT_ID)
+    if given is None:
+        return 0
+    if not given.isascii() or not given.isdecimal() or int(given) > limits.FRAME_ID:
+        message = f"{LAST_EVENT_ID}: is not the number of a frame"
+        raise errors.InvalidInput(message, field=LAST_EVENT_ID)
+    return int(given)
+
+
+async def _live(tail: Tail) -> AsyncIterator[Sse]:
+    async for frame in tail:
+        if frame.type == RETRY:
+            # It must make room. The client comes back by itself where it was.
+            return
+        if frame.type == END:
+            yield Sse(END, {"state": frame.state}, str(frame.id))
+        else:
+            yield Sse(frame.type, FrameView.of(frame), str(frame.id))
+
+
+class SummaryView(View):
+    """The held document and how many patches it has had."""
+
+    document: dict[str, Any]
+    version: int
+
+
+@routes.get("/v1/executions/{id}/summary", owner=EXECUTION)
+async def summary(call: Call, id: str) -> SummaryView:  # noqa: A002
+    """Read the document that summary frames are merged into: `{}` and 0 at first."""
+    found = await call.engine.streams.summary(id)
+    return SummaryView(document=cast("Any", Raw(found.document)), version=found.version)

@@ -1,0 +1,139 @@
+"""Waitpoints, for those who operate: what waits, its tokens, and how to end a wait."""
+
+from __future__ import annotations
+
+from msgspec import UNSET, Raw, UnsetType
+
+from holdfast import errors
+from holdfast.model.access import Role
+from holdfast.model.audit import AuditLog
+from holdfast.model.waitpoints import parse_waitpoint_id
+from holdfast.server.call import Call
+from holdfast.server.declare import Answer, Routes
+from holdfast.server.fields import Body, Cursor, PageLimit, Query, Tenants, View, payload
+from holdfast.server.owners import EXECUTION
+from holdfast.server.views import StateView
+from holdfast.server.waiting_views import (
+    InboxPage,
+    InboxView,
+    SignalPage,
+    SignalView,
+    WaitpointPage,
+    WaitpointView,
+)
+
+routes: Routes = Routes("waitpoints", "Where executions wait for people and systems.")
+
+
+@routes.get("/v1/executions/{id}/waitpoints", owner=EXECUTION)
+async def list_waitpoints(call: Call, id: str) -> WaitpointPage:  # noqa: A002
+    """List the waitpoints of an execution, without their tokens."""
+    found = await call.engine.waitpoints.of(id)
+    return WaitpointPage(items=[WaitpointView.of(one) for one in found])
+
+
+@routes.get("/v1/executions/{id}/signals", owner=EXECUTION)
+async def list_signals(call: Call, id: str) -> SignalPage:  # noqa: A002
+    """List the signals of an execution with their effects, oldest first."""
+    found = await call.engine.waitpoints.signals(id)
+    return SignalPage(items=[SignalView.of(one) for one in found])
+
+
+class TokenView(View):
+    """The right to answer a waitpoint. Whoever has it can."""
+
+    token: str
+    kid: str
+    fingerprint: str
+
+
+@routes.get(
+    "/v1/executions/{id}/waitpoints/{wp}/token",
+    role=(Role.WORKER, Role.OPERATOR),
+    owner=EXECUTION,
+    errors=(errors.WaitpointNotFound, errors.WaitpointClosed),
+    audit=AuditLog.CONTROL,
+)
+async def read_token(call: Call, id: str, wp: str) -> Answer[TokenView]:  # noqa: A002
+    """Read the token of a waitpoint, signed with the current key.
+
+    The history of the execution and the audit log tell who read it.
+    """
+    _check_of(id, wp)
+    token = await call.engine.waitpoints.token(wp, reader=_who(call))
+    view = TokenView(token=token.reveal(), kid=token.kid, fingerprint=token.fingerprint)
+    return Answer(view, 200, {"Cache-Control": "no-store"})
+
+
+class ClosedView(View):
+    """A waitpoint that is closed."""
+
+    id: str
+    state: str
+    #: resumed, expired, revoked, ended.
+    why: str
+
+
+@routes.post(
+    "/v1/executions/{id}/waitpoints/{wp}/revoke",
+    role=Role.OPERATOR,
+    owner=EXECUTION,
+    errors=(errors.WaitpointNotFound,),
+)
+async def revoke(call: Call, id: str, wp: str) -> ClosedView:  # noqa: A002
+    """Close a waitpoint: its token is worth nothing any more. The wait goes on without it."""
+    _check_of(id, wp)
+    why = await call.engine.waitpoints.revoke(wp)
+    return ClosedView(id=wp, state="closed", why=why)
+
+
+class ResumeBody(Body):
+    """What the execution gets instead of what it waits for."""
+
+    payload: Raw | UnsetType = UNSET
+
+
+@routes.post(
+    "/v1/executions/{id}/resume",
+    role=Role.OPERATOR,
+    owner=EXECUTION,
+    errors=(errors.NotSuspended,),
+    example={"payload": {"decision": "go"}},
+)
+async def resume(call: Call, id: str, body: ResumeBody) -> StateView:  # noqa: A002
+    """Let a suspended execution go on; it gets a signal named `resume`."""
+    data = payload("payload", body.payload, UNSET)
+    state = await call.engine.waitpoints.resume(id, data, identity=_who(call))
+    return StateView(state=state)
+
+
+class InboxQuery(Query):
+    """Whose inbox."""
+
+    tenant: Tenants | None = None
+    limit: PageLimit = 50
+    cursor: Cursor | None = None
+
+
+@routes.get("/v1/waitpoints", query_example={"limit": "10"})
+async def inbox(call: Call, query: InboxQuery) -> InboxPage:
+    """List the waitpoints that can be answered, the oldest first."""
+    page = await call.engine.waitpoints.inbox(call.tenant, limit=query.limit, cursor=query.cursor)
+    items = [InboxView.of_item(one) for one in page.items]
+    return InboxPage(items=items, next_cursor=page.next_cursor)
+
+
+def _check_of(execution_id: str, waitpoint: str) -> None:
+    """Check that a waitpoint is one of the execution whose owner was checked."""
+    try:
+        owner, _ = parse_waitpoint_id("waitpoint", waitpoint)
+    except errors.InvalidInput:
+        owner = ""
+    if owner != execution_id:
+        message = f"execution {execution_id} has no waitpoint {waitpoint}"
+        raise errors.WaitpointNotFound(message, id=waitpoint)
+
+
+def _who(call: Call) -> str:
+    """Return the name under which the history keeps the caller."""
+    return call.identity.key or "operator"

@@ -1,0 +1,145 @@
+"""Tasks that wait for people, near the store and far from it: the same calls over HTTP."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from pydantic import BaseModel
+
+from holdfast import App, Context, Denied, Handle, WaitTimedOut
+from holdfast.errors import InvalidPayload, InvalidToken, WaitpointClosed
+from holdfast.model.states import State
+from holdfast.model.waitpoints import Effect, NewSignal, Source, Waitpoint, WaitpointState
+from holdfast.testing.waiting import wait_for
+from tests.integration.worker.conftest import Working, at_once
+
+ALSO_OVER_HTTP = True
+
+
+class Decision(BaseModel):
+    """What is decided."""
+
+    amount: int
+
+
+async def until_it_waits(handle: Handle[Any]) -> Waitpoint:
+    """Wait until an execution is suspended; returns its open waitpoint."""
+
+    async def is_suspended() -> bool:
+        return await handle.state() is State.SUSPENDED
+
+    await wait_for(is_suspended)
+    (point,) = [one for one in await handle.waitpoints() if one.state is WaitpointState.OPEN]
+    return point
+
+
+async def test_an_answer_arrives_typed(app: App, working: Working) -> None:
+    """It is checked where it is sent; the attempt goes on."""
+
+    @app.task
+    async def ask(ctx: Context) -> int:
+        return (await ctx.wait_for("much", schema=Decision)).amount
+
+    async with working():
+        handle = await ask.submit()
+        point = await until_it_waits(handle)
+        assert point.token is None
+        with pytest.raises(InvalidPayload, match="amount"):
+            await handle.signal("much", {"amount": "a lot"})
+        assert await handle.signal("much", {"amount": 40}) is Effect.RESUMED
+        assert await handle.result(timeout=10) == 40
+    assert (await handle.describe()).attempts == 1
+    (signal,) = await app.engine.waitpoints.signals(handle.id)
+    assert (signal.value, signal.effect) == ({"amount": 40}, Effect.RESUMED)
+
+
+async def test_a_token_is_sent_out_and_known_to_later_attempts(app: App, working: Working) -> None:
+    """The same right, whoever runs the attempt; the journal does not have it."""
+    tokens: list[str] = []
+
+    @app.task(retries=at_once(2))
+    async def ask(ctx: Context) -> str:
+        point = await ctx.waitpoint("mail", schema=str, signals=["answer"])
+        tokens.append(point.token.reveal())
+        assert point.link("https://x.example").endswith(f"{point.id}#{tokens[-1]}")
+        made = getattr(app.engine.waitpoints, "_made", {})
+        made.clear()
+        if len(tokens) == 1:
+            raise ValueError("once more")
+        return str(await ctx.wait_for(point))
+
+    async with working():
+        handle = await ask.submit()
+        point = await until_it_waits(handle)
+        assert len(set(tokens)) == 1
+        signal = NewSignal(waitpoint=point.id, name="answer", payload=b'"yes"')
+        with pytest.raises(InvalidToken):
+            await app.engine.waitpoints.signal(signal, tokens[0][:-2] + "AA")
+        assert await app.engine.waitpoints.signal(signal, tokens[0]) is Effect.RESUMED
+        assert await handle.result(timeout=10) == "yes"
+    assert tokens[0] not in repr(await app.engine.steps(handle.id))
+    with pytest.raises(WaitpointClosed):
+        await app.engine.waitpoints.token(point.id, reader="me")
+
+
+async def test_people_approve_and_deny(app: App, working: Working) -> None:
+    """Two different ones, or one who denies; many signals in one call."""
+
+    @app.task
+    async def ask(ctx: Context) -> str:
+        try:
+            await ctx.wait_for("ok", approvers=2)
+        except Denied as denied:
+            return f"denied by {denied.source.identity}"
+        return "approved"
+
+    def by(point: Waitpoint, name: str, identity: str) -> tuple[NewSignal, None]:
+        source = Source(type="user", identity=identity)
+        return NewSignal(waitpoint=point.id, name=name, source=source), None
+
+    async with working():
+        first, second = await ask.submit(), await ask.submit()
+        one, two = await until_it_waits(first), await until_it_waits(second)
+        inbox = await app.engine.waitpoints.inbox()
+        assert {item.waitpoint.id for item in inbox.items} == {one.id, two.id}
+        effects = await app.engine.waitpoints.signal_many(
+            [by(one, "approve", "ann"), by(one, "approve", "ann"), by(two, "deny", "ben")]
+        )
+        assert effects == [Effect.APPENDED, Effect.APPENDED, Effect.RESUMED]
+        await app.engine.waitpoints.signal(*by(one, "approve", "cid"))
+        assert await first.result(timeout=10) == "approved"
+        assert await second.result(timeout=10) == "denied by ben"
+
+
+async def test_time_and_operators_end_waits(app: App, working: Working) -> None:
+    """A timeout is raised in the task; an operator's resume is an answer."""
+
+    @app.task
+    async def ask(ctx: Context) -> Any:
+        try:
+            await ctx.wait_for("never", timeout=0.05)
+        except WaitTimedOut:
+            return await ctx.wait_for("operator")
+
+    async with working():
+        handle = await ask.submit()
+
+        async def waits_for_the_operator() -> bool:
+            points = await handle.waitpoints()
+            return any(one.name == "operator" for one in points)
+
+        await wait_for(waits_for_the_operator)
+        point = await until_it_waits(handle)
+        assert await app.engine.waitpoints.revoke(point.id) == "revoked"
+        assert await app.engine.waitpoints.resume(handle.id, b'"go"') is State.WAITING
+        assert await handle.result(timeout=10) == "go"
+
+
+async def test_signing_keys_are_rotated(app: App) -> None:
+    """The ring is shown without its secrets."""
+    before = (await app.engine.keyring.ring()).current
+    assert await app.engine.keyring.rotate("k2") == ("k2", before)
+    ring = await app.engine.keyring.ring()
+    assert (ring.current, ring.previous) == ("k2", before)
+    assert len({key.fingerprint() for key in ring.keys.values()}) == 2
