@@ -35,12 +35,24 @@ async def _lane(_engine: Engine, _tenant: str) -> str:
     return f"lane-{new_id()}"
 
 
+async def _queue(engine: Engine, tenant: str) -> str:
+    name = f"queue-{new_id()}"
+    await engine.queues.define(name if tenant == "default" else f"{tenant}/{name}", mode="fanout")
+    return name
+
+
+async def _group(_engine: Engine, _tenant: str) -> str:
+    return f"group-{new_id()}"
+
+
 #: By the name of the parameter, or by route and name where the same name means something else.
 MAKERS: dict[str, Make] = {
     "id": _execution,
     "instance": _worker,
     "key": _key,
     "lane": _lane,
+    "name": _queue,
+    "group": _group,
 }
 
 

@@ -32,15 +32,19 @@ _STATUSES: tuple[tuple[type[HoldfastError], int], ...] = (
     (errors.LeaseLost, 409),
     (errors.ExecutionFailed, 409),
     (errors.StoreFull, 503),
+    (errors.Refused, 429),
     (errors.StoreUnavailable, 503),
     (errors.OutcomeUnknown, 503),
     (errors.StoreIncompatible, 503),
+    (errors.BackendFailed, 503),
+    (errors.BackendUnfit, 503),
+    (errors.InvalidRecord, 503),
 )
 _RETRYABLE = (
-    errors.RateLimited,
-    errors.StoreFull,
+    errors.Refused,
     errors.StoreUnavailable,
     errors.OutcomeUnknown,
+    errors.BackendFailed,
 )
 _INTERNAL = 500
 #: Members of a problem that context must not replace.

@@ -15,6 +15,7 @@ from holdfast.model.access import Role
 from holdfast.model.executions import Filter, NewExecution, Outcome, Submitted
 from holdfast.model.states import State
 from holdfast.server import problems
+from holdfast.server.attachments import check_limits, foreign_limits, refused_limit
 from holdfast.server.bodies import BatchBody, ExecutionBody, RawBatchBody
 from holdfast.server.call import Call
 from holdfast.server.declare import Answer, Routes
@@ -49,7 +50,13 @@ from holdfast.server.views import (
 routes: Routes = Routes("executions", "Durable units of work: submit, list, read.")
 
 BATCH_BYTES = 64 << 20
-_REFUSALS = (errors.IdConflict, errors.IdempotencyConflict, errors.LaneDraining)
+_REFUSALS = (
+    errors.IdConflict,
+    errors.IdempotencyConflict,
+    errors.LaneDraining,
+    errors.BudgetNotFound,
+    errors.QuotaNotFound,
+)
 _EXAMPLE = {"kind": "mail.send", "input": {"to": "ann@example.org"}, "tags": {"order": "17"}}
 _decode_item = msgspec.json.Decoder(ExecutionBody).decode
 #: What a browser may do with a result that it is shown: nothing.
@@ -70,6 +77,7 @@ async def create(call: Call, body: ExecutionBody) -> Answer[SubmittedView]:
     idempotency key gets 200 and `duplicate`; send one of them to be able to repeat safely.
     """
     item = body.item(str(call.tenant), _traceparent(call))
+    await check_limits(call, [item])
     (answer,) = await call.engine.submit_many([item])
     if isinstance(answer, HoldfastError):
         raise answer
@@ -102,8 +110,13 @@ async def create_batch(call: Call, body: RawBatchBody) -> BatchView:
             answers[place] = problems.invalid(error, f"items[{place}]")
         except (InvalidInput, errors.Forbidden) as error:
             answers[place] = error
-    for place, answer in zip(places, await call.engine.submit_many(good), strict=True):
-        answers[place] = answer
+    foreign = await foreign_limits(call, good)
+    for place, item in zip(places, good, strict=True):
+        answers[place] = refused_limit(item, foreign)
+    allowed = [item for item in good if refused_limit(item, foreign) is None]
+    found = iter(await call.engine.submit_many(allowed))
+    for place in places:
+        answers[place] = answers[place] or next(found)
     _raise_if_store_is_away(answers)
     return BatchView(items=[_answer_view(answer) for answer in answers])
 
