@@ -45,6 +45,16 @@ async def _group(_engine: Engine, _tenant: str) -> str:
     return f"group-{new_id()}"
 
 
+async def _budget(engine: Engine, tenant: str) -> str:
+    budget, _ = await engine.budgets.create(tenant=tenant, limits={"tokens": {"hard": 10**6}})
+    return budget.id
+
+
+async def _quota(engine: Engine, tenant: str) -> str:
+    quota, _ = await engine.quotas.create(tenant=tenant, max_concurrent=5)
+    return quota.id
+
+
 #: By the name of the parameter, or by route and name where the same name means something else.
 MAKERS: dict[str, Make] = {
     "id": _execution,
@@ -52,6 +62,8 @@ MAKERS: dict[str, Make] = {
     "key": _key,
     "lane": _lane,
     "name": _queue,
+    "budgets.id": _budget,
+    "quotas.id": _quota,
     "group": _group,
 }
 

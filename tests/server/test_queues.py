@@ -27,7 +27,8 @@ async def read(
 ) -> list[dict[str, Any]]:
     response = await client.post(f"/v1/queues/{name}/read", json={"consumer": "c", **fields})
     assert response.status_code == 200, response.text
-    return response.json()["deliveries"]
+    found: list[dict[str, Any]] = response.json()["deliveries"]
+    return found
 
 
 async def settle(
@@ -36,7 +37,8 @@ async def settle(
     body = {"items": [{"handle": handle, **fields} for handle in handles]}
     response = await client.post(f"/v1/queues/mail/{verb}", json=body)
     assert response.status_code == 200, response.text
-    return response.json()["items"]
+    found: list[dict[str, Any]] = response.json()["items"]
+    return found
 
 
 async def test_a_message_goes_through_its_life(anyone: httpx.AsyncClient) -> None:

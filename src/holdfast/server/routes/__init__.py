@@ -40,6 +40,7 @@ from __future__ import annotations
 from holdfast.server.declare import Route, Routes
 from holdfast.server.routes import (
     audit,
+    budgets,
     events,
     executions,
     holding,
@@ -49,6 +50,8 @@ from holdfast.server.routes import (
     messages,
     operating,
     queues,
+    quotas,
+    spending,
     system,
     tasks,
     workers,
@@ -65,6 +68,9 @@ TABLES: tuple[Routes, ...] = (
     tasks.routes,
     queues.routes,
     messages.routes,
+    budgets.routes,
+    spending.routes,
+    quotas.routes,
     keys.routes,
     audit.routes,
     system.routes,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from msgspec import UNSET, Meta, Raw, UnsetType
 
@@ -171,7 +171,7 @@ class SettleBody(Body):
     items: Annotated[list[SettleItem], Items]
 
 
-_SETTLE = {"role": Role.WORKER, "errors": (errors.QueueNotFound,)}
+_SETTLE: dict[str, Any] = {"role": Role.WORKER, "errors": (errors.QueueNotFound,)}
 
 
 @routes.post("/v1/queues/{name}/ack", example={"items": [{"handle": "h"}]}, **_SETTLE)
