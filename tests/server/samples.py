@@ -10,7 +10,10 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from holdfast.engine import Engine
+from holdfast.model.executions import NewExecution
 from holdfast.model.ids import new_id
+from holdfast.model.schedules import NewSchedule
+from holdfast.model.timing import Timing
 from holdfast.server.declare import Route
 
 Make = Callable[[Engine, str], Awaitable[str]]
@@ -55,6 +58,12 @@ async def _quota(engine: Engine, tenant: str) -> str:
     return quota.id
 
 
+async def _schedule(engine: Engine, tenant: str) -> str:
+    execution = NewExecution(kind="work", tenant=tenant)
+    plan = NewSchedule(id=new_id(), execution=execution, timing=Timing(every_ms=60_000))
+    return (await engine.schedules.create(plan))[0].id
+
+
 #: By the name of the parameter, or by route and name where the same name means something else.
 MAKERS: dict[str, Make] = {
     "id": _execution,
@@ -62,6 +71,7 @@ MAKERS: dict[str, Make] = {
     "key": _key,
     "lane": _lane,
     "name": _queue,
+    "schedules.id": _schedule,
     "budgets.id": _budget,
     "quotas.id": _quota,
     "group": _group,
