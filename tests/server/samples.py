@@ -10,6 +10,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from holdfast.engine import Engine
+from holdfast.fencing import Ask, Leases
+from holdfast.fencing.kept import StoreObjects
 from holdfast.model.executions import NewExecution
 from holdfast.model.ids import new_id
 from holdfast.model.schedules import NewSchedule
@@ -64,6 +66,14 @@ async def _schedule(engine: Engine, tenant: str) -> str:
     return (await engine.schedules.create(plan))[0].id
 
 
+async def _writer_lease(engine: Engine, tenant: str) -> str:
+    key = f"reports-{new_id()}"
+    stored = key if tenant == "default" else f"tenants/{tenant}/{key}"
+    ask = Ask(holder="h", incarnation="i", ttl_ms=30_000, margin_ms=5_000)
+    await Leases(StoreObjects(engine.store)).acquire(stored, ask)
+    return key
+
+
 #: By the name of the parameter, or by route and name where the same name means something else.
 MAKERS: dict[str, Make] = {
     "id": _execution,
@@ -71,6 +81,7 @@ MAKERS: dict[str, Make] = {
     "key": _key,
     "lane": _lane,
     "name": _queue,
+    "writer_leases.key": _writer_lease,
     "schedules.id": _schedule,
     "budgets.id": _budget,
     "quotas.id": _quota,

@@ -39,6 +39,7 @@ from __future__ import annotations
 
 from holdfast.server.declare import Route, Routes
 from holdfast.server.routes import (
+    archive,
     audit,
     budgets,
     events,
@@ -56,6 +57,7 @@ from holdfast.server.routes import (
     system,
     tasks,
     workers,
+    writer_leases,
 )
 
 TABLES: tuple[Routes, ...] = (
@@ -73,6 +75,8 @@ TABLES: tuple[Routes, ...] = (
     spending.routes,
     quotas.routes,
     schedules.routes,
+    writer_leases.routes,
+    archive.routes,
     keys.routes,
     audit.routes,
     system.routes,

@@ -169,8 +169,16 @@ async def list_executions(call: Call, query: ListQuery) -> ExecutionPage:
 
     Operator keys see those of `tenant`, or of all tenants with `tenant=*`.
     """
-    wanted = Filter(
-        tenant=call.tenant,
+    wanted = filter_of(query, call.tenant)
+    page = await call.engine.list(wanted, limit=query.limit, cursor=query.cursor)
+    items = [ExecutionView.of(one) for one in page.items]
+    return ExecutionPage(items=items, next_cursor=page.next_cursor)
+
+
+def filter_of(query: ListQuery, tenant: str | None) -> Filter:
+    """Return what is asked for."""
+    return Filter(
+        tenant=tenant,
         state=query.state,
         lane=query.lane,
         kind=query.kind,
@@ -178,9 +186,6 @@ async def list_executions(call: Call, query: ListQuery) -> ExecutionPage:
         since=query.since,
         until=query.until,
     )
-    page = await call.engine.list(wanted, limit=query.limit, cursor=query.cursor)
-    items = [ExecutionView.of(one) for one in page.items]
-    return ExecutionPage(items=items, next_cursor=page.next_cursor)
 
 
 def _tag(text: str | None) -> tuple[str, str] | None:
