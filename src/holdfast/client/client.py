@@ -15,7 +15,10 @@ from holdfast.client import decode
 from holdfast.client.beats import RemoteBeats, lease_body, renewal_body, renewed
 from holdfast.client.claiming import RemoteClaimer
 from holdfast.client.http import Http, path
+from holdfast.client.limits import RemoteBudgets, RemoteQuotas
 from holdfast.client.nouns import RemoteLanes, RemoteWorkers
+from holdfast.client.queues import RemoteQueues
+from holdfast.client.schedules import RemoteSchedules
 from holdfast.client.submitting import answer_of, body_of
 from holdfast.engine.claimer import Claimer
 from holdfast.engine.engine import DEFAULT_LEASE_MS, Engine
@@ -74,6 +77,10 @@ class Client(Engine):
         self._http = Http(url, key or os.environ.get(KEY_VARIABLE), timeout_ms)
         self.lanes: RemoteLanes = RemoteLanes(self._http)
         self.workers: RemoteWorkers = RemoteWorkers(self._http)
+        self.queues: RemoteQueues = RemoteQueues(self._http, tenant)
+        self.budgets: RemoteBudgets = RemoteBudgets(self._http, tenant)
+        self.quotas: RemoteQuotas = RemoteQuotas(self._http, tenant)
+        self.schedules: RemoteSchedules = RemoteSchedules(self._http, tenant)
         self.maintenance: asyncio.Future[None] | None = None
 
     def __getattr__(self, name: str) -> NoReturn:

@@ -109,8 +109,13 @@ class ListQuery(Query):
 @routes.get("/v1/queues")
 async def list_queues(call: Call, query: ListQuery) -> QueuePage:
     """List queues by name; an operator key sees those of all tenants with `tenant=*`."""
-    found = await call.engine.queues.list(limit=query.limit, after=query.cursor, tenant=call.tenant)
-    more = found[-1].name if len(found) == query.limit else None
+    own, after = call.tenant, query.cursor
+    if own is not None and after is not None:
+        after = scoping.queue(call, after, "cursor")
+    found = await call.engine.queues.list(limit=query.limit, after=after, tenant=own)
+    more = None
+    if len(found) == query.limit:
+        more = found[-1].name if own is None else scoping.seen(found[-1].name, own)
     return QueuePage(items=[QueueView.of(one) for one in found], next_cursor=more)
 
 

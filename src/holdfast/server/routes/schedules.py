@@ -14,6 +14,7 @@ from holdfast.errors import ScheduleNotFound
 from holdfast.model import limits, payloads
 from holdfast.model.access import Role
 from holdfast.model.executions import NewExecution
+from holdfast.model.moments import from_ms
 from holdfast.model.schedules import CatchUp, NewSchedule, Overlap, Schedule
 from holdfast.server.attachments import check_limits
 from holdfast.server.bodies import ExecutionBody
@@ -119,7 +120,9 @@ class ScheduleView(View):
     jitter_ms: int
     paused: bool
     version: int
+    #: When it fires next, jitter included, and the tick for which it does.
     next_at: str | None
+    next_tick_at: str | None
     last_at: str | None
     last_execution: str | None
     #: Ticks that were fired, skipped because of overlap, and missed.
@@ -154,6 +157,7 @@ class ScheduleView(View):
             paused=plan.paused,
             version=one.version,
             next_at=optional(one.next_at),
+            next_tick_at=None if one.next_ms is None else rfc3339(from_ms(one.next_ms)),
             last_at=optional(one.last_at),
             last_execution=one.last_execution,
             fired=one.fired,
