@@ -214,10 +214,24 @@ async def test_a_task_spends_and_consumes_over_http(site: Site) -> None:
             await received.ack()
             return received.value
 
+        greeted: list[str] = []
+
+        @app.consumer("names")
+        async def greet(name: str) -> None:
+            greeted.append(name)
+
+        names = app.queue("names", str)
+        await names.define()
+        await names.push("bob")
+
+        async def is_greeted() -> bool:
+            return greeted == ["bob"]
+
         await client.budgets.create("b", limits={"tokens": {"hard": 10}})
         submitted = await client.submit("spend", input=b"{}", budgets=("b",))
         async with app.worker() as _worker, asyncio.timeout(20):
             outcome = await client.wait(submitted.id)
+            await wait_for(is_greeted)
         assert outcome.result == b'"ann"'
         assert await client.budgets.spent(submitted.id) == {"b": {"tokens": 4}}
         assert [one.id for one in (await client.schedules.list()).items] == ["spend"]

@@ -54,7 +54,7 @@ def queue(field: str, value: Any) -> str:
     tenant, slash, rest = value.partition("/") if isinstance(value, str) else ("", "", "")
     if not slash:
         return name(field, value)
-    if name(f"{field}'s tenant", tenant) == "default":
+    if name(field, tenant) == "default":
         refuse(field, "of the tenant default is named without it", value)
     name(field, rest)
     return str(value)
