@@ -7,15 +7,13 @@ under a name that no caller over HTTP can write.
 
 from __future__ import annotations
 
-from holdfast.errors import Forbidden, InvalidInput
+from holdfast.errors import InvalidInput
 from holdfast.model import checks
 from holdfast.server.call import DEFAULT_TENANT, Call
 from holdfast.server.fields import Name, Query
 
 #: Where the writer leases of tenants are, but for those of `default`.
 TENANTS = "tenants/"
-#: The lease of the archiver, which is nobody's but the operators'.
-ARCHIVE = "archive"
 
 
 class TenantQuery(Query):
@@ -47,8 +45,6 @@ def lease(call: Call, key: str) -> str:
     """Return the stored key of a writer lease of the tenant that a call is for."""
     if key.startswith(TENANTS):
         raise InvalidInput(f"key: {TENANTS} is reserved; name the tenant instead", field="key")
-    if key == ARCHIVE and call.identity.tenant is not None:
-        raise Forbidden("the lease of the archive needs an API key that belongs to no tenant")
     tenant = call.tenant or DEFAULT_TENANT
     return key if tenant == DEFAULT_TENANT else f"{TENANTS}{tenant}/{key}"
 
