@@ -10,9 +10,13 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from holdfast.engine import Engine
+from holdfast.fencing import Ask, Leases
+from holdfast.fencing.kept import StoreObjects
 from holdfast.model.executions import NewExecution
 from holdfast.model.graphs import Edge
 from holdfast.model.ids import new_id
+from holdfast.model.schedules import NewSchedule
+from holdfast.model.timing import Timing
 from holdfast.model.waitpoints import NewWaitpoint, waitpoint_id
 from holdfast.server.declare import Route
 
@@ -62,6 +66,42 @@ async def _graph(engine: Engine, tenant: str) -> str:
 DERIVED: dict[str, Callable[[Mapping[str, str]], str]] = {
     "wp": lambda values: waitpoint_id(values["id"], 1),
 }
+
+
+async def _queue(engine: Engine, tenant: str) -> str:
+    name = f"queue-{new_id()}"
+    await engine.queues.define(name if tenant == "default" else f"{tenant}/{name}", mode="fanout")
+    return name
+
+
+async def _group(_engine: Engine, _tenant: str) -> str:
+    return f"group-{new_id()}"
+
+
+async def _budget(engine: Engine, tenant: str) -> str:
+    budget, _ = await engine.budgets.create(tenant=tenant, limits={"tokens": {"hard": 10**6}})
+    return budget.id
+
+
+async def _quota(engine: Engine, tenant: str) -> str:
+    quota, _ = await engine.quotas.create(tenant=tenant, max_concurrent=5)
+    return quota.id
+
+
+async def _schedule(engine: Engine, tenant: str) -> str:
+    execution = NewExecution(kind="work", tenant=tenant)
+    plan = NewSchedule(id=new_id(), execution=execution, timing=Timing(every_ms=60_000))
+    return (await engine.schedules.create(plan))[0].id
+
+
+async def _writer_lease(engine: Engine, tenant: str) -> str:
+    key = f"reports-{new_id()}"
+    stored = key if tenant == "default" else f"tenants/{tenant}/{key}"
+    ask = Ask(holder="h", incarnation="i", ttl_ms=30_000, margin_ms=5_000)
+    await Leases(StoreObjects(engine.store)).acquire(stored, ask)
+    return key
+
+
 #: By the name of the parameter, or by route and name where the same name means something else.
 MAKERS: dict[str, Make] = {
     "id": _execution,
@@ -71,6 +111,12 @@ MAKERS: dict[str, Make] = {
     "waitpoints.id": _prepared,
     "graphs.id": _graph,
     "waitpoint": _waitpoint,
+    "name": _queue,
+    "writer_leases.key": _writer_lease,
+    "schedules.id": _schedule,
+    "budgets.id": _budget,
+    "quotas.id": _quota,
+    "group": _group,
 }
 
 

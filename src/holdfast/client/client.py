@@ -16,7 +16,10 @@ from holdfast.client.beats import RemoteBeats, lease_body, renewal_body, renewed
 from holdfast.client.claiming import RemoteClaimer
 from holdfast.client.graphs import RemoteGraphs
 from holdfast.client.http import Http, path
+from holdfast.client.limits import RemoteBudgets, RemoteQuotas
 from holdfast.client.nouns import RemoteLanes, RemoteWorkers
+from holdfast.client.queues import RemoteQueues
+from holdfast.client.schedules import RemoteSchedules
 from holdfast.client.streams import RemoteStreams
 from holdfast.client.submitting import answer_of, body_of
 from holdfast.client.waitpoints import RemoteKeys, RemoteWaitpoints
@@ -82,6 +85,10 @@ class Client(Engine):
         self.waitpoints: RemoteWaitpoints = RemoteWaitpoints(self._http, whose)
         self.streams: RemoteStreams = RemoteStreams(self._http)
         self.graphs: RemoteGraphs = RemoteGraphs(self._http, tenant, EVERY_TENANT, self.result)
+        self.queues: RemoteQueues = RemoteQueues(self._http, tenant)
+        self.budgets: RemoteBudgets = RemoteBudgets(self._http, tenant)
+        self.quotas: RemoteQuotas = RemoteQuotas(self._http, tenant)
+        self.schedules: RemoteSchedules = RemoteSchedules(self._http, tenant)
         self.maintenance: asyncio.Future[None] | None = None
 
     def __getattr__(self, name: str) -> NoReturn:

@@ -26,8 +26,17 @@ _DEFAULTS = {
 def body_of(item: NewExecution, tenant: str | None) -> tuple[dict[str, Any], bool]:
     """Return the body of an item, and whether its id was minted here.
 
-    An id makes it safe to send again. The tenant of the key needs not be named.
+    An id makes it safe to send again; the key of a debounce or throttle does, too.
     """
+    body = template_of(item, tenant)
+    minted = item.id is None and item.idempotency_key is None and item.window is None
+    if minted:
+        body["id"] = new_id()
+    return body, minted
+
+
+def template_of(item: NewExecution, tenant: str | None) -> dict[str, Any]:
+    """Return the fields of an item. The tenant of the key needs not be named."""
     body: dict[str, Any] = {"kind": item.kind, **payloads.fields("input", item.input)}
     for name, default in _DEFAULTS.items():
         value = getattr(item, name)
@@ -37,10 +46,7 @@ def body_of(item: NewExecution, tenant: str | None) -> tuple[dict[str, Any], boo
         body["tags"] = item.tags
     if tenant is not None and "tenant" not in body:
         body["tenant"] = tenant
-    minted = item.id is None and item.idempotency_key is None
-    if minted:
-        body["id"] = new_id()
-    return body, minted
+    return body
 
 
 def _retry(policy: RetryPolicy) -> dict[str, Any]:

@@ -49,6 +49,17 @@ def name(field: str, value: Any) -> str:
     return _pattern(field, value, _NAME, limits.NAME_CHARS, "A-Z a-z 0-9 _ . : @ -")
 
 
+def queue(field: str, value: Any) -> str:
+    """Check the name of a message queue: NAME, or TENANT/NAME of another tenant than default."""
+    tenant, slash, rest = value.partition("/") if isinstance(value, str) else ("", "", "")
+    if not slash:
+        return name(field, value)
+    if name(field, tenant) == "default":
+        refuse(field, "of the tenant default is named without it", value)
+    name(field, rest)
+    return str(value)
+
+
 def kind(field: str, value: Any) -> str:
     """Check the kind of an execution."""
     return _pattern(field, value, _KIND, limits.NAME_CHARS, "A-Z a-z 0-9 _ . : @ / -")

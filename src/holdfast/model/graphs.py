@@ -351,7 +351,7 @@ class Graph:
     #: Members that ended badly and were not taken up.
     failures: int
     #: Budgets that all its members spend from.
-    budgets: tuple[str, ...]
+    budgets: tuple[str, ...] = ()
     created_at: datetime
     #: When its last member ended.
     completed_at: datetime | None

@@ -52,7 +52,7 @@ class QueueSettings:
         checks.integer("max_attempts", self.max_attempts, 1, limits.MAX_ATTEMPTS)
         checks.integer("lock_ms", self.lock_ms, limits.LOCK_MIN_MS, limits.LOCK_MAX_MS)
         if self.dead_letter is not None:
-            checks.name("dead_letter", self.dead_letter)
+            checks.queue("dead_letter", self.dead_letter)
         object.__setattr__(self, "backoff", _backoff(self.backoff))
         checks.integer("dedup_window_ms", self.dedup_window_ms, 0, limits.DURATION_MS)
         checks.integer("ageing_ms", self.ageing_ms, 1, 86_400_000)
@@ -293,7 +293,7 @@ class LetterFilter:
 
     def __post_init__(self) -> None:
         if self.origin is not None:
-            checks.name("filter.origin", self.origin)
+            checks.queue("filter.origin", self.origin)
         if self.group is not None:
             checks.name("filter.group", self.group)
         if self.reason is not None:

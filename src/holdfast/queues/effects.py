@@ -27,7 +27,7 @@ class Push:
     message: NewMessage
 
     def __post_init__(self) -> None:
-        checks.name("queue", self.queue)
+        checks.queue("queue", self.queue)
         checks.instance("message", self.message, NewMessage)
 
     def pack(self) -> Packed:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TypeVar
 
@@ -84,20 +85,26 @@ class Queues:
         """Return the definition of a queue."""
         return await self._calls.describe(_queue(name))
 
-    async def list(self, *, limit: int = 50, after: str | None = None) -> list[Queue]:
-        """Return queues by name, those after a name."""
+    async def list(
+        self, *, limit: int = 50, after: str | None = None, tenant: str | None = None
+    ) -> list[Queue]:
+        """Return queues by name, those after a name; of one tenant, or of all."""
         checks.integer("limit", limit, 1, limits.PAGE_ITEMS)
         if after is not None:
             _queue(after)
         found: list[Queue] = []
-        last = after or ""
+        own = _of_tenant(tenant)
+        last = max(after or "", own.first)
         while len(found) < limit:
             names = await self._calls.names(last, min(_PAGE, limit - len(found)))
             if not names:
                 break
             last = names[-1]
-            described = await asyncio.gather(*(self._described(name) for name in names))
+            chosen = [name for name in names if own.has(name)]
+            described = await asyncio.gather(*(self._described(name) for name in chosen))
             found += [queue for queue in described if queue is not None]
+            if own.first and not chosen:
+                break
         return found
 
     async def _described(self, name: str) -> Queue | None:
@@ -334,7 +341,7 @@ class Queues:
         )
 
     async def _check_target(self, name: str, to: str) -> None:
-        if _queue(name) == checks.name("to", to):
+        if _queue(name) == checks.queue("to", to):
             checks.refuse("to", "must be another queue", to)
         await self._calls.describe(to)
 
@@ -360,8 +367,27 @@ class Queues:
         return found
 
 
+@dataclass(frozen=True, slots=True)
+class _Own:
+    """Which names are listed: those of a tenant start with it, those of the default one do not."""
+
+    #: Names that start with it, which follow each other in the list.
+    first: str
+    plain_only: bool = False
+
+    def has(self, name: str) -> bool:
+        return name.startswith(self.first) and not (self.plain_only and "/" in name)
+
+
+def _of_tenant(tenant: str | None) -> _Own:
+    if tenant is None:
+        return _Own("")
+    checks.name("tenant", tenant)
+    return _Own("", plain_only=True) if tenant == "default" else _Own(f"{tenant}/")
+
+
 def _queue(name: str) -> str:
-    return checks.name("queue", name)
+    return checks.queue("queue", name)
 
 
 def _group(group: str | None) -> str:

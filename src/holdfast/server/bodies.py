@@ -8,6 +8,7 @@ from msgspec import UNSET, Meta, Raw, UnsetType, field
 
 from holdfast.model import limits
 from holdfast.model.executions import NewExecution
+from holdfast.model.quotas import Window
 from holdfast.model.retry import Backoff, RetryPolicy
 from holdfast.server.fields import (
     Base64,
@@ -71,6 +72,17 @@ class RetryBody(Body):
         )
 
 
+class WindowBody(Body):
+    """Submissions with the same key within so many ms count as one."""
+
+    key: Key
+    ms: PositiveMs
+
+    def window(self) -> Window:
+        """Return the window."""
+        return Window(self.key, self.ms)
+
+
 class ExecutionBody(Body):
     """An execution to be created."""
 
@@ -96,6 +108,14 @@ class ExecutionBody(Body):
     idempotency_key: Key | None = None
     tags: Tags = field(default_factory=dict)
     retention_ms: DurationMs | None = None
+    #: Budgets that it spends from; it starts only while something of each is left.
+    budgets: Annotated[tuple[Name, ...], Meta(max_length=limits.BUDGETS)] = ()
+    #: Quotas that must admit it before it starts.
+    quotas: Annotated[tuple[Name, ...], Meta(max_length=limits.QUOTAS)] = ()
+    #: The last submission with this key wins: it starts when none has come for the window.
+    debounce: WindowBody | None = None
+    #: The first submission with this key wins: others within its window are answered with it.
+    throttle: WindowBody | None = None
     #: The place in a trace (W3C); absent: the header of the same name.
     traceparent: Traceparent | None = None
 
@@ -119,6 +139,10 @@ class ExecutionBody(Body):
             idempotency_key=self.idempotency_key,
             tags=self.tags,
             retention_ms=self.retention_ms,
+            budgets=self.budgets,
+            quotas=self.quotas,
+            debounce=None if self.debounce is None else self.debounce.window(),
+            throttle=None if self.throttle is None else self.throttle.window(),
             traceparent=self.traceparent or traceparent,
         )
 

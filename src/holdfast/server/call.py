@@ -12,7 +12,9 @@ from starlette.requests import Request
 
 from holdfast.engine import Engine
 from holdfast.errors import Forbidden, NotFound
+from holdfast.fencing import Leases
 from holdfast.model import checks
+from holdfast.server.archives import Archives
 from holdfast.server.claimers import Claimers
 from holdfast.server.declare import Route
 from holdfast.server.identity import Identities, Identity
@@ -37,6 +39,8 @@ class Services:
     claimers: Claimers
     metrics: Metrics
     rate: Rate
+    writer_leases: Leases
+    archives: Archives
     waits: Open
     tails: Open
     #: Set when the server stops: whoever waits for something ends.

@@ -27,24 +27,23 @@ _STATUSES: tuple[tuple[type[HoldfastError], int], ...] = (
     (errors.NotFound, 404),
     (errors.Unauthorized, 401),
     (errors.Forbidden, 403),
-    (errors.RateLimited, 429),
-    (errors.TooManyTails, 429),
-    (errors.RotationBusy, 429),
     (errors.Conflict, 409),
     (errors.LeaseLost, 409),
     (errors.ExecutionFailed, 409),
     (errors.StoreFull, 503),
+    (errors.Refused, 429),
     (errors.StoreUnavailable, 503),
     (errors.OutcomeUnknown, 503),
     (errors.StoreIncompatible, 503),
+    (errors.BackendFailed, 503),
+    (errors.BackendUnfit, 503),
+    (errors.InvalidRecord, 503),
 )
 _RETRYABLE = (
-    errors.RateLimited,
-    errors.TooManyTails,
-    errors.RotationBusy,
-    errors.StoreFull,
+    errors.Refused,
     errors.StoreUnavailable,
     errors.OutcomeUnknown,
+    errors.BackendFailed,
 )
 _INTERNAL = 500
 #: Members of a problem that context must not replace.

@@ -47,7 +47,7 @@ class Consumer:
     backlog: int
 
     def __post_init__(self) -> None:
-        checks.name("queue", self.queue)
+        checks.queue("queue", self.queue)
         if self.group is not None:
             checks.name("group", self.group)
         checks.integer("backlog", self.backlog, 1, limits.QUEUE_SIZE)

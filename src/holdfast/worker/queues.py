@@ -36,7 +36,7 @@ class MessageQueue(Generic[M]):
 
     def __init__(self, engine: Callable[[], Engine], name: str, model: Any) -> None:
         self._engine = engine
-        self.name: str = checks.name("queue", name)
+        self.name: str = checks.queue("queue", name)
         self._raw = model is bytes
         self._encoding = Encoding(f"queue {name}", model)
 

@@ -49,6 +49,7 @@ NOT_NAME = ["", "a b", "a,b", "a|b", "a=b", "{a}", "ä", "a\u2028", *CONTROL, *N
 
 REFUSED: list[tuple[Check, list[Any]]] = [
     (checks.name, [*NOT_NAME, "a/b", "a~b", "x" * (limits.NAME_CHARS + 1)]),
+    (checks.queue, [*NOT_NAME, "a/b/c", "/a", "a/", "default/a", "a/" + "x" * 129, "a~b"]),
     (checks.kind, [*NOT_NAME, "a~b", "x" * (limits.NAME_CHARS + 1)]),
     (checks.execution_id, [*NOT_NAME, "x" * (limits.ID_CHARS + 1)]),
     (_text, [*NOT_TEXT, *CONTROL, "x" * 9, "\ud800"]),
@@ -79,6 +80,8 @@ def test_a_bad_value_is_refused_by_an_error_that_names_the_field(check: Check, v
 ACCEPTED: list[tuple[Check, Any, Any]] = [
     (checks.name, "A-z_0.9:@", "A-z_0.9:@"),
     (checks.name, "x" * limits.NAME_CHARS, "x" * limits.NAME_CHARS),
+    (checks.queue, "acme/mail", "acme/mail"),
+    (checks.queue, "mail", "mail"),
     (checks.kind, "mail/send-v1.2", "mail/send-v1.2"),
     (checks.execution_id, "root~child/1", "root~child/1"),
     (checks.execution_id, "x" * limits.ID_CHARS, "x" * limits.ID_CHARS),

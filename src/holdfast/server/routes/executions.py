@@ -15,6 +15,7 @@ from holdfast.model.access import Role
 from holdfast.model.executions import Filter, NewExecution, Outcome, Submitted
 from holdfast.model.states import State
 from holdfast.server import problems
+from holdfast.server.attachments import check_limits, foreign_limits, refused_limit
 from holdfast.server.bodies import BatchBody, ExecutionBody, RawBatchBody
 from holdfast.server.call import Call
 from holdfast.server.declare import Answer, Routes
@@ -50,7 +51,13 @@ from holdfast.server.views import (
 routes: Routes = Routes("executions", "Durable units of work: submit, list, read.")
 
 BATCH_BYTES = 64 << 20
-_REFUSALS = (errors.IdConflict, errors.IdempotencyConflict, errors.LaneDraining)
+_REFUSALS = (
+    errors.IdConflict,
+    errors.IdempotencyConflict,
+    errors.LaneDraining,
+    errors.BudgetNotFound,
+    errors.QuotaNotFound,
+)
 _EXAMPLE = {"kind": "mail.send", "input": {"to": "ann@example.org"}, "tags": {"order": "17"}}
 _decode_item = msgspec.json.Decoder(ExecutionBody).decode
 #: What a browser may do with a result that it is shown: nothing.
@@ -71,6 +78,7 @@ async def create(call: Call, body: ExecutionBody) -> Answer[SubmittedView]:
     idempotency key gets 200 and `duplicate`; send one of them to be able to repeat safely.
     """
     item = body.item(str(call.tenant), _traceparent(call))
+    await check_limits(call, [item])
     (answer,) = await call.engine.submit_many([item])
     if isinstance(answer, HoldfastError):
         raise answer
@@ -103,8 +111,13 @@ async def create_batch(call: Call, body: RawBatchBody) -> BatchView:
             answers[place] = problems.invalid(error, f"items[{place}]")
         except (InvalidInput, errors.Forbidden) as error:
             answers[place] = error
-    for place, answer in zip(places, await call.engine.submit_many(good), strict=True):
-        answers[place] = answer
+    foreign = await foreign_limits(call, good)
+    for place, item in zip(places, good, strict=True):
+        answers[place] = refused_limit(item, foreign)
+    allowed = [item for item in good if refused_limit(item, foreign) is None]
+    found = iter(await call.engine.submit_many(allowed))
+    for place in places:
+        answers[place] = answers[place] or next(found)
     _raise_if_store_is_away(answers)
     return BatchView(items=[_answer_view(answer) for answer in answers])
 
@@ -159,8 +172,16 @@ async def list_executions(call: Call, query: ListQuery) -> ExecutionPage:
 
     Operator keys see those of `tenant`, or of all tenants with `tenant=*`.
     """
-    wanted = Filter(
-        tenant=call.tenant,
+    wanted = filter_of(query, call.tenant)
+    page = await call.engine.list(wanted, limit=query.limit, cursor=query.cursor)
+    items = [ExecutionView.of(one) for one in page.items]
+    return ExecutionPage(items=items, next_cursor=page.next_cursor)
+
+
+def filter_of(query: ListQuery, tenant: str | None) -> Filter:
+    """Return what is asked for."""
+    return Filter(
+        tenant=tenant,
         state=query.state,
         lane=query.lane,
         kind=query.kind,
@@ -169,9 +190,6 @@ async def list_executions(call: Call, query: ListQuery) -> ExecutionPage:
         since=query.since,
         until=query.until,
     )
-    page = await call.engine.list(wanted, limit=query.limit, cursor=query.cursor)
-    items = [ExecutionView.of(one) for one in page.items]
-    return ExecutionPage(items=items, next_cursor=page.next_cursor)
 
 
 def _tag(text: str | None) -> tuple[str, str] | None:

@@ -1,0 +1,371 @@
+"""Message queues over HTTP."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+from collections.abc import Callable, Sequence
+from dataclasses import fields
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from holdfast.client import decode
+from holdfast.client.http import Http, path, refusal_of
+from holdfast.client.submitting import body_of
+from holdfast.errors import HoldfastError, ReadCancelled
+from holdfast.model import checks, limits, payloads
+from holdfast.model.ids import new_id
+from holdfast.model.queues import (
+    DEFAULT_GROUP,
+    Claimed,
+    DeadLetter,
+    Delivery,
+    GroupStats,
+    LetterFilter,
+    Message,
+    NewMessage,
+    PendingDelivery,
+    Pushed,
+    Queue,
+    QueueSettings,
+    QueueStats,
+    Settle,
+    Settled,
+    Side,
+    Start,
+    Verb,
+)
+from holdfast.queues import Push, Queues, Submit
+
+#: One long poll; the next follows at once.
+_WAIT_MS = 20_000
+#: A redrive at a given pace is waited for this long.
+_PACED_S = 3_600.0
+_SETTINGS = tuple(f.name for f in fields(QueueSettings))
+_DEFAULTS = {f.name: f.default for f in fields(NewMessage) if f.name != "payload"}
+
+
+class RemoteQueues(Queues):
+    """Operations on the queues of the client's tenant."""
+
+    def __init__(self, http: Http, tenant: str | None) -> None:
+        self._http = http
+        self._tenant = tenant
+        self._reading: dict[str, set[asyncio.Event]] = {}
+
+    async def close(self) -> None:
+        """Nothing is kept open."""
+
+    async def _send(
+        self, method: str, where: str, body: Any = None, *, wait_s: float = 0.0, **query: Any
+    ) -> bytes:
+        query = {"tenant": self._tenant, **query}
+        response = await self._http.send(method, where, body=body, query=query, wait_s=wait_s)
+        return response.content
+
+    async def _post(self, name: str, verb: str, body: Any) -> Any:
+        return msgspec.json.decode(await self._send("POST", _at(name, verb), body))
+
+    # Definitions
+
+    async def define(self, name: str, settings: QueueSettings | None = None, **fields: Any) -> bool:
+        """Define a queue, or change its definition; returns whether it is new."""
+        if settings is None:
+            settings = QueueSettings.from_fields(fields)
+        response = await self._http.send(
+            "PUT", _at(name), body=msgspec.to_builtins(settings), query={"tenant": self._tenant}
+        )
+        return response.status_code == 201  # noqa: PLR2004 - created
+
+    async def describe(self, name: str) -> Queue:
+        """Return the definition of a queue."""
+        return _queue(msgspec.json.decode(await self._send("GET", _at(name))))
+
+    async def list(
+        self, *, limit: int = 50, after: str | None = None, tenant: str | None = None
+    ) -> list[Queue]:
+        """Return queues by name, those after a name."""
+        wanted: dict[str, Any] = {"limit": limit, "cursor": after}
+        wanted["tenant"] = tenant or self._tenant
+        reply = msgspec.json.decode(await self._send("GET", "/v1/queues", **wanted))
+        return [_queue(view) for view in reply["items"]]
+
+    async def delete(self, name: str) -> None:
+        """Remove a queue with its messages."""
+        await self._send("DELETE", _at(name))
+
+    async def add_group(self, name: str, group: str, start: Start | None = None) -> bool:
+        """Add a group to a FANOUT queue; returns whether it is new."""
+        place: Any = "first" if start is None else start.place
+        if start is not None and start.place in ("after", "at"):
+            place = {start.place: start.after or start.at}
+        response = await self._http.send(
+            "PUT",
+            _at(name, "groups", checks.name("group", group)),
+            body={"start": place},
+            query={"tenant": self._tenant},
+        )
+        return response.status_code == 201  # noqa: PLR2004 - created
+
+    async def remove_group(self, name: str, group: str) -> None:
+        """Remove a group; messages that only it had yet to retire are collected."""
+        await self._send("DELETE", _at(name, "groups", checks.name("group", group)))
+
+    async def pause(self, name: str, group: str | None = None) -> None:
+        """Hand out nothing, to a group or to all, until resumed."""
+        await self._post(name, "pause", {"group": group})
+
+    async def resume(self, name: str, group: str | None = None) -> None:
+        """Hand out again."""
+        await self._post(name, "resume", {"group": group})
+
+    # Producing
+
+    async def push(self, name: str, payload: bytes, **fields: Any) -> Pushed:
+        """Push a message; the fields are those of NewMessage."""
+        item = NewMessage.from_fields({"payload": payload, **fields})
+        (answer,) = await self.push_many(name, [item])
+        if isinstance(answer, HoldfastError):
+            raise answer
+        return answer
+
+    async def push_many(
+        self, name: str, items: Sequence[NewMessage]
+    ) -> Sequence[Pushed | HoldfastError]:
+        """Push up to 1,000 messages: an answer or an error for each, in order."""
+        checks.integer("number of items", len(items), 0, limits.BATCH_ITEMS)
+        made = [_message_body(item) for item in items]
+        reply = await self._post(name, "messages", {"items": [body for body, _ in made]})
+        return [
+            # A message whose id was minted here is a duplicate only of itself.
+            Pushed(view["id"], duplicate=view["duplicate"] and not minted)
+            if view["ok"]
+            else refusal_of(view)
+            for view, (_, minted) in zip(reply["items"], made, strict=True)
+        ]
+
+    # Consuming
+
+    async def read(
+        self,
+        name: str,
+        *,
+        consumer: str,
+        group: str | None = None,
+        count: int = 1,
+        side: Side = "left",
+        wait_ms: int = 0,
+        stop: Callable[[], bool] = bool,
+    ) -> Sequence[Delivery]:
+        """Hand out up to `count` messages, waiting up to `wait_ms` for the first."""
+        body = {"consumer": consumer, "group": group, "count": count, "side": side}
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + wait_ms / 1000
+        while True:
+            left_ms = max(0, int((deadline - loop.time()) * 1000))
+            poll_ms = min(_WAIT_MS, left_ms)
+            found = await self._read_once(name, {**body, "wait_ms": poll_ms}, stop)
+            if found or left_ms <= poll_ms:
+                return found
+
+    async def _read_once(
+        self, name: str, body: dict[str, Any], stop: Callable[[], bool]
+    ) -> Sequence[Delivery]:
+        """Poll once; whoever is told to stop hangs up, and the server gives back."""
+        woken = asyncio.Event()
+        waiting = self._reading.setdefault(name, set())
+        waiting.add(woken)
+        call = self._send("POST", _at(name, "read"), body, wait_s=body["wait_ms"] / 1000)
+        asking = asyncio.ensure_future(call)
+        try:
+            while not asking.done():
+                if stop():
+                    raise ReadCancelled(f"reading {name} was cancelled", queue=name)
+                waking = asyncio.ensure_future(woken.wait())
+                await asyncio.wait({asking, waking}, return_when=asyncio.FIRST_COMPLETED)
+                waking.cancel()
+                woken.clear()
+            return _deliveries(asking.result())
+        finally:
+            asking.cancel()
+            waiting.discard(woken)
+            if not waiting:
+                self._reading.pop(name, None)
+
+    def wake(self, name: str) -> None:
+        """Have readers of this client that wait for a queue ask whether to stop."""
+        for woken in self._reading.get(name, ()):
+            woken.set()
+
+    async def settle(
+        self, name: str, verb: Verb, items: Sequence[Settle]
+    ) -> Sequence[Settled | HoldfastError]:
+        """Settle up to 1,000 deliveries: an answer or an error for each, in order."""
+        checks.one_of("verb", verb, ("ack", "nack", "release", "reject"))
+        reply = await self._post(name, verb, {"items": [msgspec.to_builtins(i) for i in items]})
+        return [
+            Settled(repeated=view.get("repeated", False)) if view["ok"] else refusal_of(view)
+            for view in reply["items"]
+        ]
+
+    async def ack(self, name: str, handle: str, *effects: Push | Submit) -> Settled:
+        """Retire a message for its group; with effects, all or nothing and once per handle."""
+        if not effects:
+            return await self._settle_one(name, "ack", Settle(handle=handle))
+        body = {"handle": handle, "effects": [self._effect(effect) for effect in effects]}
+        reply = await self._post(name, "commit", body)
+        return Settled(repeated=reply.get("repeated", False))
+
+    def _effect(self, effect: Push | Submit) -> dict[str, Any]:
+        if isinstance(effect, Push):
+            return {"queue": effect.queue, "message": _message_body(effect.message)[0]}
+        return {"execution": body_of(effect.execution, self._tenant)[0]}
+
+    async def extend(
+        self, name: str, items: Sequence[tuple[str, int | None]]
+    ) -> Sequence[datetime | HoldfastError]:
+        """Extend locks from now on, by ms or by the queue's lock time: deadlines or errors."""
+        body = {"items": [{"handle": handle, "extend_ms": ms} for handle, ms in items]}
+        reply = await self._post(name, "extend", body)
+        return [
+            decode.moment(view["deadline"]) if view["ok"] else refusal_of(view)
+            for view in reply["items"]
+        ]
+
+    async def claim(
+        self,
+        name: str,
+        *,
+        consumer: str,
+        min_idle_ms: int,
+        group: str | None = None,
+        count: int = 1,
+        cursor: str | None = None,
+    ) -> Claimed:
+        """Take over deliveries of the group that are idle; each is a hand-out."""
+        body = {"consumer": consumer, "min_idle_ms": min_idle_ms, "group": group}
+        body |= {"count": count, "cursor": cursor}
+        data = await self._send("POST", _at(name, "claim"), body)
+        more = msgspec.json.decode(data)["next_cursor"]
+        return Claimed(deliveries=_deliveries(data), next_cursor=more)
+
+    # Operating
+
+    async def purge(self, name: str) -> int:
+        """Remove all messages, those in flight too; definition and groups stay."""
+        return int((await self._post(name, "purge", None))["purged"])
+
+    async def move(self, name: str, to: str, limit: int, *, dry_run: bool = False) -> int:
+        """Move ready messages to another queue, where their attempts start anew."""
+        body = {"to": to, "limit": limit, "dry_run": dry_run}
+        return int((await self._post(name, "move", body))["moved"])
+
+    async def redrive(
+        self,
+        name: str,
+        *,
+        to: str | None = None,
+        wanted: LetterFilter | None = None,
+        limit: int | None = None,
+        rate_per_s: float | None = None,
+        dry_run: bool = False,
+    ) -> int:
+        """Send dead letters back to where each came from, or to another queue."""
+        body = {"to": to, "limit": limit, "rate_per_s": rate_per_s, "dry_run": dry_run}
+        body["filter"] = None if wanted is None else msgspec.to_builtins(wanted)
+        wait_s = 0.0 if rate_per_s is None else _PACED_S
+        data = await self._send("POST", _at(name, "redrive"), body, wait_s=wait_s)
+        return int(msgspec.json.decode(data)["redriven"])
+
+    async def peek(
+        self, name: str, *, group: str | None = None, count: int = 1
+    ) -> Sequence[Message]:
+        """Return the next messages without handing them out."""
+        data = await self._send("GET", _at(name, "peek"), group=group, count=count)
+        return [one.message() for one in _peeked(data).items]
+
+    async def pending(
+        self, name: str, *, group: str | None = None, limit: int = 50, offset: int = 0
+    ) -> Sequence[PendingDelivery]:
+        """Return deliveries under way, those that expire first first."""
+        data = await self._send(
+            "GET", _at(name, "pending"), group=group, limit=limit, cursor=offset
+        )
+        return msgspec.convert(msgspec.json.decode(data)["items"], list[PendingDelivery])
+
+    async def stats(self, name: str, group: str | None = None) -> QueueStats:
+        """Return exact counts of the queue and its groups."""
+        data = await self._send("GET", _at(name, "stats"), group=group, detail="true")
+        view = msgspec.json.decode(data)
+        if "groups" not in view:
+            view["groups"] = {DEFAULT_GROUP: msgspec.convert(view, GroupStats)}
+        return msgspec.convert(view, QueueStats)
+
+
+def _at(name: str, *rest: str) -> str:
+    return path("queues", checks.queue("queue", name), *rest)
+
+
+def _message_body(item: NewMessage) -> tuple[dict[str, Any], bool]:
+    """Return the body of a message, and whether its id was minted to make it safe to repeat."""
+    checks.instance("item", item, NewMessage)
+    body: dict[str, Any] = payloads.fields("payload", item.payload)
+    body |= {n: getattr(item, n) for n, default in _DEFAULTS.items() if getattr(item, n) != default}
+    minted = item.id is None and item.dedup is None
+    if minted:
+        body["id"] = new_id()
+    return body, minted
+
+
+def _queue(view: dict[str, Any]) -> Queue:
+    settings = {name: view[name] for name in _SETTINGS}
+    return msgspec.convert({**view, "settings": settings}, Queue)
+
+
+class _MessageReply(msgspec.Struct):
+    id: str
+    payload: msgspec.Raw
+    key: str | None
+    attempt: int
+    enqueued_at: datetime
+    payload_base64: str | None = None
+    dead_letter: DeadLetter | None = None
+
+    def message(self) -> Message:
+        """Return the message; its payload is as it was written."""
+        encoded = self.payload_base64
+        return Message(
+            id=self.id,
+            payload=bytes(self.payload) if encoded is None else base64.b64decode(encoded),
+            key=self.key,
+            attempt=self.attempt,
+            enqueued_at=self.enqueued_at,
+            dead_letter=self.dead_letter,
+        )
+
+
+class _PeekReply(msgspec.Struct):
+    items: list[_MessageReply]
+
+
+class _DeliveryReply(msgspec.Struct):
+    handle: str
+    message: _MessageReply
+    deadline: datetime
+
+
+class _ReadReply(msgspec.Struct):
+    deliveries: list[_DeliveryReply]
+
+
+_peeked = msgspec.json.Decoder(_PeekReply).decode
+_read = msgspec.json.Decoder(_ReadReply).decode
+
+
+def _deliveries(data: bytes) -> list[Delivery]:
+    return [
+        Delivery(handle=one.handle, message=one.message.message(), deadline=one.deadline)
+        for one in _read(data).deliveries
+    ]

@@ -1,0 +1,177 @@
+"""Schedules over HTTP."""
+
+from __future__ import annotations
+
+import base64
+import builtins
+from collections.abc import Mapping
+from dataclasses import fields
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from holdfast.client import decode
+from holdfast.client.http import Http, path
+from holdfast.client.submitting import template_of
+from holdfast.engine.schedules import Schedules
+from holdfast.errors import ScheduleConflict, TaskError
+from holdfast.model import checks
+from holdfast.model.executions import ExecutionId, NewExecution, Submitted
+from holdfast.model.ids import new_id
+from holdfast.model.moments import to_ms
+from holdfast.model.schedules import NewSchedule, Schedule, SchedulePage
+from holdfast.model.states import State
+from holdfast.model.timing import Timing
+
+EVERY_TENANT = "*"
+
+_TIMING = tuple(f.name for f in fields(Timing))
+_PLAIN = ("catch_up", "catch_up_limit", "overlap", "jitter_ms", "paused")
+
+
+class RemoteSchedules(Schedules):
+    """Operations on schedules."""
+
+    def __init__(self, http: Http, tenant: str | None) -> None:
+        self._http = http
+        self._tenant = tenant
+
+    async def create(self, plan: NewSchedule) -> tuple[Schedule, bool]:
+        """Create a schedule; returns it, and whether it is new."""
+        checks.instance("schedule", plan, NewSchedule)
+        body = {"id": plan.id, **self._body(plan)}
+        response = await self._http.send("POST", "/v1/schedules", body=body)
+        return _schedule(response.content), response.status_code == 201  # noqa: PLR2004
+
+    def _body(self, plan: NewSchedule) -> dict[str, Any]:
+        timing = {name: getattr(plan.timing, name) for name in _TIMING}
+        return {
+            "execution": template_of(plan.execution, self._tenant),
+            **{name: value for name, value in timing.items() if value is not None},
+            **{name: getattr(plan, name) for name in _PLAIN},
+        }
+
+    async def put(self, plan: NewSchedule) -> Schedule:
+        """Create a schedule, or have it say something else; one that is paused stays so."""
+        try:
+            found, _ = await self.create(plan)
+        except ScheduleConflict:
+            body = self._body(plan)
+            del body["paused"]
+            return await self._patch(plan.id, body)
+        return found
+
+    async def update(self, schedule_id: str, changes: Mapping[str, Any]) -> Schedule:
+        """Change some fields, such as {"cron": "0 6 * * *"} or {"paused": True}."""
+        body = dict(checks.mapping("changes", changes))
+        if isinstance(body.get("execution"), NewExecution):
+            body["execution"] = template_of(body["execution"], self._tenant)
+        return await self._patch(schedule_id, body)
+
+    async def _patch(self, schedule_id: str, body: Mapping[str, Any]) -> Schedule:
+        response = await self._http.send("PATCH", _at(schedule_id), body=body)
+        return _schedule(response.content)
+
+    async def get(self, schedule_id: str) -> Schedule:
+        """Return what is known of a schedule."""
+        return _schedule((await self._http.send("GET", _at(schedule_id))).content)
+
+    async def list(
+        self, *, tenant: str | None = None, limit: int = 50, cursor: str | None = None
+    ) -> SchedulePage:
+        """Return a page of schedules, by id."""
+        query = {"tenant": tenant or self._tenant or EVERY_TENANT, "limit": limit, "cursor": cursor}
+        response = await self._http.send("GET", "/v1/schedules", query=query)
+        page = _page(response.content)
+        items = tuple(one.schedule() for one in page.items)
+        return SchedulePage(items=items, next_cursor=page.next_cursor)
+
+    async def delete(self, schedule_id: str) -> None:
+        """Remove a schedule; what it has fired goes on."""
+        await self._http.delete(_at(schedule_id))
+
+    async def trigger(self, schedule_id: str, *, key: str | None = None) -> Submitted:
+        """Fire now, besides its ticks, also when it is paused; the same key does so once."""
+        body = {"key": new_id() if key is None else key}
+        reply = await self._http.post(_at(schedule_id, "trigger"), body)
+        duplicate = bool(reply.get("duplicate")) and key is not None
+        return Submitted(
+            id=ExecutionId(reply["id"]), state=State(reply["state"]), duplicate=duplicate
+        )
+
+    async def next_times(self, schedule_id: str, count: int = 10) -> builtins.list[datetime]:
+        """Return when it fires next, jitter included; of a paused one, when it would."""
+        reply = await self._http.get(_at(schedule_id, "next"), count=count)
+        return [decode.moment(one) for one in reply["items"]]
+
+    async def run_due(self) -> int:
+        """Not over HTTP."""
+        raise TaskError("servers fire schedules by themselves; this is not part of the HTTP API")
+
+
+def _at(schedule_id: str, *rest: str) -> str:
+    return path("schedules", checks.name("id", schedule_id), *rest)
+
+
+class _Reply(msgspec.Struct, kw_only=True):
+    id: str
+    cron: str | None
+    every_ms: int | None
+    at: datetime | None
+    timezone: str
+    start_at: datetime | None
+    execution: dict[str, msgspec.Raw]
+    catch_up: str
+    catch_up_limit: int
+    overlap: str
+    jitter_ms: int
+    paused: bool
+    version: int
+    next_tick_at: datetime | None
+    last_at: datetime | None
+    last_execution: str | None
+    fired: int
+    skipped: int
+    missed: int
+    running: int
+    queued: int
+    error: str | None
+    created_at: datetime
+    changed_at: datetime
+
+    def schedule(self) -> Schedule:
+        """Return what the engine returns."""
+        timing = Timing(**{name: getattr(self, name) for name in _TIMING})
+        plain: dict[str, Any] = {name: getattr(self, name) for name in _PLAIN}
+        known = {f.name for f in fields(Schedule)} & set(self.__struct_fields__)
+        return Schedule(
+            plan=NewSchedule(id=self.id, execution=_item(self.execution), timing=timing, **plain),
+            next_ms=None if self.next_tick_at is None else to_ms(self.next_tick_at),
+            last_ms=None if self.last_at is None else to_ms(self.last_at),
+            **{name: getattr(self, name) for name in known},
+        )
+
+
+class _PageReply(msgspec.Struct):
+    items: list[_Reply]
+    next_cursor: str | None
+
+
+_page = msgspec.json.Decoder(_PageReply).decode
+_reply = msgspec.json.Decoder(_Reply).decode
+
+
+def _schedule(data: bytes) -> Schedule:
+    return _reply(data).schedule()
+
+
+def _item(template: Mapping[str, msgspec.Raw]) -> NewExecution:
+    """Read what is submitted; its input is as it was written."""
+    values = {
+        name: msgspec.json.decode(value) for name, value in template.items() if name != "input"
+    }
+    encoded = values.pop("input_base64", None)
+    if encoded is None:
+        encoded = base64.b64encode(bytes(template["input"])).decode()
+    return msgspec.convert({**values, "input": encoded}, NewExecution)

@@ -1,0 +1,350 @@
+"""Budgets: create, read, charge, reserve, settle, limits, reset."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import UNSET, Meta, UnsetType
+
+from holdfast import errors
+from holdfast.model import limits
+from holdfast.model.access import Role
+from holdfast.model.budgets import Breach, Budget, Charge, OnHard, Reservation
+from holdfast.server import attachments
+from holdfast.server.call import Call
+from holdfast.server.declare import Answer, Owner, Routes
+from holdfast.server.fields import (
+    Body,
+    Cursor,
+    Key,
+    Name,
+    PageLimit,
+    Query,
+    Tenants,
+    View,
+)
+from holdfast.server.times import optional, rfc3339
+
+routes: Routes = Routes("budgets", "Limits on what executions use, by any named dimension.")
+
+BUDGET: Owner = Owner("id", attachments.budget_owner, attachments.no_budget)
+
+Amount = Annotated[int, Meta(ge=0, le=limits.AMOUNT)]
+Usage = Annotated[dict[Name, Amount], Meta(min_length=1, max_length=limits.DIMENSIONS)]
+TtlMs = Annotated[int, Meta(ge=1, le=limits.RESERVATION_MAX_MS)]
+ResetMs = Annotated[int, Meta(ge=limits.RESET_MIN_MS, le=limits.DURATION_MS)]
+_SPENDING = (Role.SUBMITTER, Role.WORKER, Role.OPERATOR)
+
+
+class LimitBody(Body):
+    """Limits of one dimension; absent means none."""
+
+    #: Usage and reservations never pass it.
+    hard: Amount | None = None
+    #: Passing it is told, not refused.
+    soft: Amount | None = None
+
+
+class BudgetBody(Body):
+    """A budget to be created."""
+
+    limits: Annotated[dict[Name, LimitBody], Meta(max_length=limits.DIMENSIONS)]
+    #: Minted if absent.
+    id: Name | None = None
+    tenant: Name | None = None
+    #: It counts against this one as well, and against all above it.
+    parent: Name | None = None
+    #: It starts anew each time this has passed.
+    reset_ms: ResetMs | None = None
+    #: What becomes of an execution whose charge would pass a hard limit.
+    on_hard: OnHard = OnHard.REFUSE
+
+
+class LimitView(View):
+    """Limits of one dimension."""
+
+    hard: int | None
+    soft: int | None
+
+
+class BreachView(View):
+    """A time when a limit was passed, or would have been."""
+
+    at: str
+    kind: str
+    dimension: str
+    current: int
+    limit: int
+    execution: str | None
+
+    @classmethod
+    def of(cls, one: Breach) -> BreachView:
+        """Show a breach."""
+        return cls(
+            at=rfc3339(one.at),
+            kind=one.kind,
+            dimension=one.dimension,
+            current=one.current,
+            limit=one.limit,
+            execution=one.execution,
+        )
+
+
+class BreachesView(View):
+    """How often limits were passed."""
+
+    hard: int
+    soft: int
+    last: BreachView | None
+
+
+class BudgetView(View):
+    """What is known about a budget."""
+
+    id: str
+    tenant: str
+    parent: str | None
+    limits: dict[str, LimitView]
+    usage: dict[str, int]
+    #: Set aside, not yet settled.
+    reserved: dict[str, int]
+    on_hard: str
+    reset_ms: int | None
+    next_reset_at: str | None
+    created_at: str
+    breaches: BreachesView
+    #: Dimensions above their soft limit since it was last reset.
+    over_soft: tuple[str, ...]
+    #: Executions that are not started because nothing is left.
+    waiting: int
+
+    @classmethod
+    def of(cls, one: Budget) -> BudgetView:
+        """Show a budget."""
+        last = one.breaches.last
+        return cls(
+            id=one.id,
+            tenant=one.tenant,
+            parent=one.parent,
+            limits={
+                name: LimitView(hard=limit.hard, soft=limit.soft)
+                for name, limit in one.limits.items()
+            },
+            usage=dict(one.usage),
+            reserved=dict(one.reserved),
+            on_hard=one.on_hard,
+            reset_ms=one.reset_ms,
+            next_reset_at=optional(one.next_reset_at),
+            created_at=rfc3339(one.created_at),
+            breaches=BreachesView(
+                hard=one.breaches.hard,
+                soft=one.breaches.soft,
+                last=None if last is None else BreachView.of(last),
+            ),
+            over_soft=one.over_soft,
+            waiting=one.waiting,
+        )
+
+
+@routes.post(
+    "/v1/budgets",
+    role=Role.OPERATOR,
+    status=(201, 200),
+    errors=(errors.BudgetConflict, errors.BudgetTooDeep, errors.BudgetNotFound),
+    example={"limits": {"tokens": {"hard": 1_000_000, "soft": 800_000}}, "reset_ms": 86_400_000},
+)
+async def create(call: Call, body: BudgetBody) -> Answer[BudgetView]:
+    """Create a budget; repeated with the same id and content, it is there already."""
+    if body.parent is not None and call.identity.tenant is not None:
+        owner = await attachments.budget_owner(call.engine, body.parent)
+        if owner != call.identity.tenant:
+            raise attachments.no_budget(body.parent)
+    budget, created = await call.engine.budgets.create(
+        body.id,
+        limits={name: _limit(limit) for name, limit in body.limits.items()},
+        tenant=str(call.tenant),
+        parent=body.parent,
+        reset_ms=body.reset_ms,
+        on_hard=body.on_hard,
+    )
+    return Answer(BudgetView.of(budget), 201 if created else 200)
+
+
+def _limit(body: LimitBody) -> dict[str, int | None]:
+    return {"hard": body.hard, "soft": body.soft}
+
+
+class ListQuery(Query):
+    """Whose budgets."""
+
+    tenant: Tenants | None = None
+    limit: PageLimit = 50
+    cursor: Cursor | None = None
+
+
+class BudgetPage(View):
+    """A page of budgets, by tenant and id."""
+
+    items: list[BudgetView]
+    next_cursor: str | None
+
+
+@routes.get("/v1/budgets")
+async def list_budgets(call: Call, query: ListQuery) -> BudgetPage:
+    """List budgets; an operator key sees those of all tenants with `tenant=*`."""
+    found, more = await call.engine.budgets.list(
+        call.tenant, limit=query.limit, cursor=query.cursor
+    )
+    return BudgetPage(items=[BudgetView.of(one) for one in found], next_cursor=more)
+
+
+@routes.get("/v1/budgets/{id}", owner=BUDGET, errors=(errors.BudgetNotFound,))
+async def describe(call: Call, id: str) -> BudgetView:  # noqa: A002
+    """Read a budget with its usage."""
+    return BudgetView.of(await call.engine.budgets.get(id))
+
+
+class BreachPage(View):
+    """The last breaches, oldest first."""
+
+    items: list[BreachView]
+    next_cursor: str | None = None
+
+
+@routes.get("/v1/budgets/{id}/breaches", owner=BUDGET, errors=(errors.BudgetNotFound,))
+async def breaches(call: Call, id: str) -> BreachPage:  # noqa: A002
+    """Read the last 100 breaches, oldest first."""
+    found = await call.engine.budgets.breaches(id)
+    return BreachPage(items=[BreachView.of(one) for one in found])
+
+
+class LimitChange(Body):
+    """New limits of one dimension; null removes one, what is absent stays."""
+
+    hard: Amount | UnsetType | None = UNSET
+    soft: Amount | UnsetType | None = UNSET
+
+
+class ChangeBody(Body):
+    """New limits, by dimension; what is not named stays."""
+
+    limits: Annotated[dict[Name, LimitChange], Meta(max_length=limits.DIMENSIONS)]
+
+
+@routes.patch(
+    "/v1/budgets/{id}",
+    role=Role.OPERATOR,
+    owner=BUDGET,
+    errors=(errors.BudgetNotFound,),
+    example={"limits": {"tokens": {"hard": 2_000_000}}},
+)
+async def change(call: Call, id: str, body: ChangeBody) -> BudgetView:  # noqa: A002
+    """Change limits; executions that wait go on if something is left now."""
+    changes = {
+        name: {
+            kind: amount
+            for kind, amount in (("hard", limit.hard), ("soft", limit.soft))
+            if amount is not UNSET
+        }
+        for name, limit in body.limits.items()
+    }
+    return BudgetView.of(await call.engine.budgets.set_limits(id, changes))
+
+
+class ChargeView(View, omit_defaults=True):
+    """The answer to a charge."""
+
+    #: ok, soft_breach, hard_breach or already_applied.
+    status: str
+    #: Of a breach: the budget whose limit it is, which may be an ancestor.
+    budget: str | None = None
+    dimension: str | None = None
+    current: int | None = None
+    limit: int | None = None
+    on_hard: str | None = None
+    #: Of a reservation: what is set aside now under this key.
+    reserved: dict[str, int] | UnsetType = UNSET
+    #: Of a settlement: the usage of the budget now.
+    usage: dict[str, int] | UnsetType = UNSET
+
+    @classmethod
+    def of(cls, one: Charge) -> ChargeView:
+        """Show an answer."""
+        return cls(
+            status=one.status,
+            budget=one.budget,
+            dimension=one.dimension,
+            current=one.current,
+            limit=one.limit,
+            on_hard=one.on_hard,
+            reserved=dict(one.reserved) if isinstance(one, Reservation) else UNSET,
+        )
+
+
+class UsageBody(Body):
+    """What was used; the same key is charged once."""
+
+    usage: Usage
+    key: Key | None = None
+
+
+@routes.post(
+    "/v1/budgets/{id}/usage",
+    role=_SPENDING,
+    owner=BUDGET,
+    errors=(errors.BudgetNotFound,),
+    example={"usage": {"tokens": 120}, "key": "call-17"},
+)
+async def report(call: Call, id: str, body: UsageBody) -> ChargeView:  # noqa: A002
+    """Charge what was used: all of it, or nothing on a hard breach, which uses up no key."""
+    return ChargeView.of(await call.engine.budgets.report(id, body.usage, key=body.key))
+
+
+class ReserveBody(Body):
+    """What to set aside, under which key, and for how long at most."""
+
+    usage: Usage
+    key: Key
+    ttl_ms: TtlMs = 600_000
+
+
+@routes.post(
+    "/v1/budgets/{id}/reserve",
+    role=_SPENDING,
+    owner=BUDGET,
+    errors=(errors.BudgetNotFound,),
+    example={"usage": {"tokens": 2000}, "key": "call-17", "ttl_ms": 60000},
+)
+async def reserve(call: Call, id: str, body: ReserveBody) -> ChargeView:  # noqa: A002
+    """Set amounts aside until they are settled or `ttl_ms` has passed."""
+    found = await call.engine.budgets.reserve(id, body.usage, key=body.key, ttl_ms=body.ttl_ms)
+    return ChargeView.of(found)
+
+
+class SettleBody(Body):
+    """What was used of a reservation."""
+
+    usage: Usage
+    key: Key
+
+
+@routes.post(
+    "/v1/budgets/{id}/settle",
+    role=_SPENDING,
+    owner=BUDGET,
+    errors=(errors.BudgetNotFound, errors.ReservationNotFound),
+    example={"usage": {"tokens": 1200}, "key": "call-17"},
+)
+async def settle(call: Call, id: str, body: SettleBody) -> ChargeView:  # noqa: A002
+    """Charge what was used of a reservation; the rest returns."""
+    view = ChargeView.of(await call.engine.budgets.settle(id, body.usage, key=body.key))
+    view.usage = dict((await call.engine.budgets.get(id)).usage)
+    return view
+
+
+@routes.post(
+    "/v1/budgets/{id}/reset", role=Role.OPERATOR, owner=BUDGET, errors=(errors.BudgetNotFound,)
+)
+async def reset(call: Call, id: str) -> BudgetView:  # noqa: A002
+    """Start anew: nothing is used. What is reserved stays so."""
+    return BudgetView.of(await call.engine.budgets.reset(id))

@@ -1,0 +1,323 @@
+"""Messages: push, read, settle, extend, take over."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal
+
+from msgspec import UNSET, Meta, Raw, UnsetType
+
+from holdfast import errors
+from holdfast.errors import Forbidden, HoldfastError, InvalidInput
+from holdfast.model import limits
+from holdfast.model.access import Role
+from holdfast.model.queues import Delivery, NewMessage, Settle, Verb
+from holdfast.queues import Push, Submit
+from holdfast.server import scoping
+from holdfast.server.attachments import check_limits
+from holdfast.server.bodies import ExecutionBody
+from holdfast.server.call import DEFAULT_TENANT, Call
+from holdfast.server.declare import Routes
+from holdfast.server.fields import (
+    Base64,
+    Body,
+    DurationMs,
+    Id,
+    Key,
+    Name,
+    PositiveMs,
+    Priority,
+    Reason,
+    WaitMs,
+    payload,
+)
+from holdfast.server.queue_views import (
+    ClaimedView,
+    DeliveriesView,
+    DeliveryView,
+    PushedItem,
+    PushedView,
+    SettledItem,
+    SettledView,
+)
+from holdfast.server.routes.executions import BATCH_BYTES
+from holdfast.server.routes.queues import MISSING
+from holdfast.server.scoping import TenantQuery
+from holdfast.server.times import rfc3339
+
+routes: Routes = Routes("messages", "Messages of queues: push, read, settle.")
+
+Handle = Annotated[str, Meta(min_length=1, max_length=limits.ID_CHARS)]
+Items = Meta(max_length=limits.BATCH_ITEMS)
+ReadCount = Annotated[int, Meta(ge=1, le=limits.CLAIM_ITEMS)]
+LockMs = Annotated[int, Meta(ge=limits.LOCK_MIN_MS, le=limits.LOCK_MAX_MS)]
+
+
+class MessageBody(Body):
+    """A message: any JSON, kept as it is written, or bytes in base64."""
+
+    payload: Raw | UnsetType = UNSET
+    payload_base64: Base64 | UnsetType = UNSET
+    #: Minted if absent. One that is given is also its dedup key, unless `dedup` is.
+    id: Id | None = None
+    priority: Priority = 0
+    #: Messages with the same key are handed out one after the other.
+    key: Key | None = None
+    dedup: Key | None = None
+    delay_ms: DurationMs = 0
+    ttl_ms: PositiveMs | None = None
+    side: Literal["left", "right"] = "right"
+
+    def message(self) -> NewMessage:
+        """Return what the engine takes."""
+        if self.payload is UNSET and self.payload_base64 is UNSET:
+            raise InvalidInput("payload: is required", field="payload")
+        return NewMessage(
+            payload=payload("payload", self.payload, self.payload_base64),
+            id=self.id,
+            priority=self.priority,
+            key=self.key,
+            dedup=self.dedup,
+            delay_ms=self.delay_ms,
+            ttl_ms=self.ttl_ms,
+            side=self.side,
+        )
+
+
+class PushBody(Body):
+    """Messages, each accepted or refused on its own."""
+
+    items: Annotated[list[MessageBody], Items]
+
+
+@routes.post(
+    "/v1/queues/{name}/messages",
+    role=(Role.SUBMITTER, Role.WORKER),
+    errors=(errors.QueueNotFound,),
+    most_bytes=BATCH_BYTES,
+    example={"items": [{"payload": {"to": "ann@example.org"}, "key": "ann"}]},
+)
+async def push(call: Call, name: str, query: TenantQuery, body: PushBody) -> PushedView:  # noqa: ARG001
+    """Push up to 1,000 messages, in order.
+
+    With an `id` or a `dedup` key a message is stored once, however often it is sent within the
+    window of its queue.
+    """
+    items = [one.message() for one in body.items]
+    answers = await call.engine.queues.push_many(scoping.queue(call, name), items)
+    return PushedView(items=[PushedItem.of(answer) for answer in answers])
+
+
+class ReadBody(Body):
+    """Who reads, for which group, and how long to wait for the first message."""
+
+    consumer: Name
+    group: Name | None = None
+    count: ReadCount = 1
+    wait_ms: WaitMs = 0
+    side: Literal["left", "right"] = "left"
+
+
+@routes.post(
+    "/v1/queues/{name}/read",
+    role=Role.WORKER,
+    errors=(*MISSING, errors.RateLimited),
+    example={"consumer": "mailer-1", "count": 10},
+)
+async def read(call: Call, name: str, query: TenantQuery, body: ReadBody) -> DeliveriesView:  # noqa: ARG001
+    """Take messages, waiting up to `wait_ms` for the first.
+
+    A message must be settled, or its deadline extended, before the deadline. What was handed out
+    to a call that nobody waits for any more is given back where the server notices.
+    """
+    stored = scoping.queue(call, name)
+    work = call.engine.queues.read(
+        stored,
+        consumer=body.consumer,
+        group=body.group,
+        count=body.count,
+        side=body.side,
+        wait_ms=body.wait_ms,
+    )
+    if body.wait_ms:
+        with call.waiting():
+            found = await call.unless_gone(work) or []
+    else:
+        found = await work
+    call.audited = bool(found)
+    return DeliveriesView(deliveries=_shown(call, found))
+
+
+def _shown(call: Call, found: Sequence[Delivery]) -> list[DeliveryView]:
+    tenant = call.tenant or DEFAULT_TENANT
+    return [DeliveryView.of(one, tenant) for one in found]
+
+
+class SettleItem(Body):
+    """A delivery; which fields count depends on the verb."""
+
+    handle: Handle
+    #: nack: when it is handed out again; by default as the queue says.
+    delay_ms: DurationMs | None = None
+    #: extend: by how much from now on; by default the lock time of the queue.
+    extend_ms: LockMs | None = None
+    #: nack, reject: why; kept with the message.
+    reason: Reason = ""
+
+
+class SettleBody(Body):
+    """Deliveries, each settled or refused on its own."""
+
+    items: Annotated[list[SettleItem], Items]
+
+
+_SETTLE: dict[str, Any] = {"role": Role.WORKER, "errors": (errors.QueueNotFound,)}
+
+
+@routes.post("/v1/queues/{name}/ack", example={"items": [{"handle": "h"}]}, **_SETTLE)
+async def ack(call: Call, name: str, query: TenantQuery, body: SettleBody) -> SettledView:  # noqa: ARG001
+    """Retire messages: they are done."""
+    return await _settle(call, name, "ack", body)
+
+
+@routes.post(
+    "/v1/queues/{name}/nack",
+    example={"items": [{"handle": "h", "delay_ms": 5000, "reason": "smtp 421"}]},
+    **_SETTLE,
+)
+async def nack(call: Call, name: str, query: TenantQuery, body: SettleBody) -> SettledView:  # noqa: ARG001
+    """Give messages back as failed: again later, or dead letters if they were tried enough."""
+    return await _settle(call, name, "nack", body)
+
+
+@routes.post(
+    "/v1/queues/{name}/reject",
+    example={"items": [{"handle": "h", "reason": "no such address"}]},
+    **_SETTLE,
+)
+async def reject(call: Call, name: str, query: TenantQuery, body: SettleBody) -> SettledView:  # noqa: ARG001
+    """Give messages up: they become dead letters now."""
+    return await _settle(call, name, "reject", body)
+
+
+@routes.post("/v1/queues/{name}/release", example={"items": [{"handle": "h"}]}, **_SETTLE)
+async def release(call: Call, name: str, query: TenantQuery, body: SettleBody) -> SettledView:  # noqa: ARG001
+    """Give messages back untouched; the hand-out counts all the same."""
+    return await _settle(call, name, "release", body)
+
+
+async def _settle(call: Call, name: str, verb: Verb, body: SettleBody) -> SettledView:
+    items = [
+        Settle(handle=one.handle, delay_ms=one.delay_ms, reason=one.reason) for one in body.items
+    ]
+    answers = await call.engine.queues.settle(scoping.queue(call, name), verb, items)
+    return SettledView(
+        items=[
+            SettledItem.refused(answer)
+            if isinstance(answer, HoldfastError)
+            else SettledItem(ok=True, repeated=answer.repeated)
+            for answer in answers
+        ]
+    )
+
+
+@routes.post(
+    "/v1/queues/{name}/extend",
+    example={"items": [{"handle": "h", "extend_ms": 60000}]},
+    **_SETTLE,
+)
+async def extend(call: Call, name: str, query: TenantQuery, body: SettleBody) -> SettledView:  # noqa: ARG001
+    """Keep deliveries for longer, from now on."""
+    items = [(one.handle, one.extend_ms) for one in body.items]
+    answers = await call.engine.queues.extend(scoping.queue(call, name), items)
+    return SettledView(
+        items=[
+            SettledItem.refused(answer)
+            if isinstance(answer, HoldfastError)
+            else SettledItem(ok=True, deadline=rfc3339(answer))
+            for answer in answers
+        ]
+    )
+
+
+class EffectBody(Body):
+    """A message for a queue, or an execution."""
+
+    queue: Name | None = None
+    message: MessageBody | None = None
+    execution: ExecutionBody | None = None
+
+
+class CommitBody(Body):
+    """A delivery that is done, and what follows from it."""
+
+    handle: Handle
+    effects: Annotated[list[EffectBody], Meta(min_length=1, max_length=limits.EFFECTS)]
+
+
+@routes.post(
+    "/v1/queues/{name}/commit",
+    role=Role.WORKER,
+    errors=(
+        errors.QueueNotFound,
+        errors.StaleDelivery,
+        errors.UnknownDelivery,
+        errors.BudgetNotFound,
+        errors.QuotaNotFound,
+    ),
+    most_bytes=BATCH_BYTES,
+    example={"handle": "h", "effects": [{"queue": "sent", "message": {"payload": 17}}]},
+)
+async def commit(call: Call, name: str, query: TenantQuery, body: CommitBody) -> SettledItem:  # noqa: ARG001
+    """Retire a message together with what follows from it: all or nothing, once per handle.
+
+    Executions among the effects need the role submitter, too.
+    """
+    effects = [_effect(call, one) for one in body.effects]
+    await check_limits(call, [one.execution for one in effects if isinstance(one, Submit)])
+    settled = await call.engine.queues.ack(scoping.queue(call, name), body.handle, *effects)
+    return SettledItem(ok=True, repeated=settled.repeated)
+
+
+def _effect(call: Call, body: EffectBody) -> Push | Submit:
+    if body.execution is not None and body.queue is None and body.message is None:
+        if not call.identity.may((Role.SUBMITTER,)):
+            raise Forbidden("submitting needs an API key with the role submitter")
+        own = call.tenant or DEFAULT_TENANT
+        named = body.execution.tenant
+        return Submit(body.execution.item(own if named is None else call.tenant_named(named)))
+    if body.execution is None and body.queue is not None and body.message is not None:
+        return Push(scoping.queue(call, body.queue), body.message.message())
+    message = "effects: each has an execution, or a queue with a message"
+    raise InvalidInput(message, field="effects")
+
+
+class TakeOverBody(Body):
+    """Which deliveries to take over."""
+
+    consumer: Name
+    #: Idle since the last hand-out or extension.
+    min_idle_ms: DurationMs
+    group: Name | None = None
+    count: ReadCount = 1
+    cursor: Annotated[str, Meta(max_length=2 * limits.ID_CHARS)] | None = None
+
+
+@routes.post(
+    "/v1/queues/{name}/claim",
+    role=Role.WORKER,
+    errors=MISSING,
+    example={"consumer": "mailer-2", "min_idle_ms": 60000, "count": 10},
+)
+async def claim(call: Call, name: str, query: TenantQuery, body: TakeOverBody) -> ClaimedView:  # noqa: ARG001
+    """Take over deliveries of a group that are idle; each is a hand-out."""
+    found = await call.engine.queues.claim(
+        scoping.queue(call, name),
+        consumer=body.consumer,
+        min_idle_ms=body.min_idle_ms,
+        group=body.group,
+        count=body.count,
+        cursor=body.cursor,
+    )
+    call.audited = bool(found.deliveries)
+    return ClaimedView(deliveries=_shown(call, found.deliveries), next_cursor=found.next_cursor)

@@ -1,0 +1,373 @@
+"""Message queues: define, list, groups, pause, purge, move, redrive, counts."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from holdfast import errors
+from holdfast.model import limits
+from holdfast.model.access import Role
+from holdfast.model.queues import LetterFilter, QueueSettings, Start
+from holdfast.server import scoping
+from holdfast.server.bodies import BackoffBody
+from holdfast.server.call import DEFAULT_TENANT, Call
+from holdfast.server.declare import Answer, Routes
+from holdfast.server.fields import (
+    Body,
+    Cursor,
+    DurationMs,
+    Id,
+    Moment,
+    Name,
+    PageLimit,
+    PositiveMs,
+    Query,
+    Reason,
+    Tenants,
+    View,
+)
+from holdfast.server.queue_views import (
+    MessagePage,
+    MessageView,
+    PendingPage,
+    PendingView,
+    QueuePage,
+    QueueView,
+    StatsView,
+)
+from holdfast.server.scoping import TenantQuery
+
+routes: Routes = Routes("queues", "Message queues: definitions, groups, operations, counts.")
+
+MISSING = (errors.QueueNotFound, errors.GroupNotFound)
+Count = Annotated[int, Meta(ge=1, le=limits.PAGE_ITEMS)]
+Size = Annotated[int, Meta(ge=1, le=limits.QUEUE_SIZE)]
+InFlight = Annotated[int, Meta(ge=1, le=limits.IN_FLIGHT)]
+Waits = Annotated[tuple[DurationMs, ...], Meta(max_length=limits.BACKOFF_STEPS)]
+
+
+class QueueBody(Body, omit_defaults=True):
+    """The definition of a queue; what is absent has its default, also when it is changed."""
+
+    #: work: consumers share the messages. fanout: each group gets them all.
+    mode: Literal["work", "fanout"] = "work"
+    #: Hand-outs of a message to a group, the first included.
+    max_attempts: Annotated[int, Meta(ge=1, le=limits.MAX_ATTEMPTS)] = 3
+    lock_ms: Annotated[int, Meta(ge=limits.LOCK_MIN_MS, le=limits.LOCK_MAX_MS)] = 30_000
+    #: Where messages go that were handed out so often; without one they are dropped.
+    dead_letter: Name | None = None
+    #: The wait after every nack; or `backoff`: waits in ms, or how they grow.
+    retry_delay_ms: DurationMs | None = None
+    backoff: Waits | BackoffBody | None = None
+    #: How long a message's id or dedup key is remembered.
+    dedup_window_ms: DurationMs = 300_000
+    ttl_ms: PositiveMs | None = None
+    max_size: Size | None = None
+    #: Higher priority first, each point being worth `ageing_ms` of waiting.
+    priority: bool = False
+    ageing_ms: Annotated[int, Meta(ge=1, le=86_400_000)] = 3_600_000
+    max_in_flight: InFlight | None = None
+    max_in_flight_per_consumer: InFlight | None = None
+
+    def settings(self, call: Call) -> QueueSettings:
+        """Return what the engine takes."""
+        fields: dict[str, Any] = msgspec.to_builtins(self)
+        if self.dead_letter is not None:
+            fields["dead_letter"] = scoping.queue(call, self.dead_letter, "dead_letter")
+        return QueueSettings.from_fields(fields)
+
+
+@routes.put(
+    "/v1/queues/{name}",
+    role=Role.OPERATOR,
+    status=(201, 200),
+    errors=(errors.QueueConflict, errors.InvalidDeadLetter),
+    example={"mode": "work", "max_attempts": 5, "dead_letter": "mail-dead"},
+)
+async def define(call: Call, name: str, query: TenantQuery, body: QueueBody) -> Answer[QueueView]:  # noqa: ARG001
+    """Define a queue, or change its definition.
+
+    The dead-letter queue is made if it does not exist. The mode of a queue never changes.
+    """
+    stored = scoping.queue(call, name)
+    created = await call.engine.queues.define(stored, body.settings(call))
+    view = QueueView.of(await call.engine.queues.describe(stored))
+    return Answer(view, 201 if created else 200)
+
+
+class ListQuery(Query):
+    """Whose queues."""
+
+    tenant: Tenants | None = None
+    limit: PageLimit = 50
+    cursor: Cursor | None = None
+
+
+@routes.get("/v1/queues")
+async def list_queues(call: Call, query: ListQuery) -> QueuePage:
+    """List queues by name; an operator key sees those of all tenants with `tenant=*`."""
+    own, after = call.tenant, query.cursor
+    if own is not None and after is not None:
+        after = scoping.queue(call, after, "cursor")
+    found = await call.engine.queues.list(limit=query.limit, after=after, tenant=own)
+    more = None
+    if len(found) == query.limit:
+        more = found[-1].name if own is None else scoping.seen(found[-1].name, own)
+    return QueuePage(items=[QueueView.of(one) for one in found], next_cursor=more)
+
+
+@routes.get("/v1/queues/{name}", errors=(errors.QueueNotFound,))
+async def describe(call: Call, name: str, query: TenantQuery) -> QueueView:  # noqa: ARG001
+    """Read the definition of a queue."""
+    return QueueView.of(await call.engine.queues.describe(scoping.queue(call, name)))
+
+
+@routes.delete(
+    "/v1/queues/{name}",
+    role=Role.OPERATOR,
+    status=204,
+    errors=(errors.QueueNotFound, errors.QueueConflict),
+)
+async def delete(call: Call, name: str, query: TenantQuery) -> None:  # noqa: ARG001
+    """Remove a queue with its messages; what it owes to others is delivered first."""
+    await call.engine.queues.delete(scoping.queue(call, name))
+
+
+class StartBody(Body):
+    """After a message, or at a time."""
+
+    after: Id | UnsetType = UNSET
+    at: Moment | UnsetType = UNSET
+
+
+class GroupBody(Body):
+    """Where a new group begins."""
+
+    start: Literal["first", "end"] | StartBody = "first"
+
+    def place(self) -> Start:
+        """Return the place."""
+        if isinstance(self.start, str):
+            return Start.from_value(self.start)
+        given = {"after": self.start.after, "at": self.start.at}
+        return Start.from_value({k: value for k, value in given.items() if value is not UNSET})
+
+
+class GroupView(View):
+    """A group of a queue."""
+
+    queue: str
+    group: str
+
+
+@routes.put(
+    "/v1/queues/{name}/groups/{group}",
+    role=(Role.OPERATOR, Role.WORKER),
+    status=(201, 200),
+    errors=(
+        errors.QueueNotFound,
+        errors.QueueConflict,
+        errors.TooManyGroups,
+        errors.MessageNotFound,
+    ),
+    example={"start": "first"},
+)
+async def add_group(
+    call: Call,
+    name: str,
+    group: str,
+    query: TenantQuery,  # noqa: ARG001
+    body: GroupBody,
+) -> Answer[GroupView]:
+    """Add a group to a FANOUT queue; one that exists stays where it is."""
+    created = await call.engine.queues.add_group(scoping.queue(call, name), group, body.place())
+    return Answer(GroupView(queue=name, group=group), 201 if created else 200)
+
+
+@routes.delete(
+    "/v1/queues/{name}/groups/{group}",
+    role=Role.OPERATOR,
+    status=204,
+    errors=(*MISSING, errors.QueueConflict),
+)
+async def remove_group(call: Call, name: str, group: str, query: TenantQuery) -> None:  # noqa: ARG001
+    """Remove a group; messages that only it had yet to retire are collected."""
+    await call.engine.queues.remove_group(scoping.queue(call, name), group)
+
+
+class PauseBody(Body):
+    """Which group; absent: all."""
+
+    group: Name | None = None
+
+
+@routes.post(
+    "/v1/queues/{name}/pause", role=Role.OPERATOR, errors=MISSING, example={"group": "default"}
+)
+async def pause(call: Call, name: str, query: TenantQuery, body: PauseBody) -> QueueView:  # noqa: ARG001
+    """Hand out nothing, to a group or to all, until resumed."""
+    stored = scoping.queue(call, name)
+    await call.engine.queues.pause(stored, body.group)
+    return QueueView.of(await call.engine.queues.describe(stored))
+
+
+@routes.post(
+    "/v1/queues/{name}/resume", role=Role.OPERATOR, errors=MISSING, example={"group": "default"}
+)
+async def resume(call: Call, name: str, query: TenantQuery, body: PauseBody) -> QueueView:  # noqa: ARG001
+    """Hand out again."""
+    stored = scoping.queue(call, name)
+    await call.engine.queues.resume(stored, body.group)
+    return QueueView.of(await call.engine.queues.describe(stored))
+
+
+class PurgedView(View):
+    """How many messages were removed."""
+
+    purged: int
+
+
+@routes.post("/v1/queues/{name}/purge", role=Role.OPERATOR, errors=(errors.QueueNotFound,))
+async def purge(call: Call, name: str, query: TenantQuery) -> PurgedView:  # noqa: ARG001
+    """Remove all messages, those in flight too; definition and groups stay."""
+    return PurgedView(purged=await call.engine.queues.purge(scoping.queue(call, name)))
+
+
+class MoveBody(Body):
+    """Where to, and how many."""
+
+    to: Name
+    limit: Size
+    dry_run: bool = False
+
+
+class MovedView(View):
+    """How many messages were moved, or would be."""
+
+    moved: int
+
+
+@routes.post(
+    "/v1/queues/{name}/move",
+    role=Role.OPERATOR,
+    errors=(errors.QueueNotFound, errors.QueueConflict),
+    example={"to": "mail-later", "limit": 100, "dry_run": True},
+)
+async def move(call: Call, name: str, query: TenantQuery, body: MoveBody) -> MovedView:  # noqa: ARG001
+    """Move ready messages to another queue, where their attempts start anew."""
+    target = scoping.queue(call, body.to, "to")
+    moved = await call.engine.queues.move(
+        scoping.queue(call, name), target, body.limit, dry_run=body.dry_run
+    )
+    return MovedView(moved=moved)
+
+
+class FilterBody(Body):
+    """Which dead letters: all, or those with these properties."""
+
+    origin: Name | None = None
+    group: Name | None = None
+    #: Part of the reason.
+    reason: Reason | None = None
+
+
+class RedriveBody(Body):
+    """Where to, which, how many, and how fast."""
+
+    #: Absent: where each message came from.
+    to: Name | None = None
+    filter: FilterBody | None = None
+    limit: Size | None = None
+    rate_per_s: Annotated[float, Meta(ge=0.001, le=1_000_000)] | None = None
+    dry_run: bool = False
+
+
+class RedrivenView(View):
+    """How many messages were sent back, or would be."""
+
+    redriven: int
+
+
+@routes.post(
+    "/v1/queues/{name}/redrive",
+    role=Role.OPERATOR,
+    errors=(errors.QueueNotFound, errors.QueueConflict, errors.OutcomeUnknown),
+    example={"filter": {"reason": "smtp"}, "limit": 100},
+)
+async def redrive(call: Call, name: str, query: TenantQuery, body: RedriveBody) -> RedrivenView:  # noqa: ARG001
+    """Send dead letters back to where each came from, or to another queue.
+
+    With `rate_per_s` the answer comes when all are sent; it ends early when nobody waits for it.
+    """
+    given = body.filter or FilterBody()
+    origin = None if given.origin is None else scoping.queue(call, given.origin, "filter.origin")
+    work = call.engine.queues.redrive(
+        scoping.queue(call, name),
+        to=None if body.to is None else scoping.queue(call, body.to, "to"),
+        wanted=LetterFilter(origin=origin, group=given.group, reason=given.reason),
+        limit=body.limit,
+        rate_per_s=body.rate_per_s,
+        dry_run=body.dry_run,
+    )
+    if body.rate_per_s is None:
+        return RedrivenView(redriven=await work)
+    with call.waiting():
+        redriven = await call.unless_gone(work)
+    if redriven is None:
+        raise errors.OutcomeUnknown("the server stops: some were sent; send it again for the rest")
+    return RedrivenView(redriven=redriven)
+
+
+class GroupQuery(TenantQuery):
+    """Which group; a WORK queue has one, which need not be named."""
+
+    group: Name | None = None
+
+
+class PendingQuery(GroupQuery):
+    """Which deliveries."""
+
+    limit: PageLimit = 50
+    cursor: Annotated[int, Meta(ge=0, le=limits.QUEUE_SIZE)] = 0
+
+
+@routes.get("/v1/queues/{name}/pending", errors=MISSING)
+async def pending(call: Call, name: str, query: PendingQuery) -> PendingPage:
+    """List deliveries under way, those that expire first first."""
+    found = await call.engine.queues.pending(
+        scoping.queue(call, name), group=query.group, limit=query.limit, offset=query.cursor
+    )
+    more = str(query.cursor + query.limit) if len(found) == query.limit else None
+    return PendingPage(items=[PendingView.of(one) for one in found], next_cursor=more)
+
+
+class PeekQuery(GroupQuery):
+    """How many."""
+
+    count: Count = 1
+
+
+@routes.get("/v1/queues/{name}/peek", errors=MISSING, query_example={"count": "10"})
+async def peek(call: Call, name: str, query: PeekQuery) -> MessagePage:
+    """Read the next messages without handing them out."""
+    found = await call.engine.queues.peek(
+        scoping.queue(call, name), group=query.group, count=query.count
+    )
+    tenant = call.tenant or DEFAULT_TENANT
+    return MessagePage(items=[MessageView.of(one, tenant) for one in found])
+
+
+class StatsQuery(GroupQuery):
+    """Of a group, or of all; `detail` adds the mode, and what is owed to other queues."""
+
+    detail: bool = False
+
+
+@routes.get("/v1/queues/{name}/stats", errors=MISSING)
+async def stats(call: Call, name: str, query: StatsQuery) -> StatsView:
+    """Count messages, exactly."""
+    found = await call.engine.queues.stats(scoping.queue(call, name), query.group)
+    return StatsView.of(found, detail=query.detail)

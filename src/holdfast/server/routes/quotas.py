@@ -1,0 +1,161 @@
+"""Quotas: how many executions run at once, and how many start in a window."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Meta
+
+from holdfast import errors
+from holdfast.model import limits
+from holdfast.model.access import Role
+from holdfast.model.quotas import Quota
+from holdfast.server import attachments
+from holdfast.server.call import Call
+from holdfast.server.declare import Answer, Owner, Routes
+from holdfast.server.fields import Body, Cursor, Name, PageLimit, PositiveMs, Query, Tenants, View
+from holdfast.server.times import optional, rfc3339
+
+routes: Routes = Routes("quotas", "How many executions run at once, or start in a window.")
+
+QUOTA: Owner = Owner("id", attachments.quota_owner, attachments.no_quota)
+
+Cap = Annotated[int, Meta(ge=0, le=limits.QUOTA)]
+
+
+class CapsBody(Body):
+    """At least one limit; a window goes with its number."""
+
+    #: Starts are counted over the last so many ms.
+    window_ms: PositiveMs | None = None
+    max_per_window: Cap | None = None
+    max_concurrent: Cap | None = None
+
+
+class QuotaBody(CapsBody):
+    """A quota to be created."""
+
+    #: Minted if absent.
+    id: Name | None = None
+    tenant: Name | None = None
+
+
+class QuotaView(View):
+    """What is known about a quota."""
+
+    id: str
+    tenant: str
+    window_ms: int | None
+    max_per_window: int | None
+    max_concurrent: int | None
+    created_at: str
+    #: Executions that hold a slot now.
+    running: int
+    #: Starts that count against the window now.
+    in_window: int
+    #: Executions that wait for it.
+    waiting: int
+    #: Executions that it will admit, which have not been claimed yet.
+    promised: int
+    #: When the oldest start leaves the window.
+    frees_at: str | None
+
+    @classmethod
+    def of(cls, one: Quota) -> QuotaView:
+        """Show a quota."""
+        return cls(
+            id=one.id,
+            tenant=one.tenant,
+            window_ms=one.window_ms,
+            max_per_window=one.max_per_window,
+            max_concurrent=one.max_concurrent,
+            created_at=rfc3339(one.created_at),
+            running=one.running,
+            in_window=one.in_window,
+            waiting=one.waiting,
+            promised=one.promised,
+            frees_at=optional(one.frees_at),
+        )
+
+
+@routes.post(
+    "/v1/quotas",
+    role=Role.OPERATOR,
+    status=(201, 200),
+    errors=(errors.QuotaConflict,),
+    example={"window_ms": 60_000, "max_per_window": 100, "max_concurrent": 8},
+)
+async def create(call: Call, body: QuotaBody) -> Answer[QuotaView]:
+    """Create a quota; repeated with the same id and content, it is there already."""
+    quota, created = await call.engine.quotas.create(
+        body.id,
+        tenant=str(call.tenant),
+        window_ms=body.window_ms,
+        max_per_window=body.max_per_window,
+        max_concurrent=body.max_concurrent,
+    )
+    return Answer(QuotaView.of(quota), 201 if created else 200)
+
+
+class ListQuery(Query):
+    """Whose quotas."""
+
+    tenant: Tenants | None = None
+    limit: PageLimit = 50
+    cursor: Cursor | None = None
+
+
+class QuotaPage(View):
+    """A page of quotas, by tenant and id."""
+
+    items: list[QuotaView]
+    next_cursor: str | None
+
+
+@routes.get("/v1/quotas")
+async def list_quotas(call: Call, query: ListQuery) -> QuotaPage:
+    """List quotas; an operator key sees those of all tenants with `tenant=*`."""
+    found, more = await call.engine.quotas.list(call.tenant, limit=query.limit, cursor=query.cursor)
+    return QuotaPage(items=[QuotaView.of(one) for one in found], next_cursor=more)
+
+
+class ValueQuery(Query):
+    """One value of the tag of its rule; absent: all of them."""
+
+    value: Annotated[str, Meta(min_length=1, max_length=limits.TAG_VALUE_CHARS)] | None = None
+
+
+@routes.get("/v1/quotas/{id}", owner=QUOTA, errors=(errors.QuotaNotFound,))
+async def describe(call: Call, id: str, query: ValueQuery) -> QuotaView:  # noqa: A002
+    """Read a quota, with what runs under it."""
+    return QuotaView.of(await call.engine.quotas.get(id, value=query.value))
+
+
+@routes.put(
+    "/v1/quotas/{id}",
+    role=Role.OPERATOR,
+    owner=QUOTA,
+    errors=(errors.QuotaNotFound,),
+    example={"max_concurrent": 16},
+)
+async def replace(call: Call, id: str, body: CapsBody) -> QuotaView:  # noqa: A002
+    """Replace the limits of a quota; whoever waits is served if there is room now."""
+    quota = await call.engine.quotas.set(
+        id,
+        window_ms=body.window_ms,
+        max_per_window=body.max_per_window,
+        max_concurrent=body.max_concurrent,
+    )
+    return QuotaView.of(quota)
+
+
+@routes.delete(
+    "/v1/quotas/{id}",
+    role=Role.OPERATOR,
+    owner=QUOTA,
+    status=204,
+    errors=(errors.QuotaNotFound,),
+)
+async def delete(call: Call, id: str) -> None:  # noqa: A002
+    """Remove a quota and its rules: it limits nothing any more."""
+    await call.engine.quotas.delete(id)

@@ -1,0 +1,316 @@
+"""Schedules: create, change, trigger, remove, ask."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from holdfast import errors
+from holdfast.engine import Engine
+from holdfast.errors import ScheduleNotFound
+from holdfast.model import limits, payloads
+from holdfast.model.access import Role
+from holdfast.model.executions import NewExecution
+from holdfast.model.moments import from_ms
+from holdfast.model.schedules import CatchUp, NewSchedule, Overlap, Schedule
+from holdfast.server.attachments import check_limits
+from holdfast.server.bodies import ExecutionBody
+from holdfast.server.call import Call
+from holdfast.server.declare import Answer, Owner, Routes
+from holdfast.server.fields import (
+    Body,
+    Cursor,
+    Key,
+    Moment,
+    Name,
+    PageLimit,
+    Query,
+    Tenants,
+    View,
+)
+from holdfast.server.times import optional, rfc3339
+from holdfast.server.views import SubmittedView
+
+routes: Routes = Routes("schedules", "Executions that are submitted by the clock.")
+
+
+async def _owner(engine: Engine, schedule_id: str) -> str:
+    return (await engine.schedules.get(schedule_id)).tenant
+
+
+def _missing(schedule_id: str) -> ScheduleNotFound:
+    return ScheduleNotFound(f"no schedule has the id {schedule_id}", id=schedule_id)
+
+
+SCHEDULE: Owner = Owner("id", _owner, _missing)
+#: A schedule submits, so whoever may submit may make one.
+_MAKERS = (Role.SUBMITTER, Role.OPERATOR)
+
+Cron = Annotated[str, Meta(min_length=1, max_length=limits.CRON_CHARS)]
+EveryMs = Annotated[int, Meta(ge=limits.EVERY_MIN_MS, le=limits.DURATION_MS)]
+Zone = Annotated[str, Meta(min_length=1, max_length=limits.NAME_CHARS)]
+MissedTicks = Annotated[int, Meta(ge=1, le=limits.CATCH_UP)]
+JitterMs = Annotated[int, Meta(ge=0, le=limits.JITTER_MS)]
+
+
+class ScheduleBody(Body):
+    """When, and what. One of `cron`, `every_ms` and `at`."""
+
+    id: Name
+    #: As in POST /v1/executions, without `id`, `idempotency_key`, `delay_ms` and `run_at`.
+    execution: ExecutionBody
+    #: Five fields: minute, hour, day of month, month, day of week.
+    cron: Cron | UnsetType = UNSET
+    every_ms: EveryMs | UnsetType = UNSET
+    #: Once.
+    at: Moment | UnsetType = UNSET
+    #: For cron, such as Europe/Berlin; UTC if absent.
+    timezone: Zone | UnsetType = UNSET
+    #: An interval counts from here; absent: from its creation.
+    start_at: Moment | UnsetType = UNSET
+    #: Ticks that were missed while no scheduler ran: none, one, or all of them.
+    catch_up: CatchUp | UnsetType = UNSET
+    catch_up_limit: MissedTicks | UnsetType = UNSET
+    #: While an earlier execution has not ended: allow, skip, or queue.
+    overlap: Overlap | UnsetType = UNSET
+    #: Every tick fires up to this much later, by chance.
+    jitter_ms: JitterMs | UnsetType = UNSET
+    paused: bool | UnsetType = UNSET
+
+
+class ChangeBody(Body):
+    """What changes; a new kind of timing replaces the old one."""
+
+    execution: ExecutionBody | UnsetType = UNSET
+    cron: Cron | UnsetType = UNSET
+    every_ms: EveryMs | UnsetType = UNSET
+    at: Moment | UnsetType = UNSET
+    timezone: Zone | UnsetType = UNSET
+    start_at: Moment | UnsetType = UNSET
+    catch_up: CatchUp | UnsetType = UNSET
+    catch_up_limit: MissedTicks | UnsetType = UNSET
+    overlap: Overlap | UnsetType = UNSET
+    jitter_ms: JitterMs | UnsetType = UNSET
+    paused: bool | UnsetType = UNSET
+
+
+def _given(body: ScheduleBody | ChangeBody) -> dict[str, Any]:
+    found = {name: getattr(body, name) for name in body.__struct_fields__}
+    return {name: value for name, value in found.items() if value is not UNSET}
+
+
+class ScheduleView(View):
+    """What is known of a schedule."""
+
+    id: str
+    tenant: str
+    cron: str | None
+    every_ms: int | None
+    at: str | None
+    timezone: str
+    start_at: str | None
+    #: What is submitted at every tick, as it was given.
+    execution: dict[str, Any]
+    catch_up: str
+    catch_up_limit: int
+    overlap: str
+    jitter_ms: int
+    paused: bool
+    version: int
+    #: When it fires next, jitter included, and the tick for which it does.
+    next_at: str | None
+    next_tick_at: str | None
+    last_at: str | None
+    last_execution: str | None
+    #: Ticks that were fired, skipped because of overlap, and missed.
+    fired: int
+    skipped: int
+    missed: int
+    #: Executions that have not ended, and those that wait for them.
+    running: int
+    queued: int
+    error: str | None
+    created_at: str
+    changed_at: str
+
+    @classmethod
+    def of(cls, one: Schedule) -> ScheduleView:
+        """Show a schedule."""
+        plan = one.plan
+        timing = plan.timing
+        return cls(
+            id=one.id,
+            tenant=one.tenant,
+            cron=timing.cron,
+            every_ms=timing.every_ms,
+            at=optional(timing.at),
+            timezone=timing.timezone,
+            start_at=optional(timing.start_at),
+            execution=_template(plan.execution),
+            catch_up=plan.catch_up,
+            catch_up_limit=plan.catch_up_limit,
+            overlap=plan.overlap,
+            jitter_ms=plan.jitter_ms,
+            paused=plan.paused,
+            version=one.version,
+            next_at=optional(one.next_at),
+            next_tick_at=None if one.next_ms is None else rfc3339(from_ms(one.next_ms)),
+            last_at=optional(one.last_at),
+            last_execution=one.last_execution,
+            fired=one.fired,
+            skipped=one.skipped,
+            missed=one.missed,
+            running=one.running,
+            queued=one.queued,
+            error=one.error,
+            created_at=rfc3339(one.created_at),
+            changed_at=rfc3339(one.changed_at),
+        )
+
+
+def _template(item: NewExecution) -> dict[str, Any]:
+    """Return an execution as the body of a submission has it."""
+    shown: dict[str, Any] = payloads.fields("input", item.input)
+    for name in (f.name for f in fields(NewExecution) if f.name != "input"):
+        value = getattr(item, name)
+        if value not in (None, (), {}):
+            shown[name] = msgspec.to_builtins(value)
+    return shown
+
+
+@routes.post(
+    "/v1/schedules",
+    role=_MAKERS,
+    status=(201, 200),
+    errors=(errors.ScheduleConflict, errors.BudgetNotFound, errors.QuotaNotFound),
+    example={
+        "id": "nightly",
+        "cron": "30 2 * * *",
+        "timezone": "Europe/Berlin",
+        "execution": {"kind": "report.make"},
+    },
+)
+async def create(call: Call, body: ScheduleBody) -> Answer[ScheduleView]:
+    """Create a schedule; repeated with the same content, it is there already.
+
+    It belongs to the tenant of its executions.
+    """
+    given = _given(body)
+    tenant = call.tenant_named(body.execution.tenant)
+    call.tenant = tenant
+    plan = NewSchedule.from_fields({**given, "execution": body.execution.item(tenant)})
+    await check_limits(call, [plan.execution])
+    schedule, created = await call.engine.schedules.create(plan)
+    return Answer(ScheduleView.of(schedule), 201 if created else 200)
+
+
+class ListQuery(Query):
+    """Whose schedules."""
+
+    tenant: Tenants | None = None
+    limit: PageLimit = 50
+    cursor: Cursor | None = None
+
+
+class SchedulePage(View):
+    """A page of schedules, by id."""
+
+    items: list[ScheduleView]
+    next_cursor: str | None
+
+
+@routes.get("/v1/schedules")
+async def list_schedules(call: Call, query: ListQuery) -> SchedulePage:
+    """List schedules; an operator key sees those of all tenants with `tenant=*`."""
+    page = await call.engine.schedules.list(
+        tenant=call.tenant, limit=query.limit, cursor=query.cursor
+    )
+    items = [ScheduleView.of(one) for one in page.items]
+    return SchedulePage(items=items, next_cursor=page.next_cursor)
+
+
+@routes.get("/v1/schedules/{id}", owner=SCHEDULE, errors=(ScheduleNotFound,))
+async def describe(call: Call, id: str) -> ScheduleView:  # noqa: A002
+    """Read a schedule."""
+    return ScheduleView.of(await call.engine.schedules.get(id))
+
+
+@routes.patch(
+    "/v1/schedules/{id}",
+    role=_MAKERS,
+    owner=SCHEDULE,
+    errors=(
+        ScheduleNotFound,
+        errors.ScheduleChanged,
+        errors.BudgetNotFound,
+        errors.QuotaNotFound,
+    ),
+    example={"paused": True},
+)
+async def change(call: Call, id: str, body: ChangeBody) -> ScheduleView:  # noqa: A002
+    """Change some fields; `paused` stops it, and starts it again with the next tick from then."""
+    changes = _given(body)
+    if body.execution is not UNSET:
+        tenant = body.execution.tenant or (await call.engine.schedules.get(id)).tenant
+        changes["execution"] = body.execution.item(call.tenant_named(tenant))
+        await check_limits(call, [changes["execution"]])
+    return ScheduleView.of(await call.engine.schedules.update(id, changes))
+
+
+@routes.delete(
+    "/v1/schedules/{id}",
+    role=_MAKERS,
+    owner=SCHEDULE,
+    status=204,
+    errors=(ScheduleNotFound,),
+)
+async def delete(call: Call, id: str) -> None:  # noqa: A002
+    """Remove a schedule; what it has fired goes on."""
+    await call.engine.schedules.delete(id)
+
+
+class TriggerBody(Body):
+    """The same key fires once."""
+
+    key: Key | None = None
+
+
+@routes.post(
+    "/v1/schedules/{id}/trigger",
+    role=_MAKERS,
+    owner=SCHEDULE,
+    errors=(
+        ScheduleNotFound,
+        errors.LaneDraining,
+        errors.BudgetNotFound,
+        errors.QuotaNotFound,
+        errors.Conflict,
+    ),
+    example={"key": "by-hand-17"},
+)
+async def trigger(call: Call, id: str, body: TriggerBody) -> SubmittedView:  # noqa: A002
+    """Fire now, besides its ticks, also when it is paused."""
+    return SubmittedView.of(await call.engine.schedules.trigger(id, key=body.key))
+
+
+class NextQuery(Query):
+    """How many times."""
+
+    count: Annotated[int, Meta(ge=1, le=limits.FIRE_TIMES)] = 10
+
+
+class TimesPage(View):
+    """Times, earliest first."""
+
+    items: list[str]
+    next_cursor: str | None = None
+
+
+@routes.get("/v1/schedules/{id}/next", owner=SCHEDULE, errors=(ScheduleNotFound,))
+async def next_times(call: Call, id: str, query: NextQuery) -> TimesPage:  # noqa: A002
+    """Read when it fires next; of a paused one, when it would."""
+    found = await call.engine.schedules.next_times(id, query.count)
+    return TimesPage(items=[rfc3339(one) for one in found])

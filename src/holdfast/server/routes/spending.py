@@ -1,0 +1,107 @@
+"""What executions spend: charge, set aside, settle, by the holders of their leases."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from holdfast import errors
+from holdfast.model.access import Role
+from holdfast.server.call import Call
+from holdfast.server.declare import Routes
+from holdfast.server.fields import Body, Key, LeaseBody, Name, View
+from holdfast.server.owners import EXECUTION
+from holdfast.server.routes.budgets import ChargeView, TtlMs, Usage
+from holdfast.server.routes.holding import LEASE_EXAMPLE, LOST
+
+routes: Routes = Routes("spending", "What running executions charge to their budgets.")
+
+
+class SpentView(View):
+    """What an execution spent, by budget and dimension."""
+
+    budgets: dict[str, dict[str, int]]
+
+
+@routes.get("/v1/executions/{id}/usage", owner=EXECUTION)
+async def spent(call: Call, id: str) -> SpentView:  # noqa: A002
+    """Read what an execution spent."""
+    return SpentView(budgets=await call.engine.budgets.spent(id))
+
+
+class HolderUsageBody(Body):
+    """What an execution used; all its budgets are charged, or the one that is named."""
+
+    lease: LeaseBody
+    usage: Usage
+    key: Key | None = None
+    budget: Name | None = None
+
+
+_HOLDER: dict[str, Any] = {
+    "role": Role.WORKER,
+    "owner": EXECUTION,
+    "errors": (*LOST, errors.BudgetNotFound, errors.ReservationNotFound),
+}
+
+
+@routes.post(
+    "/v1/executions/{id}/usage",
+    example={"lease": LEASE_EXAMPLE, "usage": {"tokens": 120}, "key": "call-17"},
+    **_HOLDER,
+)
+async def spend(call: Call, id: str, body: HolderUsageBody) -> ChargeView:  # noqa: A002
+    """Charge what a running execution used to its budgets: to all, or to none."""
+    charge = await call.engine.budgets.spending.report(
+        id, body.lease.lease(), body.usage, key=body.key, budget=body.budget
+    )
+    return ChargeView.of(charge)
+
+
+class HolderReserveBody(Body):
+    """What an execution sets aside."""
+
+    lease: LeaseBody
+    usage: Usage
+    key: Key
+    ttl_ms: TtlMs = 600_000
+    budget: Name | None = None
+
+
+@routes.post(
+    "/v1/executions/{id}/usage/reserve",
+    example={"lease": LEASE_EXAMPLE, "usage": {"tokens": 2000}, "key": "call-17"},
+    **_HOLDER,
+)
+async def set_aside(call: Call, id: str, body: HolderReserveBody) -> ChargeView:  # noqa: A002
+    """Set amounts aside in the budgets of a running execution: in all, or in none."""
+    found = await call.engine.budgets.spending.reserve(
+        id,
+        body.lease.lease(),
+        body.usage,
+        key=body.key,
+        ttl_ms=body.ttl_ms,
+        budget=body.budget,
+    )
+    return ChargeView.of(found)
+
+
+class HolderSettleBody(Body):
+    """What an execution used of what it had set aside."""
+
+    lease: LeaseBody
+    usage: Usage
+    key: Key
+    budget: Name | None = None
+
+
+@routes.post(
+    "/v1/executions/{id}/usage/settle",
+    example={"lease": LEASE_EXAMPLE, "usage": {"tokens": 1200}, "key": "call-17"},
+    **_HOLDER,
+)
+async def settle_aside(call: Call, id: str, body: HolderSettleBody) -> ChargeView:  # noqa: A002
+    """Charge what a running execution used of what it had set aside; the rest returns."""
+    charge = await call.engine.budgets.spending.settle(
+        id, body.lease.lease(), body.usage, key=body.key, budget=body.budget
+    )
+    return ChargeView.of(charge)

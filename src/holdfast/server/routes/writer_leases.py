@@ -1,0 +1,280 @@
+"""Writer leases: who may write, under a token that only grows."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from typing import Annotated
+
+from msgspec import Meta
+
+from holdfast import errors
+from holdfast.errors import Conflict, HoldfastError, LeaseLost, NotFound
+from holdfast.fencing import Ask, LeaseRecord, Token
+from holdfast.fencing import keys as places
+from holdfast.fencing.record import LARGEST, PastHolder
+from holdfast.model.access import Role
+from holdfast.model.ids import new_id
+from holdfast.model.moments import from_ms
+from holdfast.server import scoping
+from holdfast.server.call import Call
+from holdfast.server.declare import Routes
+from holdfast.server.fields import Body, LeaseMs, Name, View
+from holdfast.server.scoping import TenantQuery
+from holdfast.server.times import rfc3339
+
+routes: Routes = Routes("writer_leases", "Fenced leases: one writer for a key.")
+
+WRITERS = (Role.WORKER, Role.OPERATOR)
+LOST = (errors.StaleLease, errors.Fenced, errors.LostRace, errors.BackendFailed)
+#: Of the ttl: what a holder stops earlier and a contender waits longer.
+_MARGIN_SHARE = 6
+_TOKEN = {"term": 1, "generation": 7}
+Number = Annotated[int, Meta(ge=1, le=LARGEST)]
+
+
+class TokenBody(Body):
+    """A fencing token."""
+
+    term: Number
+    generation: Number
+
+
+class TokenView(View):
+    """A fencing token; later ones are larger, by term and then by generation."""
+
+    term: int
+    generation: int
+
+
+class PastHolderView(View):
+    """An earlier holder, and how its time ended."""
+
+    holder: str
+    incarnation: str
+    token: TokenView
+    acquired_at: str
+    #: released, handed_over, preempted, reacquired or expired.
+    ended: str
+
+    @classmethod
+    def of(cls, one: PastHolder) -> PastHolderView:
+        """Show an earlier holder."""
+        return cls(
+            holder=one.holder_id,
+            incarnation=one.incarnation,
+            token=TokenView(term=one.term, generation=one.generation),
+            acquired_at=rfc3339(from_ms(one.acquired_at_ms)),
+            ended=one.ended,
+        )
+
+
+class WriterLeaseView(View):
+    """A lease as it is published."""
+
+    key: str
+    holder: str
+    incarnation: str
+    token: TokenView
+    acquired_at: str
+    #: By the server's clock; nobody decides by it.
+    expires_at: str
+    ttl_ms: int
+    released: bool
+    #: Kept for this holder, who may take it at once.
+    successor: str | None
+    #: Earlier holders, the last one last.
+    holders: list[PastHolderView]
+
+    @classmethod
+    def of(cls, one: LeaseRecord) -> WriterLeaseView:
+        """Show a record."""
+        return cls(
+            key=scoping.seen_lease(one.database_key),
+            holder=one.holder_id,
+            incarnation=one.incarnation,
+            token=TokenView(term=one.term, generation=one.generation),
+            acquired_at=rfc3339(from_ms(one.acquired_at_ms)),
+            expires_at=rfc3339(from_ms(one.expires_at_ms)),
+            ttl_ms=one.ttl_ms,
+            released=one.released,
+            successor=one.successor,
+            holders=[PastHolderView.of(past) for past in one.holders],
+        )
+
+
+def _stored(call: Call, key: str) -> str:
+    return places.check_key(scoping.lease(call, places.check_key(key)))
+
+
+@contextlib.contextmanager
+def _as_seen(stored: str) -> Iterator[None]:
+    """Have errors name the key as its tenant knows it, and times as HTTP writes them."""
+    try:
+        yield
+    except (Conflict, LeaseLost) as error:
+        raise _seen(error, stored) from error
+
+
+def _seen(error: HoldfastError, stored: str) -> HoldfastError:
+    key = scoping.seen_lease(stored)
+    context = {**error.context, "key": key}
+    expires_ms = context.pop("expires_at_ms", None)
+    if expires_ms is not None:
+        context["expires_at"] = from_ms(expires_ms)
+    return type(error)(error.message.replace(stored, key), **context)
+
+
+class AcquireBody(Body):
+    """Who wants it, and for how long."""
+
+    #: The stable name of the holder.
+    holder: Name
+    ttl_ms: LeaseMs
+    #: Which start of the holder it is; minted if absent. With it a holder takes its own again.
+    incarnation: Name | None = None
+    #: Absent: the published one, 1 for a new key.
+    term: Number | None = None
+    #: Take it from a live holder of a lower term.
+    preempt: bool = False
+
+
+@routes.post(
+    "/v1/writer-leases/{key}/acquire",
+    role=WRITERS,
+    status=201,
+    errors=(errors.Held, errors.LostRace, errors.Fenced, errors.BackendFailed),
+    example={"holder": "reports-1", "ttl_ms": 30000},
+)
+async def acquire(
+    call: Call,
+    key: str,
+    query: TenantQuery,  # noqa: ARG001
+    body: AcquireBody,
+) -> WriterLeaseView:
+    """Take a lease.
+
+    One whose holder fell silent is free when this server has seen it unchanged for its time and
+    margin, so ask again until then: `wait_ms` of the refusal says how long.
+    """
+    stored = _stored(call, key)
+    ask = Ask(
+        holder=body.holder,
+        incarnation=body.incarnation or new_id(),
+        ttl_ms=body.ttl_ms,
+        margin_ms=body.ttl_ms // _MARGIN_SHARE,
+        term=body.term,
+        preempt=body.preempt,
+    )
+    with _as_seen(stored):
+        grant = await call.services.writer_leases.acquire(stored, ask)
+    return WriterLeaseView.of(grant.record)
+
+
+class HolderBody(Body):
+    """Who holds it, as `acquire` answered."""
+
+    holder: Name
+    incarnation: Name
+    token: TokenBody
+
+    def own_token(self) -> Token:
+        """Return the token."""
+        return Token(self.token.term, self.token.generation)
+
+    def is_of(self, record: LeaseRecord) -> bool:
+        """Whether a record was this holder's, under this token."""
+        mine = (self.holder, self.incarnation, self.own_token())
+        return (record.holder_id, record.incarnation, record.token) == mine
+
+
+class RefreshBody(HolderBody):
+    """Who holds it, and for how long from now on; absent: as before."""
+
+    ttl_ms: LeaseMs | None = None
+
+
+_HOLDER = {"holder": "reports-1", "incarnation": "i1", "token": _TOKEN}
+
+
+@routes.post(
+    "/v1/writer-leases/{key}/refresh",
+    role=WRITERS,
+    errors=LOST,
+    example={**_HOLDER, "ttl_ms": 30000},
+)
+async def refresh(
+    call: Call,
+    key: str,
+    query: TenantQuery,  # noqa: ARG001
+    body: RefreshBody,
+) -> WriterLeaseView:
+    """Extend a lease; whoever is told that it is another's must stop writing."""
+    stored, leases = _stored(call, key), call.services.writer_leases
+    with _as_seen(stored):
+        own = await leases.current(stored, body.holder, body.incarnation, body.own_token())
+        grant = await leases.refresh(own, body.ttl_ms)
+    return WriterLeaseView.of(grant.record)
+
+
+@routes.post("/v1/writer-leases/{key}/release", role=WRITERS, errors=LOST, example=_HOLDER)
+async def release(
+    call: Call,
+    key: str,
+    query: TenantQuery,  # noqa: ARG001
+    body: RefreshBody,
+) -> WriterLeaseView:
+    """Give a lease up: the next contender need not wait. Repeated, it is given up already."""
+    stored, leases = _stored(call, key), call.services.writer_leases
+    found = await leases.read(stored)
+    if found is None or not (found.record.released and body.is_of(found.record)):
+        with _as_seen(stored):
+            own = await leases.current(stored, body.holder, body.incarnation, body.own_token())
+            await leases.release(own)
+    return await _published(call, stored)
+
+
+class HandoverBody(HolderBody):
+    """Who holds it, and who gets it."""
+
+    to: Name
+    ttl_ms: LeaseMs | None = None
+
+
+@routes.post(
+    "/v1/writer-leases/{key}/handover",
+    role=WRITERS,
+    errors=LOST,
+    example={**_HOLDER, "to": "reports-2"},
+)
+async def handover(
+    call: Call,
+    key: str,
+    query: TenantQuery,  # noqa: ARG001
+    body: HandoverBody,
+) -> WriterLeaseView:
+    """Give a lease to a named successor, who may take it at once; others must wait."""
+    stored, leases = _stored(call, key), call.services.writer_leases
+    found = await leases.read(stored)
+    if found is None or not (found.record.successor == body.to and body.is_of(found.record)):
+        with _as_seen(stored):
+            own = await leases.current(stored, body.holder, body.incarnation, body.own_token())
+            await leases.hand_over(own, body.to)
+    return await _published(call, stored)
+
+
+@routes.get(
+    "/v1/writer-leases/{key}",
+    errors=(NotFound, errors.BackendFailed, errors.InvalidRecord),
+)
+async def describe(call: Call, key: str, query: TenantQuery) -> WriterLeaseView:  # noqa: ARG001
+    """Read who holds a lease, and who held it before."""
+    return await _published(call, _stored(call, key))
+
+
+async def _published(call: Call, stored: str) -> WriterLeaseView:
+    found = await call.services.writer_leases.read(stored)
+    if found is None:
+        key = scoping.seen_lease(stored)
+        raise NotFound(f"writer lease {key} was never held", key=key)
+    return WriterLeaseView.of(found.record)
