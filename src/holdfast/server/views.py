@@ -95,6 +95,14 @@ class ExecutionView(View):
     idempotency_key: str | None
     #: The graph it is a member of.
     graph: str | None
+    #: When a suspended one stops waiting, and what happens then.
+    wait_until: str | None
+    on_timeout: str | None
+    budgets: tuple[str, ...]
+    quotas: tuple[str, ...]
+    #: What holds a rate_limited one back, and when it expects room.
+    blocked_by: str | None
+    retry_at: str | None
 
     @classmethod
     def of(cls, one: Execution) -> ExecutionView:
@@ -135,6 +143,12 @@ class ExecutionView(View):
             tags=dict(one.tags),
             idempotency_key=one.idempotency_key,
             graph=one.graph,
+            wait_until=optional(one.wait_until),
+            on_timeout=one.on_timeout,
+            budgets=one.budgets,
+            quotas=one.quotas,
+            blocked_by=one.blocked_by,
+            retry_at=optional(one.retry_at),
         )
 
 
