@@ -14,6 +14,8 @@ from holdfast.model.timing import Timing
 from holdfast.testing import TestApp
 from tests.integration.worker.conftest import Working
 
+ALSO_OVER_HTTP = True
+
 
 async def test_a_worker_that_starts_puts_schedules_into_the_store(
     app: App, engine: Engine, working: Working

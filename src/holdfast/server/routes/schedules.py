@@ -56,12 +56,11 @@ MissedTicks = Annotated[int, Meta(ge=1, le=limits.CATCH_UP)]
 JitterMs = Annotated[int, Meta(ge=0, le=limits.JITTER_MS)]
 
 
-class ScheduleBody(Body):
-    """When, and what. One of `cron`, `every_ms` and `at`."""
+class ChangeBody(Body):
+    """What a schedule says; a new kind of timing replaces the old one."""
 
-    id: Name
     #: As in POST /v1/executions, without `id`, `idempotency_key`, `delay_ms` and `run_at`.
-    execution: ExecutionBody
+    execution: ExecutionBody | UnsetType = UNSET
     #: Five fields: minute, hour, day of month, month, day of week.
     cron: Cron | UnsetType = UNSET
     every_ms: EveryMs | UnsetType = UNSET
@@ -81,23 +80,14 @@ class ScheduleBody(Body):
     paused: bool | UnsetType = UNSET
 
 
-class ChangeBody(Body):
-    """What changes; a new kind of timing replaces the old one."""
+class ScheduleBody(ChangeBody, kw_only=True):
+    """When, and what. One of `cron`, `every_ms` and `at`."""
 
-    execution: ExecutionBody | UnsetType = UNSET
-    cron: Cron | UnsetType = UNSET
-    every_ms: EveryMs | UnsetType = UNSET
-    at: Moment | UnsetType = UNSET
-    timezone: Zone | UnsetType = UNSET
-    start_at: Moment | UnsetType = UNSET
-    catch_up: CatchUp | UnsetType = UNSET
-    catch_up_limit: MissedTicks | UnsetType = UNSET
-    overlap: Overlap | UnsetType = UNSET
-    jitter_ms: JitterMs | UnsetType = UNSET
-    paused: bool | UnsetType = UNSET
+    id: Name
+    execution: ExecutionBody
 
 
-def _given(body: ScheduleBody | ChangeBody) -> dict[str, Any]:
+def _given(body: ChangeBody) -> dict[str, Any]:
     found = {name: getattr(body, name) for name in body.__struct_fields__}
     return {name: value for name, value in found.items() if value is not UNSET}
 
