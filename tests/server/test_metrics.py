@@ -60,3 +60,19 @@ async def test_lanes_cannot_flood_the_labels(site: Site, anyone: httpx.AsyncClie
     lanes = {dict(labels)["lane"] for name, labels in found if name == "holdfast_executions"}
     assert len(lanes) == MOST_LANES + 1
     assert value(found, "executions", lane=OTHER_LANES, state="waiting") == 50
+
+
+async def test_queues_are_counted(site: Site, anyone: httpx.AsyncClient) -> None:
+    """What was pushed is the sum of the rest."""
+    await anyone.put("/v1/queues/mail", json={"mode": "work"})
+    items = [{"payload": number} for number in range(3)]
+    await anyone.post("/v1/queues/mail/messages", json={"items": items})
+    await anyone.post("/v1/queues/mail/read", json={"consumer": "c"})
+    found = await figures(anyone)
+    places = {
+        dict(labels)["place"]: count
+        for (name, labels), count in found.items()
+        if name == "holdfast_queue_messages" and dict(labels)["queue"] == "mail"
+    }
+    assert (places.pop("pushed"), places["ready"], places["in_flight"]) == (3, 2, 1)
+    assert sum(places.values()) == 3

@@ -12,6 +12,7 @@ import time
 from collections import Counter as Tally
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING, TypeVar
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
@@ -27,6 +28,9 @@ Figure = TypeVar("Figure", Counter, Gauge, Histogram)
 if TYPE_CHECKING:
     from holdfast.store.queries import Pulse
 
+#: Queues, and groups of each, that are shown: their names are labels.
+MOST_QUEUES = 50
+MOST_GROUPS = 10
 #: Further lanes share one label.
 MOST_LANES = 200
 OTHER_LANES = "_other"
@@ -94,6 +98,14 @@ class Metrics:
         )
         self._workers = self._add(Gauge, "workers", "Live workers.", "lane")
         self._slots = self._add(Gauge, "worker_slots", "Slots of live workers.", "state")
+        self._messages = self._add(
+            Gauge,
+            "queue_messages",
+            "Messages of a queue's group by what became of them; pushed is the sum of the others.",
+            "queue",
+            "group",
+            "place",
+        )
         self._late = self._add(Gauge, "tick_lag_seconds", "How late the latest timer is.")
         self._store_seconds = self._add(Gauge, "store_seconds", "A call to the store and back.")
         self._store_up = self._add(Gauge, "store_up", "1 if the store answers.")
@@ -170,6 +182,16 @@ class Metrics:
         self._slots.labels("busy").set(sum(one.busy for one in workers))
         self._slots.labels("free").set(sum(max(0, one.slots - one.busy) for one in workers))
         self._tell(pulse)
+        await self._read_queues(engine)
+
+    async def _read_queues(self, engine: Engine) -> None:
+        queues = await engine.queues.list(limit=MOST_QUEUES)
+        stats = await asyncio.gather(*(engine.queues.stats(one.name) for one in queues))
+        self._messages.clear()
+        for queue, found in zip(queues, stats, strict=True):
+            for group, counts in list(found.groups.items())[:MOST_GROUPS]:
+                for place, count in asdict(counts).items():
+                    self._messages.labels(queue.name, group, place).set(count)
 
     def _tell(self, pulse: Pulse) -> None:
         self._late.set(pulse.late_s)

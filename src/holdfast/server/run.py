@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 
 import uvicorn
 
+from holdfast.archive.standing import keep_archiving
 from holdfast.engine import Engine, open_engine
 from holdfast.errors import InvalidInput, StoreIncompatible
 from holdfast.model.access import Role
@@ -131,6 +132,7 @@ async def run(
     with _signals() as stopped:
         async with (
             open_engine(store, own, maintenance=maintenance) as engine,
+            _archiving(engine, wanted=maintenance),
             serving(engine, settings) as (_, url),
         ):
             announce(url)
@@ -138,11 +140,26 @@ async def run(
 
 
 async def run_maintenance(store: str, *, announce: Callable[[str], None]) -> int:
-    """Fire timers, and nothing else, until a signal; returns its number."""
+    """Fire timers and archive, and nothing else, until a signal; returns its number."""
     with _signals() as stopped:
-        async with open_engine(store):
+        async with open_engine(store) as engine, _archiving(engine, wanted=True):
             announce("")
             return await stopped
+
+
+@contextlib.asynccontextmanager
+async def _archiving(engine: Engine, *, wanted: bool) -> AsyncIterator[None]:
+    """Archive, if the store names an archive, while the block runs."""
+    if not wanted:
+        yield
+        return
+    archiving = asyncio.create_task(keep_archiving(engine.store))
+    try:
+        yield
+    finally:
+        archiving.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await archiving
 
 
 @contextlib.contextmanager
