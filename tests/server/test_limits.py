@@ -8,6 +8,8 @@ import httpx
 
 from tests.server.conftest import OURS, THEIRS, Site
 
+MEMBER = {"key": "first", "kind": "work"}
+
 
 async def make_budget(client: httpx.AsyncClient, **fields: Any) -> dict[str, Any]:
     body = {"limits": {"tokens": {"hard": 100, "soft": 80}}, **fields}
@@ -146,6 +148,13 @@ async def test_tenants_attach_their_own_limits_only(site: Site) -> None:
             body = {"kind": "work", name: [limit]}
             refused = await theirs.post("/v1/executions", json=body)
             assert (refused.status_code, refused.json()["code"]) == (404, f"{name[:-1]}_not_found")
+            member = {"members": [{"key": "a", **body}]}
+            refused = await theirs.post("/v1/graphs", json=member)
+            assert (refused.status_code, refused.json()["code"]) == (404, f"{name[:-1]}_not_found")
+            graph = (await theirs.post("/v1/graphs", json={"members": [MEMBER]})).json()
+            grown = {"expected_revision": 1, **member}
+            refused = await theirs.post(f"/v1/graphs/{graph['id']}/members", json=grown)
+            assert (refused.status_code, refused.json()["code"]) == (404, f"{name[:-1]}_not_found")
             items = [{"kind": "work"}, body, {"kind": "work", "id": "last"}]
             batch = await theirs.post("/v1/executions:batch", json={"items": items})
             first, second, third = batch.json()["items"]
@@ -155,6 +164,8 @@ async def test_tenants_attach_their_own_limits_only(site: Site) -> None:
             )
             assert (await theirs.get(f"/v1/{name}/{limit}")).status_code == 404
             assert (await theirs.get(f"/v1/{name}")).json()["items"] == []
+        spending = {"members": [MEMBER], "budgets": ["b"]}
+        assert (await theirs.post("/v1/graphs", json=spending)).status_code == 404
         child = {"limits": {}, "parent": "b"}
         assert (await theirs.post("/v1/budgets", json=child)).json()["code"] == "budget_not_found"
     async with site.client(await site.key(tenant=None)) as operator:

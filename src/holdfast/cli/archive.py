@@ -134,10 +134,10 @@ def run(
         archiver = Archiver(engine.store, (await open_archive(engine.store)).objects)
         if once:
             return await archiver.run_once(wait_s=wait_s)
-        output.note("archiving; Ctrl-C stops")
         # Cancelled, it gives the writer lease up, so that the next one need not wait.
         running = asyncio.ensure_future(archiver.run())
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, running.cancel)
+        output.note("archiving; Ctrl-C stops")
         await asyncio.wait([running])
         if not running.cancelled():
             running.result()

@@ -211,9 +211,27 @@ class NewSignal:
 def decode_payload(payload: bytes) -> Any:
     """Decode JSON; raises InvalidInput if it is none."""
     try:
-        return msgspec.json.decode(payload)
+        value = msgspec.json.decode(payload)
     except (ValueError, RecursionError, msgspec.MsgspecError) as error:
         checks.refuse("payload", f"must be JSON ({error})", payload)
+    if not _is_flat(value):
+        checks.refuse("payload", f"is nested deeper than {limits.SIGNAL_DEPTH}", payload)
+    return value
+
+
+def _is_flat(value: Any) -> bool:
+    """Whether a value is nested no deeper than schemas and expressions can follow."""
+    level = [value]
+    for _ in range(limits.SIGNAL_DEPTH + 1):
+        if not level:
+            return True
+        level = [
+            item
+            for one in level
+            if isinstance(one, dict | list)
+            for item in (one.values() if isinstance(one, dict) else one)
+        ]
+    return False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

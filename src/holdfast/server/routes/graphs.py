@@ -12,6 +12,7 @@ from holdfast.model import limits
 from holdfast.model.access import Role
 from holdfast.model.executions import NewExecution
 from holdfast.model.graphs import Edge, Join, SubmittedGraph, by_key
+from holdfast.server.attachments import check_limits
 from holdfast.server.bodies import ExecutionBody
 from holdfast.server.call import Call
 from holdfast.server.declare import Answer, Routes
@@ -100,6 +101,8 @@ class GraphBody(Body):
     deadline_ms: PositiveMs | None = None
     idempotency_key: Key | None = None
     retention_ms: DurationMs | None = None
+    #: Budgets that all its members spend from.
+    budgets: Annotated[tuple[Name, ...], Meta(max_length=limits.BUDGETS)] = ()
 
 
 class SubmittedGraphView(View, omit_defaults=True):
@@ -133,8 +136,11 @@ async def create(call: Call, body: GraphBody) -> Answer[SubmittedGraphView]:
     A repetition with the same id or idempotency key gets 200 and `duplicate`.
     """
     tenant = str(call.tenant)
+    members = _members(body.members, tenant)
+    shared = [NewExecution(kind="graph", budgets=body.budgets)]
+    await check_limits(call, [*members.values(), *shared])
     made = await call.engine.graphs.submit(
-        _members(body.members, tenant),
+        members,
         _edges(body.edges),
         _joins(body.joins),
         id=body.id,
@@ -142,6 +148,7 @@ async def create(call: Call, body: GraphBody) -> Answer[SubmittedGraphView]:
         deadline_ms=body.deadline_ms,
         idempotency_key=body.idempotency_key,
         retention_ms=body.retention_ms,
+        budgets=body.budgets,
     )
     view = SubmittedGraphView(
         id=made.id, revision=made.revision, members=dict(made.members), duplicate=made.duplicate
@@ -204,10 +211,12 @@ class GrownView(View):
 async def add_members(call: Call, id: str, body: GrowBody) -> GrownView:  # noqa: A002
     """Add members and edges to a graph that has not ended."""
     tenant = call.tenant or await call.engine.graphs.owner(id)
+    members = _members(body.members, tenant)
+    await check_limits(call, list(members.values()))
     made = await call.engine.graphs.extend(
         id,
         body.expected_revision,
-        members=_members(body.members, tenant),
+        members=members,
         edges=_edges(body.edges),
         joins=_joins(body.joins),
     )
