@@ -457,9 +457,7 @@ class WaitsMachine(RuleBasedStateMachine):
         described = await asyncio.gather(*(self.store.queries.describe(run.id) for run in runs))
         points = await asyncio.gather(*(self.store.waitpoints.of(run.id) for run in runs))
         signals = await asyncio.gather(*(self.store.waitpoints.signals(run.id) for run in runs))
-        for run, found, (listed, wait, _), sent in zip(
-            runs, described, points, signals, strict=True
-        ):
+        for run, found, (listed, wait), sent in zip(runs, described, points, signals, strict=True):
             assert (found.state.value, found.attempts, found.epoch) == (
                 run.state,
                 run.attempts,

@@ -139,7 +139,7 @@ def token_of(point: Waitpoint, grace_until_ms: int | None = None) -> Sender:
 async def point_of(store: Store, point: Waitpoint | str) -> Waitpoint:
     """Return a waitpoint as it is now."""
     execution_id, number = parse_waitpoint_id("id", point if isinstance(point, str) else point.id)
-    points, _, _ = await store.waitpoints.of(execution_id)
+    points, _ = await store.waitpoints.of(execution_id)
     return points[number - 1]
 
 

@@ -344,7 +344,7 @@ class Engine:
         )
         wait = None
         if standing.execution.state is State.SUSPENDED:
-            _, wait, _ = await self.store.waitpoints.of(execution_id)
+            _, wait = await self.store.waitpoints.of(execution_id)
         limit = await blocking_limit(self.store, standing.execution)
         return explain(standing, workers, wait=wait, limit=limit)
 

@@ -54,8 +54,10 @@ class Waitpoints:
         checks.instance("lease", lease, Lease)
         items = [_keyed(checks.instance("waitpoint", item, NewWaitpoint)) for item in items]
         _check_names([item.name for item in items])
-        ring = await self._keys.ring()
-        points = await self._store.prepare(execution_id, lease.fence, items)
+        # Side by side: calls of the same moment share a round trip.
+        ring, points = await asyncio.gather(
+            self._keys.ring(), self._store.prepare(execution_id, lease.fence, items)
+        )
         return [_with_token(point, ring) for point in points]
 
     async def suspend(
@@ -90,17 +92,20 @@ class Waitpoints:
         checks.one_of("reason", reason, WAIT_REASONS)
         if key is not None:
             checks.text("key", key, limits.ID_CHARS, empty=False)
-        ring = await self._keys.ring()
-        answer = await self._store.suspend(
-            execution_id,
-            lease.fence,
-            [_own(item, execution_id) for item in items],
-            parsed,
-            names=names,
-            key=key or new_id(),
-            timeout_ms=timeout_ms,
-            on_timeout=on_timeout,
-            reason=reason,
+        own = [_own(item, execution_id) for item in items]
+        ring, answer = await asyncio.gather(
+            self._keys.ring(),
+            self._store.suspend(
+                execution_id,
+                lease.fence,
+                own,
+                parsed,
+                names=names,
+                key=key or new_id(),
+                timeout_ms=timeout_ms,
+                on_timeout=on_timeout,
+                reason=reason,
+            ),
         )
         if answer.state is State.SUSPENDED:
             self._admission.ended(execution_id, lease)
@@ -116,7 +121,7 @@ class Waitpoints:
         """Find the names of waitpoints that are given by their ids."""
         names: dict[str, str] = {}
         if any(isinstance(item, str) for item in waitpoints):
-            points, _, _ = await self._store.of(execution_id)
+            points, _ = await self._store.of(execution_id)
             names = {point.id: point.name for point in points}
         items: list[NewWaitpoint | Prepared] = []
         for item in waitpoints:
@@ -177,15 +182,15 @@ class Waitpoints:
         """Return the token of a waitpoint, signed anew; the history tells who read it."""
         checks.text("reader", reader, limits.ID_CHARS, empty=False)
         execution_id, number = parse_waitpoint_id("waitpoint", waitpoint)
-        ring = await self._keys.ring()
-        point = await self._store.token(execution_id, number, reader)
+        ring, point = await asyncio.gather(
+            self._keys.ring(), self._store.token(execution_id, number, reader)
+        )
         return ring.sign(point.grant())
 
     async def of(self, execution_id: str) -> list[Waitpoint]:
         """Return the waitpoints of an execution in the order they were made, without tokens."""
         checks.execution_id("id", execution_id)
-        ring = await self._keys.ring()
-        points, _, _ = await self._store.of(execution_id)
+        ring, (points, _) = await asyncio.gather(self._keys.ring(), self._store.of(execution_id))
         return [_described(point, ring) for point in points]
 
     async def signals(self, execution_id: str) -> list[Signal]:
@@ -200,9 +205,10 @@ class Waitpoints:
             checks.name("tenant", tenant)
         checks.integer("limit", limit, 1, limits.PAGE_ITEMS)
         after, last_id = _parse_cursor(cursor)
-        ring = await self._keys.ring()
         # The row of the cursor itself comes again, as far as it still waits.
-        rows = await self._store.inbox(tenant, after - 1, limit + 2)
+        ring, rows = await asyncio.gather(
+            self._keys.ring(), self._store.inbox(tenant, after - 1, limit + 2)
+        )
         # Stamps are unique in a partition; ties between partitions go by id.
         rows = [row for row in rows if (row[0], row[1].waitpoint.id) > (after, last_id)]
         page = rows[:limit]

@@ -170,16 +170,12 @@ class Waitpoints(Domain):
         )
         return _point(execution_id, number, packed)
 
-    async def of(self, execution_id: str) -> tuple[list[Waitpoint], Wait | None, datetime]:
-        """Return the waitpoints of an execution, what it waits for, and the time."""
+    async def of(self, execution_id: str) -> tuple[list[Waitpoint], Wait | None]:
+        """Return the waitpoints of an execution, and what it waits for."""
         tag = self._store.tag_of(execution_id)
-        now, rows, packed = await self._call.read("hf_waitpoint_list", tag, execution_id)
+        rows, packed, signals = await self._call.read("hf_waitpoint_list", tag, execution_id)
         points = [_point(execution_id, number, one) for number, one in rows]
-        wait = None
-        if packed:
-            (signals,) = await self._call.read("hf_waitpoint_signals", tag, execution_id)
-            wait = _wait(_unpack(packed), points, signals)
-        return points, wait, from_ms(now)
+        return points, _wait(_unpack(packed), points, signals) if packed else None
 
     async def signals(self, execution_id: str) -> list[Signal]:
         """Return all signals of an execution, in the order of arrival."""

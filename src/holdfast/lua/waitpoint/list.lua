@@ -1,10 +1,10 @@
 --- The waitpoints of an execution, in the order they were made, and its wait.
 --- @key tag the partition
 --- @arg id
---- @ok NOW, waitpoints: NUMBER PACKED each, and the wait in msgpack, empty if there is none
+--- @ok waitpoints: NUMBER PACKED each; of a suspended one its wait, in msgpack, and its signals
 --- @no execution_not_found
 --- @flags no-writes
---- @requires lib/keys lib/clock lib/record lib/reply
+--- @requires lib/keys lib/record lib/reply
 
 local function run(tag, args)
   local id = args[1]
@@ -14,6 +14,8 @@ local function run(tag, args)
   for number = 1, tonumber(rec.waitpoints or 0) do
     rows[number] = { number, server.call('HGET', keys.waitpoints(tag, id), number) }
   end
-  local wait = rec.state == 'suspended' and server.call('GET', keys.wait(tag, id)) or ''
-  return { 'ok', clock.now(tag), rows, wait }
+  if rec.state ~= 'suspended' then return { 'ok', rows, '', {} } end
+  return {
+    'ok', rows, server.call('GET', keys.wait(tag, id)), server.call('LRANGE', keys.signals(tag, id), 0, -1),
+  }
 end
