@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import signal
 from pathlib import Path
@@ -95,7 +94,8 @@ def _parts(roles: list[str] | None) -> frozenset[str]:
 
 
 def _serve(settings: ServerSettings, parts: frozenset[str], store: str, *, as_json: bool) -> None:
-    from holdfast.cli.serving import loop_factory  # noqa: PLC0415 - loads the SDK
+    import uvloop  # noqa: PLC0415 - loads the event loop
+
     from holdfast.server.run import run, run_maintenance  # noqa: PLC0415 - loads the web server
 
     def announce(url: str) -> None:
@@ -108,10 +108,9 @@ def _serve(settings: ServerSettings, parts: frozenset[str], store: str, *, as_js
         if url:
             output.say(f"  docs     {url}/docs")
 
-    with asyncio.Runner(loop_factory=loop_factory()) as runner:
-        if "http" in parts:
-            work = run(store, settings, maintenance="maintenance" in parts, announce=announce)
-        else:
-            work = run_maintenance(store, announce=announce)
-        if runner.run(work) == signal.SIGINT:
-            raise typer.Exit(INTERRUPTED)
+    if "http" in parts:
+        work = run(store, settings, maintenance="maintenance" in parts, announce=announce)
+    else:
+        work = run_maintenance(store, announce=announce)
+    if uvloop.run(work) == signal.SIGINT:
+        raise typer.Exit(INTERRUPTED)

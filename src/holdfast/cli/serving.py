@@ -8,6 +8,8 @@ import os
 import signal
 from collections.abc import AsyncIterator, Callable, Iterator
 
+import uvloop
+
 from holdfast.cli import intro, output, session
 from holdfast.errors import HoldfastError
 from holdfast.worker.app import App
@@ -40,8 +42,7 @@ def serve(
 
             return await _run(Worker(app, settings), announce, parent)
 
-    with asyncio.Runner(loop_factory=loop_factory()) as runner:
-        return runner.run(work())
+    return uvloop.run(work())
 
 
 @contextlib.asynccontextmanager
@@ -99,13 +100,3 @@ async def _follow_parent(worker: Worker, parent: int) -> None:
     while os.getppid() == parent:  # noqa: ASYNC110 - nothing tells us of it
         await asyncio.sleep(_PARENT_LOOK_S)
     worker.drain()
-
-
-def loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
-    """Use uvloop where it is installed."""
-    try:
-        import uvloop  # noqa: PLC0415 - optional
-    except ImportError:
-        return None
-    factory: Callable[[], asyncio.AbstractEventLoop] = uvloop.new_event_loop
-    return factory

@@ -8,16 +8,12 @@ import re
 from collections.abc import AsyncIterator
 from typing import Any
 
-import msgspec
 from fastapi import FastAPI
-from fastapi.openapi.docs import get_swagger_ui_html
-from starlette.requests import Request
-from starlette.responses import HTMLResponse, Response
-from starlette.routing import Route as StarletteRoute
+from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from holdfast.engine import Engine
-from holdfast.errors import Malformed, NotFound
+from holdfast.errors import HoldfastError
 from holdfast.fencing import Leases
 from holdfast.fencing.kept import StoreObjects
 from holdfast.model.ids import new_id
@@ -29,7 +25,7 @@ from holdfast.server.declare import Route
 from holdfast.server.endpoint import Endpoint
 from holdfast.server.identity import Identities
 from holdfast.server.metrics import Metrics
-from holdfast.server.paths import kept_apart
+from holdfast.server.paths import Paths
 from holdfast.server.routes import TABLES, all_routes
 from holdfast.server.settings import ServerSettings
 from holdfast.server.throttle import Open, Rate
@@ -71,44 +67,44 @@ def make_app(services: Services) -> ASGIApp:
         await services.identities.close()
 
     app = FastAPI(
-        title="Holdfast",
-        openapi_url=None,
-        docs_url=None,
+        title="Holdfast API",
         redoc_url=None,
+        swagger_ui_oauth2_redirect_url=None,
         redirect_slashes=False,
         lifespan=lifespan,
     )
-    for path, routes in _by_path().items():
-        endpoint: Any = Endpoint(services, routes)
-        app.router.routes.append(StarletteRoute(path, endpoint, methods=None))
-    document = _openapi_document()
-
-    async def openapi_json(_request: Request) -> Response:
-        return Response(document, media_type="application/json")
-
-    async def docs(_request: Request) -> HTMLResponse:
-        return get_swagger_ui_html(openapi_url="/openapi.json", title="Holdfast API")
-
-    async def unknown(_request: Request, _error: Exception) -> Response:
-        return problems.response(NotFound("there is no such path; /docs shows those there are"))
-
-    app.router.routes.append(StarletteRoute("/openapi.json", openapi_json))
-    app.router.routes.append(StarletteRoute("/docs", docs))
-    app.add_exception_handler(404, unknown)
+    app.openapi = _openapi_document  # type: ignore[method-assign]
+    app.router.default = _dispatcher(services)
     return Envelope(app, services.settings)
 
 
+def _dispatcher(services: Services) -> ASGIApp:
+    """Return what passes a call on to the endpoint of its path."""
+    paths: Paths[ASGIApp] = Paths()
+    for path, routes in _by_path().items():
+        paths.add(path, Endpoint(services, routes))
+
+    async def dispatch(scope: Scope, receive: Receive, send: Send) -> None:
+        endpoint: ASGIApp
+        try:
+            endpoint, scope["path_params"] = paths.find(scope["raw_path"])
+        except HoldfastError as error:
+            endpoint = problems.response(error)
+        await endpoint(scope, receive, send)
+
+    return dispatch
+
+
 @functools.cache
-def _openapi_document() -> bytes:
-    return msgspec.json.encode(openapi.document(TABLES))
+def _openapi_document() -> dict[str, Any]:
+    return openapi.document(TABLES)
 
 
 def _by_path() -> dict[str, dict[str, Route]]:
-    """Group routes by path, fixed ones before those with parameters."""
     paths: dict[str, dict[str, Route]] = {}
     for route in all_routes():
         paths.setdefault(route.path, {})[route.method] = route
-    return dict(sorted(paths.items(), key=lambda item: (item[0].count("{"), item[0])))
+    return paths
 
 
 class Envelope:
@@ -144,12 +140,7 @@ class Envelope:
         if origin in self._origins and scope["method"] == "OPTIONS":
             await _preflight()(scope, receive, send_enveloped)
             return
-        path = kept_apart(scope.get("raw_path") or scope["path"].encode())
-        if path is None:
-            error = Malformed("the path is not text in UTF-8", field="path")
-            await problems.response(error)(scope, receive, send_enveloped)
-            return
-        await self._app({**scope, "path": path}, receive, send_enveloped)
+        await self._app(scope, receive, send_enveloped)
 
 
 def _preflight() -> Response:

@@ -32,7 +32,6 @@ from holdfast.server import problems
 from holdfast.server.call import Call, Services
 from holdfast.server.declare import Answer, Route, Scope
 from holdfast.server.identity import NOBODY
-from holdfast.server.paths import restored
 
 log: logging.Logger = logging.getLogger(__name__)
 
@@ -103,7 +102,7 @@ class Endpoint:
                 raise Forbidden(f"this needs an API key with the role {needed}")
             if route.scope is Scope.SYSTEM and call.identity.tenant is not None:
                 raise Forbidden("this needs an API key that belongs to no tenant")
-        arguments = {name: restored(call.request.path_params[name]) for name in route.params}
+        arguments = {name: call.request.path_params[name] for name in route.params}
         await self._check_owner(call, arguments)
         if route.query is not None:
             arguments["query"] = _query(call.request, route)
@@ -140,7 +139,7 @@ class Endpoint:
             address=client.host if client else "",
             method=route.method,
             route=route.path,
-            target={k: restored(str(v)) for k, v in call.request.path_params.items()},
+            target=dict(call.request.path_params),
             request=call.id,
             status=status,
             code=code,
