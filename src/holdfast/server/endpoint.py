@@ -10,7 +10,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NoReturn
 
 import msgspec
 from starlette.requests import ClientDisconnect, Request
@@ -106,7 +106,7 @@ class Endpoint:
         await self._check_owner(call, arguments)
         if route.query is not None:
             arguments["query"] = _query(call.request, route)
-        elif call.request.query_params:
+        elif call.request.scope["query_string"]:
             _refuse_query(call.request)
         if route.body is not None:
             data = await _read(call.request, route.most_bytes)
@@ -198,8 +198,8 @@ def _query(request: Request, route: Route) -> Any:
         raise problems.invalid(error, "query") from error
 
 
-def _refuse_query(request: Request) -> None:
-    name = next(iter(request.query_params))
+def _refuse_query(request: Request) -> NoReturn:
+    name = next(iter(request.query_params), "query")
     raise InvalidInput(f"{name}: is not a known parameter", field=name)
 
 

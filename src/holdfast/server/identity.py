@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 from collections import OrderedDict
 from dataclasses import dataclass
 from datetime import timedelta
@@ -25,7 +26,8 @@ log: logging.Logger = logging.getLogger(__name__)
 FRESH_S = 5.0
 _MOST_REMEMBERED = 10_000
 _TOUCH_EVERY_S = 60.0
-_LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
+_LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "[::1]"})
+_PORT = re.compile(r":\d+\Z")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,11 +141,11 @@ class Identities:
 
 def _refuse_browsers_elsewhere(request: Request) -> None:
     """Without keys, a page from elsewhere must not act through the browser of who runs us."""
-    host = request.url.hostname or ""
+    host = request.headers.get("host", "")
     origin = request.headers.get("origin")
-    if host not in _LOOPBACK_NAMES:
+    if _PORT.sub("", host).lower() not in _LOOPBACK_NAMES:
         raise Forbidden(
             f"without API keys this server answers on loopback names only, not on {host!r}"
         )
-    if origin is not None and origin != f"{request.url.scheme}://{request.url.netloc}":
+    if origin is not None and origin != f"{request.scope['scheme']}://{host}":
         raise Forbidden(f"without API keys this server answers no pages of {origin!r}")
