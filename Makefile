@@ -6,7 +6,7 @@ READY  := $(VENV)/.ready
 JOBS   ?= auto
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check fmt bench lock clean
+.PHONY: help run test check browser fmt bench lock clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-7s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -14,7 +14,7 @@ help: ## list the commands
 run: $(READY) ## see the life of an execution, crash included, on an embedded store
 	@$(BIN)/python examples/lifecycle.py
 
-test: check ## everything CI runs: the checks, then all tests
+test: check browser ## everything CI runs: the checks, then all tests
 	@$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup tests
 
 check: $(READY) ## format, lint, types, import layers, sizes, Lua
@@ -24,6 +24,11 @@ check: $(READY) ## format, lint, types, import layers, sizes, Lua
 	@$(BIN)/lint-imports --no-cache | tail -n 4
 	@$(BIN)/python tools/check_sizes.py
 	@$(BIN)/python tools/check_lua.py
+
+browser: ## install a Chromium for the tests of pages, where that can be done; else they are skipped
+	@command -v chromium >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && \
+	  apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium >/dev/null; } || \
+	  echo "no Chromium: the tests of pages will be skipped"
 
 fmt: $(READY) ## format the code and fix what can be fixed
 	@$(BIN)/ruff check -q --fix-only .

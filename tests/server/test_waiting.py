@@ -2,16 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
-import base64
-import hashlib
-import re
-import shutil
-from pathlib import Path
 from typing import Any
 
 import httpx
-import pytest
 
 from holdfast.testing.clock import Clock
 from tests.server.conftest import OURS, THEIRS, Site
@@ -206,73 +199,3 @@ async def test_signing_keys_are_rotated(anyone: httpx.AsyncClient, clock: Clock)
     assert (await signal(anyone, point)).status_code == 200
     await clock.advance(60_001)
     assert code_of(await signal(anyone, point)) == (401, "token_expired")
-
-
-@pytest.mark.parametrize("at", ["x1~w1", "%3Cscript%3E"])
-async def test_the_answer_page_runs_its_own_script_only(
-    site: Site, anyone: httpx.AsyncClient, at: str
-) -> None:
-    """The same page for every waitpoint, whether it exists or not."""
-    response = await anyone.get(f"/answer/{at}")
-    assert response.headers["content-type"] == "text/html; charset=utf-8"
-    policy = response.headers["content-security-policy"]
-    assert policy.startswith("default-src 'none'")
-    assert "unsafe" not in policy
-    for element in ("script", "style"):
-        (inside,) = re.findall(f"<{element}>(.*?)</{element}>", response.text, re.DOTALL)
-        digest = base64.b64encode(hashlib.sha256(inside.encode()).digest()).decode()
-        assert f"{element}-src 'sha256-{digest}'" in policy
-    assert not re.findall(r"\b(?:src|href|on\w+)=", response.text)
-    assert response.text == (await anyone.get("/answer/another")).text
-
-
-#: A page without a browser: what the script of the answer page needs of one.
-PAGE = """
-const [, , url, path, token, script] = process.argv;
-const made = {};
-const element = (value = "") => ({
-  value, textContent: "", on: {}, addEventListener(name, call) { this.on[name] = call; },
-});
-const approve = element("approve");
-globalThis.location = { pathname: path, hash: "#" + token };
-globalThis.document = {
-  getElementById: (id) => (made[id] ??= element()),
-  querySelectorAll: () => [approve],
-};
-const ask = fetch;
-globalThis.fetch = (where, options) => ask(url + where, options);
-(0, eval)(script);
-document.getElementById("payload").value = '{"amount": 40}';
-document.getElementById("identity").value = "ann";
-for (let n = 0; n < 2; n++) {
-  await approve.on.click({ currentTarget: approve });
-  console.log(document.getElementById("said").textContent);
-}
-"""
-NODE = shutil.which("node")
-
-
-@pytest.mark.skipif(NODE is None, reason="node is not installed")
-async def test_the_answer_page_answers(
-    site: Site, anyone: httpx.AsyncClient, tmp_path: Path
-) -> None:
-    """With the token of its link, once, however often the button is pressed."""
-    one, _, point = await prepared(anyone)
-    page = (await anyone.get(f"/answer/{point['id']}")).text
-    (script,) = re.findall("<script>(.*?)</script>", page, re.DOTALL)
-    (tmp_path / "page.mjs").write_text(PAGE)
-    path = f"/answer/{point['id']}"
-    process = await asyncio.create_subprocess_exec(
-        *(str(NODE), tmp_path / "page.mjs", site.url, path, point["token"], script),
-        stdout=asyncio.subprocess.PIPE,
-    )
-    output, _ = await process.communicate()
-    first, second = output.decode().splitlines()
-    assert first.startswith("Thank you")
-    assert second == "You have answered already."
-    (came,) = (await anyone.get(f"/v1/executions/{one}/signals")).json()["items"]
-    assert (came["name"], came["payload"], came["source"]["identity"]) == (
-        "approve",
-        {"amount": 40},
-        "ann",
-    )

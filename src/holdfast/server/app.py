@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import re
 from collections.abc import AsyncIterator
-from typing import Any
 
 from fastapi import FastAPI
 from starlette.responses import Response
@@ -17,7 +15,7 @@ from holdfast.errors import HoldfastError
 from holdfast.fencing import Leases
 from holdfast.fencing.kept import StoreObjects
 from holdfast.model.ids import new_id
-from holdfast.server import openapi, problems
+from holdfast.server import problems
 from holdfast.server.archives import Archives
 from holdfast.server.call import Services
 from holdfast.server.claimers import Claimers
@@ -26,7 +24,7 @@ from holdfast.server.endpoint import Endpoint
 from holdfast.server.identity import Identities
 from holdfast.server.metrics import Metrics
 from holdfast.server.paths import Paths
-from holdfast.server.routes import TABLES, all_routes
+from holdfast.server.routes import all_routes
 from holdfast.server.settings import ServerSettings
 from holdfast.server.throttle import Open, Rate
 
@@ -36,8 +34,8 @@ _HEADERS = (
     (b"x-frame-options", b"DENY"),
     (b"referrer-policy", b"no-referrer"),
     (b"cache-control", b"no-store"),
+    (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
 )
-_CLOSED_PAGE = b"default-src 'none'; frame-ancestors 'none'"
 
 
 def make_services(engine: Engine, settings: ServerSettings) -> Services:
@@ -67,13 +65,12 @@ def make_app(services: Services) -> ASGIApp:
         await services.identities.close()
 
     app = FastAPI(
-        title="Holdfast API",
+        openapi_url=None,
+        docs_url=None,
         redoc_url=None,
-        swagger_ui_oauth2_redirect_url=None,
         redirect_slashes=False,
         lifespan=lifespan,
     )
-    app.openapi = _openapi_document  # type: ignore[method-assign]
     app.router.default = _dispatcher(services)
     return Envelope(app, services.settings)
 
@@ -93,11 +90,6 @@ def _dispatcher(services: Services) -> ASGIApp:
         await endpoint(scope, receive, send)
 
     return dispatch
-
-
-@functools.cache
-def _openapi_document() -> dict[str, Any]:
-    return openapi.document(TABLES)
 
 
 def _by_path() -> dict[str, dict[str, Route]]:
@@ -132,8 +124,6 @@ class Envelope:
             if message["type"] == "http.response.start":
                 present = {name for name, _ in message["headers"]}
                 missing = [pair for pair in added if pair[0] not in present]
-                if b"content-security-policy" not in present and scope["path"] != "/docs":
-                    missing.append((b"content-security-policy", _CLOSED_PAGE))
                 message["headers"] = [*message["headers"], *missing]
             await send(message)
 

@@ -11,7 +11,7 @@ import msgspec
 
 from holdfast import errors
 from holdfast.errors import HoldfastError
-from holdfast.server import problems
+from holdfast.server import comments, problems
 from holdfast.server.declare import Route, Routes, Scope
 from holdfast.server.fields import View
 
@@ -44,6 +44,7 @@ def document(tables: Sequence[Routes]) -> dict[str, Any]:
     (*schemas, problem), components = msgspec.json.schema_components(
         [*types, Problem], ref_template=_REF
     )
+    _describe(components)
     found = iter(schemas)
     paths: dict[str, dict[str, Any]] = {}
     for route in routes:
@@ -69,6 +70,13 @@ def document(tables: Sequence[Routes]) -> dict[str, Any]:
         },
         "security": [{"key": []}],
     }
+
+
+def _describe(components: dict[str, Any]) -> None:
+    for struct, fields in comments.by_struct().items():
+        properties = components.get(struct, {}).get("properties", {})
+        for field in fields.keys() & properties.keys():
+            properties[field]["description"] = fields[field]
 
 
 def refusals(route: Route) -> list[type[HoldfastError]]:

@@ -26,7 +26,7 @@ To add a noun:
    foreign one was refused before the handler runs. A thing named in the path belongs to a tenant:
    give its `Owner`, and somebody else's looks as if it were not there. Raise errors of
    `holdfast.errors`; `problems.py` knows the status of each family.
-2. Add the module to `TABLES` below.
+2. Add the module to `_NOUNS` below.
 3. Add a sample to `tests/server/samples.py`: how to make one in a tenant, returning the values of
    the path's parameters. The tests of authorization, tenants, errors, OpenAPI and fuzzing are made
    from the table, and fail for a noun without a sample.
@@ -43,6 +43,7 @@ from holdfast.server.routes import (
     archive,
     audit,
     budgets,
+    docs,
     events,
     executions,
     graphs,
@@ -67,7 +68,7 @@ from holdfast.server.routes import (
     writer_leases,
 )
 
-TABLES: tuple[Routes, ...] = (
+_NOUNS: tuple[Routes, ...] = (
     executions.routes,
     events.routes,
     operating.routes,
@@ -95,6 +96,7 @@ TABLES: tuple[Routes, ...] = (
     audit.routes,
     system.routes,
 )
+TABLES: tuple[Routes, ...] = (*_NOUNS, docs.about(_NOUNS))
 
 
 def all_routes() -> list[Route]:

@@ -1,0 +1,32 @@
+"""Descriptions of fields: their `#:` comments are for callers, so the OpenAPI document has them."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Iterator
+
+from holdfast.server.fields import Body, Query, View
+
+_COMMENTED = re.compile(r"((?:^    #: .*\n)+)    (\w+):", re.MULTILINE)
+
+
+def by_struct() -> dict[str, dict[str, str]]:
+    """Return the comments of fields by the names of structs and of their fields."""
+    return {struct.__name__: _of(struct) for base in (Body, Query, View) for struct in _below(base)}
+
+
+def _below(base: type) -> Iterator[type]:
+    for one in base.__subclasses__():
+        yield one
+        yield from _below(one)
+
+
+def _of(struct: type) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for one in reversed(struct.__mro__):
+        if one.__module__.startswith("holdfast."):
+            for comment, field in _COMMENTED.findall(inspect.getsource(one)):
+                lines = comment.splitlines()
+                found[field] = " ".join(line.strip().removeprefix("#: ") for line in lines)
+    return found

@@ -1,0 +1,35 @@
+"""What the server says of itself: the OpenAPI document, and a page to read it."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+
+import msgspec
+from starlette.responses import Response
+
+from holdfast.server import openapi
+from holdfast.server.call import Call
+from holdfast.server.declare import Routes, Scope
+from holdfast.server.page import page
+
+
+def about(nouns: Sequence[Routes]) -> Routes:
+    """Return the routes that describe these, and themselves."""
+    routes = Routes("docs", "This document.")
+
+    @functools.cache
+    def document() -> bytes:
+        return msgspec.json.encode(openapi.document([*nouns, routes]))
+
+    @routes.get("/openapi.json", scope=Scope.PUBLIC)
+    async def contract(call: Call) -> Response:  # noqa: ARG001 - the same for all
+        """Return the contract as OpenAPI 3.1."""
+        return Response(document(), media_type="application/json")
+
+    @routes.get("/docs", scope=Scope.PUBLIC, media_type="text/html")
+    async def read(call: Call) -> Response:  # noqa: ARG001 - the same for all
+        """Show the contract to people."""
+        return page("docs.html")
+
+    return routes

@@ -1,0 +1,107 @@
+"""The pages, in a real browser: nothing comes from elsewhere, and they do what they are for."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+import shutil
+from collections.abc import AsyncIterator
+
+import httpx
+import pytest
+from playwright.async_api import Page, async_playwright, expect
+
+from tests.server.conftest import Site
+from tests.server.test_waiting import prepared
+
+CHROMIUM = shutil.which("chromium")
+in_a_browser = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium: see `make browser`")
+
+
+@pytest.fixture
+async def page() -> AsyncIterator[Page]:
+    """A page of a browser; it fails the test if the page's script fails."""
+    async with async_playwright() as playwright:
+        browser = await playwright.chromium.launch(
+            executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"]
+        )
+        page = await browser.new_page()
+        failures: list[str] = []
+        page.on("pageerror", lambda error: failures.append(str(error)))
+        yield page
+        await browser.close()
+    assert failures == []
+
+
+@pytest.mark.parametrize("path", ["/docs", "/answer/x1~w1", "/answer/%3Cscript%3E"])
+async def test_a_page_runs_its_own_script_only(anyone: httpx.AsyncClient, path: str) -> None:
+    """Its policy allows one script and one style, by what is in them, and nothing of others."""
+    response = await anyone.get(path)
+    assert response.headers["content-type"] == "text/html; charset=utf-8"
+    policy = response.headers["content-security-policy"]
+    assert policy.startswith("default-src 'none'")
+    assert "unsafe" not in policy
+    for element in ("script", "style"):
+        (inside,) = re.findall(f"<{element}>(.*?)</{element}>", response.text, re.DOTALL)
+        digest = base64.b64encode(hashlib.sha256(inside.encode()).digest()).decode()
+        assert f"{element}-src 'sha256-{digest}'" in policy
+    assert not re.findall(r"\s(?:src|on\w+)=", response.text)
+
+
+async def test_the_answer_page_tells_nothing_about_a_waitpoint(anyone: httpx.AsyncClient) -> None:
+    """It is the same for all, whether they exist or not."""
+    _, _, point = await prepared(anyone)
+    pages = {(await anyone.get(f"/answer/{at}")).text for at in (point["id"], "another")}
+    assert len(pages) == 1
+
+
+@in_a_browser
+async def test_a_person_answers(site: Site, anyone: httpx.AsyncClient, page: Page) -> None:
+    """With the token of the link, once, however often the button is pressed."""
+    one, _, point = await prepared(anyone)
+    await page.goto(f"{site.url}/answer/{point['id']}#{point['token']}")
+    said = page.get_by_role("status")
+    await page.get_by_label("Your name").fill("ann")
+    await page.get_by_label("Answer in JSON").fill("{")
+    await page.get_by_role("button", name="Approve").click()
+    await expect(said).to_contain_text("not JSON")
+    await page.get_by_label("Answer in JSON").fill('{"amount": 40}')
+    await page.get_by_role("button", name="Approve").click()
+    await expect(said).to_contain_text("Thank you")
+    await page.get_by_role("button", name="Approve").click()
+    await expect(said).to_have_text("You have answered already.")
+    (came,) = (await anyone.get(f"/v1/executions/{one}/signals")).json()["items"]
+    assert (came["name"], came["payload"], came["source"]["identity"]) == (
+        "approve",
+        {"amount": 40},
+        "ann",
+    )
+
+
+@in_a_browser
+async def test_a_link_that_was_cut_is_told_so(site: Site, page: Page) -> None:
+    """And a wrong token gets the words of the server."""
+    await page.goto(f"{site.url}/answer/x1~w1")
+    await expect(page.get_by_role("status")).to_contain_text("not complete")
+    await page.goto(f"{site.url}/answer/x2~w1#hf1.k1.a.b")
+    await page.get_by_role("button", name="Deny").click()
+    await expect(page.get_by_role("status")).to_have_text("the token is not valid here")
+
+
+@in_a_browser
+async def test_the_contract_is_read_by_people(site: Site, page: Page) -> None:
+    """Every route is shown; a filter finds one by its codes; a link leads to it, opened."""
+    await page.goto(f"{site.url}/docs")
+    calls = page.locator("details.call")
+    await expect(calls).not_to_have_count(0)
+    async with httpx.AsyncClient() as client:
+        document = (await client.get(f"{site.url}/openapi.json")).json()
+    assert await calls.count() == sum(len(item) for item in document["paths"].values())
+    await page.get_by_role("searchbox").fill("rotation_conflict")
+    await expect(calls.filter(visible=True)).to_have_count(1)
+    await page.goto(f"{site.url}/docs#workers_claim")
+    claim = page.locator("#workers_claim")
+    await expect(claim).to_have_attribute("open", "")
+    await expect(claim).to_contain_text("curl -X POST")
+    await expect(claim).to_contain_text("Wait so long for the first.")
