@@ -17,7 +17,8 @@ def by_struct() -> dict[str, dict[str, str]]:
 
 
 def _below(base: type) -> Iterator[type]:
-    for one in base.__subclasses__():
+    found: list[type] = base.__subclasses__()
+    for one in found:
         yield one
         yield from _below(one)
 
