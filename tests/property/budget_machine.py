@@ -9,11 +9,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+from hypothesis.stateful import invariant, rule
 
 from holdfast.errors import ReservationNotFound
 from holdfast.model.budgets import ChargeStatus, Limit, NewBudget
 from holdfast.testing.clock import START_MS
+from tests.property.comparing import ComparingMachine
 from tests.property.world import World
 
 DIMENSIONS = ("tokens", "calls")
@@ -54,14 +55,11 @@ def add(target: dict[str, int], amounts: dict[str, int], sign: int = 1) -> None:
         target[name] = target.get(name, 0) + sign * amount
 
 
-class BudgetMachine(RuleBasedStateMachine):
+class BudgetMachine(ComparingMachine):
     """Every rule charges the store and the model alike."""
 
     def __init__(self, world: World) -> None:
-        super().__init__()
-        self.world = world
-        self.store = world.store
-        world.run(world.reset())
+        super().__init__(world)
         self.store.budgets._roots.clear()
         self.now = START_MS
         self.next_reset = START_MS + PERIOD_MS
@@ -100,16 +98,11 @@ class BudgetMachine(RuleBasedStateMachine):
                 soft |= limit is not None and amount > 0 and one.current(dimension) > limit
         return ChargeStatus.SOFT_BREACH if soft else ChargeStatus.OK
 
-    def _agree(self, status: ChargeStatus, expected: ChargeStatus) -> None:
+    def _agree_status(self, status: ChargeStatus, expected: ChargeStatus) -> None:
         # After a lost reply the second call says that the first was applied.
         if self.world.caller.lossy and expected is not ChargeStatus.HARD_BREACH:
             expected = ChargeStatus.ALREADY_APPLIED
         assert status is expected
-
-    @rule(lossy=st.booleans())
-    def set_network(self, *, lossy: bool) -> None:
-        """From now on every call loses its first reply and is sent again, or no longer."""
-        self.world.caller.lossy = lossy
 
     @rule(name=budgets, usage=usages, key=st.one_of(st.none(), keys))
     def report(self, *, name: str, usage: dict[str, int], key: str | None) -> None:
@@ -121,9 +114,9 @@ class BudgetMachine(RuleBasedStateMachine):
         if known:
             assert charge.status is ChargeStatus.ALREADY_APPLIED
         elif not self._fits(name, usage, {}):
-            self._agree(charge.status, ChargeStatus.HARD_BREACH)
+            self._agree_status(charge.status, ChargeStatus.HARD_BREACH)
         else:
-            self._agree(charge.status, self._charge(name, usage))
+            self._agree_status(charge.status, self._charge(name, usage))
             if key is not None:
                 self.memory[name, key] = "reported"
 
@@ -136,9 +129,9 @@ class BudgetMachine(RuleBasedStateMachine):
             assert answer.status is ChargeStatus.ALREADY_APPLIED
             assert answer.reserved == (known[0] if isinstance(known, tuple) else {})
         elif not self._fits(name, usage, {}):
-            self._agree(answer.status, ChargeStatus.HARD_BREACH)
+            self._agree_status(answer.status, ChargeStatus.HARD_BREACH)
         else:
-            self._agree(answer.status, ChargeStatus.OK)
+            self._agree_status(answer.status, ChargeStatus.OK)
             assert answer.reserved == usage
             for one in self._chain(name):
                 add(one.reserved, usage)
@@ -159,11 +152,11 @@ class BudgetMachine(RuleBasedStateMachine):
         assert known is not None
         back = known[0] if isinstance(known, tuple) else {}
         if not self._fits(name, usage, back):
-            self._agree(charge.status, ChargeStatus.HARD_BREACH)
+            self._agree_status(charge.status, ChargeStatus.HARD_BREACH)
             return
         for one in self._chain(name):
             add(one.reserved, back, -1)
-        self._agree(charge.status, self._charge(name, usage))
+        self._agree_status(charge.status, self._charge(name, usage))
         self.memory[name, key] = "settled"
 
     @rule(

@@ -7,12 +7,10 @@ graphs.
 from __future__ import annotations
 
 import dataclasses
-import sys
-import warnings
 from collections.abc import Callable
 from typing import Any
 
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.engine.graphs import Graphs
@@ -22,7 +20,7 @@ from holdfast.model.graphs import Edge, Join, member_id
 from holdfast.store import graphs as store_graphs
 from holdfast.store import library
 from tests.property.graph_model import ENDED, GraphModel, Node
-from tests.property.run_machine import LARGE
+from tests.property.running import thorough
 from tests.property.world import World, open_world
 from tests.support.invariants import violations
 
@@ -288,20 +286,12 @@ class Run:
         assert not self.exact or all(s in ENDED for s in self.model.states().values())
 
 
-def main(examples: int) -> None:
+def main() -> None:
     """Try random graphs; raises with the shortest failing example."""
-    warnings.filterwarnings("ignore", "Importing from 'glide", DeprecationWarning)
     store_graphs.MEMBERS_IN_CALL = 3
     with open_world() as world:
 
-        @settings(
-            max_examples=examples,
-            deadline=None,
-            print_blob=True,
-            report_multiple_bugs=False,
-            phases=set(Phase) - {Phase.explain},
-            suppress_health_check=list(HealthCheck),
-        )
+        @thorough(60, large=1000)
         @given(st.data(), st.sampled_from(((1, 2), (2, 3), (100, 400))), st.booleans())
         def run(data: st.DataObject, allowance: tuple[int, int], exact: bool) -> None:  # noqa: FBT001
             with_allowance(world, *allowance)
@@ -314,4 +304,4 @@ def main(examples: int) -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 1000 if LARGE else 60)
+    main()

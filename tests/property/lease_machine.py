@@ -8,12 +8,10 @@ failing schedule is printed step by step, each with what the node did.
 from __future__ import annotations
 
 import itertools
-import os
-import warnings
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from hypothesis import HealthCheck, Phase, note, settings
+from hypothesis import note
 from hypothesis import strategies as st
 from hypothesis.stateful import (
     RuleBasedStateMachine,
@@ -25,10 +23,10 @@ from hypothesis.stateful import (
 
 from holdfast.errors import HoldfastError, LeaseLost
 from tests.property.lease_world import NAMES, RATES, Clocks, History, Node, Request, lost
+from tests.property.running import thorough
 
 Rule = TypeVar("Rule", bound=Callable[..., None])
 
-LARGE = os.environ.get("HOLDFAST_PROPERTY") == "large"
 
 #: Which of the nodes that can do it.
 PICK = st.integers(0, len(RATES) - 1)
@@ -312,18 +310,9 @@ def _is_error(answer: object) -> bool:
 
 def main() -> None:
     """Try random schedules; raises with the shortest one that breaks a promise."""
-    warnings.filterwarnings("ignore", "Importing from 'glide", DeprecationWarning)
     run_state_machine_as_test(
         LeaseMachine,
-        settings=settings(
-            max_examples=20_000 if LARGE else 800,
-            stateful_step_count=100 if LARGE else 50,
-            deadline=None,
-            print_blob=True,
-            report_multiple_bugs=False,
-            phases=set(Phase) - {Phase.explain},
-            suppress_health_check=list(HealthCheck),
-        ),
+        settings=thorough(800, large=20_000),
     )
 
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from typing import Any
 
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from hypothesis.stateful import initialize, invariant, precondition, rule
 
 from holdfast.errors import HoldfastError
 from holdfast.model.executions import Claim, Lease, NewExecution, Submitted
@@ -20,7 +20,8 @@ from holdfast.model.ids import id_of_key
 from holdfast.model.states import State
 from holdfast.testing.clock import START_MS
 from tests.property import strategies as draw
-from tests.property.model import Model, Refused, Run
+from tests.property.comparing import ComparingMachine, Refused
+from tests.property.model import Model, Run
 from tests.property.world import Call, World, without_meta
 from tests.support.invariants import violations
 
@@ -38,14 +39,11 @@ ONCE = frozenset(
 )
 
 
-class LifecycleMachine(RuleBasedStateMachine):
+class LifecycleMachine(ComparingMachine):
     """Every rule calls the store and the model alike, and compares their answers."""
 
     def __init__(self, world: World) -> None:
-        super().__init__()
-        self.world = world
-        self.store = world.store
-        world.run(world.reset())
+        super().__init__(world)
         self.model = Model(START_MS)
         #: Every lease ever handed out.
         self.leases: list[Held] = []
@@ -54,26 +52,8 @@ class LifecycleMachine(RuleBasedStateMachine):
         self.requests = 0
         self.last_dump: dict[str, Any] = world.dump()
 
-    def _agree(self, call: Coroutine[Any, Any, Any], expect: Callable[[], Any]) -> None:
-        """Call the store; its answer or refusal must be the model's. A refusal writes nothing."""
-        try:
-            actual: Any = self.world.run(call)
-        except HoldfastError as error:
-            actual = error.code
-        try:
-            expected = expect()
-        except Refused as refusal:
-            expected = refusal.code
-            self._expect_no_change()
-        assert actual == expected
-
-    def _expect_no_change(self) -> None:
+    def _after_refusal(self) -> None:
         assert without_meta(self.world.dump()) == without_meta(self.last_dump)
-
-    @rule(lossy=st.booleans())
-    def set_network(self, *, lossy: bool) -> None:
-        """From now on every call loses its first reply and is sent again, or no longer."""
-        self.world.caller.lossy = lossy
 
     # Creating
 
@@ -228,7 +208,7 @@ class LifecycleMachine(RuleBasedStateMachine):
         """A former holder does something: it is refused, or gets its own first answer."""
         held = self._held(live=False)
         self._act(held[-1 - index % len(held)], *act)
-        self._expect_no_change()
+        self._after_refusal()
 
     def _act(self, held: Held, verb: str, *args: Any) -> None:
         done = self.model.answered(verb, *held)
@@ -333,7 +313,7 @@ class LifecycleMachine(RuleBasedStateMachine):
             return
         call = done[-1 - index % len(done)]
         again = self.world.run(self.world.caller.send(call.function, call.tag, call.args))
-        self._expect_no_change()
+        self._after_refusal()
         if call.function == "hf_execution_claim":
             assert [row[0].decode() for row in again.answer or ()] == self._still_held(call)
         elif call.args[0] in self.model.runs:

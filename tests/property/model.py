@@ -14,6 +14,7 @@ from datetime import datetime
 from holdfast.model.executions import Execution, ExecutionId, Failure, Lease, NewExecution
 from holdfast.model.moments import from_ms
 from holdfast.model.states import AttemptKind, Hold, State
+from tests.property.comparing import Refused
 
 DAY_MS = 86_400_000
 PRIORITY_US = 60_000_000
@@ -21,14 +22,6 @@ MAX_RECLAIMS = 20
 MAX_REPLAYS = 10
 
 Group = tuple[str, tuple[str, ...], str]
-
-
-class Refused(Exception):
-    """The call must be refused with this code."""
-
-    def __init__(self, code: str) -> None:
-        super().__init__(code)
-        self.code = code
 
 
 def content_of(item: NewExecution) -> NewExecution:

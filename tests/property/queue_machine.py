@@ -5,12 +5,11 @@ Replies are lost, clocks jump, handles are used late, repeatedly and on the wron
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
 from dataclasses import replace
 from typing import Any
 
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from hypothesis.stateful import initialize, invariant, precondition, rule
 
 from holdfast.errors import HoldfastError
 from holdfast.model.moments import from_ms
@@ -19,7 +18,8 @@ from holdfast.queues import Queues
 from holdfast.queues.outbox import Outboxes
 from holdfast.store.queues import Queues as QueueCalls
 from holdfast.testing.clock import START_MS
-from tests.property.queue_model import QueueModel, Refused
+from tests.property.comparing import ComparingMachine, Refused
+from tests.property.queue_model import QueueModel
 from tests.property.world import World
 
 GROUPS = ("g1", "g2", "g3")
@@ -61,16 +61,14 @@ definitions = st.builds(
 )
 
 
-class QueueMachine(RuleBasedStateMachine):
+class QueueMachine(ComparingMachine):
     """Every rule calls the store and the model alike, and compares their answers."""
 
     def __init__(self, world: World) -> None:
-        super().__init__()
-        self.world = world
+        super().__init__(world)
         hook = world.store.queues.before_define
         world.store.queues = QueueCalls(world.store)
         world.store.queues.before_define = hook
-        world.run(world.reset())
         self.queues = Queues(world.store)
         self.minted = 0
 
@@ -89,23 +87,6 @@ class QueueMachine(RuleBasedStateMachine):
     def groups(self) -> list[str]:
         """Groups to choose from, one that does not exist if there are none."""
         return self.model.groups or ["nobody"]
-
-    def _agree(self, call: Coroutine[Any, Any, Any], expect: Callable[[], Any]) -> None:
-        """Call the store; its answer or refusal must be the model's."""
-        try:
-            actual: Any = self.world.run(call)
-        except HoldfastError as error:
-            actual = error.code
-        try:
-            expected = expect()
-        except Refused as refusal:
-            expected = refusal.code
-        assert actual == expected
-
-    @rule(lossy=st.booleans())
-    def set_network(self, *, lossy: bool) -> None:
-        """From now on every call loses its first reply and is sent again, or no longer."""
-        self.world.caller.lossy = lossy
 
     @precondition(lambda self: len(self.model.messages) < MOST_MESSAGES)
     @rule(batch=st.lists(messages, min_size=1, max_size=4))

@@ -9,14 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from holdfast.model.queues import DEFAULT_GROUP, NewMessage, QueueSettings
-
-
-class Refused(Exception):
-    """The model refuses, with a code."""
-
-    def __init__(self, code: str) -> None:
-        super().__init__(code)
-        self.code = code
+from tests.property.comparing import Refused
 
 
 @dataclass

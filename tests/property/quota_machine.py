@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from hypothesis.stateful import invariant, precondition, rule
 
 from holdfast.engine.admission import Admission
 from holdfast.engine.courier import Courier
@@ -26,6 +26,7 @@ from holdfast.model.states import State
 from holdfast.store.grants import Grant, Verdict, Wanted
 from holdfast.store.outboxes import WakeUp, parse
 from holdfast.testing.clock import START_MS
+from tests.property.comparing import ComparingMachine
 from tests.property.world import World
 from tests.support.invariants import violations
 from tests.support.limits import wanted
@@ -48,14 +49,11 @@ class UnderWay:
     held: dict[Grant, Verdict] | None = None
 
 
-class QuotaMachine(RuleBasedStateMachine):
+class QuotaMachine(ComparingMachine):
     """Workers, operators and couriers that may stop anywhere."""
 
     def __init__(self, world: World) -> None:
-        super().__init__()
-        self.world = world
-        self.store = world.store
-        world.run(world.reset())
+        super().__init__(world)
         self.courier = Courier(self.store)
         self.admission = Admission(self.store, self.courier)
         self.now = START_MS
@@ -73,11 +71,6 @@ class QuotaMachine(RuleBasedStateMachine):
     def tag(self) -> str:
         """The one partition of executions."""
         return self.world.tag
-
-    @rule(lossy=st.booleans())
-    def set_network(self, *, lossy: bool) -> None:
-        """From now on every call loses its first reply and is sent again, or no longer."""
-        self.world.caller.lossy = lossy
 
     @precondition(lambda self: len(self.ids) < MOST_EXECUTIONS)
     @rule(

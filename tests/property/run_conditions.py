@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.model import conditions
@@ -15,7 +14,7 @@ from holdfast.model.states import State
 from holdfast.model.waitpoints import NewSignal, NewWaitpoint, Source
 from holdfast.store.waitpoints import Sender
 from holdfast.testing.clock import START_MS
-from tests.property.run_waits import LARGE
+from tests.property.running import thorough
 from tests.property.waits_machine import NAMES, conditions_over, people, signal_names
 from tests.property.waits_model import payload_of
 from tests.property.world import World, open_world
@@ -89,18 +88,11 @@ async def check(world: World, condition: Any, early: list[Any], late: list[Any],
 
 def main() -> None:
     """Try random conditions; raises with the shortest failing example."""
-    warnings.filterwarnings("ignore", "Importing from 'glide", DeprecationWarning)
     with open_world() as world:
         world.run(world.reset())
         numbers = iter(range(10**9))
 
-        @settings(
-            max_examples=5000 if LARGE else 200,
-            deadline=None,
-            print_blob=True,
-            phases=set(Phase) - {Phase.explain},
-            suppress_health_check=list(HealthCheck),
-        )
+        @thorough(200, large=5000)
         @given(conditions_over(NAMES), st.lists(signals, max_size=4), st.lists(signals, max_size=6))
         def compare(condition: Any, early: list[Any], late: list[Any]) -> None:
             world.run(check(world, condition, early, late, next(numbers)))

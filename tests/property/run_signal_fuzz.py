@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 import string
-import warnings
 from typing import Any
 
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.engine import Engine
@@ -22,7 +21,7 @@ from holdfast.errors import (
 from holdfast.model.executions import Claim, NewExecution
 from holdfast.model.tokens import Grant, KeyRing, SigningKey
 from holdfast.model.waitpoints import Effect, NewSignal, NewWaitpoint, Source, Waitpoint
-from tests.property.run_waits import LARGE
+from tests.property.running import thorough
 from tests.property.world import World, open_world, without_meta
 
 #: What a sender may be told.
@@ -189,19 +188,12 @@ class Target:
 
 def main() -> None:
     """Try random tokens and bodies; raises with the shortest failing example."""
-    warnings.filterwarnings("ignore", "Importing from 'glide", DeprecationWarning)
     with open_world() as world:
         target = Target(world)
         token = target.points[0].token
         assert token is not None
         genuine = token.reveal()
-        common = settings(
-            max_examples=20_000 if LARGE else 400,
-            deadline=None,
-            print_blob=True,
-            phases=set(Phase) - {Phase.explain},
-            suppress_health_check=list(HealthCheck),
-        )
+        common = thorough(400, large=20_000)
 
         @common
         @given(bodies(), tokens(genuine, token.kid))

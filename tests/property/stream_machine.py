@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from hypothesis.stateful import initialize, invariant, precondition, rule
 
 from holdfast.errors import HoldfastError
 from holdfast.model import patches
@@ -15,6 +15,7 @@ from holdfast.model.frames import Appended, NewFrame, Summary
 from holdfast.model.retry import Backoff, RetryPolicy
 from holdfast.model.states import State
 from holdfast.testing.clock import START_MS
+from tests.property.comparing import ComparingMachine
 from tests.property.world import World, without_meta
 from tests.support.invariants import violations
 
@@ -97,14 +98,12 @@ class Model:
             del self.live[0]
 
 
-class StreamMachine(RuleBasedStateMachine):
+class StreamMachine(ComparingMachine):
     """Every rule calls the store and the model alike."""
 
     def __init__(self, world: World) -> None:
-        super().__init__()
-        self.world = world
+        super().__init__(world)
         self.streams = world.store.streams
-        world.run(world.reset())
         self.now = START_MS
         self.models = {name: Model() for name in IDS}
         self.claims: list[Claim] = []
@@ -121,11 +120,6 @@ class StreamMachine(RuleBasedStateMachine):
             for name in IDS
         ]
         self.world.run(self.world.store.executions.create(items))
-
-    @rule(lossy=st.booleans())
-    def set_network(self, *, lossy: bool) -> None:
-        """From now on every call loses its first reply and is sent again, or no longer."""
-        self.world.caller.lossy = lossy
 
     @rule(ms=st.sampled_from((0, 1, 3_000, 9_000, 25_000)))
     def pass_time(self, *, ms: int) -> None:

@@ -1,27 +1,17 @@
-"""Random graphs with random ends, against a plain evaluator.
-
-HOLDFAST_PROPERTY=large runs many more examples.
-"""
+"""Random graphs with random ends, against a plain evaluator."""
 
 from __future__ import annotations
-
-import subprocess
-import sys
 
 import pytest
 
 from tests.property.graph_model import GraphModel, Node
-from tests.property.run_machine import LARGE
-
-LIMIT_S = 7200 if LARGE else 300
+from tests.property.running import LIMIT_S, run_alone
 
 
 @pytest.mark.timeout(LIMIT_S + 10)
 def test_random_graphs_agree_with_the_evaluator() -> None:
     """Every graph ends, in the state that the rules say; indexes and counts agree all the time."""
-    command = [sys.executable, "-m", "tests.property.graph_runs"]
-    run = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_S, check=False)
-    assert run.returncode == 0, run.stderr[-10_000:] + run.stdout[-2_000:]
+    run_alone("graph_runs")
 
 
 def test_the_evaluator_itself() -> None:

@@ -6,19 +6,17 @@ After every rule the stored data is checked from outside, and what readers are t
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
 from typing import Any
 
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from hypothesis.stateful import initialize, invariant, precondition, rule
 
-from holdfast.errors import HoldfastError
 from holdfast.model import conditions
 from holdfast.model.executions import Claim, Lease, NewExecution, Submitted
 from holdfast.model.waitpoints import NewSignal, NewWaitpoint, Source
 from holdfast.store.waitpoints import Sender
 from holdfast.testing.clock import START_MS
-from tests.property.model import Refused
+from tests.property.comparing import ComparingMachine
 from tests.property.waits_model import KEEP_MS, Model, payload_of
 from tests.property.world import World, without_meta
 from tests.support.invariants import violations
@@ -131,14 +129,11 @@ def plans() -> st.SearchStrategy[Plan]:
     )
 
 
-class WaitsMachine(RuleBasedStateMachine):
+class WaitsMachine(ComparingMachine):
     """Every rule calls the store and the model alike, and compares their answers."""
 
     def __init__(self, world: World) -> None:
-        super().__init__()
-        self.world = world
-        self.store = world.store
-        world.run(world.reset())
+        super().__init__(world)
         self.model = Model(START_MS)
         self.created = 0
         self.requests = 0
@@ -146,19 +141,6 @@ class WaitsMachine(RuleBasedStateMachine):
         #: Every waitpoint ever made: execution, number, and its mint time.
         self.points: list[tuple[str, int, int]] = []
         self.last_dump: dict[str, Any] = world.dump()
-
-    def _agree(self, call: Coroutine[Any, Any, Any], expect: Callable[[], Any]) -> Any:
-        """Call the store; its answer or refusal must be the model's."""
-        try:
-            actual: Any = self.world.run(call)
-        except HoldfastError as error:
-            actual = error.code
-        try:
-            expected = expect()
-        except Refused as refusal:
-            expected = refusal.code
-        assert actual == expected
-        return actual
 
     # Creating and claiming
 

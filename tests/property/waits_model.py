@@ -16,7 +16,7 @@ from holdfast.model import conditions
 from holdfast.model.conditions import After, Condition, Group, Seen
 from holdfast.model.executions import Lease
 from holdfast.model.waitpoints import NewWaitpoint
-from tests.property.model import Refused
+from tests.property.comparing import Refused
 
 ENDS = {"fail": "failed", "cancel": "cancelled", "expire": "expired"}
 #: How long an ended execution is kept; all are created with it.
