@@ -59,7 +59,7 @@ def assert_problem(response: httpx.Response, status: int, code: str) -> None:
 
 def allowed(route: Route) -> set[int]:
     """Return every status that the route declares."""
-    return {*route.statuses, *(problems.status_of(error) for error in openapi.refusals(route))}
+    return {*route.statuses, *(route.status_of(error) for error in openapi.refusals(route))}
 
 
 @each_route

@@ -110,7 +110,7 @@ async def test_a_graph_grows(anyone: httpx.AsyncClient) -> None:
     stale = await anyone.post(f"{path}/members", json={**body, "members": [member("d")]})
     assert code_of(stale) == (409, "stale_graph_revision")
     cycle = {"expected_revision": 2, "edges": [{"from": "c", "to": "a"}]}
-    assert code_of(await anyone.post(f"{path}/edges", json=cycle)) == (422, "cycle_detected")
+    assert code_of(await anyone.post(f"{path}/edges", json=cycle)) == (409, "cycle_detected")
     edge = {"expected_revision": 2, "edges": [{"from": "b", "to": "c"}]}
     assert (await anyone.post(f"{path}/edges", json=edge)).json() == {"revision": 3}
     for _ in range(3):

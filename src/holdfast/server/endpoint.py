@@ -79,7 +79,8 @@ class Endpoint:
         try:
             response = await self._pass(call)
         except HoldfastError as error:
-            code, response = error.code, problems.response(error)
+            code = error.code
+            response = problems.response(error, route.status_of(type(error)))
         except ClientDisconnect:
             code, response = "disconnected", Response(status_code=400)
         except Exception:

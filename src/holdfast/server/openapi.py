@@ -129,7 +129,7 @@ def _responses(route: Route, reply: dict[str, Any] | None, problem: Any) -> dict
         responses[str(status)] = response
     by_status: dict[int, set[str]] = {}
     for error in refusals(route):
-        by_status.setdefault(problems.status_of(error), set()).add(error.code)
+        by_status.setdefault(route.status_of(error), set()).add(error.code)
     for status, codes in sorted(by_status.items()):
         responses[str(status)] = {
             "description": ", ".join(f"`{code}`" for code in sorted(codes)),
