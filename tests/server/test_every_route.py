@@ -74,6 +74,12 @@ def test_it_says_what_it_is_for(route: Route) -> None:
 
 
 @each_route
+def test_only_a_deletion_answers_with_nothing(route: Route) -> None:
+    """An action is 200."""
+    assert (204 in route.statuses) == (route.method == "DELETE")
+
+
+@each_route
 async def test_its_example_gets_an_answer_that_it_declares(
     route: Route, shared_site: Site, operator: httpx.AsyncClient
 ) -> None:

@@ -122,15 +122,22 @@ async def list_workers(call: Call) -> WorkerPage:
     return WorkerPage(items=[WorkerView.of(one) for one in found if own in {None, one.tenant}])
 
 
+class DrainingView(View):
+    """A worker that was asked to finish."""
+
+    instance: str
+    draining: bool
+
+
 @routes.post(
     "/v1/workers/{instance}/drain",
     role=Role.OPERATOR,
-    status=204,
     errors=(errors.WorkerNotFound,),
 )
-async def drain(call: Call, instance: str) -> None:
+async def drain(call: Call, instance: str) -> DrainingView:
     """Ask a worker to finish and claim no more; it learns so at its next heartbeat."""
     await call.engine.workers.drain(instance, tenant=call.identity.tenant)
+    return DrainingView(instance=instance, draining=True)
 
 
 @routes.delete("/v1/workers/{instance}", role=Role.WORKER, status=204)
