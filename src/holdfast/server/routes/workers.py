@@ -15,6 +15,7 @@ from holdfast.model.workers import Worker
 from holdfast.server.call import Call
 from holdfast.server.declare import Answer, Routes
 from holdfast.server.fields import Body, Capabilities, Lanes, LeaseMs, Name, Slots, View, WaitMs
+from holdfast.server.paging import PageQuery
 from holdfast.server.times import rfc3339
 from holdfast.server.views import ClaimsView, ClaimView
 
@@ -115,11 +116,12 @@ class WorkerPage(View):
 
 
 @routes.get("/v1/workers")
-async def list_workers(call: Call) -> WorkerPage:
+async def list_workers(call: Call, query: PageQuery) -> WorkerPage:
     """List the workers that are alive; a key of one tenant sees that tenant's own."""
     own = call.identity.tenant
-    found = await call.engine.workers.list()
-    return WorkerPage(items=[WorkerView.of(one) for one in found if own in {None, one.tenant}])
+    seen = [one for one in await call.engine.workers.list() if own in {None, one.tenant}]
+    page, more = query.part(seen, lambda one: one.instance)
+    return WorkerPage(items=[WorkerView.of(one) for one in page], next_cursor=more)
 
 
 class DrainingView(View):
