@@ -109,6 +109,7 @@ async def test_a_graph_grows(anyone: httpx.AsyncClient) -> None:
     assert (grown["revision"], list(grown["members"])) == (2, ["c"])
     stale = await anyone.post(f"{path}/members", json={**body, "members": [member("d")]})
     assert code_of(stale) == (409, "stale_graph_revision")
+    assert stale.json()["revision"] == 2
     cycle = {"expected_revision": 2, "edges": [{"from": "c", "to": "a"}]}
     assert code_of(await anyone.post(f"{path}/edges", json=cycle)) == (409, "cycle_detected")
     edge = {"expected_revision": 2, "edges": [{"from": "b", "to": "c"}]}
