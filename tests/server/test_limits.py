@@ -6,6 +6,7 @@ from typing import Any
 
 import httpx
 
+from holdfast.testing.clock import Clock
 from tests.server.conftest import OURS, THEIRS, Site
 
 MEMBER = {"key": "first", "kind": "work"}
@@ -30,6 +31,17 @@ async def claim(client: httpx.AsyncClient) -> list[dict[str, Any]]:
     response = await client.post("/v1/workers/w/claim", json={"lanes": ["default"], "max": 10})
     found: list[dict[str, Any]] = response.json()["claims"]
     return found
+
+
+async def test_a_budget_may_be_reset_ten_times_a_second(
+    anyone: httpx.AsyncClient, clock: Clock
+) -> None:
+    """Whoever tries a budget out does not want to wait."""
+    await make_budget(anyone, id="b", reset_ms=100)
+    await charge(anyone, "usage", 100)
+    assert (await charge(anyone, "usage", 1))["status"] == "hard_breach"
+    await clock.advance_and_tick(100)
+    assert (await charge(anyone, "usage", 1))["status"] == "ok"
 
 
 async def test_a_budget_is_charged(anyone: httpx.AsyncClient) -> None:
