@@ -64,6 +64,8 @@ class Join:
     def __post_init__(self) -> None:
         checks.one_of("join.policy", self.policy, ("all", "any", "quorum"))
         checks.one_of("join.losers", self.losers, ("cancel", "keep"))
+        if self.policy == "quorum" and self.k is None:
+            _invalid("impossible_join", "join.k: is needed for a quorum")
         if self.policy == "quorum":
             checks.integer("join.k", self.k, 1, limits.GRAPH_MEMBERS)
         elif self.k is not None:
