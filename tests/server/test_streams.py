@@ -113,7 +113,7 @@ async def test_a_stream_is_followed_over_attempts_to_its_end(
     await clock.advance_and_tick(1_000)
     held = (await claim(anyone))["lease"]
     await append(anyone, one, held, text("c"))
-    async with tail(anyone, path, **LIVE, **{"Last-Event-ID": seen}) as events:
+    async with tail(anyone, path, **LIVE, **{"Last-Event-ID": data["id"]}) as events:
         got = await take(events, 3)
         assert [name for _, name, _ in got] == ["text", "attempt", "text"]
         assert [data["attempt"] for _, _, data in got] == [0, 1, 1]
