@@ -80,6 +80,13 @@ async def test_the_same_graph_is_created_once(anyone: httpx.AsyncClient) -> None
         ({"members": [member("a")], "edges": [{"from": "a", "to": "x"}]}, "invalid_graph"),
         ({"members": [member("a")], "joins": {"x": {"policy": "any"}}}, "invalid_graph"),
         ({"members": [member("a")], "joins": {"a": {"policy": "quorum"}}}, "invalid_graph"),
+        (
+            {
+                "members": [member("a"), member("b", input=[1])],
+                "edges": [{"from": "a", "to": "b", "input": "x"}],
+            },
+            "invalid_graph",
+        ),
         ({"members": [member("a", tenant="else")]}, "invalid_graph"),
         ({"members": [member("a", id="x")]}, "invalid_input"),
         (
