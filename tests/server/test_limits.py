@@ -68,7 +68,8 @@ async def test_a_budget_is_charged(anyone: httpx.AsyncClient) -> None:
         *(1, 1),
     )
     assert len((await anyone.get("/v1/budgets/b/breaches")).json()["items"]) == 2
-    assert (await anyone.post("/v1/budgets/b/reset")).json()["usage"].get("tokens", 0) == 0
+    emptied = (await anyone.post("/v1/budgets/b/reset")).json()
+    assert (emptied["usage"], emptied["reserved"]) == ({"tokens": 0}, {"tokens": 0})
 
 
 async def test_amounts_are_set_aside_and_settled(anyone: httpx.AsyncClient) -> None:
