@@ -114,6 +114,11 @@ class Route:
         """A name for logs, metrics and generated clients."""
         return f"{self.tag}_{self.handler.__name__}"
 
+    @property
+    def reads_body(self) -> bool:
+        """Whether a body is read; one that has no use for it takes an empty one only."""
+        return self.method in {"POST", "PUT", "PATCH"}
+
     def status_of(self, error: type[HoldfastError]) -> int:
         """Return the status of an error of this route."""
         return problems.status_of(Conflict if issubclass(error, self.conflicts) else error)

@@ -31,6 +31,7 @@ from holdfast.model.audit import AuditEntry
 from holdfast.server import problems
 from holdfast.server.call import Call, Services
 from holdfast.server.declare import Answer, Route, Scope
+from holdfast.server.fields import Body
 from holdfast.server.identity import NOBODY
 from holdfast.server.paths import restored
 
@@ -48,9 +49,9 @@ class Endpoint:
         self._services = services
         self._routes = routes
         self._decoders = {
-            route: msgspec.json.Decoder(route.body)
+            route: msgspec.json.Decoder(route.body or Body)
             for route in routes.values()
-            if route.body is not None
+            if route.reads_body
         }
 
     async def __call__(self, scope: AsgiScope, receive: Receive, send: Send) -> None:
@@ -110,9 +111,10 @@ class Endpoint:
             arguments["query"] = _query(call.request, route)
         elif call.request.query_params:
             _refuse_query(call.request)
-        if route.body is not None:
+        if route.reads_body:
             data = await _read(call.request, route.most_bytes)
-            arguments["body"] = _decoded(self._decoders[route], data)
+            body = _decoded(self._decoders[route], data)
+            arguments |= {} if route.body is None else {"body": body}
         if route.scope is Scope.TENANT:
             named = _named_tenant(arguments)
             find = call.tenant_listed if route.method == "GET" else call.tenant_named

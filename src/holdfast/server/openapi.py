@@ -74,7 +74,7 @@ def document(tables: Sequence[Routes]) -> dict[str, Any]:
 def refusals(route: Route) -> list[type[HoldfastError]]:
     """Return every error that a route may give."""
     found: list[type[HoldfastError]] = [*_OF_ALL, *route.errors]
-    if route.documented is not None:
+    if route.reads_body:
         found += _OF_BODIES
     if route.scope is not Scope.PUBLIC:
         found += _OF_KEYS
