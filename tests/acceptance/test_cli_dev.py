@@ -75,8 +75,9 @@ async def test_work_of_a_killed_dev_is_not_left_to_an_orphan(tmp_path: Path) -> 
     """The worker notices that its parent is gone, and ends."""
     write_shop(tmp_path)
     with background(["dev", "shop:app", "--json"], tmp_path) as dev:
-        await dev.wait_for_text('"event":"started"')
-        said = json.loads(dev.text().splitlines()[0])
+        started = '"event":"started"'
+        await dev.wait_for_text(started)
+        said = json.loads(next(line for line in dev.text().splitlines() if started in line))
         worker = int(said["instance"].split(".")[-2])
         dev.process.kill()
         await _wait_until_gone(worker)

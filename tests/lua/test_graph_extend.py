@@ -156,7 +156,7 @@ async def test_the_revision_must_be_the_known_one(store: Store, dump: Dump) -> N
     for revision in (1, 3):
         with pytest.raises(StaleGraphRevision) as raised:
             await Graphs(store).extend(run.id, revision, members=members("d"))
-        assert raised.value.context == {"id": run.id, "revision": "2"}
+        assert raised.value.context == {"id": run.id, "revision": 2}
     assert dump() == before
     assert (await Graphs(store).grow(run.id, members=members("d"))).revision == 3
 

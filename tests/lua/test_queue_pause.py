@@ -35,6 +35,18 @@ async def test_a_group_is_paused_alone(engine: Engine) -> None:
     assert await payloads(engine, group="a") == [b"1"]
 
 
+async def test_the_one_group_of_a_work_queue_is_the_queue(engine: Engine) -> None:
+    """Paused by either name, it is resumed by either."""
+    await engine.queues.define("q")
+    await push(engine, b"1")
+    for paused, resumed in (("default", None), (None, "default")):
+        await engine.queues.pause("q", paused)
+        assert (await engine.queues.describe("q")).paused
+        await engine.queues.resume("q", resumed)
+        assert not (await engine.queues.describe("q")).paused
+    assert await payloads(engine) == [b"1"]
+
+
 async def test_unknown_names_are_refused(engine: Engine, dump: Dump) -> None:
     """Queue and group, each with its code."""
     await engine.queues.define("q")

@@ -37,6 +37,17 @@ async def test_without_keys_everybody_on_the_machine_is_the_operator(
     assert len(claimed.json()["claims"]) == 2
 
 
+async def test_an_open_server_says_so_and_takes_any_key(
+    serve: Serve, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Every call is the operator's; with a key in the store only those with a valid one."""
+    async with serve() as site, site.client("hf_" + "x" * 40) as client:
+        assert "there is no API key: loopback only" in caplog.text
+        assert (await client.get("/v1/lanes")).status_code == 200
+        await client.post("/v1/keys", json={"roles": ["admin"]})
+        assert (await client.get("/v1/lanes")).status_code == 401
+
+
 async def test_the_first_key_closes_an_open_server(
     site: Site, anyone: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -79,6 +79,14 @@ async def test_the_same_graph_is_created_once(anyone: httpx.AsyncClient) -> None
         ({"members": [member("a"), member("a")]}, "invalid_graph"),
         ({"members": [member("a")], "edges": [{"from": "a", "to": "x"}]}, "invalid_graph"),
         ({"members": [member("a")], "joins": {"x": {"policy": "any"}}}, "invalid_graph"),
+        ({"members": [member("a")], "joins": {"a": {"policy": "quorum"}}}, "invalid_graph"),
+        (
+            {
+                "members": [member("a"), member("b", input=[1])],
+                "edges": [{"from": "a", "to": "b", "input": "x"}],
+            },
+            "invalid_graph",
+        ),
         ({"members": [member("a", tenant="else")]}, "invalid_graph"),
         ({"members": [member("a", id="x")]}, "invalid_input"),
         (
@@ -109,8 +117,9 @@ async def test_a_graph_grows(anyone: httpx.AsyncClient) -> None:
     assert (grown["revision"], list(grown["members"])) == (2, ["c"])
     stale = await anyone.post(f"{path}/members", json={**body, "members": [member("d")]})
     assert code_of(stale) == (409, "stale_graph_revision")
+    assert stale.json()["revision"] == 2
     cycle = {"expected_revision": 2, "edges": [{"from": "c", "to": "a"}]}
-    assert code_of(await anyone.post(f"{path}/edges", json=cycle)) == (422, "cycle_detected")
+    assert code_of(await anyone.post(f"{path}/edges", json=cycle)) == (409, "cycle_detected")
     edge = {"expected_revision": 2, "edges": [{"from": "b", "to": "c"}]}
     assert (await anyone.post(f"{path}/edges", json=edge)).json() == {"revision": 3}
     for _ in range(3):

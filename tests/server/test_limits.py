@@ -6,6 +6,7 @@ from typing import Any
 
 import httpx
 
+from holdfast.testing.clock import Clock
 from tests.server.conftest import OURS, THEIRS, Site
 
 MEMBER = {"key": "first", "kind": "work"}
@@ -32,6 +33,17 @@ async def claim(client: httpx.AsyncClient) -> list[dict[str, Any]]:
     return found
 
 
+async def test_a_budget_may_be_reset_ten_times_a_second(
+    anyone: httpx.AsyncClient, clock: Clock
+) -> None:
+    """Whoever tries a budget out does not want to wait."""
+    await make_budget(anyone, id="b", reset_ms=100)
+    await charge(anyone, "usage", 100)
+    assert (await charge(anyone, "usage", 1))["status"] == "hard_breach"
+    await clock.advance_and_tick(100)
+    assert (await charge(anyone, "usage", 1))["status"] == "ok"
+
+
 async def test_a_budget_is_charged(anyone: httpx.AsyncClient) -> None:
     """Soft and hard breaches are told; a hard one changes nothing and uses up no key."""
     assert (await anyone.post("/v1/budgets", json={"id": "b", "limits": {}})).status_code == 201
@@ -56,7 +68,8 @@ async def test_a_budget_is_charged(anyone: httpx.AsyncClient) -> None:
         *(1, 1),
     )
     assert len((await anyone.get("/v1/budgets/b/breaches")).json()["items"]) == 2
-    assert (await anyone.post("/v1/budgets/b/reset")).json()["usage"].get("tokens", 0) == 0
+    emptied = (await anyone.post("/v1/budgets/b/reset")).json()
+    assert (emptied["usage"], emptied["reserved"]) == ({"tokens": 0}, {"tokens": 0})
 
 
 async def test_amounts_are_set_aside_and_settled(anyone: httpx.AsyncClient) -> None:

@@ -43,6 +43,7 @@ async def settle(
 
 async def test_a_message_goes_through_its_life(anyone: httpx.AsyncClient) -> None:
     """Defined, pushed, read, acknowledged; a repetition is told, a foreign handle refused."""
+    assert (await anyone.put("/v1/queues/mail", json={})).status_code == 422
     created = await anyone.put("/v1/queues/mail", json={"mode": "work", "lock_ms": 5000})
     assert (created.status_code, created.json()["lock_ms"]) == (201, 5000)
     again = await anyone.put("/v1/queues/mail", json={"mode": "work", "retry_delay_ms": 7})

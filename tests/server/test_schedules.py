@@ -56,6 +56,18 @@ async def test_what_makes_no_sense_is_refused(anyone: httpx.AsyncClient) -> None
         assert (refused.status_code, refused.json()["code"]) == (422, "invalid_input"), fields
 
 
+async def test_it_may_fire_ten_times_a_second(
+    anyone: httpx.AsyncClient, site: Site, clock: Clock
+) -> None:
+    """Whoever tries a schedule out does not want to wait."""
+    body = {"id": "s", "every_ms": 100, "execution": {"kind": "work"}}
+    assert (await anyone.post("/v1/schedules", json=body)).status_code == 201
+    for _ in range(3):
+        await clock.advance(100)
+        await site.engine.schedules.run_due()
+    assert len((await anyone.get("/v1/executions")).json()["items"]) == 3
+
+
 async def test_it_fires_when_it_is_due_or_told(
     anyone: httpx.AsyncClient, site: Site, clock: Clock
 ) -> None:

@@ -40,7 +40,7 @@ async def test_frames_are_read_as_they_were_written(anyone: httpx.AsyncClient) -
         {"type": "text", "payload": "..", "encoding": "morse"},
     ]
     done = await append(anyone, one, held, *frames, key="b1")
-    assert done.json() == {"first": 1, "last": 6, "version": 0}
+    assert done.json() == {"first": "1", "last": "6", "version": 0}
     assert (await append(anyone, one, held, *frames, key="b1")).json() == done.json()
     path = f"/v1/executions/{one}/stream"
     page = (await anyone.get(path, params={"limit": "4"})).json()
@@ -49,7 +49,7 @@ async def test_frames_are_read_as_they_were_written(anyone: httpx.AsyncClient) -
     assert after == rest
     assert rest["next_cursor"] is None
     seen = page["items"] + rest["items"]
-    assert [frame["id"] for frame in seen] == [1, 2, 3, 4, 5, 6]
+    assert [frame["id"] for frame in seen] == ["1", "2", "3", "4", "5", "6"]
     assert [
         {key: frame[key] for key in ("type", "payload", "encoding") if key in frame}
         for frame in seen
@@ -105,7 +105,7 @@ async def test_a_stream_is_followed_over_attempts_to_its_end(
     path = f"/v1/executions/{one}/stream"
     async with tail(anyone, path, **LIVE) as events:
         ((seen, name, data),) = await take(events, 1)
-        assert (seen, name, data["payload"], data["attempt"]) == ("1", "text", "a", 0)
+        assert (seen, name, data["payload"], data["attempt"]) == (data["id"], "text", "a", 0)
         await append(anyone, one, held, text("b"))
         assert (await take(events, 1))[0][2]["payload"] == "b"
     error = {"type": "E", "message": "m"}
@@ -113,7 +113,7 @@ async def test_a_stream_is_followed_over_attempts_to_its_end(
     await clock.advance_and_tick(1_000)
     held = (await claim(anyone))["lease"]
     await append(anyone, one, held, text("c"))
-    async with tail(anyone, path, **LIVE, **{"Last-Event-ID": "1"}) as events:
+    async with tail(anyone, path, **LIVE, **{"Last-Event-ID": data["id"]}) as events:
         got = await take(events, 3)
         assert [name for _, name, _ in got] == ["text", "attempt", "text"]
         assert [data["attempt"] for _, _, data in got] == [0, 1, 1]

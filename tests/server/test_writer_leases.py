@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import httpx
 
 from holdfast.archive import Archiver, open_archive, set_archive
 from holdfast.testing.clock import Clock
+from holdfast.testing.waiting import wait_for
 from tests.server.conftest import OURS, THEIRS, Site
 from tests.support.archives import end_retention, live
 
@@ -67,7 +69,7 @@ async def test_a_higher_term_takes_a_live_lease_if_it_says_so(anyone: httpx.Asyn
     """A lower term is fenced, whatever else holds."""
     lease = (await acquire(anyone)).json()
     assert (await acquire(anyone, "b", term=2)).json()["code"] == "held"
-    assert (await acquire(anyone, "b", preempt=True)).status_code == 422
+    assert (await acquire(anyone, "b", preempt=True)).json()["code"] == "held"
     preempted = await acquire(anyone, "b", term=2, preempt=True)
     assert preempted.json()["token"] == {"term": 2, "generation": 2}
     fenced = await acquire(anyone, "a", term=1)
@@ -77,6 +79,33 @@ async def test_a_higher_term_takes_a_live_lease_if_it_says_so(anyone: httpx.Asyn
     )
     lost = await anyone.post(f"{KEY}/refresh", json=own(lease))
     assert lost.json()["code"] == "fenced"
+
+
+async def test_a_lease_is_free_when_its_time_is_over(anyone: httpx.AsyncClient) -> None:
+    """Not later, however short it is."""
+    lease = (await acquire(anyone)).json()
+    assert (await acquire(anyone, "b")).json()["wait_ms"] <= lease["ttl_ms"]
+    await anyone.post(f"{KEY}/refresh", json={**own(lease), "ttl_ms": 1})
+
+    async def taken() -> bool:
+        return (await acquire(anyone, "b")).status_code == 201
+
+    await wait_for(taken)
+    assert (await anyone.post(f"{KEY}/refresh", json=own(lease))).json()["code"] == "stale_lease"
+
+
+async def test_a_key_may_have_any_characters(anyone: httpx.AsyncClient) -> None:
+    """Percent-encoded; what is written differently is another lease."""
+    names = ("a/b c", "a/b=20c", "ü?#%", "x" * 256)
+    for name in names:
+        path = f"/v1/writer-leases/{quote(name, safe='')}"
+        taken = await anyone.post(f"{path}/acquire", json={"holder": "a", "ttl_ms": 30_000})
+        assert (taken.status_code, taken.json()["key"]) == (201, name)
+        assert taken.json()["token"]["generation"] == 1
+        assert (await anyone.get(path)).json()["key"] == name
+    for name in ("a//b", "../b", "/a", "x" * 257):
+        wrong = await anyone.get(f"/v1/writer-leases/{quote(name, safe='')}")
+        assert (wrong.status_code, wrong.json()["code"]) == (422, "invalid_input")
 
 
 async def test_each_tenant_has_its_own_leases(site: Site) -> None:

@@ -275,18 +275,19 @@ class Client(Engine):
 
     async def history(self, execution_id: str) -> list[Event]:
         """Return what happened to it, oldest first."""
-        reply = await self._http.get(_about(execution_id, "history"))
-        return [decode.event(item) for item in reply["items"]]
+        return [
+            decode.event(item) for item in await self._http.items(_about(execution_id, "history"))
+        ]
 
     async def attempts(self, execution_id: str) -> list[Attempt]:
         """Return its attempts, oldest first."""
-        reply = await self._http.get(_about(execution_id, "attempts"))
-        return msgspec.convert(reply["items"], list[Attempt])
+        found = await self._http.items(_about(execution_id, "attempts"))
+        return msgspec.convert(found, list[Attempt])
 
     async def steps(self, execution_id: str) -> list[Step]:
         """Return its journal in the order of recording."""
-        response = await self._http.send("GET", _about(execution_id, "steps"))
-        return decode.steps(response.content)
+        pages = self._http.pages(_about(execution_id, "steps"))
+        return [step async for page in pages for step in decode.steps(page)]
 
     async def outcome(self, execution_id: str) -> Outcome | None:
         """Return how it ended, or None."""

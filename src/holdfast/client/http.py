@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import random
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
 from typing import Any
 from urllib.parse import quote
 
@@ -15,6 +15,7 @@ import msgspec
 from holdfast import errors
 from holdfast.engine.tracing import current_traceparent
 from holdfast.errors import HoldfastError, OutcomeUnknown, StoreUnavailable
+from holdfast.model import limits
 
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.05, 2.0
 _CONNECT_S = 5.0
@@ -61,6 +62,10 @@ def refusal_of(item: Mapping[str, Any]) -> HoldfastError:
     return kind(str(item.get("detail", item["code"])), **context)
 
 
+class _Page(msgspec.Struct):
+    next_cursor: str | None
+
+
 class Http:
     """A connection pool to one server, or several behind one name."""
 
@@ -83,6 +88,23 @@ class Http:
         """Read something; absent parameters are left out."""
         response = await self.send("GET", where, query=query)
         return msgspec.json.decode(response.content)
+
+    async def pages(self, where: str) -> AsyncIterator[bytes]:
+        """Yield all pages of a list, as large as they can be."""
+        cursor: str | None = None
+        while True:
+            query = {"limit": limits.PAGE_ITEMS, "cursor": cursor}
+            data = (await self.send("GET", where, query=query)).content
+            yield data
+            cursor = msgspec.json.decode(data, type=_Page).next_cursor
+            if cursor is None:
+                return
+
+    async def items(self, where: str) -> list[Any]:
+        """Read a whole list."""
+        return [
+            one async for page in self.pages(where) for one in msgspec.json.decode(page)["items"]
+        ]
 
     async def put(self, where: str, body: Any) -> Any:
         """Set something."""

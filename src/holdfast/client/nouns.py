@@ -47,10 +47,8 @@ class RemoteLanes(Lanes):
 
     async def states(self) -> dict[str, str]:
         """Return the lanes that are not open: paused or draining."""
-        reply = await self._http.get("/v1/lanes")
-        return {
-            item["lane"]: item["setting"] for item in reply["items"] if item["setting"] != "open"
-        }
+        found = await self._http.items("/v1/lanes")
+        return {item["lane"]: item["setting"] for item in found if item["setting"] != "open"}
 
 
 class RemoteWorkers(Workers):
@@ -103,5 +101,4 @@ class RemoteWorkers(Workers):
 
     async def list(self) -> list[Worker]:
         """Return the workers that are alive."""
-        reply = await self._http.get("/v1/workers")
-        return msgspec.convert(reply["items"], list[Worker])
+        return msgspec.convert(await self._http.items("/v1/workers"), list[Worker])

@@ -51,7 +51,8 @@ class RemoteStreams(Streams):
             "key": key or new_id(),
         }
         reply = await self._http.post(_about(execution_id, "frames"), body)
-        return Appended(first=reply["first"], last=reply["last"], version=reply["version"])
+        first, last = int(reply["first"]), int(reply["last"])
+        return Appended(first=first, last=last, version=reply["version"])
 
     async def read(self, execution_id: str, *, after: int = 0, limit: int = 100) -> FramePage:
         """Return frames after a number, of all attempts in order."""
@@ -183,7 +184,7 @@ async def _events(response: httpx.Response) -> AsyncIterator[tuple[str, bytes]]:
 
 
 class _FrameReply(msgspec.Struct):
-    id: int
+    id: str
     attempt: int
     type: str
     payload: msgspec.Raw
@@ -217,7 +218,7 @@ def _frame(view: _FrameReply) -> Frame:
         # As it was written: numbers keep every digit.
         payload = bytes(view.payload)
     return Frame(
-        id=view.id,
+        id=int(view.id),
         attempt=view.attempt,
         type=view.type,
         payload=payload,

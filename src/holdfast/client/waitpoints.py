@@ -164,8 +164,8 @@ class RemoteWaitpoints(Waitpoints):
 
     async def of(self, execution_id: str) -> list[Waitpoint]:
         """Return the waitpoints of an execution in the order they were made, without tokens."""
-        reply = await self._http.get(_about(execution_id, "waitpoints"))
-        return [_waitpoint(view) for view in reply["items"]]
+        found = await self._http.items(_about(execution_id, "waitpoints"))
+        return [_waitpoint(view) for view in found]
 
     async def signals(self, execution_id: str) -> list[Signal]:
         """Return the signals of an execution in the order of arrival, with their effects."""

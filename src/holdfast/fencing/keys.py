@@ -7,7 +7,7 @@ import re
 from holdfast.fencing.record import Token
 from holdfast.model import checks, limits
 
-_SEGMENT = re.compile(r"[A-Za-z0-9_.:@-]+\Z")
+_OTHER = re.compile(rb"[^A-Za-z0-9_.:@/-]")
 _RESERVED = (".lease.json", ".manifest.json")
 _DATA_NAME = re.compile(r"([0-9a-f]{16})-([0-9a-f]{16})-[0-9a-z]+[.\w-]*\Z")
 
@@ -16,24 +16,29 @@ def check_key(value: object) -> str:
     """Check the key of a writer lease: names separated by slashes, such as `reports/main`."""
     key = checks.text("key", value, limits.ID_CHARS, empty=False)
     for segment in key.split("/"):
-        if not _SEGMENT.match(segment) or set(segment) == {"."} or segment.endswith(_RESERVED):
-            checks.refuse("key", "must be names of A-Z a-z 0-9 _ . : @ - separated by /", value)
+        if set(segment) <= {"."} or segment.endswith(_RESERVED):
+            checks.refuse("key", "must be names separated by /", value)
     return key
+
+
+def _written(key: str) -> str:
+    """Return a key in characters that every storage takes; no two are written alike."""
+    return _OTHER.sub(lambda one: b"=%02x" % ord(one[0]), key.encode()).decode()
 
 
 def lease(key: str) -> str:
     """Return where the lease of a key is."""
-    return f"leases/{key}.lease.json"
+    return f"leases/{_written(key)}.lease.json"
 
 
 def manifest(key: str) -> str:
     """Return where the manifest of a key is."""
-    return f"manifests/{key}.manifest.json"
+    return f"manifests/{_written(key)}.manifest.json"
 
 
 def data_prefix(key: str) -> str:
     """Return what the data objects of a manifest start with."""
-    return f"objects/{key}/"
+    return f"objects/{_written(key)}/"
 
 
 def data(key: str, token: Token, nonce: str, suffix: str) -> str:

@@ -15,7 +15,7 @@ from holdfast.fencing.objects import ObjectStore, Version
 from holdfast.fencing.record import BASE_TERM, LeaseRecord, Token
 from holdfast.fencing.rules import Ask
 from holdfast.fencing.times import SystemTimes, Times
-from holdfast.model import checks
+from holdfast.model import checks, limits
 from holdfast.model.ids import new_id
 
 __all__ = ["Ask", "Grant", "Leases"]
@@ -123,7 +123,7 @@ class Leases:
 
     async def refresh(self, grant: Grant, ttl_ms: int | None = None) -> Grant:
         """Extend the lease; raises StaleLease or Fenced if it is another's."""
-        ttl = grant.record.ttl_ms if ttl_ms is None else checks.lease_ms("ttl_ms", ttl_ms)
+        ttl = grant.record.ttl_ms if ttl_ms is None else _ttl(ttl_ms)
         wanted = rules.refreshed(grant.record, ttl, nonce=new_id(), wall_ms=self.times.wall_ms())
         return await self._replace(grant, wanted)
 
@@ -252,10 +252,14 @@ class _Other(Exception):
         self.published = published
 
 
+def _ttl(value: int) -> int:
+    return checks.integer("ttl_ms", value, 1, limits.LEASE_MAX_MS)
+
+
 def _check_ask(ask: Ask) -> None:
     checks.name("holder", ask.holder)
     checks.name("incarnation", ask.incarnation)
-    checks.lease_ms("ttl_ms", ask.ttl_ms)
+    _ttl(ask.ttl_ms)
     checks.integer("margin_ms", ask.margin_ms, 0, ask.ttl_ms // 2)
     checks.flag("preempt", ask.preempt)
     if ask.term is not None:

@@ -64,6 +64,8 @@ class Join:
     def __post_init__(self) -> None:
         checks.one_of("join.policy", self.policy, ("all", "any", "quorum"))
         checks.one_of("join.losers", self.losers, ("cancel", "keep"))
+        if self.policy == "quorum" and self.k is None:
+            _invalid("impossible_join", "join.k: is needed for a quorum")
         if self.policy == "quorum":
             checks.integer("join.k", self.k, 1, limits.GRAPH_MEMBERS)
         elif self.k is not None:
@@ -183,6 +185,10 @@ class Shape:
         if len(self.edges) + len(others) > limits.GRAPH_EDGES:
             _invalid("too_many_edges", f"a graph has at most {limits.GRAPH_EDGES} edges")
         check_edges(self.edges, others, keys)
+        for edge in self.edges:
+            if edge.input and not _takes_names(self.members.get(edge.target)):
+                message = f"an edge passes {edge.input} to {edge.target}, whose input is no object"
+                _invalid("no_object", message, member=edge.target)
         ins: dict[str, int] = {}
         for edge in (*self.edges, *others):
             ins[edge.target] = ins.get(edge.target, 0) + 1
@@ -235,6 +241,11 @@ def _check_input(target: str, name: str, names: set[tuple[str, str]]) -> None:
     if (target, rival) in names or (bare == name and (target, name) in names):
         message = f"two edges pass the input {bare} to {target}"
         _invalid("duplicate_input", message, member=target)
+
+
+def _takes_names(member: NewExecution | None) -> bool:
+    """Whether results can be put into its input by name: an object, or null for an empty one."""
+    return member is None or member.input == b"null" or member.input.lstrip().startswith(b"{")
 
 
 def find_cycle(edges: Sequence[Edge]) -> list[str]:

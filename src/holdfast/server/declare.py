@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, get_args, get_origin, g
 
 from starlette.responses import Response
 
-from holdfast.errors import HoldfastError, NotFound
+from holdfast.errors import Conflict, HoldfastError, NotFound
 from holdfast.model.access import Role
 from holdfast.model.audit import AuditLog
+from holdfast.server import problems
 
 if TYPE_CHECKING:
     from holdfast.engine import Engine
@@ -79,6 +80,8 @@ class Route:
     statuses: tuple[int, ...]
     #: Refusals of its own, beside those that every route may give.
     errors: tuple[type[HoldfastError], ...]
+    #: Those of them that are conflicts with what is there already, whatever they are elsewhere.
+    conflicts: tuple[type[HoldfastError], ...]
     #: Which log keeps its calls; None: it changes nothing.
     audit: AuditLog | None
     most_bytes: int
@@ -110,6 +113,15 @@ class Route:
     def name(self) -> str:
         """A name for logs, metrics and generated clients."""
         return f"{self.tag}_{self.handler.__name__}"
+
+    @property
+    def reads_body(self) -> bool:
+        """Whether a body is read; one that has no use for it takes an empty one only."""
+        return self.method in {"POST", "PUT", "PATCH"}
+
+    def status_of(self, error: type[HoldfastError]) -> int:
+        """Return the status of an error of this route."""
+        return problems.status_of(Conflict if issubclass(error, self.conflicts) else error)
 
 
 class Routes:
@@ -154,6 +166,7 @@ class Routes:
         owner: Owner | None = None,
         status: int | tuple[int, ...] = 200,
         errors: Sequence[type[HoldfastError]] = (),
+        conflicts: Sequence[type[HoldfastError]] = (),
         audit: AuditLog | None = None,
         most_bytes: int = BODY_BYTES,
         example: Any = None,
@@ -177,6 +190,7 @@ class Routes:
                     owner=owner,
                     statuses=status if isinstance(status, tuple) else (status,),
                     errors=tuple(errors),
+                    conflicts=tuple(conflicts),
                     audit=audit or _default_log(method, roles),
                     most_bytes=most_bytes,
                     example=example,

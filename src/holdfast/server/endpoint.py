@@ -31,6 +31,7 @@ from holdfast.model.audit import AuditEntry
 from holdfast.server import problems
 from holdfast.server.call import Call, Services
 from holdfast.server.declare import Answer, Route, Scope
+from holdfast.server.fields import Body
 from holdfast.server.identity import NOBODY
 
 log: logging.Logger = logging.getLogger(__name__)
@@ -47,9 +48,9 @@ class Endpoint:
         self._services = services
         self._routes = routes
         self._decoders = {
-            route: msgspec.json.Decoder(route.body)
+            route: msgspec.json.Decoder(route.body or Body)
             for route in routes.values()
-            if route.body is not None
+            if route.reads_body
         }
 
     async def __call__(self, scope: AsgiScope, receive: Receive, send: Send) -> None:
@@ -78,7 +79,8 @@ class Endpoint:
         try:
             response = await self._pass(call)
         except HoldfastError as error:
-            code, response = error.code, problems.response(error)
+            code = error.code
+            response = problems.response(error, route.status_of(type(error)))
         except ClientDisconnect:
             code, response = "disconnected", Response(status_code=400)
         except Exception:
@@ -108,9 +110,10 @@ class Endpoint:
             arguments["query"] = _query(call.request, route)
         elif call.request.scope["query_string"]:
             _refuse_query(call.request)
-        if route.body is not None:
+        if route.reads_body:
             data = await _read(call.request, route.most_bytes)
-            arguments["body"] = _decoded(self._decoders[route], data)
+            body = _decoded(self._decoders[route], data)
+            arguments |= {} if route.body is None else {"body": body}
         if route.scope is Scope.TENANT:
             named = _named_tenant(arguments)
             find = call.tenant_listed if route.method == "GET" else call.tenant_named

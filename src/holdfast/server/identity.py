@@ -70,7 +70,9 @@ class Identities:
         """Return the caller; raises Unauthorized."""
         header = request.headers.get("authorization")
         if header is None:
-            return await self._anonymous(request)
+            return await self._anyone(
+                request, "an API key is needed: send `Authorization: Bearer KEY`"
+            )
         scheme, _, secret = header.partition(" ")
         secret = secret.strip()
         if scheme.lower() != "bearer" or not secret or len(secret) > limits.ID_CHARS:
@@ -78,7 +80,7 @@ class Identities:
         remembered = await self._find(secret)
         key = remembered.found.key
         if key is None or not key.matches(secret):
-            raise Unauthorized("there is no such API key")
+            return await self._anyone(request, "there is no such API key")
         self._refuse_ended(key, remembered)
         self._touch(key.id)
         return Identity(key=key.id, tenant=key.tenant, roles=key.roles)
@@ -88,9 +90,10 @@ class Identities:
         self._remembered.pop(key_id, None)
         self._remembered.pop("", None)
 
-    async def _anonymous(self, request: Request) -> Identity:
+    async def _anyone(self, request: Request, otherwise: str) -> Identity:
+        """Return the operator while everybody is; raises Unauthorized else."""
         if not self._open_access or (await self._find("")).found.count:
-            raise Unauthorized("an API key is needed: send `Authorization: Bearer KEY`")
+            raise Unauthorized(otherwise)
         _refuse_browsers_elsewhere(request)
         return OPERATOR
 

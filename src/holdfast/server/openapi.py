@@ -82,7 +82,7 @@ def _describe(components: dict[str, Any]) -> None:
 def refusals(route: Route) -> list[type[HoldfastError]]:
     """Return every error that a route may give."""
     found: list[type[HoldfastError]] = [*_OF_ALL, *route.errors]
-    if route.documented is not None:
+    if route.reads_body:
         found += _OF_BODIES
     if route.scope is not Scope.PUBLIC:
         found += _OF_KEYS
@@ -137,7 +137,7 @@ def _responses(route: Route, reply: dict[str, Any] | None, problem: Any) -> dict
         responses[str(status)] = response
     by_status: dict[int, set[str]] = {}
     for error in refusals(route):
-        by_status.setdefault(problems.status_of(error), set()).add(error.code)
+        by_status.setdefault(route.status_of(error), set()).add(error.code)
     for status, codes in sorted(by_status.items()):
         responses[str(status)] = {
             "description": ", ".join(f"`{code}`" for code in sorted(codes)),

@@ -62,9 +62,9 @@ def is_retryable(error: type[HoldfastError]) -> bool:
     return issubclass(error, _RETRYABLE)
 
 
-def document(error: HoldfastError) -> dict[str, Any]:
+def document(error: HoldfastError, status: int | None = None) -> dict[str, Any]:
     """Return the problem details of an error."""
-    status = status_of(type(error))
+    status = status or status_of(type(error))
     problem = {
         "type": f"urn:holdfast:problem:{error.code}",
         "title": HTTPStatus(status).phrase,
@@ -77,9 +77,9 @@ def document(error: HoldfastError) -> dict[str, Any]:
     return problem | context
 
 
-def response(error: HoldfastError) -> Response:
+def response(error: HoldfastError, status: int | None = None) -> Response:
     """Return the answer to a call that failed."""
-    problem = document(error)
+    problem = document(error, status)
     headers = {}
     if problem["status"] == 401:  # noqa: PLR2004 - that is the status
         headers["WWW-Authenticate"] = "Bearer"

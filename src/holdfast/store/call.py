@@ -20,6 +20,9 @@ _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.01, 0.5
 #: Answers that show a bug of ours. Other errors of a server pass, so the call is repeated.
 _FAULTS = ("user_function", "WRONGTYPE", "CROSSSLOT", "wrong number of arg", "unknown command")
 
+#: Context that is kept as text in records, and is a number.
+_NUMBERS = frozenset({"epoch", "revision"})
+
 #: Refusal codes of the Lua library: the error and its sentence.
 REFUSALS: dict[str, tuple[type[HoldfastError], str]] = {
     "execution_not_found": (errors.ExecutionNotFound, "no execution has the id {id}"),
@@ -138,7 +141,8 @@ def refusal(code: str, context: dict[str, Any]) -> HoldfastError:
 def refusal_of(reply: list[bytes]) -> HoldfastError:
     """Make the error of a refusal: code, then context as name, value pairs."""
     code, *pairs = (part.decode() if isinstance(part, bytes) else part for part in reply)
-    return refusal(str(code), dict(zip(pairs[::2], pairs[1::2], strict=True)))
+    context = dict(zip(pairs[::2], pairs[1::2], strict=True))
+    return refusal(str(code), {k: int(v) if k in _NUMBERS else v for k, v in context.items()})
 
 
 class Caller:

@@ -23,7 +23,7 @@ LARGEST = 2**53 - 1
         lambda: NewBudget(id="b", limits={"a b": Limit(hard=1)}),
         lambda: NewBudget(id="b", limits={"d": {"hard": 1, "most": 2}}),  # type: ignore[dict-item]
         lambda: NewBudget(id="b", limits={f"d{n}": Limit() for n in range(65)}),
-        lambda: NewBudget(id="b", reset_ms=999),
+        lambda: NewBudget(id="b", reset_ms=99),
         lambda: NewBudget(id="b", on_hard="explode"),  # type: ignore[arg-type]
         lambda: Limit(hard=-1),
         lambda: Limit(soft=True),

@@ -14,6 +14,8 @@ local function run(tag, args)
     name, refusal = queue.group(q, name)
     if not name then return refusal end
   end
+  -- The one group of a work queue is the queue.
+  if q.mode == 'work' then name = '' end
   if paused == '1' then
     server.call('HSET', keys.queue(tag), 'paused|' .. name, '1')
   else

@@ -105,6 +105,7 @@ class BudgetView(View):
     tenant: str
     parent: str | None
     limits: dict[str, LimitView]
+    #: Of every dimension that has a limit or was used.
     usage: dict[str, int]
     #: Set aside, not yet settled.
     reserved: dict[str, int]
@@ -122,6 +123,7 @@ class BudgetView(View):
     def of(cls, one: Budget) -> BudgetView:
         """Show a budget."""
         last = one.breaches.last
+        nothing = dict.fromkeys(one.limits, 0)
         return cls(
             id=one.id,
             tenant=one.tenant,
@@ -130,8 +132,8 @@ class BudgetView(View):
                 name: LimitView(hard=limit.hard, soft=limit.soft)
                 for name, limit in one.limits.items()
             },
-            usage=dict(one.usage),
-            reserved=dict(one.reserved),
+            usage={**nothing, **one.usage},
+            reserved={**nothing, **one.reserved},
             on_hard=one.on_hard,
             reset_ms=one.reset_ms,
             next_reset_at=optional(one.next_reset_at),

@@ -32,6 +32,7 @@ from holdfast.server.fields import (
     WaitMs,
 )
 from holdfast.server.owners import EXECUTION
+from holdfast.server.paging import PageQuery
 from holdfast.server.times import rfc3339
 from holdfast.server.views import (
     AttemptPage,
@@ -292,21 +293,24 @@ async def _wait(call: Call, execution_id: str, wait_ms: int) -> Outcome | None:
 
 
 @routes.get("/v1/executions/{id}/history", owner=EXECUTION)
-async def history(call: Call, id: str) -> EventPage:  # noqa: A002
+async def history(call: Call, id: str, query: PageQuery) -> EventPage:  # noqa: A002
     """Read what happened to it, oldest first."""
-    return EventPage(items=[event_view(event) for event in await call.engine.history(id)])
+    events, more = query.part(await call.engine.history(id))
+    return EventPage(items=[event_view(event) for event in events], next_cursor=more)
 
 
 @routes.get("/v1/executions/{id}/attempts", owner=EXECUTION)
-async def attempts(call: Call, id: str) -> AttemptPage:  # noqa: A002
+async def attempts(call: Call, id: str, query: PageQuery) -> AttemptPage:  # noqa: A002
     """Read its attempts, oldest first."""
-    return AttemptPage(items=[AttemptView.of(one) for one in await call.engine.attempts(id)])
+    found, more = query.part(await call.engine.attempts(id))
+    return AttemptPage(items=[AttemptView.of(one) for one in found], next_cursor=more)
 
 
 @routes.get("/v1/executions/{id}/steps", owner=EXECUTION)
-async def steps(call: Call, id: str) -> StepPage:  # noqa: A002
+async def steps(call: Call, id: str, query: PageQuery) -> StepPage:  # noqa: A002
     """Read its journaled steps in the order of recording."""
-    return StepPage(items=[StepView.of(one) for one in await call.engine.steps(id)])
+    found, more = query.part(await call.engine.steps(id))
+    return StepPage(items=[StepView.of(one) for one in found], next_cursor=more)
 
 
 @routes.get("/v1/executions/{id}/explain", owner=EXECUTION)

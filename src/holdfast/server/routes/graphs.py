@@ -201,6 +201,7 @@ class GrownView(View):
     role=Role.SUBMITTER,
     owner=GRAPH,
     errors=(*_GROWTH, errors.IdConflict, errors.BudgetNotFound, errors.QuotaNotFound),
+    conflicts=(errors.CycleDetected,),
     most_bytes=GRAPH_BYTES,
     example={
         "expected_revision": 1,
@@ -235,6 +236,7 @@ class EdgesBody(Body):
     role=Role.SUBMITTER,
     owner=GRAPH,
     errors=_GROWTH,
+    conflicts=(errors.CycleDetected,),
     example={"expected_revision": 1, "edges": [{"from": "fetch", "to": "parse"}]},
 )
 async def add_edges(call: Call, id: str, body: EdgesBody) -> GrownView:  # noqa: A002

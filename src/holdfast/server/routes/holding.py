@@ -138,13 +138,13 @@ class ProgressBody(Body):
     "/v1/executions/{id}/progress",
     role=Role.WORKER,
     owner=EXECUTION,
-    status=204,
     errors=LOST,
     example={"lease": LEASE_EXAMPLE, "pct": 40, "message": "2 of 5"},
 )
-async def progress(call: Call, id: str, body: ProgressBody) -> None:  # noqa: A002
+async def progress(call: Call, id: str, body: ProgressBody) -> StateView:  # noqa: A002
     """Report how far the task is, 0 to 100."""
     await call.engine.progress(id, body.lease.lease(), body.pct, body.message)
+    return StateView(state="active")
 
 
 class DelayBody(Body):

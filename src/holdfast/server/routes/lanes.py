@@ -12,6 +12,7 @@ from holdfast.model.access import Role
 from holdfast.server.call import Call
 from holdfast.server.declare import Routes, Scope
 from holdfast.server.fields import Name, View
+from holdfast.server.paging import PageQuery
 
 routes: Routes = Routes("lanes", "Lanes are global; a lane needs no creation.")
 
@@ -40,9 +41,10 @@ class LanePage(View):
 
 
 @routes.get("/v1/lanes")
-async def list_lanes(call: Call) -> LanePage:
+async def list_lanes(call: Call, query: PageQuery) -> LanePage:
     """List the lanes that have executions, workers or settings."""
     found = await look(call.engine, tenant=call.identity.tenant)
+    page, more = query.part(found, lambda one: one.lane)
     return LanePage(
         items=[
             LaneView(
@@ -52,8 +54,9 @@ async def list_lanes(call: Call) -> LanePage:
                 workers=one.workers,
                 weights=dict(one.weights),
             )
-            for one in found
-        ]
+            for one in page
+        ],
+        next_cursor=more,
     )
 
 

@@ -53,7 +53,7 @@ class QueueBody(Body, omit_defaults=True):
     """The definition of a queue; what is absent has its default, also when it is changed."""
 
     #: work: consumers share the messages. fanout: each group gets them all.
-    mode: Literal["work", "fanout"] = "work"
+    mode: Literal["work", "fanout"]
     #: Hand-outs of a message to a group, the first included.
     max_attempts: Annotated[int, Meta(ge=1, le=limits.MAX_ATTEMPTS)] = 3
     lock_ms: Annotated[int, Meta(ge=limits.LOCK_MIN_MS, le=limits.LOCK_MAX_MS)] = 30_000

@@ -60,10 +60,10 @@ class FramesBody(Body):
 
 
 class AppendedView(View):
-    """Numbers of the first and the last frame, and the version of the held document."""
+    """Ids of the first and the last frame, and the version of the held document."""
 
-    first: int
-    last: int
+    first: str
+    last: str
     version: int
 
 
@@ -88,13 +88,14 @@ async def append(call: Call, id: str, body: FramesBody) -> AppendedView:  # noqa
     """
     frames = [one.frame() for one in body.frames]
     done = await call.engine.streams.append(id, body.lease.lease(), frames, key=body.key)
-    return AppendedView(first=done.first, last=done.last, version=done.version)
+    return AppendedView(first=str(done.first), last=str(done.last), version=done.version)
 
 
 class FrameView(View):
     """A frame."""
 
-    id: int
+    #: To be sent back as `after` or `Last-Event-ID`.
+    id: str
     attempt: int
     #: One of those that can be appended; `attempt` opens every attempt but the first.
     type: str
@@ -107,7 +108,8 @@ class FrameView(View):
     def of(cls, frame: Frame) -> FrameView:
         """Show a frame."""
         live = True if frame.live else UNSET
-        return cls(**{**frame.view(), "at": rfc3339(frame.at)}, live=live)
+        shown = {**frame.view(), "id": str(frame.id), "at": rfc3339(frame.at)}
+        return cls(**shown, live=live)
 
 
 class FramePage(View):
@@ -148,7 +150,7 @@ async def read(call: Call, id: str, query: StreamQuery) -> FramePage:  # noqa: A
             raise
     page = await call.engine.streams.read(id, after=after, limit=query.limit)
     items = [FrameView.of(frame) for frame in page.frames]
-    return FramePage(items=items, next_cursor=str(items[-1].id) if page.more else None)
+    return FramePage(items=items, next_cursor=items[-1].id if page.more else None)
 
 
 def _after(call: Call, query: StreamQuery) -> int:
@@ -171,7 +173,8 @@ async def _live(tail: Tail) -> AsyncIterator[Sse]:
         if frame.type == END:
             yield Sse(END, {"state": frame.state}, str(frame.id))
         else:
-            yield Sse(frame.type, FrameView.of(frame), str(frame.id))
+            view = FrameView.of(frame)
+            yield Sse(frame.type, view, view.id)
 
 
 class SummaryView(View):

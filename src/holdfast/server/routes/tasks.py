@@ -31,12 +31,18 @@ async def list_tasks(call: Call) -> TaskPage:
     return TaskPage(items=[{"name": name, **about} for name, about in found.items()])
 
 
+class PublishedView(View):
+    """How many tasks were published."""
+
+    published: int
+
+
 @routes.post(
     "/v1/tasks",
     role=Role.WORKER,
-    status=204,
     example={"mail.send": {"input": {"type": "object"}, "description": "Send a mail."}},
 )
-async def publish(call: Call, body: Described) -> None:
+async def publish(call: Call, body: Described) -> PublishedView:
     """Publish what a worker knows of its tasks; those of the same name are replaced."""
     await call.engine.publish_tasks(body, tenant=call.identity.tenant)
+    return PublishedView(published=len(body))

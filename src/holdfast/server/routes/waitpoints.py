@@ -12,6 +12,7 @@ from holdfast.server.call import Call
 from holdfast.server.declare import Answer, Routes
 from holdfast.server.fields import Body, Cursor, PageLimit, Query, Tenants, View, payload
 from holdfast.server.owners import EXECUTION
+from holdfast.server.paging import PageQuery
 from holdfast.server.views import StateView
 from holdfast.server.waiting_views import (
     InboxPage,
@@ -26,10 +27,10 @@ routes: Routes = Routes("waitpoints", "Where executions wait for people and syst
 
 
 @routes.get("/v1/executions/{id}/waitpoints", owner=EXECUTION)
-async def list_waitpoints(call: Call, id: str) -> WaitpointPage:  # noqa: A002
+async def list_waitpoints(call: Call, id: str, query: PageQuery) -> WaitpointPage:  # noqa: A002
     """List the waitpoints of an execution, without their tokens."""
-    found = await call.engine.waitpoints.of(id)
-    return WaitpointPage(items=[WaitpointView.of(one) for one in found])
+    found, more = query.part(await call.engine.waitpoints.of(id))
+    return WaitpointPage(items=[WaitpointView.of(one) for one in found], next_cursor=more)
 
 
 @routes.get("/v1/executions/{id}/signals", owner=EXECUTION)

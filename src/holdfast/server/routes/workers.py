@@ -15,6 +15,7 @@ from holdfast.model.workers import Worker
 from holdfast.server.call import Call
 from holdfast.server.declare import Answer, Routes
 from holdfast.server.fields import Body, Capabilities, Lanes, LeaseMs, Name, Slots, View, WaitMs
+from holdfast.server.paging import PageQuery
 from holdfast.server.times import rfc3339
 from holdfast.server.views import ClaimsView, ClaimView
 
@@ -115,22 +116,30 @@ class WorkerPage(View):
 
 
 @routes.get("/v1/workers")
-async def list_workers(call: Call) -> WorkerPage:
+async def list_workers(call: Call, query: PageQuery) -> WorkerPage:
     """List the workers that are alive; a key of one tenant sees that tenant's own."""
     own = call.identity.tenant
-    found = await call.engine.workers.list()
-    return WorkerPage(items=[WorkerView.of(one) for one in found if own in {None, one.tenant}])
+    seen = [one for one in await call.engine.workers.list() if own in {None, one.tenant}]
+    page, more = query.part(seen, lambda one: one.instance)
+    return WorkerPage(items=[WorkerView.of(one) for one in page], next_cursor=more)
+
+
+class DrainingView(View):
+    """A worker that was asked to finish."""
+
+    instance: str
+    draining: bool
 
 
 @routes.post(
     "/v1/workers/{instance}/drain",
     role=Role.OPERATOR,
-    status=204,
     errors=(errors.WorkerNotFound,),
 )
-async def drain(call: Call, instance: str) -> None:
+async def drain(call: Call, instance: str) -> DrainingView:
     """Ask a worker to finish and claim no more; it learns so at its next heartbeat."""
     await call.engine.workers.drain(instance, tenant=call.identity.tenant)
+    return DrainingView(instance=instance, draining=True)
 
 
 @routes.delete("/v1/workers/{instance}", role=Role.WORKER, status=204)

@@ -13,13 +13,14 @@ from holdfast.errors import Conflict, HoldfastError, LeaseLost, NotFound
 from holdfast.fencing import Ask, LeaseRecord, Token
 from holdfast.fencing import keys as places
 from holdfast.fencing.record import LARGEST, PastHolder
+from holdfast.model import limits
 from holdfast.model.access import Role
 from holdfast.model.ids import new_id
 from holdfast.model.moments import from_ms
 from holdfast.server import scoping
 from holdfast.server.call import Call
 from holdfast.server.declare import Routes
-from holdfast.server.fields import Body, LeaseMs, Name, View
+from holdfast.server.fields import Body, Name, View
 from holdfast.server.scoping import TenantQuery
 from holdfast.server.times import rfc3339
 
@@ -27,10 +28,9 @@ routes: Routes = Routes("writer_leases", "Fenced leases: one writer for a key.")
 
 WRITERS = (Role.WORKER, Role.OPERATOR)
 LOST = (errors.StaleLease, errors.Fenced, errors.LostRace, errors.BackendFailed)
-#: Of the ttl: what a holder stops earlier and a contender waits longer.
-_MARGIN_SHARE = 6
 _TOKEN = {"term": 1, "generation": 7}
 Number = Annotated[int, Meta(ge=1, le=LARGEST)]
+TtlMs = Annotated[int, Meta(ge=1, le=limits.LEASE_MAX_MS)]
 
 
 class TokenBody(Body):
@@ -130,7 +130,7 @@ class AcquireBody(Body):
 
     #: The stable name of the holder.
     holder: Name
-    ttl_ms: LeaseMs
+    ttl_ms: TtlMs
     #: Which start of the holder it is; minted if absent. With it a holder takes its own again.
     incarnation: Name | None = None
     #: Absent: the published one, 1 for a new key.
@@ -154,17 +154,19 @@ async def acquire(
 ) -> WriterLeaseView:
     """Take a lease.
 
-    One whose holder fell silent is free when this server has seen it unchanged for its time and
-    margin, so ask again until then: `wait_ms` of the refusal says how long.
+    One whose holder fell silent is free when this server has seen it unchanged for its time, so
+    ask again until then: `wait_ms` of the refusal says how long.
     """
     stored = _stored(call, key)
     ask = Ask(
         holder=body.holder,
         incarnation=body.incarnation or new_id(),
         ttl_ms=body.ttl_ms,
-        margin_ms=body.ttl_ms // _MARGIN_SHARE,
+        # A holder counts from before it asked, a contender from after the answer.
+        margin_ms=0,
         term=body.term,
-        preempt=body.preempt,
+        # The published term, which is meant if none is named, is not a higher one.
+        preempt=body.preempt and body.term is not None,
     )
     with _as_seen(stored):
         grant = await call.services.writer_leases.acquire(stored, ask)
@@ -191,7 +193,7 @@ class HolderBody(Body):
 class RefreshBody(HolderBody):
     """Who holds it, and for how long from now on; absent: as before."""
 
-    ttl_ms: LeaseMs | None = None
+    ttl_ms: TtlMs | None = None
 
 
 _HOLDER = {"holder": "reports-1", "incarnation": "i1", "token": _TOKEN}
@@ -238,7 +240,7 @@ class HandoverBody(HolderBody):
     """Who holds it, and who gets it."""
 
     to: Name
-    ttl_ms: LeaseMs | None = None
+    ttl_ms: TtlMs | None = None
 
 
 @routes.post(

@@ -1,0 +1,84 @@
+"""Every list is read in pages, also those that the engine gives as a whole."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import httpx
+
+from holdfast.client import Client
+from tests.server.conftest import Site
+from tests.server.test_contract import claim, code_of, submit
+
+LISTS = ("history", "attempts", "steps", "waitpoints")
+#: More than a page has if nobody says how many.
+MANY = 51
+
+
+async def fill(client: httpx.AsyncClient) -> str:
+    """Make an execution whose lists have several items, and one of them many."""
+    one = await submit(client)
+    path = f"/v1/executions/{one}"
+    for n in range(5):
+        lease = (await claim(client))["lease"]
+        made = {"lease": lease, "waitpoints": [{"name": f"w{n}"}]}
+        assert (await client.post(f"{path}/waitpoints", json=made)).status_code == 200
+        assert (await client.post(f"{path}/revoke-lease")).status_code == 200
+    lease = (await claim(client))["lease"]
+    for n in range(MANY):
+        await client.post(f"{path}/steps", json={"lease": lease, "name": f"s{n}", "result": n})
+    return one
+
+
+async def walk(client: httpx.AsyncClient, path: str, limit: int) -> list[dict[str, Any]]:
+    """Read a list page by page; no page is longer than asked for, and only the last one shorter."""
+    items: list[dict[str, Any]] = []
+    query = {"limit": str(limit)}
+    while True:
+        page = (await client.get(path, params=query)).json()
+        items += page["items"]
+        if page["next_cursor"] is None:
+            return items
+        assert len(page["items"]) == limit
+        query["cursor"] = page["next_cursor"]
+
+
+async def test_lists_of_an_execution_are_paged(site: Site, anyone: httpx.AsyncClient) -> None:
+    """50 if nothing else is asked for; all of them one after the other; the client reads all."""
+    one = await fill(anyone)
+    for name in LISTS:
+        path = f"/v1/executions/{one}/{name}"
+        whole = (await anyone.get(path, params={"limit": "1000"})).json()
+        assert whole["next_cursor"] is None
+        assert (await anyone.get(path)).json()["items"] == whole["items"][:50]
+        assert await walk(anyone, path, 4) == whole["items"]
+    assert len(whole["items"]) == 5
+    async with Client(site.url) as far:
+        assert await far.history(one) == await site.engine.history(one)
+        assert await far.attempts(one) == await site.engine.attempts(one)
+        assert await far.steps(one) == await site.engine.steps(one)
+        assert len(await far.steps(one)) == MANY
+
+
+async def test_workers_and_lanes_are_paged_by_name(anyone: httpx.AsyncClient) -> None:
+    """Whoever comes or goes between two pages moves no other."""
+    for name in "cabd":
+        body = {"worker": "pool", "lanes": [f"lane-{name}"], "capabilities": [], "slots": 1}
+        await anyone.put(f"/v1/workers/{name}", json=body)
+    workers = await walk(anyone, "/v1/workers", 2)
+    assert [one["instance"] for one in workers] == ["a", "b", "c", "d"]
+    lanes = await walk(anyone, "/v1/lanes", 3)
+    assert [one["lane"] for one in lanes] == ["lane-a", "lane-b", "lane-c", "lane-d"]
+    first = (await anyone.get("/v1/workers", params={"limit": "2"})).json()
+    await anyone.delete("/v1/workers/a")
+    rest = (await anyone.get("/v1/workers", params={"cursor": first["next_cursor"]})).json()
+    assert [one["instance"] for one in rest["items"]] == ["c", "d"]
+
+
+async def test_a_wrong_page_is_refused(anyone: httpx.AsyncClient) -> None:
+    """Not clamped."""
+    one = await submit(anyone)
+    for name in LISTS:
+        for query in ({"limit": "0"}, {"limit": "1001"}, {"cursor": "x"}):
+            refused = await anyone.get(f"/v1/executions/{one}/{name}", params=query)
+            assert code_of(refused) == (422, "invalid_input")
