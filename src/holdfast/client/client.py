@@ -7,15 +7,16 @@ import contextlib
 import os
 from collections.abc import AsyncIterator, Mapping, Sequence
 from datetime import datetime
-from typing import Any, NoReturn, Self
+from typing import Any, Self
 
 import msgspec
 
 from holdfast.client import decode
+from holdfast.client.access import RemoteAccess, RemoteAudit
 from holdfast.client.beats import RemoteBeats, lease_body, renewal_body, renewed
 from holdfast.client.claiming import RemoteClaimer
 from holdfast.client.graphs import RemoteGraphs
-from holdfast.client.http import Http, path
+from holdfast.client.http import Http, Remote, path
 from holdfast.client.limits import RemoteBudgets, RemoteQuotas
 from holdfast.client.nouns import RemoteLanes, RemoteWorkers
 from holdfast.client.queues import RemoteQueues
@@ -59,7 +60,7 @@ def is_remote(store: str) -> bool:
     return store.startswith(("http://", "https://"))
 
 
-class Client(Engine):
+class Client(Remote, Engine):
     """Executions over HTTP, with the calls of an engine in the process.
 
     `async with Client("https://holdfast.example.org", key="hf_...") as client:`. Calls whose answer
@@ -89,11 +90,9 @@ class Client(Engine):
         self.budgets: RemoteBudgets = RemoteBudgets(self._http, tenant)
         self.quotas: RemoteQuotas = RemoteQuotas(self._http, tenant)
         self.schedules: RemoteSchedules = RemoteSchedules(self._http, tenant)
+        self.access: RemoteAccess = RemoteAccess(self._http)
+        self.audit: RemoteAudit = RemoteAudit(self._http, tenant)
         self.maintenance: asyncio.Future[None] | None = None
-
-    def __getattr__(self, name: str) -> NoReturn:
-        message = f"{name} is not part of the HTTP API: use it where the store is"
-        raise AttributeError(message)
 
     async def __aenter__(self) -> Self:
         return self

@@ -6,7 +6,7 @@ import asyncio
 import inspect
 import random
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NoReturn
 from urllib.parse import quote
 
 import httpx
@@ -59,6 +59,14 @@ def refusal_of(item: Mapping[str, Any]) -> HoldfastError:
     kind = BY_CODE.get(str(item["code"]), HoldfastError)
     context = {name: value for name, value in item.items() if name in {"state", "id"}}
     return kind(str(item.get("detail", item["code"])), **context)
+
+
+class Remote:
+    """What stands for something of the engine; a call that HTTP does not have says so."""
+
+    def __getattr__(self, name: str) -> NoReturn:
+        message = f"{name} is not part of the HTTP API: use it where the store is"
+        raise AttributeError(message)
 
 
 class Http:

@@ -7,7 +7,7 @@ import base64
 import contextlib
 from collections.abc import AsyncIterator, Sequence
 from datetime import UTC, datetime
-from typing import Any, NoReturn
+from typing import Any
 
 import httpx
 import msgspec
@@ -17,10 +17,18 @@ from holdfast.client.decode import moment
 from holdfast.client.http import Http, path, refusal_of
 from holdfast.engine.streams import Streams
 from holdfast.engine.tails import RETRY_AFTER_MS, Tail
-from holdfast.errors import TaskError
 from holdfast.model import checks, limits
 from holdfast.model.executions import Lease
-from holdfast.model.frames import END, RETRY, Appended, Frame, FramePage, NewFrame, Summary
+from holdfast.model.frames import (
+    END,
+    RETRY,
+    Appended,
+    Frame,
+    FramePage,
+    NewFrame,
+    StreamSettings,
+    Summary,
+)
 from holdfast.model.ids import new_id
 
 _UTF8, _BASE64 = "utf8", "base64"
@@ -73,14 +81,34 @@ class RemoteStreams(Streams):
         response = await self._http.follow(_about(execution_id, "stream"), after=after)
         return RemoteTail(response, after)
 
-    async def set_bounds(self, **_bounds: Any) -> NoReturn:
-        """Not over HTTP."""
-        raise TaskError("bounds of streams are set where the store is")
+    async def set_bounds(
+        self,
+        *,
+        tenant: str | None = None,
+        frames: int | None = None,
+        size: int | None = None,
+        age_ms: int | None = None,
+    ) -> None:
+        """Set how much of each stream is kept; what is absent goes back to the default."""
+        body = {"tenant": tenant, "frames": frames, "bytes": size, "age_ms": age_ms}
+        await self._http.put("/v1/settings/streams", body)
 
-    async def set_tails(self, most: int | None, *, tenant: str | None = None) -> NoReturn:
-        """Not over HTTP."""
-        del most, tenant
-        raise TaskError("the number of tails is set where the store is")
+    async def set_tails(self, most: int | None, *, tenant: str | None = None) -> None:
+        """Set how many tails a tenant may have in one process; None: the default."""
+        await self._http.put("/v1/settings/tails", {"tenant": tenant, "most": most})
+
+    async def settings(self) -> dict[str | None, StreamSettings]:
+        """Return what was set of bounds and tails, by tenant; None is all that have none."""
+        reply = await self._http.get("/v1/settings/streams")
+        return {
+            view["tenant"]: StreamSettings(
+                frames=view["frames"],
+                size=view["bytes"],
+                age_ms=view["age_ms"],
+                tails=view["tails"],
+            )
+            for view in reply["items"]
+        }
 
     def drain(self) -> None:
         """Nothing to do: tails are the server's."""

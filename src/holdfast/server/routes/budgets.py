@@ -23,6 +23,7 @@ from holdfast.server.fields import (
     Tenants,
     View,
 )
+from holdfast.server.scoping import TenantQuery
 from holdfast.server.times import optional, rfc3339
 
 routes: Routes = Routes("budgets", "Limits on what executions use, by any named dimension.")
@@ -196,6 +197,20 @@ async def list_budgets(call: Call, query: ListQuery) -> BudgetPage:
         call.tenant, limit=query.limit, cursor=query.cursor
     )
     return BudgetPage(items=[BudgetView.of(one) for one in found], next_cursor=more)
+
+
+class TotalView(View):
+    """What the budgets of a tenant were charged since the beginning."""
+
+    tenant: str
+    usage: dict[str, int]
+
+
+@routes.get("/v1/budgets:total")
+async def total(call: Call, query: TenantQuery) -> TotalView:  # noqa: ARG001
+    """Read what all budgets of a tenant were charged since the beginning, by dimension."""
+    tenant = str(call.tenant)
+    return TotalView(tenant=tenant, usage=await call.engine.budgets.total(tenant))
 
 
 @routes.get("/v1/budgets/{id}", owner=BUDGET, errors=(errors.BudgetNotFound,))
