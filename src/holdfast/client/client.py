@@ -24,6 +24,7 @@ from holdfast.client.schedules import RemoteSchedules
 from holdfast.client.streams import RemoteStreams
 from holdfast.client.submitting import answer_of, body_of
 from holdfast.client.waitpoints import RemoteKeys, RemoteWaitpoints
+from holdfast.client.writer_leases import RemoteLeases
 from holdfast.engine.claimer import Claimer
 from holdfast.engine.engine import DEFAULT_LEASE_MS, Engine
 from holdfast.engine.explain import Explanation
@@ -92,6 +93,7 @@ class Client(Remote, Engine):
         self.schedules: RemoteSchedules = RemoteSchedules(self._http, tenant)
         self.access: RemoteAccess = RemoteAccess(self._http)
         self.audit: RemoteAudit = RemoteAudit(self._http, tenant)
+        self.writer_leases: RemoteLeases = RemoteLeases(self._http, tenant)
         self.maintenance: asyncio.Future[None] | None = None
 
     async def __aenter__(self) -> Self:

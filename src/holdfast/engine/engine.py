@@ -32,6 +32,8 @@ from holdfast.engine.streams import Streams
 from holdfast.engine.waitpoints import Waitpoints
 from holdfast.engine.workers import Workers
 from holdfast.errors import GraphFinished, HoldfastError
+from holdfast.fencing.kept import StoreObjects
+from holdfast.fencing.leases import Leases
 from holdfast.model import checks, limits
 from holdfast.model.executions import (
     Attempt,
@@ -77,6 +79,7 @@ class Engine:
         self.queues: Queues = Queues(store)
         self.access: Access = Access(store)
         self.audit: Audit = Audit(store)
+        self.writer_leases: Leases = Leases(StoreObjects(store))
         self.feeds: Feeds = Feeds(store)
         self.changes: Changes = Changes(store)
         self._results = Results(store)

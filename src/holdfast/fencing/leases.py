@@ -10,7 +10,7 @@ from collections import OrderedDict
 from dataclasses import dataclass
 
 from holdfast.errors import BackendFailed, HoldfastError, InvalidRecord, VersionConflict
-from holdfast.fencing import keys, record, rules
+from holdfast.fencing import keys, probe, record, rules
 from holdfast.fencing.objects import ObjectStore, Version
 from holdfast.fencing.record import BASE_TERM, LeaseRecord, Token
 from holdfast.fencing.rules import Ask
@@ -57,6 +57,15 @@ class Leases:
         self.times: Times = times or SystemTimes()
         self._first_seen: OrderedDict[str, tuple[Version, float]] = OrderedDict()
 
+    @property
+    def name(self) -> str:
+        """Where they are, for people."""
+        return self.store.name
+
+    async def require_fit(self) -> None:
+        """Raise BackendUnfit where leases cannot be fenced."""
+        await probe.require_fit(self.store)
+
     async def read(self, key: str) -> Published | None:
         """Return what is published, None if the key was never held."""
         where = keys.lease(keys.check_key(key))
@@ -86,7 +95,7 @@ class Leases:
         Only a contender that has seen a silent holder's version for its whole patience gets it,
         so a first call on a live record is always refused; call again.
         """
-        _check_ask(ask)
+        check_ask(ask)
         for _ in range(_ROUNDS):
             current = await self.read(key)
             floor = await self._floor(key)
@@ -252,7 +261,8 @@ class _Other(Exception):
         self.published = published
 
 
-def _check_ask(ask: Ask) -> None:
+def check_ask(ask: Ask) -> None:
+    """Check what a contender asks for."""
     checks.name("holder", ask.holder)
     checks.name("incarnation", ask.incarnation)
     checks.lease_ms("ttl_ms", ask.ttl_ms)

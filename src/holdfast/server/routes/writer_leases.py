@@ -13,6 +13,7 @@ from holdfast.errors import Conflict, HoldfastError, LeaseLost, NotFound
 from holdfast.fencing import Ask, LeaseRecord, Token
 from holdfast.fencing import keys as places
 from holdfast.fencing.record import LARGEST, PastHolder
+from holdfast.model import limits
 from holdfast.model.access import Role
 from holdfast.model.ids import new_id
 from holdfast.model.moments import from_ms
@@ -80,6 +81,8 @@ class WriterLeaseView(View):
     #: By the server's clock; nobody decides by it.
     expires_at: str
     ttl_ms: int
+    #: What a holder stops earlier, and a contender waits longer.
+    margin_ms: int
     released: bool
     #: Kept for this holder, who may take it at once.
     successor: str | None
@@ -97,6 +100,7 @@ class WriterLeaseView(View):
             acquired_at=rfc3339(from_ms(one.acquired_at_ms)),
             expires_at=rfc3339(from_ms(one.expires_at_ms)),
             ttl_ms=one.ttl_ms,
+            margin_ms=one.margin_ms,
             released=one.released,
             successor=one.successor,
             holders=[PastHolderView.of(past) for past in one.holders],
@@ -131,6 +135,8 @@ class AcquireBody(Body):
     #: The stable name of the holder.
     holder: Name
     ttl_ms: LeaseMs
+    #: What it stops earlier, up to half of the ttl; absent: a sixth.
+    margin_ms: Annotated[int, Meta(ge=0, le=limits.LEASE_MAX_MS // 2)] | None = None
     #: Which start of the holder it is; minted if absent. With it a holder takes its own again.
     incarnation: Name | None = None
     #: Absent: the published one, 1 for a new key.
@@ -162,12 +168,12 @@ async def acquire(
         holder=body.holder,
         incarnation=body.incarnation or new_id(),
         ttl_ms=body.ttl_ms,
-        margin_ms=body.ttl_ms // _MARGIN_SHARE,
+        margin_ms=body.ttl_ms // _MARGIN_SHARE if body.margin_ms is None else body.margin_ms,
         term=body.term,
         preempt=body.preempt,
     )
     with _as_seen(stored):
-        grant = await call.services.writer_leases.acquire(stored, ask)
+        grant = await call.engine.writer_leases.acquire(stored, ask)
     return WriterLeaseView.of(grant.record)
 
 
@@ -210,7 +216,7 @@ async def refresh(
     body: RefreshBody,
 ) -> WriterLeaseView:
     """Extend a lease; whoever is told that it is another's must stop writing."""
-    stored, leases = _stored(call, key), call.services.writer_leases
+    stored, leases = _stored(call, key), call.engine.writer_leases
     with _as_seen(stored):
         own = await leases.current(stored, body.holder, body.incarnation, body.own_token())
         grant = await leases.refresh(own, body.ttl_ms)
@@ -225,7 +231,7 @@ async def release(
     body: RefreshBody,
 ) -> WriterLeaseView:
     """Give a lease up: the next contender need not wait. Repeated, it is given up already."""
-    stored, leases = _stored(call, key), call.services.writer_leases
+    stored, leases = _stored(call, key), call.engine.writer_leases
     found = await leases.read(stored)
     if found is None or not (found.record.released and body.is_of(found.record)):
         with _as_seen(stored):
@@ -254,13 +260,38 @@ async def handover(
     body: HandoverBody,
 ) -> WriterLeaseView:
     """Give a lease to a named successor, who may take it at once; others must wait."""
-    stored, leases = _stored(call, key), call.services.writer_leases
+    stored, leases = _stored(call, key), call.engine.writer_leases
     found = await leases.read(stored)
     if found is None or not (found.record.successor == body.to and body.is_of(found.record)):
         with _as_seen(stored):
             own = await leases.current(stored, body.holder, body.incarnation, body.own_token())
             await leases.hand_over(own, body.to)
     return await _published(call, stored)
+
+
+class RepairBody(Body):
+    """No lower than any token that was ever granted."""
+
+    token: TokenBody
+
+
+@routes.post(
+    "/v1/writer-leases/{key}/repair",
+    role=Role.OPERATOR,
+    errors=(errors.VersionConflict, errors.BackendFailed),
+    example={"token": _TOKEN},
+)
+async def repair(
+    call: Call,
+    key: str,
+    query: TenantQuery,  # noqa: ARG001
+    body: RepairBody,
+) -> WriterLeaseView:
+    """Put a released record with this token in place of one that cannot be read."""
+    stored = _stored(call, key)
+    with _as_seen(stored):
+        floor = Token(body.token.term, body.token.generation)
+        return WriterLeaseView.of(await call.engine.writer_leases.repair(stored, floor))
 
 
 @routes.get(
@@ -273,7 +304,7 @@ async def describe(call: Call, key: str, query: TenantQuery) -> WriterLeaseView:
 
 
 async def _published(call: Call, stored: str) -> WriterLeaseView:
-    found = await call.services.writer_leases.read(stored)
+    found = await call.engine.writer_leases.read(stored)
     if found is None:
         key = scoping.seen_lease(stored)
         raise NotFound(f"writer lease {key} was never held", key=key)
