@@ -13,12 +13,14 @@ import msgspec
 
 from holdfast.client import decode
 from holdfast.client.access import RemoteAccess, RemoteAudit
+from holdfast.client.archive import RemoteArchive
 from holdfast.client.beats import RemoteBeats, lease_body, renewal_body, renewed
 from holdfast.client.claiming import RemoteClaimer
 from holdfast.client.graphs import RemoteGraphs
 from holdfast.client.http import Http, Remote, path
 from holdfast.client.limits import RemoteBudgets, RemoteQuotas
 from holdfast.client.nouns import RemoteLanes, RemoteWorkers
+from holdfast.client.pages import page_of
 from holdfast.client.queues import RemoteQueues
 from holdfast.client.schedules import RemoteSchedules
 from holdfast.client.streams import RemoteStreams
@@ -94,6 +96,7 @@ class Client(Remote, Engine):
         self.access: RemoteAccess = RemoteAccess(self._http)
         self.audit: RemoteAudit = RemoteAudit(self._http, tenant)
         self.writer_leases: RemoteLeases = RemoteLeases(self._http, tenant)
+        self.archive: RemoteArchive = RemoteArchive(self._http, whose)
         self.maintenance: asyncio.Future[None] | None = None
 
     async def __aenter__(self) -> Self:
@@ -341,21 +344,10 @@ class Client(Remote, Engine):
         """Return a page of executions, newest first; an operator key sees all tenants."""
         checks.integer("limit", limit, 1, limits.PAGE_ITEMS)
         wanted = Filter() if wanted is None else checks.instance("wanted", wanted, Filter)
-        reply = await self._http.get(
-            "/v1/executions",
-            tenant=wanted.tenant or self._tenant or EVERY_TENANT,
-            state=wanted.state and wanted.state.value,
-            lane=wanted.lane,
-            kind=wanted.kind,
-            tag=wanted.tag and ":".join(wanted.tag),
-            graph=wanted.graph,
-            since=wanted.since and wanted.since.isoformat(),
-            until=wanted.until and wanted.until.isoformat(),
-            limit=limit,
-            cursor=cursor,
+        whose = self._tenant or EVERY_TENANT
+        return await page_of(
+            self._http, "/v1/executions", wanted, whose=whose, limit=limit, cursor=cursor
         )
-        items = tuple(decode.execution(view) for view in reply["items"])
-        return Page(items=items, next_cursor=reply["next_cursor"])
 
     async def count(self, tenant: str | None = None) -> Sequence[Count]:
         """Return exact counts by tenant, lane, kind and state."""

@@ -14,7 +14,7 @@ import msgspec
 
 from holdfast import errors
 from holdfast.engine.tracing import current_traceparent
-from holdfast.errors import HoldfastError, OutcomeUnknown, StoreUnavailable
+from holdfast.errors import HoldfastError, OutcomeUnknown, StoreUnavailable, TaskError
 
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.05, 2.0
 _CONNECT_S = 5.0
@@ -61,12 +61,15 @@ def refusal_of(item: Mapping[str, Any]) -> HoldfastError:
     return kind(str(item.get("detail", item["code"])), **context)
 
 
+class NotOverHttp(TaskError, AttributeError):
+    """The engine has it, the HTTP API does not."""
+
+
 class Remote:
-    """What stands for something of the engine; a call that HTTP does not have says so."""
+    """What stands for something of the engine; what HTTP does not have says so."""
 
     def __getattr__(self, name: str) -> NoReturn:
-        message = f"{name} is not part of the HTTP API: use it where the store is"
-        raise AttributeError(message)
+        raise NotOverHttp(f"{name} is not part of the HTTP API: use it where the store is")
 
 
 class Http:

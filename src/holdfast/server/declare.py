@@ -19,7 +19,7 @@ from holdfast.model.access import Role
 from holdfast.model.audit import AuditLog
 
 if TYPE_CHECKING:
-    from holdfast.engine import Engine
+    from holdfast.server.call import Call
 
 T = TypeVar("T")
 Handler = TypeVar("Handler", bound=Callable[..., Awaitable[Any]])
@@ -48,7 +48,7 @@ class Owner:
     #: The parameter of the path.
     param: str
     #: Returns the tenant; raises NotFound.
-    find: Callable[[Engine, str], Awaitable[str | None]]
+    find: Callable[[Call, str], Awaitable[str | None]]
     #: The error for a thing that is not there, or is somebody else's.
     missing: Callable[[str], NotFound]
 

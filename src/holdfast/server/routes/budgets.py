@@ -157,7 +157,7 @@ class BudgetView(View):
 async def create(call: Call, body: BudgetBody) -> Answer[BudgetView]:
     """Create a budget; repeated with the same id and content, it is there already."""
     if body.parent is not None and call.identity.tenant is not None:
-        owner = await attachments.budget_owner(call.engine, body.parent)
+        owner = await attachments.budget_owner(call, body.parent)
         if owner != call.identity.tenant:
             raise attachments.no_budget(body.parent)
     budget, created = await call.engine.budgets.create(

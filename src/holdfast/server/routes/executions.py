@@ -269,10 +269,15 @@ async def result(call: Call, id: str, query: ResultQuery) -> Response:  # noqa: 
             outcome = await _wait(call, id, query.wait_ms)
     if outcome is None:
         raise ResultNotReady(f"execution {id} has not ended", id=id)
+    return result_of(outcome)
+
+
+def result_of(outcome: Outcome) -> Response:
+    """Answer with a result, as it was stored; raises ResultNotReady if it ended without one."""
     if outcome.result is None:
         raise ResultNotReady(
-            f"execution {id} ended without a result: {outcome.state}",
-            id=id,
+            f"execution {outcome.id} ended without a result: {outcome.state}",
+            id=outcome.id,
             state=outcome.state,
             error=outcome.error,
             reason=outcome.reason,
