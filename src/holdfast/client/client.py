@@ -19,6 +19,7 @@ from holdfast.client.claiming import RemoteClaimer
 from holdfast.client.graphs import RemoteGraphs
 from holdfast.client.http import Http, Remote, path
 from holdfast.client.limits import RemoteBudgets, RemoteQuotas
+from holdfast.client.live import RemoteChanges, RemoteFeeds
 from holdfast.client.nouns import RemoteLanes, RemoteWorkers
 from holdfast.client.pages import page_of
 from holdfast.client.queues import RemoteQueues
@@ -97,6 +98,8 @@ class Client(Remote, Engine):
         self.audit: RemoteAudit = RemoteAudit(self._http, tenant)
         self.writer_leases: RemoteLeases = RemoteLeases(self._http, tenant)
         self.archive: RemoteArchive = RemoteArchive(self._http, whose)
+        self.feeds: RemoteFeeds = RemoteFeeds(self._http)
+        self.changes: RemoteChanges = RemoteChanges(self._http)
         self.maintenance: asyncio.Future[None] | None = None
 
     async def __aenter__(self) -> Self:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import contextlib
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -14,7 +14,8 @@ import msgspec
 
 from holdfast.client.beats import lease_body
 from holdfast.client.decode import moment
-from holdfast.client.http import Http, path, refusal_of
+from holdfast.client.http import Http, path
+from holdfast.client.live import events
 from holdfast.engine.streams import Streams
 from holdfast.engine.tails import RETRY_AFTER_MS, Tail
 from holdfast.model import checks, limits
@@ -181,33 +182,13 @@ class RemoteTail(Tail):
         last = self._position
         try:
             with contextlib.suppress(httpx.HTTPError):
-                async for name, data in _events(response):
+                async for name, data, _ in events(response):
                     frame = _end(last, data) if name == END else _frame(_decode_frame(data))
                     last = frame.id
                     await self._frames.put(frame)
                     self._arrived.set()
         finally:
             await response.aclose()
-
-
-async def _events(response: httpx.Response) -> AsyncIterator[tuple[str, bytes]]:
-    """Yield names and data of events; raises what the server says went wrong."""
-    rest = b""
-    name, data = "", b""
-    async for chunk in response.aiter_bytes():
-        # Not all that Python takes for the end of a line is one: JSON may hold the others.
-        *lines, rest = (rest + chunk).split(b"\n")
-        for line in lines:
-            field, _, value = line.partition(b": ")
-            if field == b"event":
-                name = value.decode()
-            elif field == b"data":
-                data = value
-            elif not line and name:
-                if name == "error":
-                    raise refusal_of(msgspec.json.decode(data))
-                yield name, data
-                name, data = "", b""
 
 
 class _FrameReply(msgspec.Struct):
