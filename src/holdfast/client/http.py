@@ -14,7 +14,7 @@ import msgspec
 
 from holdfast import errors
 from holdfast.engine.tracing import current_traceparent
-from holdfast.errors import HoldfastError, OutcomeUnknown, StoreUnavailable, TaskError
+from holdfast.errors import HoldfastError, NotOverHttp, OutcomeUnknown, StoreUnavailable
 
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.05, 2.0
 _CONNECT_S = 5.0
@@ -59,10 +59,6 @@ def refusal_of(item: Mapping[str, Any]) -> HoldfastError:
     kind = BY_CODE.get(str(item["code"]), HoldfastError)
     context = {name: value for name, value in item.items() if name in {"state", "id"}}
     return kind(str(item.get("detail", item["code"])), **context)
-
-
-class NotOverHttp(TaskError, AttributeError):
-    """The engine has it, the HTTP API does not."""
 
 
 class Remote:

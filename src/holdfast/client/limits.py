@@ -129,7 +129,7 @@ class RemoteBudgets(_Remote, Budgets):
         return dict(reply["usage"])
 
 
-class RemoteRules(Rules):
+class RemoteRules(Remote, Rules):
     """Rules of one kind of limit."""
 
     def __init__(self, http: Http, limit: Literal["budget", "quota"]) -> None:
@@ -155,7 +155,7 @@ class RemoteRules(Rules):
         return [rule for rule in found if rule.limit == self._limit]
 
 
-class RemoteSpending(Spending):
+class RemoteSpending(Remote, Spending):
     """Charges by the holders of leases."""
 
     def __init__(self, http: Http) -> None:

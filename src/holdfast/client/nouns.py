@@ -8,14 +8,14 @@ import msgspec
 
 from holdfast.client import decode
 from holdfast.client.beats import beat_body
-from holdfast.client.http import Http, path
+from holdfast.client.http import Http, Remote, path
 from holdfast.engine.lanes import Lanes
 from holdfast.engine.workers import DEFAULT_TTL_MS, Registration, Workers
 from holdfast.model import checks
 from holdfast.model.workers import Beat, Worker
 
 
-class RemoteLanes(Lanes):
+class RemoteLanes(Remote, Lanes):
     """Operations on lanes."""
 
     def __init__(self, http: Http) -> None:
@@ -56,7 +56,7 @@ class RemoteLanes(Lanes):
         }
 
 
-class RemoteWorkers(Workers):
+class RemoteWorkers(Remote, Workers):
     """The registry of workers."""
 
     def __init__(self, http: Http) -> None:

@@ -14,7 +14,7 @@ import msgspec
 
 from holdfast.client.beats import lease_body
 from holdfast.client.decode import moment
-from holdfast.client.http import Http, path
+from holdfast.client.http import Http, Remote, path
 from holdfast.client.live import events
 from holdfast.engine.streams import Streams
 from holdfast.engine.tails import RETRY_AFTER_MS, Tail
@@ -38,7 +38,7 @@ _TEXTS = frozenset({"text", "bytes"})
 _MOST_WAITING = 1_000
 
 
-class RemoteStreams(Streams):
+class RemoteStreams(Remote, Streams):
     """Operations on the streams of executions."""
 
     def __init__(self, http: Http) -> None:
