@@ -50,6 +50,8 @@ from holdfast.model.executions import (
     Submitted,
 )
 from holdfast.model.states import State
+from holdfast.store import exports
+from holdfast.store.exports import Exported
 
 #: Lists show everything that the key may see.
 EVERY_TENANT = "*"
@@ -340,6 +342,11 @@ class Client(Remote, Engine):
             if deadline is not None and loop.time() >= deadline:
                 message = f"execution {execution_id} has not ended within {timeout_s} s"
                 raise ResultNotReady(message, id=execution_id)
+
+    async def export(self, execution_id: str) -> Exported:
+        """Return everything of an execution that has ended; raises NotTerminal."""
+        response = await self._http.send("GET", _about(execution_id, "export"))
+        return exports.from_json(response.content)
 
     async def list(
         self, wanted: Filter | None = None, *, limit: int = 50, cursor: str | None = None

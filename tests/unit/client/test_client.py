@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 from unittest.mock import MagicMock
 
@@ -81,14 +81,21 @@ NEAR_ONLY = {
 }
 
 
-def nouns() -> dict[str, tuple[object, object]]:
-    """Return everything that an engine has, near and far, by name."""
-    engine, client = Engine(MagicMock()), Client("http://server")
-    found: dict[str, tuple[object, object]] = {"": (engine, client)}
-    for name, near in vars(engine).items():
-        if name in vars(client) and near is not None:
-            found[name] = (near, vars(client)[name])
-    return found | {"archive": (Archive(MagicMock()), client.archive)}
+Noun = tuple[str, object, object]
+
+
+def nouns() -> Iterator[Noun]:
+    """Yield everything that an engine has by name, near and far."""
+    client = Client("http://server")
+    yield from walk("", Engine(MagicMock()), client)
+    yield "archive.", Archive(MagicMock()), client.archive
+
+
+def walk(name: str, near: object, far: object) -> Iterator[Noun]:
+    yield name, near, far
+    for part, inner in vars(far).items():
+        if part in vars(near) and type(inner).__module__.startswith("holdfast.client"):
+            yield from walk(f"{name}{part}.", vars(near)[part], inner)
 
 
 def public(thing: object) -> set[str]:
@@ -103,29 +110,25 @@ def own(far: object) -> set[str]:
 
 def test_the_client_has_everything_that_the_engine_has() -> None:
     """A call that the engine or a noun of it gets is made here as well, or named above."""
-    missing = {
-        f"{noun}.{name}".removeprefix(".")
-        for noun, (near, far) in nouns().items()
-        for name in public(near) - own(far)
-    }
+    missing = {f"{noun}{name}" for noun, near, far in nouns() for name in public(near) - own(far)}
     assert missing == BUILT_ON_OTHERS | set(NEAR_ONLY)
 
 
 def test_calls_are_made_in_the_same_way() -> None:
     """With the same parameters and the same defaults."""
-    for noun, (near, far) in nouns().items():
+    for noun, near, far in nouns():
         for name, call in inspect.getmembers(type(near), inspect.isroutine):
             if not name.startswith("_"):
                 there = inspect.signature(getattr(type(far), name)).parameters.values()
                 here = inspect.signature(call).parameters.values()
                 assert [(p.name, p.kind, p.default) for p in there] == [
                     (p.name, p.kind, p.default) for p in here
-                ], f"{noun}.{name}"
+                ], f"{noun}{name}"
 
 
 def test_what_is_not_there_says_so() -> None:
     """Instead of reaching for a store that is not there."""
-    for _, far in nouns().values():
+    for _, _, far in nouns():
         assert isinstance(far, Remote)
     with pytest.raises(NotOverHttp, match="store is not part of the HTTP API"):
         _ = Client("http://server").store

@@ -86,10 +86,7 @@ async def history(call: Call, id: str) -> EventPage:  # noqa: A002
 
 @routes.get("/v1/archive/executions/{id}/export", owner=ARCHIVED, errors=_ERRORS)
 async def export(call: Call, id: str) -> Response:  # noqa: A002
-    """Read everything of an archived execution, as the file that `holdfast archive export` writes.
-
-    Input, result, steps and history are in it, bytes in base64.
-    """
+    """Read everything of an archived execution, as `holdfast archive export` writes it."""
     return Response((await _row(call, id)).to_json(), media_type="application/json")
 
 

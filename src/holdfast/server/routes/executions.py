@@ -314,6 +314,15 @@ async def steps(call: Call, id: str) -> StepPage:  # noqa: A002
     return StepPage(items=[StepView.of(one) for one in await call.engine.steps(id)])
 
 
+@routes.get("/v1/executions/{id}/export", owner=EXECUTION, errors=(errors.NotTerminal,))
+async def export(call: Call, id: str) -> Response:  # noqa: A002
+    """Read everything of an execution that has ended, as `holdfast archive export` writes it.
+
+    Input, result, steps and history are in it, bytes in base64.
+    """
+    return Response((await call.engine.export(id)).to_json(), media_type="application/json")
+
+
 @routes.get("/v1/executions/{id}/explain", owner=EXECUTION)
 async def explain(call: Call, id: str) -> ExplanationView:  # noqa: A002
     """Say why it is not running: one sentence, and what holds it."""

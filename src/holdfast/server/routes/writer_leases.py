@@ -27,7 +27,8 @@ from holdfast.server.times import rfc3339
 routes: Routes = Routes("writer_leases", "Fenced leases: one writer for a key.")
 
 WRITERS = (Role.WORKER, Role.OPERATOR)
-LOST = (errors.StaleLease, errors.Fenced, errors.LostRace, errors.BackendFailed)
+_OBJECTS = (errors.BackendFailed, errors.InvalidRecord)
+LOST = (errors.StaleLease, errors.Fenced, errors.LostRace, *_OBJECTS)
 #: Of the ttl: what a holder stops earlier and a contender waits longer.
 _MARGIN_SHARE = 6
 _TOKEN = {"term": 1, "generation": 7}
@@ -149,7 +150,7 @@ class AcquireBody(Body):
     "/v1/writer-leases/{key}/acquire",
     role=WRITERS,
     status=201,
-    errors=(errors.Held, errors.LostRace, errors.Fenced, errors.BackendFailed),
+    errors=(errors.Held, errors.LostRace, errors.Fenced, *_OBJECTS),
     example={"holder": "reports-1", "ttl_ms": 30000},
 )
 async def acquire(
@@ -278,7 +279,7 @@ class RepairBody(Body):
 @routes.post(
     "/v1/writer-leases/{key}/repair",
     role=Role.OPERATOR,
-    errors=(errors.VersionConflict, errors.BackendFailed),
+    errors=(errors.VersionConflict, *_OBJECTS),
     example={"token": _TOKEN},
 )
 async def repair(
@@ -296,7 +297,7 @@ async def repair(
 
 @routes.get(
     "/v1/writer-leases/{key}",
-    errors=(NotFound, errors.BackendFailed, errors.InvalidRecord),
+    errors=(NotFound, *_OBJECTS),
 )
 async def describe(call: Call, key: str, query: TenantQuery) -> WriterLeaseView:  # noqa: ARG001
     """Read who holds a lease, and who held it before."""
