@@ -131,6 +131,17 @@ async def test_totals(operator: Client, ours: Client) -> None:
         await ours.budgets.total(THEIRS)
 
 
+async def test_the_pulse(operator: Client, ours: Client, engine: Engine, clock: Clock) -> None:
+    """Figures of the whole store, so not for tenants."""
+    await ours.submit("k", lane="slow")
+    await clock.advance(1_500)
+    found = await operator.pulse()
+    assert found == await engine.pulse()
+    assert found.waiting_s == {"slow": 1.5}
+    with pytest.raises(Forbidden):
+        await ours.pulse()
+
+
 async def test_settings(operator: Client, ours: Client, engine: Engine) -> None:
     """Of retention and streams, for all and for one tenant; None goes back to the default."""
     await operator.lanes.set_retention({"completed": 1_000, "failed": 2_000})

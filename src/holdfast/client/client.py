@@ -52,6 +52,7 @@ from holdfast.model.executions import (
 from holdfast.model.states import State
 from holdfast.store import exports
 from holdfast.store.exports import Exported
+from holdfast.store.queries import Pulse
 
 #: Lists show everything that the key may see.
 EVERY_TENANT = "*"
@@ -363,6 +364,15 @@ class Client(Remote, Engine):
         """Return exact counts by tenant, lane, kind and state."""
         reply = await self._http.get("/v1/counts", tenant=tenant or self._tenant or EVERY_TENANT)
         return msgspec.convert(reply["items"], list[Count])
+
+    async def pulse(self) -> Pulse:
+        """Return how the store is doing: waiting times, late timers, incidents."""
+        reply = await self._http.get("/v1/pulse")
+        return Pulse(
+            late_s=reply["late_ms"] / 1000,
+            waiting_s={lane: ms / 1000 for lane, ms in reply["waiting_ms"].items()},
+            incidents=reply["incidents"],
+        )
 
     async def tasks(self, *, tenant: str | None = None) -> dict[str, dict[str, Any]]:
         """Return what workers published of their tasks."""

@@ -51,10 +51,6 @@ class Lanes:
         owner = "*" if tenant is None else checks.name("tenant", tenant)
         await self._lanes.set_retention(owner, keep_ms)
 
-    async def retention(self) -> dict[str | None, dict[str, int]]:
-        """Return what was set of retention, in ms by tenant and state; None is all tenants."""
-        return await self._lanes.by_tenant("keep")
-
     async def states(self) -> dict[str, str]:
         """Return the lanes that are not open: paused or draining."""
         settings = await self._lanes.settings()
@@ -63,3 +59,7 @@ class Lanes:
             for name, state in settings.items()
             if name.startswith("lane|")
         }
+
+    async def retention(self) -> dict[str | None, dict[str, int]]:
+        """Return what was set of retention, in ms by tenant and state; None is all tenants."""
+        return await self._lanes.by_tenant("keep")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from functools import reduce
 
@@ -126,9 +125,8 @@ class Streams:
 
     async def settings(self) -> dict[str | None, StreamSettings]:
         """Return what was set of bounds and tails, by tenant; None is all that have none."""
-        bounds, tails = await asyncio.gather(
-            self._settings.by_tenant("stream"), self._settings.by_tenant("tails")
-        )
+        bounds = await self._settings.by_tenant("stream")
+        tails = await self._settings.by_tenant("tails")
         return {
             tenant: StreamSettings(
                 frames=bounds.get(tenant, {}).get("frames"),

@@ -64,7 +64,6 @@ NEAR_ONLY = {
     "payloads": "a part of the engine: large payloads go their way at the server",
     "courier": "a part of the engine: it runs where the store is",
     "admission": "a part of the engine: claims pass it at the server",
-    "pulse": "figures of the whole store: /metrics has them",
     "access.any": "the server itself looks keys up",
     "access.find": "the server itself looks keys up",
     "access.touch": "the server itself notes that a key was used",
