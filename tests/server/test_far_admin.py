@@ -201,7 +201,7 @@ async def test_writer_leases(operator: Client, ours: Client, site: Site) -> None
     assert (await leases.repair("broken", Token(2, 2))).released
     assert (await leases.acquire("broken", ask())).token == Token(2, 3)
     with pytest.raises(InvalidInput):
-        await leases.acquire(KEY, ask("b", ttl_ms=1))
+        await leases.acquire(KEY, ask("b", margin_ms=501))
 
 
 async def test_a_writer_lease_is_kept_alive_far_from_the_store(ours: Client) -> None:

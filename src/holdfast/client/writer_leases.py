@@ -11,7 +11,7 @@ from holdfast.client import decode
 from holdfast.client.http import Http, Remote, path
 from holdfast.errors import BackendFailed, NotFound, OutcomeUnknown, Refused, StoreUnavailable
 from holdfast.fencing import keys
-from holdfast.fencing.leases import Grant, Leases, Published, check_ask
+from holdfast.fencing.leases import Grant, Leases, Published
 from holdfast.fencing.objects import Version
 from holdfast.fencing.record import LeaseRecord, PastHolder, Token
 from holdfast.fencing.rules import Ask
@@ -56,7 +56,6 @@ class RemoteLeases(Remote, Leases):
         One whose holder fell silent is free when the server has seen it so for long enough; call
         again until then.
         """
-        check_ask(ask)
         body = {
             "holder": ask.holder,
             "incarnation": ask.incarnation,
@@ -69,8 +68,6 @@ class RemoteLeases(Remote, Leases):
 
     async def refresh(self, grant: Grant, ttl_ms: int | None = None) -> Grant:
         """Extend the lease; raises StaleLease or Fenced if it is another's."""
-        if ttl_ms is not None:
-            checks.lease_ms("ttl_ms", ttl_ms)
         body = {**_holder(grant), "ttl_ms": ttl_ms}
         return await self._granted(grant.record.database_key, "refresh", body)
 

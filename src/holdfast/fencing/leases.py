@@ -95,7 +95,7 @@ class Leases:
         Only a contender that has seen a silent holder's version for its whole patience gets it,
         so a first call on a live record is always refused; call again.
         """
-        check_ask(ask)
+        _check_ask(ask)
         for _ in range(_ROUNDS):
             current = await self.read(key)
             floor = await self._floor(key)
@@ -261,8 +261,7 @@ class _Other(Exception):
         self.published = published
 
 
-def check_ask(ask: Ask) -> None:
-    """Check what a contender asks for."""
+def _check_ask(ask: Ask) -> None:
     checks.name("holder", ask.holder)
     checks.name("incarnation", ask.incarnation)
     checks.lease_ms("ttl_ms", ask.ttl_ms)
