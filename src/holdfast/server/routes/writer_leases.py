@@ -27,8 +27,8 @@ from holdfast.server.times import rfc3339
 routes: Routes = Routes("writer_leases", "Fenced leases: one writer for a key.")
 
 WRITERS = (Role.WORKER, Role.OPERATOR)
-_OBJECTS = (errors.BackendFailed, errors.InvalidRecord)
-LOST = (errors.StaleLease, errors.Fenced, errors.LostRace, *_OBJECTS)
+_TROUBLE = (errors.BackendFailed, errors.InvalidRecord)
+LOST = (errors.StaleLease, errors.Fenced, errors.StoreFull, *_TROUBLE)
 #: Of the ttl: what a holder stops earlier and a contender waits longer.
 _MARGIN_SHARE = 6
 _TOKEN = {"term": 1, "generation": 7}
@@ -150,7 +150,7 @@ class AcquireBody(Body):
     "/v1/writer-leases/{key}/acquire",
     role=WRITERS,
     status=201,
-    errors=(errors.Held, errors.LostRace, errors.Fenced, *_OBJECTS),
+    errors=(errors.Held, errors.LostRace, errors.Fenced, errors.StoreFull, *_TROUBLE),
     example={"holder": "reports-1", "ttl_ms": 30000},
 )
 async def acquire(
@@ -279,7 +279,7 @@ class RepairBody(Body):
 @routes.post(
     "/v1/writer-leases/{key}/repair",
     role=Role.OPERATOR,
-    errors=(errors.VersionConflict, *_OBJECTS),
+    errors=(errors.VersionConflict, errors.StoreFull, errors.BackendFailed),
     example={"token": _TOKEN},
 )
 async def repair(
@@ -295,10 +295,7 @@ async def repair(
         return WriterLeaseView.of(await call.engine.writer_leases.repair(stored, floor))
 
 
-@routes.get(
-    "/v1/writer-leases/{key}",
-    errors=(NotFound, *_OBJECTS),
-)
+@routes.get("/v1/writer-leases/{key}", errors=(NotFound, *_TROUBLE))
 async def describe(call: Call, key: str, query: TenantQuery) -> WriterLeaseView:  # noqa: ARG001
     """Read who holds a lease, and who held it before."""
     return await _published(call, _stored(call, key))
