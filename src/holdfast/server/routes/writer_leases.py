@@ -270,6 +270,20 @@ async def handover(
     return await _published(call, stored)
 
 
+@routes.get("/v1/writer-leases/{key}", errors=(NotFound, *_TROUBLE))
+async def describe(call: Call, key: str, query: TenantQuery) -> WriterLeaseView:  # noqa: ARG001
+    """Read who holds a lease, and who held it before."""
+    return await _published(call, _stored(call, key))
+
+
+async def _published(call: Call, stored: str) -> WriterLeaseView:
+    found = await call.engine.writer_leases.read(stored)
+    if found is None:
+        key = scoping.seen_lease(stored)
+        raise NotFound(f"writer lease {key} was never held", key=key)
+    return WriterLeaseView.of(found.record)
+
+
 class RepairBody(Body):
     """No lower than any token that was ever granted."""
 
@@ -293,17 +307,3 @@ async def repair(
     with _as_seen(stored):
         floor = Token(body.token.term, body.token.generation)
         return WriterLeaseView.of(await call.engine.writer_leases.repair(stored, floor))
-
-
-@routes.get("/v1/writer-leases/{key}", errors=(NotFound, *_TROUBLE))
-async def describe(call: Call, key: str, query: TenantQuery) -> WriterLeaseView:  # noqa: ARG001
-    """Read who holds a lease, and who held it before."""
-    return await _published(call, _stored(call, key))
-
-
-async def _published(call: Call, stored: str) -> WriterLeaseView:
-    found = await call.engine.writer_leases.read(stored)
-    if found is None:
-        key = scoping.seen_lease(stored)
-        raise NotFound(f"writer lease {key} was never held", key=key)
-    return WriterLeaseView.of(found.record)
