@@ -145,7 +145,8 @@ class RemoteRules(Remote, Rules):
         return await self._send("detach", self._rule(limit_id, subject))
 
     async def _send(self, verb: str, rule: Rule) -> Rule:
-        await self._http.post(path("rules", verb), rule)
+        body = {"subject": rule.subject, "value": rule.value}
+        await self._http.post(path(f"{rule.limit}s", rule.id, verb), body)
         return rule
 
     async def list(self) -> list[Rule]:

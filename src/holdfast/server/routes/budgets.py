@@ -23,6 +23,7 @@ from holdfast.server.fields import (
     Tenants,
     View,
 )
+from holdfast.server.routes.rules import add_rules
 from holdfast.server.scoping import TenantQuery
 from holdfast.server.times import optional, rfc3339
 
@@ -363,3 +364,6 @@ async def settle(call: Call, id: str, body: SettleBody) -> ChargeView:  # noqa: 
 async def reset(call: Call, id: str) -> BudgetView:  # noqa: A002
     """Start anew: nothing is used. What is reserved stays so."""
     return BudgetView.of(await call.engine.budgets.reset(id))
+
+
+add_rules(routes, "budgets", errors.BudgetNotFound)

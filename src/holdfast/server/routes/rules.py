@@ -6,28 +6,22 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from holdfast import errors
 from holdfast.engine.budgets import Budgets
 from holdfast.engine.quotas import Quotas
+from holdfast.errors import NotFound
 from holdfast.model import limits
 from holdfast.model.access import Role
 from holdfast.model.quotas import Rule, RuleSubject
 from holdfast.server.call import Call
 from holdfast.server.declare import Routes, Scope
-from holdfast.server.fields import Body, Name, View
+from holdfast.server.fields import Body, View
 
 routes: Routes = Routes("rules", "Which new executions become subject to which budget or quota.")
 
-_ERRORS = (errors.BudgetNotFound, errors.QuotaNotFound)
-_EXAMPLE = {"limit": "quota", "id": "mailers", "subject": "kind", "value": "mail.send"}
-
 
 class RuleBody(Body):
-    """A rule."""
+    """Which executions."""
 
-    limit: Literal["budget", "quota"]
-    #: Of the budget or quota.
-    id: Name
     subject: RuleSubject
     #: The tenant, lane or kind; a tag as NAME=VALUE, for a quota also as NAME: each value apart.
     value: Annotated[
@@ -38,6 +32,7 @@ class RuleBody(Body):
 class RuleView(View):
     """A rule."""
 
+    #: budget or quota.
     limit: str
     id: str
     subject: str
@@ -63,24 +58,35 @@ async def list_rules(call: Call) -> RulePage:
     return RulePage(items=[RuleView.of(rule) for rule in found])
 
 
-@routes.post(
-    "/v1/rules/attach", role=Role.OPERATOR, scope=Scope.SYSTEM, errors=_ERRORS, example=_EXAMPLE
-)
-async def attach(call: Call, body: RuleBody) -> RuleView:
-    """Have new executions of a tenant, lane, kind or tag subject to a budget or quota."""
-    noun = _noun(call, body)
-    await noun.get(body.id)
-    return RuleView.of(await noun.rules.attach(body.id, **{body.subject: body.value}))
+def add_rules(table: Routes, noun: Literal["budgets", "quotas"], missing: type[NotFound]) -> None:
+    """Give a noun its rules. They are about all tenants, so they need an operator key."""
+    example = {"subject": "kind", "value": "mail.send"}
 
+    def limits_of(call: Call) -> Budgets | Quotas:
+        return call.engine.budgets if noun == "budgets" else call.engine.quotas
 
-@routes.post(
-    "/v1/rules/detach", role=Role.OPERATOR, scope=Scope.SYSTEM, errors=_ERRORS, example=_EXAMPLE
-)
-async def detach(call: Call, body: RuleBody) -> RuleView:
-    """Take a rule back; executions submitted under it keep the limit."""
-    rules = _noun(call, body).rules
-    return RuleView.of(await rules.detach(body.id, **{body.subject: body.value}))
+    @table.post(
+        f"/v1/{noun}/{{id}}/attach",
+        role=Role.OPERATOR,
+        scope=Scope.SYSTEM,
+        errors=(missing,),
+        example=example,
+    )
+    async def attach(call: Call, id: str, body: RuleBody) -> RuleView:  # noqa: A002
+        """Have new executions of a tenant, lane, kind or tag subject to it."""
+        found = limits_of(call)
+        await found.get(id)
+        return RuleView.of(await found.rules.attach(id, **{body.subject: body.value}))
 
-
-def _noun(call: Call, body: RuleBody) -> Budgets | Quotas:
-    return call.engine.budgets if body.limit == "budget" else call.engine.quotas
+    @table.post(
+        f"/v1/{noun}/{{id}}/detach",
+        role=Role.OPERATOR,
+        scope=Scope.SYSTEM,
+        errors=(missing,),
+        example=example,
+    )
+    async def detach(call: Call, id: str, body: RuleBody) -> RuleView:  # noqa: A002
+        """Take a rule back; executions submitted under it keep the limit."""
+        found = limits_of(call)
+        await found.get(id)
+        return RuleView.of(await found.rules.detach(id, **{body.subject: body.value}))
