@@ -113,8 +113,11 @@ async def _archived(engine: Engine, tenant: str) -> str:
     store = engine.store
     if await store.archives.url() is None:
         await set_archive(store, FOLDER.name)
-    made = await engine.submit("mail.send", tenant=tenant, retention_ms=0)
-    await engine.cancel(made.id)
+    lane = f"lane-{new_id()}"
+    made = await engine.submit("mail.send", tenant=tenant, lane=lane, retention_ms=0)
+    async with engine.claimer(worker="w", lanes=[lane]) as claimer:
+        (claim,) = await claimer.claim(1, 60_000)
+    await engine.complete(made.id, claim.lease, b"17")
     await Clock(store).tick()
     await Archiver(store, (await open_archive(store)).objects).run_once(wait_s=10)
     return made.id
