@@ -6,9 +6,11 @@ A function for each parameter of a path; it returns the value. A new noun adds i
 from __future__ import annotations
 
 import re
+import tempfile
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
+from holdfast.archive import Archiver, open_archive, set_archive
 from holdfast.engine import Engine
 from holdfast.fencing import Ask, Leases
 from holdfast.fencing.kept import StoreObjects
@@ -19,8 +21,12 @@ from holdfast.model.schedules import NewSchedule
 from holdfast.model.timing import Timing
 from holdfast.model.waitpoints import NewWaitpoint, waitpoint_id
 from holdfast.server.declare import Route
+from holdfast.testing.clock import Clock
 
 Make = Callable[[Engine, str], Awaitable[str]]
+
+#: Where the archive of the samples is.
+FOLDER = tempfile.TemporaryDirectory(prefix="holdfast-archive-")
 
 
 async def _execution(engine: Engine, tenant: str) -> str:
@@ -102,6 +108,21 @@ async def _writer_lease(engine: Engine, tenant: str) -> str:
     return key
 
 
+async def _archived(engine: Engine, tenant: str) -> str:
+    """Make an execution that is in the archive of the store only."""
+    store = engine.store
+    if await store.archives.url() is None:
+        await set_archive(store, FOLDER.name)
+    lane = f"lane-{new_id()}"
+    made = await engine.submit("mail.send", tenant=tenant, lane=lane, retention_ms=0)
+    async with engine.claimer(worker="w", lanes=[lane]) as claimer:
+        (claim,) = await claimer.claim(1, 60_000)
+    await engine.complete(made.id, claim.lease, b"17")
+    await Clock(store).tick()
+    await Archiver(store, (await open_archive(store)).objects).run_once(wait_s=10)
+    return made.id
+
+
 #: By the name of the parameter, or by route and name where the same name means something else.
 MAKERS: dict[str, Make] = {
     "id": _execution,
@@ -117,6 +138,7 @@ MAKERS: dict[str, Make] = {
     "budgets.id": _budget,
     "quotas.id": _quota,
     "group": _group,
+    "archive.id": _archived,
 }
 
 

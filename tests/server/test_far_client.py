@@ -161,8 +161,6 @@ async def test_budgets_and_quotas(far: Client) -> None:
     await far.quotas.delete(quota.id)
     with pytest.raises(QuotaNotFound):
         await far.quotas.get(quota.id)
-    with pytest.raises(AttributeError, match="not part of the HTTP API"):
-        _ = far.budgets.rules
 
 
 async def test_schedules(far: Client, engine: Engine) -> None:

@@ -3,7 +3,14 @@
 from holdfast.archive.archive import Archive, ArchiveStatus
 from holdfast.archive.archiver import Archiver, ArchiverSettings, Report
 from holdfast.archive.erasure import Erasure, audit_log
-from holdfast.archive.opening import find_archive, open_archive, set_archive, unset_archive
+from holdfast.archive.opening import (
+    Survey,
+    find_archive,
+    open_archive,
+    set_archive,
+    survey,
+    unset_archive,
+)
 
 __all__ = [
     "Archive",
@@ -12,9 +19,11 @@ __all__ = [
     "ArchiverSettings",
     "Erasure",
     "Report",
+    "Survey",
     "audit_log",
     "find_archive",
     "open_archive",
     "set_archive",
+    "survey",
     "unset_archive",
 ]

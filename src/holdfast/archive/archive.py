@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import TypeVar
 
@@ -37,15 +37,15 @@ class _Replaced(Exception):
 class ArchiveStatus:
     """What is in the archive."""
 
-    segments: int
-    executions: int
-    bytes: int
-    tenants: Mapping[str, int]
-    first_day: str | None
-    last_day: str | None
-    sequence: int
-    token: str | None
-    committed_at_ms: int | None
+    segments: int = 0
+    executions: int = 0
+    bytes: int = 0
+    tenants: Mapping[str, int] = field(default_factory=dict)
+    first_day: str | None = None
+    last_day: str | None = None
+    sequence: int = 0
+    token: str | None = None
+    committed_at_ms: int | None = None
 
 
 class Archive:
@@ -81,23 +81,37 @@ class Archive:
         """Return an archived execution, its last end; raises ExecutionNotFound."""
         checks.execution_id("id", execution_id)
 
-        async def look(snapshot: Snapshot | None) -> Exported | None:
-            names = [
-                (name, entry)
-                for name, entry in entries_of(snapshot)
-                if entry.first_id <= execution_id <= entry.last_id
-            ]
-            best: tuple[Line, str] | None = None
-            async for name, index in self._each_index(names):
-                for line in index.lines:
-                    if line.id == execution_id and (best is None or _later(line, best[0])):
-                        best = (line, name)
-            return None if best is None else (await self._fetch([(best[1], best[0])]))[0]
+        async def look(snapshot: Snapshot | None) -> Exported:
+            (found,) = await self._fetch([await self._last(snapshot, execution_id)])
+            return found
 
-        found = await self._consistently(look)
-        if found is None:
+        return await self.whole(await self._consistently(look))
+
+    async def owner(self, execution_id: str) -> str:
+        """Return the tenant of an archived execution; raises ExecutionNotFound."""
+        checks.execution_id("id", execution_id)
+
+        async def look(snapshot: Snapshot | None) -> str:
+            _, line = await self._last(snapshot, execution_id)
+            return line.tenant
+
+        return await self._consistently(look)
+
+    async def _last(self, snapshot: Snapshot | None, execution_id: str) -> tuple[str, Line]:
+        """Return where the last end of an execution is; raises ExecutionNotFound."""
+        names = [
+            (name, entry)
+            for name, entry in entries_of(snapshot)
+            if entry.first_id <= execution_id <= entry.last_id
+        ]
+        best: tuple[str, Line] | None = None
+        async for name, index in self._each_index(names):
+            for line in index.lines:
+                if line.id == execution_id and (best is None or _later(line, best[1])):
+                    best = (name, line)
+        if best is None:
             raise ExecutionNotFound(f"no execution has the id {execution_id}", id=execution_id)
-        return await self.whole(found)
+        return best
 
     async def whole(self, row: Exported) -> Exported:
         """Return an execution with its input and result, where they are kept beside it."""

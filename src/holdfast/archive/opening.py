@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from holdfast.archive.archive import Archive
+from dataclasses import dataclass
+
+from holdfast.archive.archive import Archive, ArchiveStatus
 from holdfast.errors import InvalidInput
 from holdfast.fencing import places
 from holdfast.model import checks, limits
@@ -36,6 +38,23 @@ async def find_archive(store: Store) -> Archive | None:
     """Return the archive of a store for reading, None if it has none."""
     url = await store.archives.url()
     return None if url is None else Archive(places.parse(url))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Survey:
+    """Where the archive of a store is, what is in it, and what waits for it."""
+
+    url: str | None
+    waiting: int
+    archive: ArchiveStatus | None
+
+
+async def survey(store: Store) -> Survey:
+    """Say where the archive of a store is, what is in it, and what waits for it."""
+    url = await store.archives.url()
+    waiting, _ = await store.archives.waiting()
+    known = None if url is None else await Archive(places.parse(url)).status()
+    return Survey(url=url, waiting=waiting, archive=known)
 
 
 async def open_archive(store: Store) -> Archive:

@@ -18,7 +18,7 @@ from holdfast.errors import InvalidInput
 from holdfast.model.moments import from_ms
 
 if TYPE_CHECKING:
-    from holdfast.archive import ArchiveStatus, Erasure, Report
+    from holdfast.archive import Erasure, Report
     from holdfast.engine import Engine
     from holdfast.store.exports import Exported
 
@@ -40,26 +40,18 @@ Wait = Annotated[str, typer.Option("--wait", help="How long to wait for another 
 @app.command()
 def status(*, store: StoreOption = None, as_json: JsonOption = False) -> None:
     """Say where the archive is, what is in it, and what waits for it."""
-
-    async def work(engine: Engine) -> tuple[str | None, int, ArchiveStatus | None]:
-        from holdfast.archive import find_archive  # noqa: PLC0415 - loads the client library
-
-        url = await engine.store.archives.url()
-        waiting, _ = await engine.store.archives.waiting()
-        found = await find_archive(engine.store)
-        return url, waiting, await found.status() if found else None
-
-    url, waiting, known = session.ask(store, work)
+    found = session.ask(store, archived.survey)
     if as_json:
-        output.emit({"url": url, "waiting": waiting, "archive": known})
+        output.emit(found)
         return
+    known = found.archive
     if known is None:
         output.say("no archive: retention forgets; `holdfast archive enable URL` sets one")
         return
     committed = known.committed_at_ms
     facts = {
-        "archive": url,
-        "waiting": f"{waiting} executions",
+        "archive": found.url,
+        "waiting": f"{found.waiting} executions",
         "holds": f"{known.executions} executions in {known.segments} segments",
         "bytes": f"{known.bytes:,}",
         "days": f"{known.first_day} to {known.last_day}" if known.first_day else "",
@@ -216,10 +208,9 @@ def parquet(
     )
 
     async def work(engine: Engine) -> int:
-        from holdfast.archive import open_archive  # noqa: PLC0415 - loads the client library
-        from holdfast.archive.parquet import write_parquet  # noqa: PLC0415
+        from holdfast.archive.parquet import write_parquet  # noqa: PLC0415 - loads the client
 
-        return await write_parquet(await open_archive(engine.store), file, wanted)
+        return await write_parquet(await archived.open_(engine), file, wanted)
 
     count = session.ask(store, work)
     _say(f"wrote {count} executions to {file}", as_json, executions=count, file=str(file))
@@ -230,9 +221,7 @@ def verify(*, store: StoreOption = None, as_json: JsonOption = False) -> None:
     """Read the whole archive: digests, rows, that nothing is there twice. Ends with 1 if not."""
 
     async def work(engine: Engine) -> tuple[int, list[str]]:
-        from holdfast.archive import open_archive  # noqa: PLC0415 - loads the client library
-
-        return await (await open_archive(engine.store)).verify()
+        return await (await archived.open_(engine)).verify()
 
     count, problems = session.ask(store, work)
     for problem in problems:

@@ -7,16 +7,36 @@ from typing import TYPE_CHECKING
 from holdfast.errors import ExecutionNotFound
 
 if TYPE_CHECKING:
+    from holdfast.archive import Archive, Survey
     from holdfast.engine import Engine
     from holdfast.model.executions import Filter, Page
     from holdfast.store.exports import Exported
+
+
+#: A client has the archive of its server's store, where an engine has the store.
+_FAR = "archive"
+
+
+async def open_(engine: Engine) -> Archive:
+    """Return the archive; raises InvalidInput if there is none."""
+    from holdfast.archive import open_archive  # noqa: PLC0415 - most executions are in the store
+
+    return getattr(engine, _FAR, None) or await open_archive(engine.store)
+
+
+async def survey(engine: Engine) -> Survey:
+    """Say where the archive is, what is in it, and what waits for it."""
+    from holdfast.archive import survey  # noqa: PLC0415 - loads the client library
+
+    far = getattr(engine, _FAR, None)
+    return await (far.survey() if far else survey(engine.store))
 
 
 async def get(engine: Engine, execution_id: str, error: ExecutionNotFound) -> Exported:
     """Return an execution from the archive; raises the error if there is none."""
     from holdfast.archive import find_archive  # noqa: PLC0415 - most executions are in the store
 
-    archive = await find_archive(engine.store)
+    archive: Archive | None = getattr(engine, _FAR, None) or await find_archive(engine.store)
     if archive is None:
         raise error
     return await archive.get(execution_id)
@@ -25,14 +45,9 @@ async def get(engine: Engine, execution_id: str, error: ExecutionNotFound) -> Ex
 async def export(engine: Engine, execution_id: str) -> Exported:
     """Return everything of an execution that has ended, wherever it is."""
     try:
-        row = await engine.store.archives.export(execution_id)
+        return await engine.export(execution_id)
     except ExecutionNotFound as error:
         return await get(engine, execution_id, error)
-    result = row.result()
-    return row.with_payloads(
-        await engine.payloads.back(row.input()),
-        None if result is None else await engine.payloads.back(result),
-    )
 
 
 async def is_archived(engine: Engine, exported: Exported) -> bool:
@@ -46,6 +61,4 @@ async def is_archived(engine: Engine, exported: Exported) -> bool:
 
 async def page(engine: Engine, wanted: Filter, limit: int, cursor: str | None) -> Page:
     """Return a page of the archive's list."""
-    from holdfast.archive import open_archive  # noqa: PLC0415 - only lists of the archive need it
-
-    return await (await open_archive(engine.store)).page(wanted, limit=limit, cursor=cursor)
+    return await (await open_(engine)).page(wanted, limit=limit, cursor=cursor)

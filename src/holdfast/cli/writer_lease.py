@@ -16,7 +16,6 @@ from holdfast.model.moments import from_ms
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from holdfast.engine import Engine
     from holdfast.fencing import LeaseRecord, Leases, Token
 
 T = TypeVar("T")
@@ -245,13 +244,7 @@ def _with_leases(
     if objects is not None:
         return asyncio.run(_in_objects(objects, work))
 
-    async def in_store(engine: Engine) -> T:
-        from holdfast.fencing.kept import StoreObjects  # noqa: PLC0415 - loads the client library
-        from holdfast.fencing.leases import Leases  # noqa: PLC0415
-
-        return await work(Leases(StoreObjects(engine.store)))
-
-    return session.ask(store, in_store, create=create)
+    return session.ask(store, lambda engine: work(engine.writer_leases), create=create)
 
 
 async def _in_objects(url: str, work: Callable[[Leases], Awaitable[T]]) -> T:

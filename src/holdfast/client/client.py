@@ -7,22 +7,27 @@ import contextlib
 import os
 from collections.abc import AsyncIterator, Mapping, Sequence
 from datetime import datetime
-from typing import Any, NoReturn, Self
+from typing import Any, Self
 
 import msgspec
 
 from holdfast.client import decode
+from holdfast.client.access import RemoteAccess, RemoteAudit
+from holdfast.client.archive import RemoteArchive
 from holdfast.client.beats import RemoteBeats, lease_body, renewal_body, renewed
 from holdfast.client.claiming import RemoteClaimer
 from holdfast.client.graphs import RemoteGraphs
-from holdfast.client.http import Http, path
+from holdfast.client.http import Http, Remote, path
 from holdfast.client.limits import RemoteBudgets, RemoteQuotas
+from holdfast.client.live import RemoteChanges, RemoteFeeds
 from holdfast.client.nouns import RemoteLanes, RemoteWorkers
+from holdfast.client.pages import page_of
 from holdfast.client.queues import RemoteQueues
 from holdfast.client.schedules import RemoteSchedules
 from holdfast.client.streams import RemoteStreams
 from holdfast.client.submitting import answer_of, body_of
 from holdfast.client.waitpoints import RemoteKeys, RemoteWaitpoints
+from holdfast.client.writer_leases import RemoteLeases
 from holdfast.engine.claimer import Claimer
 from holdfast.engine.engine import DEFAULT_LEASE_MS, Engine
 from holdfast.engine.explain import Explanation
@@ -45,6 +50,9 @@ from holdfast.model.executions import (
     Submitted,
 )
 from holdfast.model.states import State
+from holdfast.store import exports
+from holdfast.store.exports import Exported
+from holdfast.store.queries import Pulse
 
 #: Lists show everything that the key may see.
 EVERY_TENANT = "*"
@@ -59,7 +67,7 @@ def is_remote(store: str) -> bool:
     return store.startswith(("http://", "https://"))
 
 
-class Client(Engine):
+class Client(Remote, Engine):
     """Executions over HTTP, with the calls of an engine in the process.
 
     `async with Client("https://holdfast.example.org", key="hf_...") as client:`. Calls whose answer
@@ -89,11 +97,13 @@ class Client(Engine):
         self.budgets: RemoteBudgets = RemoteBudgets(self._http, tenant)
         self.quotas: RemoteQuotas = RemoteQuotas(self._http, tenant)
         self.schedules: RemoteSchedules = RemoteSchedules(self._http, tenant)
+        self.access: RemoteAccess = RemoteAccess(self._http)
+        self.audit: RemoteAudit = RemoteAudit(self._http, tenant)
+        self.writer_leases: RemoteLeases = RemoteLeases(self._http, tenant)
+        self.archive: RemoteArchive = RemoteArchive(self._http, whose)
+        self.feeds: RemoteFeeds = RemoteFeeds(self._http)
+        self.changes: RemoteChanges = RemoteChanges(self._http)
         self.maintenance: asyncio.Future[None] | None = None
-
-    def __getattr__(self, name: str) -> NoReturn:
-        message = f"{name} is not part of the HTTP API: use it where the store is"
-        raise AttributeError(message)
 
     async def __aenter__(self) -> Self:
         return self
@@ -335,32 +345,35 @@ class Client(Engine):
                 message = f"execution {execution_id} has not ended within {timeout_s} s"
                 raise ResultNotReady(message, id=execution_id)
 
+    async def export(self, execution_id: str) -> Exported:
+        """Return everything of an execution that has ended; raises NotTerminal."""
+        response = await self._http.send("GET", _about(execution_id, "export"))
+        return exports.from_json(response.content)
+
     async def list(
         self, wanted: Filter | None = None, *, limit: int = 50, cursor: str | None = None
     ) -> Page:
         """Return a page of executions, newest first; an operator key sees all tenants."""
         checks.integer("limit", limit, 1, limits.PAGE_ITEMS)
         wanted = Filter() if wanted is None else checks.instance("wanted", wanted, Filter)
-        reply = await self._http.get(
-            "/v1/executions",
-            tenant=wanted.tenant or self._tenant or EVERY_TENANT,
-            state=wanted.state and wanted.state.value,
-            lane=wanted.lane,
-            kind=wanted.kind,
-            tag=wanted.tag and ":".join(wanted.tag),
-            graph=wanted.graph,
-            since=wanted.since and wanted.since.isoformat(),
-            until=wanted.until and wanted.until.isoformat(),
-            limit=limit,
-            cursor=cursor,
+        whose = self._tenant or EVERY_TENANT
+        return await page_of(
+            self._http, "/v1/executions", wanted, whose=whose, limit=limit, cursor=cursor
         )
-        items = tuple(decode.execution(view) for view in reply["items"])
-        return Page(items=items, next_cursor=reply["next_cursor"])
 
     async def count(self, tenant: str | None = None) -> Sequence[Count]:
         """Return exact counts by tenant, lane, kind and state."""
         reply = await self._http.get("/v1/counts", tenant=tenant or self._tenant or EVERY_TENANT)
         return msgspec.convert(reply["items"], list[Count])
+
+    async def pulse(self) -> Pulse:
+        """Return how the store is doing: waiting times, late timers, incidents."""
+        reply = await self._http.get("/v1/pulse")
+        return Pulse(
+            late_s=reply["late_ms"] / 1000,
+            waiting_s={lane: ms / 1000 for lane, ms in reply["waiting_ms"].items()},
+            incidents=reply["incidents"],
+        )
 
     async def tasks(self, *, tenant: str | None = None) -> dict[str, dict[str, Any]]:
         """Return what workers published of their tasks."""

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from holdfast.client import decode
-from holdfast.client.http import Http, path
+from holdfast.client.http import Http, Remote, path
 from holdfast.client.submitting import body_of
 from holdfast.engine.graphs import FIELDS, Graphs
 from holdfast.errors import ResultNotReady, StaleGraphRevision
@@ -39,7 +39,7 @@ _MOST_WAIT_MS = 60_000
 Read = Callable[[str], Awaitable[bytes]]
 
 
-class RemoteGraphs(Graphs):
+class RemoteGraphs(Remote, Graphs):
     """Operations on graphs."""
 
     def __init__(self, http: Http, tenant: str | None, everyone: str, read: Read) -> None:

@@ -6,7 +6,7 @@ import asyncio
 import inspect
 import random
 from collections.abc import AsyncIterator, Mapping
-from typing import Any
+from typing import Any, NoReturn
 from urllib.parse import quote
 
 import httpx
@@ -14,7 +14,7 @@ import msgspec
 
 from holdfast import errors
 from holdfast.engine.tracing import current_traceparent
-from holdfast.errors import HoldfastError, OutcomeUnknown, StoreUnavailable
+from holdfast.errors import HoldfastError, NotOverHttp, OutcomeUnknown, StoreUnavailable
 from holdfast.model import limits
 
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.05, 2.0
@@ -64,6 +64,13 @@ def refusal_of(item: Mapping[str, Any]) -> HoldfastError:
 
 class _Page(msgspec.Struct):
     next_cursor: str | None
+
+
+class Remote:
+    """What stands for something of the engine; what HTTP does not have says so."""
+
+    def __getattr__(self, name: str) -> NoReturn:
+        raise NotOverHttp(f"{name} is not part of the HTTP API: use it where the store is")
 
 
 class Http:

@@ -3,37 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NoReturn, TypeVar
+from typing import Any, Literal, TypeVar
 
 import msgspec
 
 from holdfast.client.beats import lease_body
-from holdfast.client.http import Http, path
+from holdfast.client.http import Http, Remote, path
 from holdfast.engine.budgets import Budgets
 from holdfast.engine.quotas import Quotas
+from holdfast.engine.rules import Rules
 from holdfast.engine.spending import DEFAULT_TTL_MS, Spending
-from holdfast.errors import TaskError
 from holdfast.model import checks
 from holdfast.model.budgets import Breach, Budget, Charge, OnHard, Reservation, Usage
 from holdfast.model.executions import Lease
 from holdfast.model.ids import new_id
-from holdfast.model.quotas import Quota
+from holdfast.model.quotas import Quota, Rule
 
 EVERY_TENANT = "*"
 
 T = TypeVar("T")
 
 
-class _Remote:
+class _Remote(Remote):
     """What budgets and quotas have in common."""
 
     def __init__(self, http: Http, tenant: str | None) -> None:
         self._http = http
         self._tenant = tenant
-
-    def __getattr__(self, name: str) -> NoReturn:
-        message = f"{name} is not part of the HTTP API: use it where the store is"
-        raise AttributeError(message)
 
     async def _create(
         self, where: str, limit_id: str | None, kind: type[T], body: dict[str, Any]
@@ -62,6 +58,7 @@ class RemoteBudgets(_Remote, Budgets):
     def __init__(self, http: Http, tenant: str | None) -> None:
         super().__init__(http, tenant)
         self.spending: RemoteSpending = RemoteSpending(http)
+        self.rules: RemoteRules = RemoteRules(http, "budget")
 
     async def create(
         self,
@@ -127,12 +124,39 @@ class RemoteBudgets(_Remote, Budgets):
         return dict(reply["budgets"])
 
     async def total(self, tenant: str) -> dict[str, int]:
-        """Not over HTTP."""
-        del tenant
-        raise TaskError("totals are not part of the HTTP API: ask where the store is")
+        """Return what the budgets of a tenant were charged since the beginning, by dimension."""
+        reply = await self._http.get("/v1/budgets:total", tenant=checks.name("tenant", tenant))
+        return dict(reply["usage"])
 
 
-class RemoteSpending(Spending):
+class RemoteRules(Remote, Rules):
+    """Rules of one kind of limit."""
+
+    def __init__(self, http: Http, limit: Literal["budget", "quota"]) -> None:
+        self._http = http
+        self._limit = limit
+
+    async def attach(self, limit_id: str, **subject: str) -> Rule:
+        """Add a rule for one of tenant=, lane=, kind= or tag=; it may be there already."""
+        return await self._send("attach", self._rule(limit_id, subject))
+
+    async def detach(self, limit_id: str, **subject: str) -> Rule:
+        """Remove a rule; executions that were submitted under it keep their limits."""
+        return await self._send("detach", self._rule(limit_id, subject))
+
+    async def _send(self, verb: str, rule: Rule) -> Rule:
+        body = {"subject": rule.subject, "value": rule.value}
+        await self._http.post(path(f"{rule.limit}s", rule.id, verb), body)
+        return rule
+
+    async def list(self) -> list[Rule]:
+        """Return all rules of this kind of limit."""
+        reply = await self._http.get("/v1/rules")
+        found = msgspec.convert(reply["items"], list[Rule])
+        return [rule for rule in found if rule.limit == self._limit]
+
+
+class RemoteSpending(Remote, Spending):
     """Charges by the holders of leases."""
 
     def __init__(self, http: Http) -> None:
@@ -187,6 +211,10 @@ class RemoteSpending(Spending):
 
 class RemoteQuotas(_Remote, Quotas):
     """Operations on quotas."""
+
+    def __init__(self, http: Http, tenant: str | None) -> None:
+        super().__init__(http, tenant)
+        self.rules: RemoteRules = RemoteRules(http, "quota")
 
     async def create(
         self,

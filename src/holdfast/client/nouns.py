@@ -8,15 +8,14 @@ import msgspec
 
 from holdfast.client import decode
 from holdfast.client.beats import beat_body
-from holdfast.client.http import Http, path
+from holdfast.client.http import Http, Remote, path
 from holdfast.engine.lanes import Lanes
 from holdfast.engine.workers import DEFAULT_TTL_MS, Registration, Workers
-from holdfast.errors import TaskError
 from holdfast.model import checks
 from holdfast.model.workers import Beat, Worker
 
 
-class RemoteLanes(Lanes):
+class RemoteLanes(Remote, Lanes):
     """Operations on lanes."""
 
     def __init__(self, http: Http) -> None:
@@ -41,9 +40,13 @@ class RemoteLanes(Lanes):
     async def set_retention(
         self, keep_ms: Mapping[str, int | None], *, tenant: str | None = None
     ) -> None:
-        """Not over HTTP."""
-        del keep_ms, tenant
-        raise TaskError("retention is not part of the HTTP API: set it where the store is")
+        """Set how long ended executions are kept, by state; None goes back to the default."""
+        await self._http.put("/v1/settings/retention", {"tenant": tenant, "keep_ms": keep_ms})
+
+    async def retention(self) -> dict[str | None, dict[str, int]]:
+        """Return what was set of retention, in ms by tenant and state; None is all tenants."""
+        reply = await self._http.get("/v1/settings/retention")
+        return {item["tenant"]: item["keep_ms"] for item in reply["items"]}
 
     async def states(self) -> dict[str, str]:
         """Return the lanes that are not open: paused or draining."""
@@ -51,7 +54,7 @@ class RemoteLanes(Lanes):
         return {item["lane"]: item["setting"] for item in found if item["setting"] != "open"}
 
 
-class RemoteWorkers(Workers):
+class RemoteWorkers(Remote, Workers):
     """The registry of workers."""
 
     def __init__(self, http: Http) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from holdfast.client import decode
-from holdfast.client.http import Http, path, refusal_of
+from holdfast.client.http import Http, Remote, path, refusal_of
 from holdfast.client.submitting import body_of
 from holdfast.errors import HoldfastError, ReadCancelled
 from holdfast.model import checks, limits, payloads
@@ -47,7 +47,7 @@ _SETTINGS = tuple(f.name for f in fields(QueueSettings))
 _DEFAULTS = {f.name: f.default for f in fields(NewMessage) if f.name != "payload"}
 
 
-class RemoteQueues(Queues):
+class RemoteQueues(Remote, Queues):
     """Operations on the queues of the client's tenant."""
 
     def __init__(self, http: Http, tenant: str | None) -> None:

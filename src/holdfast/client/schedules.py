@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from holdfast.client import decode
-from holdfast.client.http import Http, path
+from holdfast.client.http import Http, Remote, path
 from holdfast.client.submitting import template_of
 from holdfast.engine.schedules import Schedules
 from holdfast.errors import ScheduleConflict, TaskError
@@ -30,7 +30,7 @@ _TIMING = tuple(f.name for f in fields(Timing))
 _PLAIN = ("catch_up", "catch_up_limit", "overlap", "jitter_ms", "paused")
 
 
-class RemoteSchedules(Schedules):
+class RemoteSchedules(Remote, Schedules):
     """Operations on schedules."""
 
     def __init__(self, http: Http, tenant: str | None) -> None:

@@ -5,22 +5,31 @@ from __future__ import annotations
 import asyncio
 import base64
 import contextlib
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import Any, NoReturn
+from typing import Any
 
 import httpx
 import msgspec
 
 from holdfast.client.beats import lease_body
 from holdfast.client.decode import moment
-from holdfast.client.http import Http, path, refusal_of
+from holdfast.client.http import Http, Remote, path
+from holdfast.client.live import events
 from holdfast.engine.streams import Streams
 from holdfast.engine.tails import RETRY_AFTER_MS, Tail
-from holdfast.errors import TaskError
 from holdfast.model import checks, limits
 from holdfast.model.executions import Lease
-from holdfast.model.frames import END, RETRY, Appended, Frame, FramePage, NewFrame, Summary
+from holdfast.model.frames import (
+    END,
+    RETRY,
+    Appended,
+    Frame,
+    FramePage,
+    NewFrame,
+    StreamSettings,
+    Summary,
+)
 from holdfast.model.ids import new_id
 
 _UTF8, _BASE64 = "utf8", "base64"
@@ -29,7 +38,7 @@ _TEXTS = frozenset({"text", "bytes"})
 _MOST_WAITING = 1_000
 
 
-class RemoteStreams(Streams):
+class RemoteStreams(Remote, Streams):
     """Operations on the streams of executions."""
 
     def __init__(self, http: Http) -> None:
@@ -74,14 +83,34 @@ class RemoteStreams(Streams):
         response = await self._http.follow(_about(execution_id, "stream"), after=after)
         return RemoteTail(response, after)
 
-    async def set_bounds(self, **_bounds: Any) -> NoReturn:
-        """Not over HTTP."""
-        raise TaskError("bounds of streams are set where the store is")
+    async def set_bounds(
+        self,
+        *,
+        tenant: str | None = None,
+        frames: int | None = None,
+        size: int | None = None,
+        age_ms: int | None = None,
+    ) -> None:
+        """Set how much of each stream is kept; what is absent goes back to the default."""
+        body = {"tenant": tenant, "frames": frames, "bytes": size, "age_ms": age_ms}
+        await self._http.put("/v1/settings/streams", body)
 
-    async def set_tails(self, most: int | None, *, tenant: str | None = None) -> NoReturn:
-        """Not over HTTP."""
-        del most, tenant
-        raise TaskError("the number of tails is set where the store is")
+    async def set_tails(self, most: int | None, *, tenant: str | None = None) -> None:
+        """Set how many tails a tenant may have in one process; None: the default."""
+        await self._http.put("/v1/settings/tails", {"tenant": tenant, "most": most})
+
+    async def settings(self) -> dict[str | None, StreamSettings]:
+        """Return what was set of bounds and tails, by tenant; None is all that have none."""
+        reply = await self._http.get("/v1/settings/streams")
+        return {
+            view["tenant"]: StreamSettings(
+                frames=view["frames"],
+                size=view["bytes"],
+                age_ms=view["age_ms"],
+                tails=view["tails"],
+            )
+            for view in reply["items"]
+        }
 
     def drain(self) -> None:
         """Nothing to do: tails are the server's."""
@@ -154,33 +183,13 @@ class RemoteTail(Tail):
         last = self._position
         try:
             with contextlib.suppress(httpx.HTTPError):
-                async for name, data in _events(response):
+                async for name, data, _ in events(response):
                     frame = _end(last, data) if name == END else _frame(_decode_frame(data))
                     last = frame.id
                     await self._frames.put(frame)
                     self._arrived.set()
         finally:
             await response.aclose()
-
-
-async def _events(response: httpx.Response) -> AsyncIterator[tuple[str, bytes]]:
-    """Yield names and data of events; raises what the server says went wrong."""
-    rest = b""
-    name, data = "", b""
-    async for chunk in response.aiter_bytes():
-        # Not all that Python takes for the end of a line is one: JSON may hold the others.
-        *lines, rest = (rest + chunk).split(b"\n")
-        for line in lines:
-            field, _, value = line.partition(b": ")
-            if field == b"event":
-                name = value.decode()
-            elif field == b"data":
-                data = value
-            elif not line and name:
-                if name == "error":
-                    raise refusal_of(msgspec.json.decode(data))
-                yield name, data
-                name, data = "", b""
 
 
 class _FrameReply(msgspec.Struct):

@@ -13,7 +13,7 @@ import msgspec
 
 from holdfast.client import decode
 from holdfast.client.beats import lease_body
-from holdfast.client.http import Http, path, refusal_of
+from holdfast.client.http import Http, Remote, path, refusal_of
 from holdfast.engine.keyring import DEFAULT_GRACE_MS, Keys
 from holdfast.engine.waitpoints import Waitpoints
 from holdfast.errors import HoldfastError, TaskError
@@ -40,7 +40,7 @@ from holdfast.model.waitpoints import (
 _MOST_REMEMBERED = 1_000
 
 
-class RemoteWaitpoints(Waitpoints):
+class RemoteWaitpoints(Remote, Waitpoints):
     """Operations on waitpoints."""
 
     def __init__(self, http: Http, tenant: str) -> None:
@@ -277,7 +277,7 @@ class ShownRing(KeyRing):
         raise TaskError(f"only the server checks tokens of {waitpoint_id}")
 
 
-class RemoteKeys(Keys):
+class RemoteKeys(Remote, Keys):
     """The key ring of a server's store."""
 
     def __init__(self, http: Http) -> None:

@@ -32,6 +32,8 @@ from holdfast.engine.streams import Streams
 from holdfast.engine.waitpoints import Waitpoints
 from holdfast.engine.workers import Workers
 from holdfast.errors import GraphFinished, HoldfastError
+from holdfast.fencing.kept import StoreObjects
+from holdfast.fencing.leases import Leases
 from holdfast.model import checks, limits
 from holdfast.model.executions import (
     Attempt,
@@ -50,6 +52,7 @@ from holdfast.model.executions import (
 from holdfast.model.states import State
 from holdfast.queues import Queues, QueueTicker
 from holdfast.store.blocking import BlockingStore
+from holdfast.store.exports import Exported
 from holdfast.store.queries import Pulse
 from holdfast.store.store import Store, StoreSettings, open_store
 
@@ -77,6 +80,7 @@ class Engine:
         self.queues: Queues = Queues(store)
         self.access: Access = Access(store)
         self.audit: Audit = Audit(store)
+        self.writer_leases: Leases = Leases(StoreObjects(store))
         self.feeds: Feeds = Feeds(store)
         self.changes: Changes = Changes(store)
         self._results = Results(store)
@@ -302,6 +306,15 @@ class Engine:
     async def result(self, execution_id: str, *, timeout_s: float | None = None) -> bytes:
         """Wait for its result; raises ExecutionFailed if it ended without one."""
         return result_of(await self.wait(execution_id, timeout_s=timeout_s))
+
+    async def export(self, execution_id: str) -> Exported:
+        """Return everything of an execution that has ended; raises NotTerminal."""
+        row = await self.store.archives.export(_id(execution_id))
+        result = row.result()
+        return row.with_payloads(
+            await self.payloads.back(row.input()),
+            None if result is None else await self.payloads.back(result),
+        )
 
     async def list(
         self, wanted: Filter | None = None, *, limit: int = 50, cursor: str | None = None

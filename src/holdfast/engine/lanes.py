@@ -59,3 +59,7 @@ class Lanes:
             for name, state in settings.items()
             if name.startswith("lane|")
         }
+
+    async def retention(self) -> dict[str | None, dict[str, int]]:
+        """Return what was set of retention, in ms by tenant and state; None is all tenants."""
+        return await self._lanes.by_tenant("keep")

@@ -9,7 +9,7 @@ from holdfast.engine.tails import Tail, Tails
 from holdfast.errors import TooLarge
 from holdfast.model import checks, limits, patches
 from holdfast.model.executions import Lease
-from holdfast.model.frames import Appended, FramePage, NewFrame, Summary
+from holdfast.model.frames import Appended, FramePage, NewFrame, StreamSettings, Summary
 from holdfast.model.ids import new_id
 from holdfast.store.store import Store
 
@@ -19,6 +19,7 @@ class Streams:
 
     def __init__(self, store: Store) -> None:
         self._streams = store.streams
+        self._settings = store.lanes
         #: Who reads live in this process.
         self.tails: Tails = Tails(store)
 
@@ -121,6 +122,20 @@ class Streams:
             checks.integer("most", most, 0, limits.TAILS)
         await self._streams.configure({f"tails|{owner}": most})
         self.tails.forget_settings()
+
+    async def settings(self) -> dict[str | None, StreamSettings]:
+        """Return what was set of bounds and tails, by tenant; None is all that have none."""
+        bounds = await self._settings.by_tenant("stream")
+        tails = await self._settings.by_tenant("tails")
+        return {
+            tenant: StreamSettings(
+                frames=bounds.get(tenant, {}).get("frames"),
+                size=bounds.get(tenant, {}).get("bytes"),
+                age_ms=bounds.get(tenant, {}).get("age"),
+                tails=tails.get(tenant, {}).get(""),
+            )
+            for tenant in {**bounds, **tails}
+        }
 
     def drain(self) -> None:
         """End all tails of this process with a `retry` frame, and begin no more."""

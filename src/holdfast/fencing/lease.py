@@ -32,7 +32,6 @@ from holdfast.errors import (
     LeaseLost,
     StaleLease,
 )
-from holdfast.fencing import probe
 from holdfast.fencing.contend import contend
 from holdfast.fencing.leases import Ask, Grant, Leases
 from holdfast.fencing.objects import ObjectStore
@@ -81,7 +80,7 @@ class WriterLease:
 
     def __init__(
         self,
-        store: ObjectStore,
+        store: ObjectStore | Leases,
         key: str,
         *,
         holder: str | None = None,
@@ -95,7 +94,7 @@ class WriterLease:
         """Prepare a lease; entering the block acquires it.
 
         Args:
-            store: where it is.
+            store: where it is; leases that are at hand, such as those of a client over HTTP.
             key: what it is for, such as `reports/main`.
             holder: a stable name, by default that of the host.
             ttl_ms: how long others wait when this process falls silent.
@@ -103,7 +102,7 @@ class WriterLease:
             term: None takes the published one.
             preempt: take a live lease, with a strictly higher term.
             wait_s: how long to wait for a lease that another holds; `math.inf` stands by.
-            times: other clocks, for tests.
+            times: other clocks, for tests; those of the leases if they are given.
         """
         checks.lease_ms("ttl_ms", ttl_ms)
         margin = ttl_ms // _MARGIN_SHARE if margin_ms is None else margin_ms
@@ -117,7 +116,7 @@ class WriterLease:
         )
         self.key = key
         self._wait_ms = checks.number("wait_s", wait_s, 0, math.inf) * 1000
-        self._leases = Leases(store, times)
+        self._leases = store if isinstance(store, Leases) else Leases(store, times)
         self._times = self._leases.times
         self._grant: Grant | None = None
         self._state = LeaseState.NEW
@@ -195,7 +194,7 @@ class WriterLease:
         """Take the lease, waiting for it if asked to, and keep it alive."""
         if self._state in (LeaseState.HELD, LeaseState.JEOPARDY):
             return self.token
-        await probe.require_fit(self._leases.store)
+        await self._leases.require_fit()
         self._grant = await contend(self._leases, self.key, self._ask, self._wait_ms)
         self._state = LeaseState.HELD
         self._error = None
@@ -267,11 +266,12 @@ class WriterLease:
                 async with asyncio.timeout(usable_ms / _REFRESHES_IN_TTL / 1000):
                     await self.refresh()
             except TimeoutError:
-                self._trouble(BackendFailed(f"{self._leases.store.name} does not answer"))
+                self._trouble(BackendFailed(f"{self._leases.name} does not answer"))
             except BackendFailed as error:
                 self._trouble(error)
             except HoldfastError as error:
                 log.warning("writer lease %s is lost: %s", self.key, error)
+                self._end(LeaseState.LOST, error)
                 return
             else:
                 wait_ms, pause_ms = usable_ms / _REFRESHES_IN_TTL, _FIRST_PAUSE_MS

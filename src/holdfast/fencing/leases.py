@@ -10,7 +10,7 @@ from collections import OrderedDict
 from dataclasses import dataclass
 
 from holdfast.errors import BackendFailed, HoldfastError, InvalidRecord, VersionConflict
-from holdfast.fencing import keys, record, rules
+from holdfast.fencing import keys, probe, record, rules
 from holdfast.fencing.objects import ObjectStore, Version
 from holdfast.fencing.record import BASE_TERM, LeaseRecord, Token
 from holdfast.fencing.rules import Ask
@@ -56,6 +56,15 @@ class Leases:
         self.store = store
         self.times: Times = times or SystemTimes()
         self._first_seen: OrderedDict[str, tuple[Version, float]] = OrderedDict()
+
+    @property
+    def name(self) -> str:
+        """Where they are, for people."""
+        return self.store.name
+
+    async def require_fit(self) -> None:
+        """Raise BackendUnfit where leases cannot be fenced."""
+        await probe.require_fit(self.store)
 
     async def read(self, key: str) -> Published | None:
         """Return what is published, None if the key was never held."""

@@ -170,6 +170,17 @@ class Summary:
         return found
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamSettings:
+    """How much of each stream is kept, and how many read live; None: the default."""
+
+    frames: int | None = None
+    size: int | None = None
+    age_ms: int | None = None
+    #: Of a tenant, in one process.
+    tails: int | None = None
+
+
 def _utf8(text: str) -> bytes:
     try:
         return text.encode()

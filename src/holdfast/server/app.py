@@ -12,8 +12,6 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from holdfast.engine import Engine
 from holdfast.errors import HoldfastError
-from holdfast.fencing import Leases
-from holdfast.fencing.kept import StoreObjects
 from holdfast.model.ids import new_id
 from holdfast.server import problems
 from holdfast.server.archives import Archives
@@ -47,7 +45,6 @@ def make_services(engine: Engine, settings: ServerSettings) -> Services:
         claimers=Claimers(engine),
         metrics=Metrics(),
         rate=Rate(settings.rate),
-        writer_leases=Leases(StoreObjects(engine.store)),
         archives=Archives(engine),
         waits=Open("waiting calls", settings.most_waits),
         tails=Open("live streams", settings.most_tails),

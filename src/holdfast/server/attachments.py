@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable
 
-from holdfast.engine import Engine
 from holdfast.errors import BudgetNotFound, HoldfastError, NotFound, QuotaNotFound
 from holdfast.model.executions import NewExecution
 from holdfast.server.call import Call
@@ -21,14 +20,14 @@ def no_quota(quota_id: str) -> QuotaNotFound:
     return QuotaNotFound(f"no quota has the id {quota_id}", id=quota_id)
 
 
-async def budget_owner(engine: Engine, budget_id: str) -> str:
+async def budget_owner(call: Call, budget_id: str) -> str:
     """Return the tenant of a budget."""
-    return (await engine.budgets.get(budget_id)).tenant
+    return (await call.engine.budgets.get(budget_id)).tenant
 
 
-async def quota_owner(engine: Engine, quota_id: str) -> str:
+async def quota_owner(call: Call, quota_id: str) -> str:
     """Return the tenant of a quota."""
-    return (await engine.quotas.get(quota_id)).tenant
+    return (await call.engine.quotas.get(quota_id)).tenant
 
 
 async def foreign_limits(call: Call, items: Iterable[NewExecution]) -> dict[str, HoldfastError]:
@@ -45,7 +44,7 @@ async def foreign_limits(call: Call, items: Iterable[NewExecution]) -> dict[str,
         budgets.update(item.budgets)
         quotas.update(item.quotas)
     named = [("b", one) for one in sorted(budgets)] + [("q", one) for one in sorted(quotas)]
-    refused = await asyncio.gather(*(_refusal(call.engine, own, *one) for one in named))
+    refused = await asyncio.gather(*(_refusal(call, own, *one) for one in named))
     return {
         f"{kind}:{limit_id}": error
         for (kind, limit_id), error in zip(named, refused, strict=True)
@@ -53,10 +52,10 @@ async def foreign_limits(call: Call, items: Iterable[NewExecution]) -> dict[str,
     }
 
 
-async def _refusal(engine: Engine, own: str, kind: str, limit_id: str) -> HoldfastError | None:
+async def _refusal(call: Call, own: str, kind: str, limit_id: str) -> HoldfastError | None:
     find, missing = (budget_owner, no_budget) if kind == "b" else (quota_owner, no_quota)
     try:
-        return None if await find(engine, limit_id) == own else missing(limit_id)
+        return None if await find(call, limit_id) == own else missing(limit_id)
     except NotFound:
         return missing(limit_id)
 

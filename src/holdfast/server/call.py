@@ -12,7 +12,6 @@ from starlette.requests import Request
 
 from holdfast.engine import Engine
 from holdfast.errors import Forbidden, NotFound
-from holdfast.fencing import Leases
 from holdfast.model import checks
 from holdfast.server.archives import Archives
 from holdfast.server.claimers import Claimers
@@ -39,7 +38,6 @@ class Services:
     claimers: Claimers
     metrics: Metrics
     rate: Rate
-    writer_leases: Leases
     archives: Archives
     waits: Open
     tails: Open

@@ -20,7 +20,7 @@ from holdfast.model.audit import AuditLog
 from holdfast.server import problems
 
 if TYPE_CHECKING:
-    from holdfast.engine import Engine
+    from holdfast.server.call import Call
 
 T = TypeVar("T")
 Handler = TypeVar("Handler", bound=Callable[..., Awaitable[Any]])
@@ -49,7 +49,7 @@ class Owner:
     #: The parameter of the path.
     param: str
     #: Returns the tenant; raises NotFound.
-    find: Callable[[Engine, str], Awaitable[str | None]]
+    find: Callable[[Call, str], Awaitable[str | None]]
     #: The error for a thing that is not there, or is somebody else's.
     missing: Callable[[str], NotFound]
 

@@ -126,7 +126,7 @@ class Endpoint:
         if owner is None or own is None:
             return
         named = arguments[owner.param]
-        if await owner.find(call.engine, named) != own:
+        if await owner.find(call, named) != own:
             raise owner.missing(named)
         call.tenant = own
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from holdfast.engine import Engine
 from holdfast.errors import ExecutionNotFound, GraphNotFound
+from holdfast.server.call import Call
 from holdfast.server.declare import Owner
 
 
-async def _of_execution(engine: Engine, execution_id: str) -> str:
-    return await engine.owner(execution_id)
+async def _of_execution(call: Call, execution_id: str) -> str:
+    return await call.engine.owner(execution_id)
 
 
 def _no_execution(execution_id: str) -> ExecutionNotFound:
@@ -18,8 +18,16 @@ def _no_execution(execution_id: str) -> ExecutionNotFound:
 EXECUTION: Owner = Owner("id", _of_execution, _no_execution)
 
 
-async def _of_graph(engine: Engine, graph_id: str) -> str:
-    return await engine.graphs.owner(graph_id)
+async def _of_archived(call: Call, execution_id: str) -> str | None:
+    archive = await call.services.archives.find()
+    return None if archive is None else await archive.owner(execution_id)
+
+
+ARCHIVED: Owner = Owner("id", _of_archived, _no_execution)
+
+
+async def _of_graph(call: Call, graph_id: str) -> str:
+    return await call.engine.graphs.owner(graph_id)
 
 
 def _no_graph(graph_id: str) -> GraphNotFound:

@@ -44,6 +44,16 @@ class Lanes(Domain):
         ]
         return {k: v for k, v in found[0].items() if all(k in other for other in found)}
 
+    async def by_tenant(self, word: str) -> dict[str | None, dict[str, int]]:
+        """Return the settings WORD|TENANT|NAME by tenant, None for all, and by name."""
+        found: dict[str | None, dict[str, int]] = {}
+        for setting, value in sorted((await self.settings()).items()):
+            kind, _, rest = setting.partition("|")
+            if kind == word:
+                tenant, _, name = rest.partition("|")
+                found.setdefault(None if tenant == "*" else tenant, {})[name] = int(value)
+        return found
+
     async def _configure(self, values: Mapping[str, float | None]) -> None:
         pairs = [
             part

@@ -6,8 +6,10 @@ from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta
+from starlette.responses import Response
 
 from holdfast import errors
+from holdfast.archive import ArchiveStatus, survey
 from holdfast.archive.archive import entries_of
 from holdfast.errors import NotFound
 from holdfast.model import limits
@@ -15,9 +17,11 @@ from holdfast.model.moments import from_ms
 from holdfast.server.call import Call
 from holdfast.server.declare import Routes, Scope
 from holdfast.server.fields import View
-from holdfast.server.routes.executions import ListQuery, filter_of
+from holdfast.server.owners import ARCHIVED
+from holdfast.server.routes.executions import ListQuery, filter_of, result_of
 from holdfast.server.times import rfc3339
-from holdfast.server.views import ExecutionPage, ExecutionView
+from holdfast.server.views import EventPage, ExecutionPage, ExecutionView, event_view
+from holdfast.store.exports import Exported
 
 routes: Routes = Routes("archive", "Ended executions in object storage.")
 
@@ -45,6 +49,90 @@ async def list_archived(call: Call, query: ArchiveQuery) -> ExecutionPage:
     page = await archive.page(wanted, limit=query.limit, cursor=query.cursor)
     items = [ExecutionView.of(one) for one in page.items]
     return ExecutionPage(items=items, next_cursor=page.next_cursor)
+
+
+_ERRORS = (errors.ExecutionNotFound, errors.BackendFailed, errors.InvalidRecord)
+
+
+async def _row(call: Call, execution_id: str) -> Exported:
+    archive = await call.services.archives.find()
+    if archive is None:
+        raise ARCHIVED.missing(execution_id)
+    return await archive.get(execution_id)
+
+
+@routes.get("/v1/archive/executions/{id}", owner=ARCHIVED, errors=_ERRORS)
+async def describe(call: Call, id: str) -> ExecutionView:  # noqa: A002
+    """Read an archived execution, as it ended last."""
+    return ExecutionView.of((await _row(call, id)).describe())
+
+
+@routes.get(
+    "/v1/archive/executions/{id}/result",
+    owner=ARCHIVED,
+    errors=(*_ERRORS, errors.ResultNotReady),
+    media_type="*/*",
+)
+async def result(call: Call, id: str) -> Response:  # noqa: A002
+    """Read the result of an archived execution, as it was stored, with its content type."""
+    return result_of((await _row(call, id)).outcome())
+
+
+@routes.get("/v1/archive/executions/{id}/history", owner=ARCHIVED, errors=_ERRORS)
+async def history(call: Call, id: str) -> EventPage:  # noqa: A002
+    """Read what happened to an archived execution, oldest first."""
+    return EventPage(items=[event_view(event) for event in (await _row(call, id)).history()])
+
+
+@routes.get("/v1/archive/executions/{id}/export", owner=ARCHIVED, errors=_ERRORS)
+async def export(call: Call, id: str) -> Response:  # noqa: A002
+    """Read everything of an archived execution, as `holdfast archive export` writes it."""
+    return Response((await _row(call, id)).to_json(), media_type="application/json")
+
+
+class ArchiveView(View):
+    """Where the archive is, what is in it, and what waits for it."""
+
+    #: null: there is none.
+    url: str | None
+    #: Executions whose retention is over, and which are not archived yet.
+    waiting: int
+    segments: int
+    executions: int
+    bytes: int
+    #: Executions by tenant.
+    tenants: dict[str, int]
+    first_day: str | None
+    last_day: str | None
+    #: Counts commits.
+    sequence: int
+    #: Of the last writer: TERM.GENERATION.
+    token: str | None
+    committed_at: str | None
+
+
+@routes.get("/v1/archive", scope=Scope.SYSTEM, errors=(errors.BackendFailed, errors.InvalidRecord))
+async def status(call: Call) -> ArchiveView:
+    """Read how the archive stands; it is about all tenants, so it needs an operator key."""
+    found = await survey(call.engine.store)
+    known = found.archive or ArchiveStatus()
+    return ArchiveView(
+        url=found.url,
+        waiting=found.waiting,
+        segments=known.segments,
+        executions=known.executions,
+        bytes=known.bytes,
+        tenants=dict(known.tenants),
+        first_day=known.first_day,
+        last_day=known.last_day,
+        sequence=known.sequence,
+        token=known.token,
+        committed_at=None if known.committed_at_ms is None else _at(known.committed_at_ms),
+    )
+
+
+def _at(ms: int) -> str:
+    return rfc3339(from_ms(ms))
 
 
 class ManifestToken(View):
@@ -88,7 +176,7 @@ async def manifest(call: Call) -> ManifestView:
         sequence=snapshot.sequence if snapshot else 0,
         token=token,
         holder=snapshot.holder if snapshot else None,
-        committed_at=rfc3339(from_ms(snapshot.committed_at_ms)) if snapshot else None,
+        committed_at=_at(snapshot.committed_at_ms) if snapshot else None,
         executions=sum(entry.rows for entry in entries.values()),
         bytes=sum(entry.bytes for entry in entries.values()),
         segments={name: msgspec.to_builtins(entry) for name, entry in entries.items()},

@@ -23,6 +23,8 @@ from holdfast.server.fields import (
     Tenants,
     View,
 )
+from holdfast.server.routes.rules import add_rules
+from holdfast.server.scoping import TenantQuery
 from holdfast.server.times import optional, rfc3339
 
 routes: Routes = Routes("budgets", "Limits on what executions use, by any named dimension.")
@@ -158,7 +160,7 @@ class BudgetView(View):
 async def create(call: Call, body: BudgetBody) -> Answer[BudgetView]:
     """Create a budget; repeated with the same id and content, it is there already."""
     if body.parent is not None and call.identity.tenant is not None:
-        owner = await attachments.budget_owner(call.engine, body.parent)
+        owner = await attachments.budget_owner(call, body.parent)
         if owner != call.identity.tenant:
             raise attachments.no_budget(body.parent)
     budget, created = await call.engine.budgets.create(
@@ -198,6 +200,20 @@ async def list_budgets(call: Call, query: ListQuery) -> BudgetPage:
         call.tenant, limit=query.limit, cursor=query.cursor
     )
     return BudgetPage(items=[BudgetView.of(one) for one in found], next_cursor=more)
+
+
+class TotalView(View):
+    """What the budgets of a tenant were charged since the beginning."""
+
+    tenant: str
+    usage: dict[str, int]
+
+
+@routes.get("/v1/budgets:total")
+async def total(call: Call, query: TenantQuery) -> TotalView:  # noqa: ARG001
+    """Read what all budgets of a tenant were charged since the beginning, by dimension."""
+    tenant = str(call.tenant)
+    return TotalView(tenant=tenant, usage=await call.engine.budgets.total(tenant))
 
 
 @routes.get("/v1/budgets/{id}", owner=BUDGET, errors=(errors.BudgetNotFound,))
@@ -350,3 +366,6 @@ async def settle(call: Call, id: str, body: SettleBody) -> ChargeView:  # noqa: 
 async def reset(call: Call, id: str) -> BudgetView:  # noqa: A002
     """Start anew: nothing is used. What is reserved stays so."""
     return BudgetView.of(await call.engine.budgets.reset(id))
+
+
+add_rules(routes, "budgets", errors.BudgetNotFound)

@@ -34,7 +34,8 @@ class ResumeQuery(Query):
 async def follow_execution(call: Call, id: str, query: ResumeQuery) -> EventStream:  # noqa: A002
     """Follow one execution: what happened, then what happens, until it has ended.
 
-    Events are named as in its history and carry the same data. An event `state` tells the state
+    Events are named as in its history and carry the same data, and as `current` the state of the
+    execution when they are told. An event `state` tells the state
     when it changed by itself; the last event is `end` with `{state}`.
     """
     await call.engine.owner(id)
@@ -50,7 +51,8 @@ async def _of_execution(call: Call, execution_id: str, after: str | None) -> Asy
     async for change in changes:
         state = change.state
         if change.event is not None:
-            yield Sse(change.event.event, event_view(change.event), change.position)
+            view = {**event_view(change.event), "current": state}
+            yield Sse(change.event.event, view, change.position)
         else:
             yield Sse("state", {"state": state})
     yield Sse("end", {"state": state})

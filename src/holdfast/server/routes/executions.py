@@ -270,10 +270,15 @@ async def result(call: Call, id: str, query: ResultQuery) -> Response:  # noqa: 
             outcome = await _wait(call, id, query.wait_ms)
     if outcome is None:
         raise ResultNotReady(f"execution {id} has not ended", id=id)
+    return result_of(outcome)
+
+
+def result_of(outcome: Outcome) -> Response:
+    """Answer with a result, as it was stored; raises ResultNotReady if it ended without one."""
     if outcome.result is None:
         raise ResultNotReady(
-            f"execution {id} ended without a result: {outcome.state}",
-            id=id,
+            f"execution {outcome.id} ended without a result: {outcome.state}",
+            id=outcome.id,
             state=outcome.state,
             error=outcome.error,
             reason=outcome.reason,
@@ -311,6 +316,15 @@ async def steps(call: Call, id: str, query: PageQuery) -> StepPage:  # noqa: A00
     """Read its journaled steps in the order of recording."""
     found, more = query.part(await call.engine.steps(id))
     return StepPage(items=[StepView.of(one) for one in found], next_cursor=more)
+
+
+@routes.get("/v1/executions/{id}/export", owner=EXECUTION, errors=(errors.NotTerminal,))
+async def export(call: Call, id: str) -> Response:  # noqa: A002
+    """Read everything of an execution that has ended, as `holdfast archive export` writes it.
+
+    Input, result, steps and history are in it, bytes in base64.
+    """
+    return Response((await call.engine.export(id)).to_json(), media_type="application/json")
 
 
 @routes.get("/v1/executions/{id}/explain", owner=EXECUTION)

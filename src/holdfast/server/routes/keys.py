@@ -16,6 +16,10 @@ from holdfast.server.times import optional, rfc3339
 
 routes: Routes = Routes("keys", "API keys. The secret is shown once, at its creation.")
 
+Secret = Annotated[
+    str, Meta(min_length=limits.API_KEY_LEAST_CHARS, max_length=limits.ID_CHARS, pattern="^[!-~]+$")
+]
+
 
 class KeyBody(Body):
     """A key to be created."""
@@ -26,6 +30,8 @@ class KeyBody(Body):
     name: Annotated[str, Meta(max_length=limits.API_KEY_NAME_CHARS)] = ""
     #: It expires after this long; absent: never.
     ttl_ms: PositiveMs | None = None
+    #: Made by the caller, so that the call can be repeated; absent: by the server.
+    secret: Secret | None = None
 
 
 class KeyView(View):
@@ -85,7 +91,7 @@ async def create(call: Call, body: KeyBody) -> Answer[NewKeyView]:
     """
     tenant = body.tenant if call.identity.tenant is None else call.tenant
     key, secret = await call.engine.access.create(
-        roles=body.roles, tenant=tenant, name=body.name, ttl_ms=body.ttl_ms
+        roles=body.roles, tenant=tenant, name=body.name, ttl_ms=body.ttl_ms, secret=body.secret
     )
     call.services.identities.forget(key.id)
     view = NewKeyView(secret=secret, **_fields(key))  # type: ignore[arg-type]

@@ -14,6 +14,7 @@ from holdfast.server import attachments
 from holdfast.server.call import Call
 from holdfast.server.declare import Answer, Owner, Routes
 from holdfast.server.fields import Body, Cursor, Name, PageLimit, PositiveMs, Query, Tenants, View
+from holdfast.server.routes.rules import add_rules
 from holdfast.server.times import optional, rfc3339
 
 routes: Routes = Routes("quotas", "How many executions run at once, or start in a window.")
@@ -159,3 +160,6 @@ async def replace(call: Call, id: str, body: CapsBody) -> QuotaView:  # noqa: A0
 async def delete(call: Call, id: str) -> None:  # noqa: A002
     """Remove a quota and its rules: it limits nothing any more."""
     await call.engine.quotas.delete(id)
+
+
+add_rules(routes, "quotas", errors.QuotaNotFound)

@@ -9,7 +9,6 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from holdfast import errors
-from holdfast.engine import Engine
 from holdfast.errors import ScheduleNotFound
 from holdfast.model import limits, payloads
 from holdfast.model.access import Role
@@ -37,8 +36,8 @@ from holdfast.server.views import SubmittedView
 routes: Routes = Routes("schedules", "Executions that are submitted by the clock.")
 
 
-async def _owner(engine: Engine, schedule_id: str) -> str:
-    return (await engine.schedules.get(schedule_id)).tenant
+async def _owner(call: Call, schedule_id: str) -> str:
+    return (await call.engine.schedules.get(schedule_id)).tenant
 
 
 def _missing(schedule_id: str) -> ScheduleNotFound:

@@ -47,6 +47,28 @@ async def readyz(call: Call) -> HealthView:
     return HealthView(status="ready")
 
 
+class PulseView(View):
+    """How the store is doing."""
+
+    #: How late the most overdue timer is.
+    late_ms: int
+    #: How long the oldest waiting execution of each lane has waited.
+    waiting_ms: dict[str, int]
+    #: Counts of incidents since the store was made.
+    incidents: dict[str, int]
+
+
+@routes.get("/v1/pulse", scope=Scope.SYSTEM)
+async def pulse(call: Call) -> PulseView:
+    """Read how the store is doing: waiting times, late timers, incidents."""
+    found = await call.engine.pulse()
+    return PulseView(
+        late_ms=round(found.late_s * 1000),
+        waiting_ms={lane: round(age_s * 1000) for lane, age_s in found.waiting_s.items()},
+        incidents=dict(found.incidents),
+    )
+
+
 @routes.get("/metrics", role=Role.VIEWER, scope=Scope.SYSTEM, media_type=CONTENT_TYPE_LATEST)
 async def metrics(call: Call) -> Response:
     """Return the figures for Prometheus."""

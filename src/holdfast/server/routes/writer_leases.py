@@ -27,7 +27,8 @@ from holdfast.server.times import rfc3339
 routes: Routes = Routes("writer_leases", "Fenced leases: one writer for a key.")
 
 WRITERS = (Role.WORKER, Role.OPERATOR)
-LOST = (errors.StaleLease, errors.Fenced, errors.LostRace, errors.BackendFailed)
+_TROUBLE = (errors.BackendFailed, errors.InvalidRecord)
+LOST = (errors.StaleLease, errors.Fenced, errors.StoreFull, *_TROUBLE)
 _TOKEN = {"term": 1, "generation": 7}
 Number = Annotated[int, Meta(ge=1, le=LARGEST)]
 TtlMs = Annotated[int, Meta(ge=1, le=limits.LEASE_MAX_MS)]
@@ -80,6 +81,8 @@ class WriterLeaseView(View):
     #: By the server's clock; nobody decides by it.
     expires_at: str
     ttl_ms: int
+    #: What a holder stops earlier, and a contender waits longer.
+    margin_ms: int
     released: bool
     #: Kept for this holder, who may take it at once.
     successor: str | None
@@ -97,6 +100,7 @@ class WriterLeaseView(View):
             acquired_at=rfc3339(from_ms(one.acquired_at_ms)),
             expires_at=rfc3339(from_ms(one.expires_at_ms)),
             ttl_ms=one.ttl_ms,
+            margin_ms=one.margin_ms,
             released=one.released,
             successor=one.successor,
             holders=[PastHolderView.of(past) for past in one.holders],
@@ -131,6 +135,8 @@ class AcquireBody(Body):
     #: The stable name of the holder.
     holder: Name
     ttl_ms: TtlMs
+    #: What a contender waits longer; a holder stops that much earlier. Up to half of the ttl.
+    margin_ms: Annotated[int, Meta(ge=0, le=limits.LEASE_MAX_MS // 2)] = 0
     #: Which start of the holder it is; minted if absent. With it a holder takes its own again.
     incarnation: Name | None = None
     #: Absent: the published one, 1 for a new key.
@@ -143,7 +149,7 @@ class AcquireBody(Body):
     "/v1/writer-leases/{key}/acquire",
     role=WRITERS,
     status=201,
-    errors=(errors.Held, errors.LostRace, errors.Fenced, errors.BackendFailed),
+    errors=(errors.Held, errors.LostRace, errors.Fenced, errors.StoreFull, *_TROUBLE),
     example={"holder": "reports-1", "ttl_ms": 30000},
 )
 async def acquire(
@@ -162,14 +168,13 @@ async def acquire(
         holder=body.holder,
         incarnation=body.incarnation or new_id(),
         ttl_ms=body.ttl_ms,
-        # A holder counts from before it asked, a contender from after the answer.
-        margin_ms=0,
+        margin_ms=body.margin_ms,
         term=body.term,
         # The published term, which is meant if none is named, is not a higher one.
         preempt=body.preempt and body.term is not None,
     )
     with _as_seen(stored):
-        grant = await call.services.writer_leases.acquire(stored, ask)
+        grant = await call.engine.writer_leases.acquire(stored, ask)
     return WriterLeaseView.of(grant.record)
 
 
@@ -212,7 +217,7 @@ async def refresh(
     body: RefreshBody,
 ) -> WriterLeaseView:
     """Extend a lease; whoever is told that it is another's must stop writing."""
-    stored, leases = _stored(call, key), call.services.writer_leases
+    stored, leases = _stored(call, key), call.engine.writer_leases
     with _as_seen(stored):
         own = await leases.current(stored, body.holder, body.incarnation, body.own_token())
         grant = await leases.refresh(own, body.ttl_ms)
@@ -227,7 +232,7 @@ async def release(
     body: RefreshBody,
 ) -> WriterLeaseView:
     """Give a lease up: the next contender need not wait. Repeated, it is given up already."""
-    stored, leases = _stored(call, key), call.services.writer_leases
+    stored, leases = _stored(call, key), call.engine.writer_leases
     found = await leases.read(stored)
     if found is None or not (found.record.released and body.is_of(found.record)):
         with _as_seen(stored):
@@ -256,7 +261,7 @@ async def handover(
     body: HandoverBody,
 ) -> WriterLeaseView:
     """Give a lease to a named successor, who may take it at once; others must wait."""
-    stored, leases = _stored(call, key), call.services.writer_leases
+    stored, leases = _stored(call, key), call.engine.writer_leases
     found = await leases.read(stored)
     if found is None or not (found.record.successor == body.to and body.is_of(found.record)):
         with _as_seen(stored):
@@ -265,18 +270,40 @@ async def handover(
     return await _published(call, stored)
 
 
-@routes.get(
-    "/v1/writer-leases/{key}",
-    errors=(NotFound, errors.BackendFailed, errors.InvalidRecord),
-)
+@routes.get("/v1/writer-leases/{key}", errors=(NotFound, *_TROUBLE))
 async def describe(call: Call, key: str, query: TenantQuery) -> WriterLeaseView:  # noqa: ARG001
     """Read who holds a lease, and who held it before."""
     return await _published(call, _stored(call, key))
 
 
 async def _published(call: Call, stored: str) -> WriterLeaseView:
-    found = await call.services.writer_leases.read(stored)
+    found = await call.engine.writer_leases.read(stored)
     if found is None:
         key = scoping.seen_lease(stored)
         raise NotFound(f"writer lease {key} was never held", key=key)
     return WriterLeaseView.of(found.record)
+
+
+class RepairBody(Body):
+    """No lower than any token that was ever granted."""
+
+    token: TokenBody
+
+
+@routes.post(
+    "/v1/writer-leases/{key}/repair",
+    role=Role.OPERATOR,
+    errors=(errors.VersionConflict, errors.StoreFull, errors.BackendFailed),
+    example={"token": _TOKEN},
+)
+async def repair(
+    call: Call,
+    key: str,
+    query: TenantQuery,  # noqa: ARG001
+    body: RepairBody,
+) -> WriterLeaseView:
+    """Put a released record with this token in place of one that cannot be read."""
+    stored = _stored(call, key)
+    with _as_seen(stored):
+        floor = Token(body.token.term, body.token.generation)
+        return WriterLeaseView.of(await call.engine.writer_leases.repair(stored, floor))

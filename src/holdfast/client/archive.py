@@ -1,0 +1,74 @@
+"""The archive over HTTP, for reading."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import msgspec
+
+from holdfast.archive.archive import Archive, ArchiveStatus
+from holdfast.archive.opening import Survey
+from holdfast.client import decode
+from holdfast.client.http import Http, Remote, path
+from holdfast.client.pages import page_of
+from holdfast.model import checks, limits
+from holdfast.model.executions import Filter, Page
+from holdfast.model.moments import to_ms
+from holdfast.store import exports
+from holdfast.store.exports import Exported
+
+
+class RemoteArchive(Remote, Archive):
+    """The archive of a server's store; a key of one tenant reads what is its own."""
+
+    def __init__(self, http: Http, tenant: str) -> None:
+        self._http = http
+        #: Whose executions are listed unless a filter names another.
+        self._tenant = tenant
+
+    async def survey(self) -> Survey:
+        """Say where the archive is, what is in it, and what waits for it."""
+        view = await self._http.get("/v1/archive")
+        url, waiting, at = view.pop("url"), view.pop("waiting"), view.pop("committed_at")
+        committed = None if at is None else to_ms(decode.moment(at))
+        known = msgspec.convert({**view, "committed_at_ms": committed}, ArchiveStatus)
+        return Survey(url=url, waiting=waiting, archive=known if url else None)
+
+    async def status(self) -> ArchiveStatus:
+        """Return what is there."""
+        return (await self.survey()).archive or ArchiveStatus()
+
+    async def get(self, execution_id: str) -> Exported:
+        """Return an archived execution, its last end; raises ExecutionNotFound."""
+        response = await self._http.send("GET", _about(execution_id, "export"))
+        return exports.from_json(response.content)
+
+    async def owner(self, execution_id: str) -> str:
+        """Return the tenant of an archived execution; raises ExecutionNotFound."""
+        return str((await self._http.get(_about(execution_id)))["tenant"])
+
+    async def page(
+        self, wanted: Filter | None = None, *, limit: int = 50, cursor: str | None = None
+    ) -> Page:
+        """Return a page of archived executions, newest first, each as it ended last."""
+        checks.integer("limit", limit, 1, limits.PAGE_ITEMS)
+        wanted = Filter() if wanted is None else checks.instance("wanted", wanted, Filter)
+        where = "/v1/archive/executions"
+        return await page_of(
+            self._http, where, wanted, whose=self._tenant, limit=limit, cursor=cursor
+        )
+
+    async def rows(self, wanted: Filter | None = None) -> AsyncIterator[Exported]:
+        """Go through archived executions, newest first, each as it ended last."""
+        cursor: str | None = None
+        while True:
+            page = await self.page(wanted, limit=limits.PAGE_ITEMS, cursor=cursor)
+            for one in page.items:
+                yield await self.get(one.id)
+            cursor = page.next_cursor
+            if cursor is None:
+                return
+
+
+def _about(execution_id: str, *rest: str) -> str:
+    return path("archive", "executions", checks.execution_id("id", execution_id), *rest)

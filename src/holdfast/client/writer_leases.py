@@ -1,0 +1,142 @@
+"""Writer leases over HTTP: the server decides who holds one, the holder's own clock how long."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from holdfast.client import decode
+from holdfast.client.http import Http, Remote, path
+from holdfast.errors import BackendFailed, NotFound, OutcomeUnknown, Refused, StoreUnavailable
+from holdfast.fencing import keys
+from holdfast.fencing.leases import Grant, Leases, Published
+from holdfast.fencing.objects import Version
+from holdfast.fencing.record import LeaseRecord, PastHolder, Token
+from holdfast.fencing.rules import Ask
+from holdfast.fencing.times import SystemTimes, Times
+from holdfast.model import checks
+from holdfast.model.moments import to_ms
+
+#: The server compares versions.
+_UNSEEN = Version("")
+
+
+class RemoteLeases(Remote, Leases):
+    """Writer leases in a server's store.
+
+    `WriterLease(client.writer_leases, "reports/main")` keeps one alive. A grant's deadline counts
+    from before its request was first sent, so an answer that was late gives no more time.
+    """
+
+    def __init__(self, http: Http, tenant: str | None, times: Times | None = None) -> None:
+        self._http = http
+        self._tenant = tenant
+        self.times: Times = times or SystemTimes()
+
+    @property
+    def name(self) -> str:
+        """Where they are, for people."""
+        return self._http.url
+
+    async def require_fit(self) -> None:
+        """Nothing to do: servers keep leases in the store, which is fit."""
+
+    async def read(self, key: str) -> Published | None:
+        """Return what is published, None if the key was never held."""
+        try:
+            return Published(await self._ask("GET", key), _UNSEEN)
+        except NotFound:
+            return None
+
+    async def acquire(self, key: str, ask: Ask) -> Grant:
+        """Take the lease, or raise Fenced, Held or LostRace.
+
+        One whose holder fell silent is free when the server has seen it so for long enough; call
+        again until then.
+        """
+        body = {
+            "holder": ask.holder,
+            "incarnation": ask.incarnation,
+            "ttl_ms": ask.ttl_ms,
+            "margin_ms": ask.margin_ms,
+            "term": ask.term,
+            "preempt": ask.preempt,
+        }
+        return await self._granted(key, "acquire", body)
+
+    async def refresh(self, grant: Grant, ttl_ms: int | None = None) -> Grant:
+        """Extend the lease; raises StaleLease or Fenced if it is another's."""
+        body = {**_holder(grant), "ttl_ms": ttl_ms}
+        return await self._granted(grant.record.database_key, "refresh", body)
+
+    async def release(self, grant: Grant) -> None:
+        """Give the lease up: the record stays, and the next contender need not wait."""
+        await self._ask("POST", grant.record.database_key, "release", body=_holder(grant))
+
+    async def hand_over(self, grant: Grant, to: str) -> None:
+        """Give the lease to a named successor, who may take it at once; others must wait."""
+        body = {**_holder(grant), "to": checks.name("to", to)}
+        await self._ask("POST", grant.record.database_key, "handover", body=body)
+
+    async def repair(self, key: str, floor: Token) -> LeaseRecord:
+        """Put a released record with this token in place of one that cannot be read."""
+        return await self._ask("POST", key, "repair", body={"token": floor._asdict()})
+
+    async def _granted(self, key: str, verb: str, body: Mapping[str, Any]) -> Grant:
+        sent_ms = self.times.monotonic_ms()
+        record = await self._ask("POST", key, verb, body=body)
+        return Grant(record, _UNSEEN, sent_ms + record.ttl_ms - record.margin_ms)
+
+    async def _ask(self, method: str, key: str, *verb: str, body: Any = None) -> LeaseRecord:
+        """Send a call; trouble on the way is that of an object store, and may pass."""
+        where = path("writer-leases", keys.check_key(key), *verb)
+        try:
+            response = await self._http.send(
+                method, where, body=body, query={"tenant": self._tenant}
+            )
+        except (StoreUnavailable, Refused) as error:
+            raise BackendFailed(f"{self.name}: {error}", maybe_done=False) from error
+        except OutcomeUnknown as error:
+            raise BackendFailed(f"{self.name}: {error}", maybe_done=True) from error
+        return _record(msgspec.json.decode(response.content))
+
+
+def _holder(grant: Grant) -> dict[str, Any]:
+    record = grant.record
+    return {
+        "holder": record.holder_id,
+        "incarnation": record.incarnation,
+        "token": record.token._asdict(),
+    }
+
+
+def _record(view: Mapping[str, Any]) -> LeaseRecord:
+    return LeaseRecord(
+        database_key=view["key"],
+        holder_id=view["holder"],
+        incarnation=view["incarnation"],
+        **view["token"],
+        nonce="",
+        acquired_at_ms=_ms(view["acquired_at"]),
+        expires_at_ms=_ms(view["expires_at"]),
+        ttl_ms=view["ttl_ms"],
+        margin_ms=view["margin_ms"],
+        released=view["released"],
+        successor=view["successor"],
+        holders=tuple(
+            PastHolder(
+                holder_id=past["holder"],
+                incarnation=past["incarnation"],
+                **past["token"],
+                acquired_at_ms=_ms(past["acquired_at"]),
+                ended=past["ended"],
+            )
+            for past in view["holders"]
+        ),
+    )
+
+
+def _ms(text: str) -> int:
+    return to_ms(decode.moment(text))

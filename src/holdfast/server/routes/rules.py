@@ -1,0 +1,92 @@
+"""Rules: limits that new executions get by their tenant, lane, kind or tag."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from msgspec import Meta
+
+from holdfast.engine.budgets import Budgets
+from holdfast.engine.quotas import Quotas
+from holdfast.errors import NotFound
+from holdfast.model import limits
+from holdfast.model.access import Role
+from holdfast.model.quotas import Rule, RuleSubject
+from holdfast.server.call import Call
+from holdfast.server.declare import Routes, Scope
+from holdfast.server.fields import Body, View
+
+routes: Routes = Routes("rules", "Which new executions become subject to which budget or quota.")
+
+
+class RuleBody(Body):
+    """Which executions."""
+
+    subject: RuleSubject
+    #: The tenant, lane or kind; a tag as NAME=VALUE, for a quota also as NAME: each value apart.
+    value: Annotated[
+        str, Meta(min_length=1, max_length=limits.NAME_CHARS + 1 + limits.TAG_VALUE_CHARS)
+    ]
+
+
+class RuleView(View):
+    """A rule."""
+
+    #: budget or quota.
+    limit: str
+    id: str
+    subject: str
+    value: str
+
+    @classmethod
+    def of(cls, one: Rule) -> RuleView:
+        """Show a rule."""
+        return cls(limit=one.limit, id=one.id, subject=one.subject, value=one.value)
+
+
+class RulePage(View):
+    """All rules."""
+
+    items: list[RuleView]
+    next_cursor: str | None = None
+
+
+@routes.get("/v1/rules", scope=Scope.SYSTEM)
+async def list_rules(call: Call) -> RulePage:
+    """List all rules: those of budgets, then those of quotas."""
+    found = [*await call.engine.budgets.rules.list(), *await call.engine.quotas.rules.list()]
+    return RulePage(items=[RuleView.of(rule) for rule in found])
+
+
+def add_rules(table: Routes, noun: Literal["budgets", "quotas"], missing: type[NotFound]) -> None:
+    """Give a noun its rules. They are about all tenants, so they need an operator key."""
+    example = {"subject": "kind", "value": "mail.send"}
+
+    def limits_of(call: Call) -> Budgets | Quotas:
+        return call.engine.budgets if noun == "budgets" else call.engine.quotas
+
+    @table.post(
+        f"/v1/{noun}/{{id}}/attach",
+        role=Role.OPERATOR,
+        scope=Scope.SYSTEM,
+        errors=(missing,),
+        example=example,
+    )
+    async def attach(call: Call, id: str, body: RuleBody) -> RuleView:  # noqa: A002
+        """Have new executions of a tenant, lane, kind or tag subject to it."""
+        found = limits_of(call)
+        await found.get(id)
+        return RuleView.of(await found.rules.attach(id, **{body.subject: body.value}))
+
+    @table.post(
+        f"/v1/{noun}/{{id}}/detach",
+        role=Role.OPERATOR,
+        scope=Scope.SYSTEM,
+        errors=(missing,),
+        example=example,
+    )
+    async def detach(call: Call, id: str, body: RuleBody) -> RuleView:  # noqa: A002
+        """Take a rule back; executions submitted under it keep the limit."""
+        found = limits_of(call)
+        await found.get(id)
+        return RuleView.of(await found.rules.detach(id, **{body.subject: body.value}))
