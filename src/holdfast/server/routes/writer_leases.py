@@ -26,7 +26,8 @@ from holdfast.server.times import rfc3339
 routes: Routes = Routes("writer_leases", "Fenced leases: one writer for a key.")
 
 WRITERS = (Role.WORKER, Role.OPERATOR)
-LOST = (errors.StaleLease, errors.Fenced, errors.LostRace, errors.BackendFailed)
+_TROUBLE = (errors.BackendFailed, errors.InvalidRecord)
+LOST = (errors.StaleLease, errors.Fenced, errors.StoreFull, *_TROUBLE)
 #: Of the ttl: what a holder stops earlier and a contender waits longer.
 _MARGIN_SHARE = 6
 _TOKEN = {"term": 1, "generation": 7}
@@ -143,7 +144,7 @@ class AcquireBody(Body):
     "/v1/writer-leases/{key}/acquire",
     role=WRITERS,
     status=201,
-    errors=(errors.Held, errors.LostRace, errors.Fenced, errors.BackendFailed),
+    errors=(errors.Held, errors.LostRace, errors.Fenced, errors.StoreFull, *_TROUBLE),
     example={"holder": "reports-1", "ttl_ms": 30000},
 )
 async def acquire(
@@ -263,10 +264,7 @@ async def handover(
     return await _published(call, stored)
 
 
-@routes.get(
-    "/v1/writer-leases/{key}",
-    errors=(NotFound, errors.BackendFailed, errors.InvalidRecord),
-)
+@routes.get("/v1/writer-leases/{key}", errors=(NotFound, *_TROUBLE))
 async def describe(call: Call, key: str, query: TenantQuery) -> WriterLeaseView:  # noqa: ARG001
     """Read who holds a lease, and who held it before."""
     return await _published(call, _stored(call, key))
