@@ -5,9 +5,12 @@ A function for each parameter of a path; it returns the value. A new noun adds i
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
+
+import httpx
 
 from holdfast.engine import Engine
 from holdfast.fencing import Ask, Leases
@@ -21,6 +24,11 @@ from holdfast.model.waitpoints import NewWaitpoint, waitpoint_id
 from holdfast.server.declare import Route
 
 Make = Callable[[Engine, str], Awaitable[str]]
+#: What `httpx.AsyncClient.request` takes.
+Request = dict[str, Any]
+
+#: A call that waits or streams is not waited for longer.
+ANSWER_S = 10
 
 
 async def _execution(engine: Engine, tenant: str) -> str:
@@ -142,9 +150,9 @@ async def path_of(route: Route, engine: Engine, tenant: str) -> str:
     return route.path.format_map(await values_of(route, engine, tenant))
 
 
-def request_of(route: Route, path: str) -> dict[str, Any]:
+def request_of(route: Route, path: str) -> Request:
     """Return a request that fits the route's declaration."""
-    request: dict[str, Any] = {"method": route.method, "url": path}
+    request: Request = {"method": route.method, "url": path}
     if route.body is not None:
         request["json"] = route.example if route.example is not None else {}
     if route.query_example:
@@ -152,7 +160,19 @@ def request_of(route: Route, path: str) -> dict[str, Any]:
     return request
 
 
-def naming(route: Route, request: Mapping[str, Any], tenant: str) -> dict[str, Any] | None:
+async def send(client: httpx.AsyncClient, request: Request) -> httpx.Response:
+    """Send a request; of a stream only the start counts."""
+    async with asyncio.timeout(ANSWER_S):
+        response = await client.send(client.build_request(**request), stream=True)
+        if response.headers.get("content-type", "").startswith("text/event-stream"):
+            response._content = await anext(response.aiter_raw())
+            await response.aclose()
+        else:
+            await response.aread()
+    return response
+
+
+def naming(route: Route, request: Request, tenant: str) -> Request | None:
     """Return the request with a field that names a tenant; None if it has none."""
     for source, place in ((route.query, "params"), (route.body, "json")):
         if "tenant" in getattr(source, "__struct_fields__", ()):

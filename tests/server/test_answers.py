@@ -9,9 +9,11 @@ import pytest
 
 from holdfast.engine import Engine
 from holdfast.server import openapi, problems
+from holdfast.server.declare import Scope
 from holdfast.store.client import Client
 from tests.conftest import make_store
-from tests.server.answers.ways import ROUTES, WAYS, Answer, Stage, staged, ways_of
+from tests.server.answers.open_calls import until_limited
+from tests.server.answers.ways import ROUTES, WAYS, Answer, Stage, about_nothing, staged, ways_of
 from tests.server.test_every_route import assert_problem
 
 UNAVAILABLE = 503
@@ -45,6 +47,16 @@ async def stage(
 def test_every_way_leads_to_an_answer_that_is_declared() -> None:
     """No way to what no route says it answers."""
     assert not WAYS.keys() - ANSWERS.keys()
+
+
+async def test_every_route_that_needs_a_key_counts_against_its_rate(stage: Stage) -> None:
+    """Refused before anything else is looked at, and told when to come back."""
+    guarded = [name for name, route in ROUTES.items() if route.scope is not Scope.PUBLIC]
+    async with stage.serve(rate=1) as site, site.client() as client:
+        for name in guarded:
+            response = await until_limited(client, await about_nothing(stage, name))
+            assert_problem(response, 429, "rate_limited")
+            assert (response.json()["retryable"], response.headers["retry-after"]) == (True, "1")
 
 
 @pytest.mark.parametrize(("name", "answer"), ANSWERS, ids=[f"{n} {a}" for n, a in ANSWERS])

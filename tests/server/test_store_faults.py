@@ -17,7 +17,8 @@ from holdfast.store.client import CallFailed, Client
 from holdfast.store.store import Store, StoreSettings
 from holdfast.store.urls import StoreUrl
 from holdfast.testing.servers import TestServer, start_server
-from tests.server.answers.ways import ROUTES, WAYS, Request, Stage, staged, ways_of
+from tests.server.answers.ways import ROUTES, WAYS, Stage, staged, ways_of
+from tests.server.samples import Request
 
 UNAVAILABLE = 503
 

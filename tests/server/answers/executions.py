@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from holdfast.model.executions import NewExecution
 from holdfast.model.ids import new_id
-from tests.server.answers.ways import Request, Stage, declaring, way
+from tests.server.answers.ways import Stage, declaring, way
 from tests.server.conftest import OURS
+from tests.server.samples import Request
 
 CREATE = "POST /v1/executions"
 RESULT = "GET /v1/executions/{id}/result"

@@ -9,8 +9,9 @@ import httpx
 from holdfast.model.executions import Failure, NewExecution
 from holdfast.model.graphs import SubmittedGraph, member_id
 from holdfast.model.ids import new_id
-from tests.server.answers.ways import Request, Stage, way
+from tests.server.answers.ways import Stage, way
 from tests.server.conftest import OURS
+from tests.server.samples import Request
 
 CREATE = "POST /v1/graphs"
 GROW = "POST /v1/graphs/{id}/members"

@@ -7,7 +7,8 @@ from typing import Any
 
 from holdfast.model.executions import Claim, Failure
 from holdfast.model.waitpoints import NewWaitpoint, waitpoint_id
-from tests.server.answers.ways import ROUTES, Request, Stage, way
+from tests.server.answers.ways import ROUTES, Stage, way
+from tests.server.samples import Request
 
 RENEW = "POST /v1/leases:renew"
 STEPS = "POST /v1/executions/{id}/steps"

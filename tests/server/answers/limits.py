@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import httpx
+
 from holdfast.model.ids import new_id
-from tests.server.answers.ways import Request, Stage, way
+from tests.server.answers.ways import Stage, way
 from tests.server.conftest import OURS
+from tests.server.samples import Request
 
 BUDGETS = "POST /v1/budgets"
 SETTLE = "POST /v1/budgets/{id}/settle"
@@ -46,6 +49,17 @@ async def _reserved(stage: Stage, name: str) -> Request:
 @way("reservation_not_found", SETTLE)
 async def _nothing_reserved(stage: Stage, name: str) -> Request:
     return await stage.request(name)
+
+
+@way("quota_not_found", QUOTAS)
+async def _removed_meanwhile(stage: Stage, name: str) -> httpx.Response:
+    quota_id = f"limit-{new_id()}"
+
+    async def remove() -> None:
+        await stage.engine.quotas.delete(quota_id)
+
+    with stage.meanwhile("hf_quota_get", remove):
+        return await stage.send(await stage.request(name, id=quota_id))
 
 
 @way("quota_conflict", QUOTAS)

@@ -13,9 +13,9 @@ from holdfast.model.queues import Delivery
 from holdfast.queues.effects import Submit
 from holdfast.testing.waiting import wait_for
 from tests.server.answers.open_calls import two_that_wait
-from tests.server.answers.ways import ROUTES, Request, Stage, about_nothing, declaring, send, way
+from tests.server.answers.ways import ROUTES, Stage, about_nothing, declaring, way
 from tests.server.conftest import OURS
-from tests.server.samples import values_of
+from tests.server.samples import Request, send, values_of
 
 DEFINE = "PUT /v1/queues/{name}"
 DELETE = "DELETE /v1/queues/{name}"
@@ -32,7 +32,7 @@ READ = "POST /v1/queues/{name}/read"
 CLAIM = "POST /v1/queues/{name}/claim"
 COMMIT = "POST /v1/queues/{name}/commit"
 
-way("queue_not_found", *declaring("queue_not_found"))(about_nothing)
+way("queue_not_found", *(n for n in declaring("queue_not_found") if n != DEFINE))(about_nothing)
 
 
 async def _queue(stage: Stage, **fields: Any) -> dict[str, str]:
@@ -79,6 +79,17 @@ async def _new(stage: Stage, name: str) -> Request:
 @way(200, DEFINE)
 async def _known(stage: Stage, name: str) -> Request:
     return await stage.request(name, await _queue(stage))
+
+
+@way("queue_not_found", DEFINE)
+async def _removed_meanwhile(stage: Stage, name: str) -> httpx.Response:
+    path = await _queue(stage)
+
+    async def remove() -> None:
+        await stage.engine.queues.delete(f"{OURS}/{path['name']}")
+
+    with stage.meanwhile("hf_queue_describe", remove):
+        return await stage.send(await stage.request(name, path))
 
 
 @way("invalid_dead_letter", DEFINE)

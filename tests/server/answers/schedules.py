@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 from typing import Any
 
 import httpx
 
+from holdfast.errors import ScheduleNotFound
 from holdfast.model.executions import NewExecution
 from holdfast.model.ids import new_id
 from holdfast.model.schedules import NewSchedule
 from holdfast.model.timing import Timing
-from tests.server.answers.ways import Request, Stage, way
+from tests.server.answers.ways import Stage, way
 from tests.server.conftest import OURS
+from tests.server.samples import Request
 
 CREATE = "POST /v1/schedules"
 CHANGE = "PATCH /v1/schedules/{id}"
@@ -34,6 +37,19 @@ async def _new(stage: Stage, name: str) -> Request:
 @way(200, CREATE)
 async def _twice(stage: Stage, name: str) -> Request:
     return await stage.sent(await stage.request(name, id=new_id()))
+
+
+@way("schedule_not_found", CREATE)
+async def _removed_meanwhile(stage: Stage, name: str) -> httpx.Response:
+    """Just when it is read to be shown, which is the second time."""
+    request = await _new(stage, name)
+
+    async def remove() -> None:
+        with contextlib.suppress(ScheduleNotFound):
+            await stage.engine.schedules.delete(request["json"]["id"])
+
+    with stage.meanwhile("hf_schedule_read", remove):
+        return await stage.send(request)
 
 
 @way("schedule_conflict", CREATE)

@@ -11,7 +11,8 @@ from holdfast.archive.archive import KEY
 from holdfast.fencing import FolderObjects, keys
 from holdfast.model import limits
 from holdfast.model.ids import new_id
-from tests.server.answers.ways import Request, Stage, about_nothing, declaring, way
+from tests.server.answers.ways import Stage, about_nothing, declaring, way
+from tests.server.samples import Request
 
 MANIFEST = "GET /v1/archive/manifest"
 CREATE_KEY = "POST /v1/keys"

@@ -8,11 +8,12 @@ import httpx
 
 from holdfast.model.ids import new_id
 from holdfast.model.waitpoints import NewWaitpoint, Waitpoint, parse_waitpoint_id
-from tests.server.answers.ways import ROUTES, Request, Stage, send, way
+from tests.server.answers.open_calls import until_limited
+from tests.server.answers.ways import ROUTES, Stage, way
 from tests.server.conftest import OURS
-from tests.server.samples import values_of
+from tests.server.samples import Request, values_of
 
-READ_TOKEN = "GET /v1/executions/{id}/waitpoints/{wp}/token"
+READ = "GET /v1/executions/{id}/waitpoints/{wp}/token"
 REVOKE = "POST /v1/executions/{id}/waitpoints/{wp}/revoke"
 RESUME = "POST /v1/executions/{id}/resume"
 SIGNAL = "POST /v1/signals/{waitpoint}"
@@ -20,19 +21,19 @@ SIGNALS = "POST /v1/signals:batch"
 ROTATE = "POST /v1/admin/keyring/rotate"
 
 
-@way("waitpoint_not_found", READ_TOKEN, REVOKE)
+@way("waitpoint_not_found", READ, REVOKE)
 async def _no_waitpoint(stage: Stage, name: str) -> Request:
     values = await values_of(ROUTES[name], stage.engine, OURS)
     return await stage.request(name, {**values, "wp": f"{values['id']}~w2"})
 
 
-@way("execution_not_found", READ_TOKEN, REVOKE)
+@way("execution_not_found", READ, REVOKE)
 async def _no_execution(stage: Stage, name: str) -> Request:
     """A caller who may see all is told that there is no such waitpoint."""
     return await stage.request(name, {"id": "nothing", "wp": "nothing~w1"})
 
 
-@way("waitpoint_closed", READ_TOKEN)
+@way("waitpoint_closed", READ)
 async def _closed(stage: Stage, name: str) -> Request:
     values = await values_of(ROUTES[name], stage.engine, OURS)
     await stage.engine.waitpoints.revoke(values["wp"])
@@ -123,10 +124,8 @@ async def _too_many(stage: Stage, _name: str) -> Request:
 
 @way("rate_limited", SIGNAL, SIGNALS)
 async def _too_often(stage: Stage, name: str) -> httpx.Response:
-    """Two may come at once where one may in a second."""
-    request = await stage.request(name)
     async with stage.serve(rate=1) as site, site.client() as client:
-        return [await send(client, request) for _ in range(3)][-1]
+        return await until_limited(client, await stage.request(name))
 
 
 @way(200, ROTATE)

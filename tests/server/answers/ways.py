@@ -7,9 +7,8 @@ way to its first status, and about a thing that does not exist the way to the er
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,15 +24,11 @@ from holdfast.server.run import serving
 from holdfast.server.settings import ServerSettings
 from holdfast.testing.clock import Clock
 from tests.server.conftest import OURS, Serve, Site
-from tests.server.samples import parameters, request_of, values_of
+from tests.server.samples import Request, parameters, request_of, send, values_of
+from tests.support.meanwhile import meanwhile
 
 #: A status of success, or the code of a refusal.
 Answer = int | str
-#: What `httpx.AsyncClient.request` takes.
-Request = dict[str, Any]
-
-#: A call that waits or streams is not waited for longer.
-ANSWER_S = 10
 
 ROUTES: dict[str, Route] = {f"{route.method} {route.path}": route for route in all_routes()}
 
@@ -109,26 +104,11 @@ class Stage:
         """Write to the store behind its back."""
         await self.engine.store.client.call(command)
 
-    @contextlib.contextmanager
-    def meanwhile(self, function: str, action: Callable[[], Awaitable[Any]]) -> Iterator[None]:
-        """Have something else happen just before a function of the library is called."""
-        client = self.engine.store.client
-        call = client.call
-        acting = False
-
-        async def interrupted(command: Any) -> Any:
-            nonlocal acting
-            if command[1] == function and not acting:
-                acting = True
-                await action()
-                acting = False
-            return await call(command)
-
-        client.call = interrupted  # type: ignore[method-assign]
-        try:
-            yield
-        finally:
-            client.call = call  # type: ignore[method-assign]
+    def meanwhile(
+        self, function: str, action: Callable[[], Awaitable[Any]]
+    ) -> contextlib.AbstractContextManager[None]:
+        """Have something else done just before a function of the library is called."""
+        return meanwhile(self.engine.store.client, function, action)
 
 
 #: It sets the stage and returns what to send then; or the answer, if that takes more.
@@ -147,18 +127,6 @@ def way(answer: Answer, *names: str) -> Callable[[Way], Way]:
         return found
 
     return register
-
-
-async def send(client: httpx.AsyncClient, request: Request) -> httpx.Response:
-    """Send a request; of a stream only the start counts."""
-    async with asyncio.timeout(ANSWER_S):
-        response = await client.send(client.build_request(**request), stream=True)
-        if response.headers.get("content-type", "").startswith("text/event-stream"):
-            response._content = await anext(response.aiter_raw())
-            await response.aclose()
-        else:
-            await response.aread()
-    return response
 
 
 async def by_example(stage: Stage, name: str) -> Request:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from holdfast.model.ids import new_id
-from tests.server.answers.ways import Request, Stage, about_nothing, way
+from tests.server.answers.ways import Stage, about_nothing, way
 from tests.server.conftest import THEIRS
+from tests.server.samples import Request
 
 REGISTER = "PUT /v1/workers/{instance}"
 

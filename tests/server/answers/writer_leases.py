@@ -9,8 +9,9 @@ import httpx
 from holdfast.fencing import Ask, Leases, keys
 from holdfast.fencing.kept import StoreObjects
 from holdfast.model.ids import new_id
-from tests.server.answers.ways import Request, Stage, about_nothing, declaring, way
+from tests.server.answers.ways import Stage, about_nothing, declaring, way
 from tests.server.conftest import OURS
+from tests.server.samples import Request
 
 ACQUIRE = "POST /v1/writer-leases/{key}/acquire"
 REFRESH = "POST /v1/writer-leases/{key}/refresh"

@@ -85,7 +85,12 @@ class QueueBody(Body, omit_defaults=True):
     "/v1/queues/{name}",
     role=Role.OPERATOR,
     status=(201, 200),
-    errors=(errors.QueueConflict, errors.InvalidDeadLetter, errors.StoreFull),
+    errors=(
+        errors.QueueConflict,
+        errors.InvalidDeadLetter,
+        errors.QueueNotFound,
+        errors.StoreFull,
+    ),
     example={"mode": "work", "max_attempts": 5, "dead_letter": "mail-dead"},
 )
 async def define(call: Call, name: str, query: TenantQuery, body: QueueBody) -> Answer[QueueView]:  # noqa: ARG001

@@ -176,7 +176,7 @@ def _template(item: NewExecution) -> dict[str, Any]:
     "/v1/schedules",
     role=_MAKERS,
     status=(201, 200),
-    errors=(errors.ScheduleConflict, *_TAKING),
+    errors=(errors.ScheduleConflict, ScheduleNotFound, *_TAKING),
     example={
         "id": "nightly",
         "cron": "30 2 * * *",
