@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +13,13 @@ import pytest
 
 from holdfast.engine import Engine
 from holdfast.server import identity, openapi, problems
-from holdfast.store.client import CallFailed, Client
+from holdfast.store.client import CallFailed, Client, Command
 from holdfast.store.store import Store, StoreSettings
 from holdfast.store.urls import StoreUrl
 from holdfast.testing.servers import TestServer, start_server
 from tests.server.answers.ways import ROUTES, WAYS, Stage, staged, ways_of
 from tests.server.samples import Request
+from tests.support.meanwhile import before_calls
 
 UNAVAILABLE = 503
 
@@ -37,21 +38,10 @@ async def impatient(server: TestServer, folder: Path) -> AsyncIterator[Stage]:
     await client.close()
 
 
-@contextlib.contextmanager
-def lost_replies(client: Client) -> Iterator[None]:
-    """Lose the replies to all calls that may have changed something."""
-    call = client.call
-
-    async def lossy(command: Any) -> Any:
-        if command[0] == "FCALL":
-            raise CallFailed("lost", sent=True, answered=False)
-        return await call(command)
-
-    client.call = lossy  # type: ignore[method-assign]
-    try:
-        yield
-    finally:
-        client.call = call  # type: ignore[method-assign]
+async def lose_reply(command: Command) -> None:
+    """Lose the reply if something may have changed."""
+    if command[0] == "FCALL":
+        raise CallFailed("lost", sent=True, answered=False)
 
 
 class Answers:
@@ -96,7 +86,7 @@ async def test_routes_declare_what_they_answer_when_the_store_fails(
             raw.replicaof("127.0.0.1", "1")
             await answers.ask()
             raw.replicaof("NO", "ONE")
-            with lost_replies(stage.engine.store.client):
+            with before_calls(stage.engine.store.client, lose_reply):
                 await answers.ask()
             raw.config_set("maxmemory", 1)
             await answers.ask()

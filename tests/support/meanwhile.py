@@ -1,12 +1,26 @@
-"""Races that always happen: something else is done just before a call of the store."""
+"""Faults and races that always happen: something is done just before a call of the store."""
 
 from __future__ import annotations
 
 import contextlib
 from collections.abc import Awaitable, Callable, Iterator
 from typing import Any
+from unittest import mock
 
-from holdfast.store.client import Client
+from holdfast.store.client import Client, Command
+
+
+@contextlib.contextmanager
+def before_calls(client: Client, act: Callable[[Command], Awaitable[Any]]) -> Iterator[None]:
+    """Do something before every command that is sent; what it raises the call raises."""
+    call = client.call
+
+    async def interrupted(command: Command) -> Any:
+        await act(command)
+        return await call(command)
+
+    with mock.patch.object(client, "call", interrupted):
+        yield
 
 
 @contextlib.contextmanager
@@ -14,19 +28,14 @@ def meanwhile(
     client: Client, function: str, action: Callable[[], Awaitable[Any]]
 ) -> Iterator[None]:
     """Do something before every call of a function of the library, but not for its own calls."""
-    call = client.call
     acting = False
 
-    async def interrupted(command: Any) -> Any:
+    async def act(command: Command) -> None:
         nonlocal acting
         if command[1] == function and not acting:
             acting = True
             await action()
             acting = False
-        return await call(command)
 
-    client.call = interrupted  # type: ignore[method-assign]
-    try:
+    with before_calls(client, act):
         yield
-    finally:
-        client.call = call  # type: ignore[method-assign]

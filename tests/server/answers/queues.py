@@ -199,8 +199,7 @@ async def _done(stage: Stage, _name: str) -> Request:
 async def _of_another(stage: Stage, _name: str) -> Request:
     request = await _committed(stage)
     queue = request["url"].split("/")[3]
-    taken = {"consumer": "d", "min_idle_ms": 0}
-    await stage.sent(await stage.request(CLAIM, {"name": queue}, **taken))
+    await stage.sent(await stage.request(CLAIM, {"name": queue}, min_idle_ms=0))
     return request
 
 

@@ -11,7 +11,7 @@ import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import httpx
 
@@ -113,14 +113,15 @@ class Stage:
 
 #: It sets the stage and returns what to send then; or the answer, if that takes more.
 Way = Callable[[Stage, str], Awaitable[Request | httpx.Response]]
+W = TypeVar("W", bound=Way)
 
 WAYS: dict[tuple[str, Answer], Way] = {}
 
 
-def way(answer: Answer, *names: str) -> Callable[[Way], Way]:
+def way(answer: Answer, *names: str) -> Callable[[W], W]:
     """Register a way to this answer of these routes; it is called with the name of the route."""
 
-    def register(found: Way) -> Way:
+    def register(found: W) -> W:
         for name in names:
             assert (name, answer) not in WAYS, f"a second way to {answer} of {name}"
             WAYS[name, answer] = found
