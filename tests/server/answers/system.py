@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import httpx
 
-from holdfast.archive import set_archive, unset_archive
+from holdfast.archive import set_archive
 from holdfast.archive.archive import KEY
 from holdfast.fencing import FolderObjects, keys
 from holdfast.model import limits
@@ -22,39 +24,49 @@ AUDIT = "GET /v1/audit"
 way("key_not_found", REVOKE_KEY)(about_nothing)
 
 
-async def _archived(stage: Stage, name: str) -> tuple[Request, Path]:
-    """Return a request, and the folder of the archive that it reads."""
-    place = stage.folder / new_id()
-    await set_archive(stage.engine.store, str(place))
-    return await stage.request(name), place
-
-
 @way(200, MANIFEST)
-async def _empty(stage: Stage, name: str) -> Request:
-    return (await _archived(stage, name))[0]
-
-
-@way("not_found", MANIFEST)
-async def _no_archive(stage: Stage, name: str) -> Request:
-    await unset_archive(stage.engine.store)
+async def _enabled(stage: Stage, name: str) -> Request:
+    store = stage.engine.store
+    if await store.archives.url() is None:
+        await set_archive(store, str(stage.folder))
     return await stage.request(name)
 
 
-@way("invalid_record", *(name for name in declaring("invalid_record") if "archive" in name))
-async def _damaged(stage: Stage, name: str) -> Request:
-    request, folder = await _archived(stage, name)
+@contextlib.asynccontextmanager
+async def _archive_at(stage: Stage, folder: Path | None) -> AsyncIterator[None]:
+    """Have the archive elsewhere, or nowhere, while the block runs."""
+    archives = stage.engine.store.archives
+    before = await archives.url()
+    await archives.set_url(None if folder is None else str(folder))
+    try:
+        yield
+    finally:
+        await archives.set_url(before)
+
+
+@way("not_found", MANIFEST)
+async def _no_archive(stage: Stage, name: str) -> httpx.Response:
+    async with _archive_at(stage, None):
+        return await stage.send(await stage.request(name))
+
+
+@way("invalid_record", *(name for name in declaring("invalid_record") if "/archive" in name))
+async def _damaged(stage: Stage, name: str) -> httpx.Response:
+    request, folder = await stage.request(name), stage.folder / new_id()
     await FolderObjects(folder).put_if_absent(keys.manifest(KEY), b"damaged")
-    return request
+    async with _archive_at(stage, folder):
+        return await stage.send(request)
 
 
-@way("backend", *(name for name in declaring("backend") if "archive" in name))
-async def _no_object(stage: Stage, name: str) -> Request:
+@way("backend", *(name for name in declaring("backend") if "/archive" in name))
+async def _no_object(stage: Stage, name: str) -> httpx.Response:
     """Somebody has put a file of his own in the place of the manifest."""
-    request, folder = await _archived(stage, name)
+    request, folder = await stage.request(name), stage.folder / new_id()
     path = folder / "objects" / keys.manifest(KEY)
-    path.parent.mkdir(parents=True, exist_ok=True)
+    path.parent.mkdir(parents=True)
     path.write_text("what is this?")
-    return request
+    async with _archive_at(stage, folder):
+        return await stage.send(request)
 
 
 @way("too_many_keys", CREATE_KEY)
