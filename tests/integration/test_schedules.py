@@ -190,21 +190,42 @@ async def test_explain_names_the_schedule_that_holds_an_execution(
     assert found.holds == [{"type": "schedule", "id": "daily"}]
 
 
-@pytest.mark.parametrize("reason", ["draining", "taken"])
+async def test_executions_of_a_schedule_have_its_limits(engine: Engine, clock: Clock) -> None:
+    """Budgets and quotas that the schedule names hold for a tick, and for a trigger."""
+    budget, _ = await engine.budgets.create(limits={"tokens": {"hard": 5}})
+    quota, _ = await engine.quotas.create(max_concurrent=1)
+    limited = NewExecution(kind="work", budgets=(budget.id,), quotas=(quota.id,))
+    await engine.schedules.create(plan(execution=limited))
+    await pass_time(engine, clock, HOUR_MS)
+    by_hand = await engine.schedules.trigger("daily")
+    for one in (hours(1)[0], by_hand.id):
+        found = await engine.describe(one)
+        assert (found.budgets, found.quotas) == ((budget.id,), (quota.id,))
+
+
+@pytest.mark.parametrize("reason", ["draining", "taken", "unlimited"])
 async def test_a_tick_that_cannot_be_fired_is_passed_over(
     engine: Engine, clock: Clock, reason: str
 ) -> None:
     """The schedule says why, and goes on."""
-    await engine.schedules.create(plan(catch_up="all"))
+    budgets = ("later",) if reason == "unlimited" else ()
+    execution = NewExecution(kind="work", budgets=budgets)
+    await engine.schedules.create(plan(catch_up="all", execution=execution))
     if reason == "taken":
         await engine.submit("other", id=hours(1)[0])
-    else:
+    if reason == "draining":
         await engine.lanes.drain("default")
     await pass_time(engine, clock, HOUR_MS)
     found = await engine.schedules.get("daily")
-    assert found.error == {"taken": "id_conflict", "draining": "lane_draining"}[reason]
+    codes = {
+        "taken": "id_conflict",
+        "draining": "lane_draining",
+        "unlimited": "budget_not_found",
+    }
+    assert found.error == codes[reason]
     assert (found.next_ms, found.missed, found.fired) == (START_MS + 2 * HOUR_MS, 1, 0)
     await engine.lanes.resume("default")
+    await engine.budgets.create("later", limits={})
     await pass_time(engine, clock, HOUR_MS)
     assert await fired(engine.store) == hours(2)
 

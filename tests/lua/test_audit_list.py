@@ -20,6 +20,7 @@ from tests.support.access import entry
         ({"key": "k2"}, ["c"]),
         ({"tenant": "other", "key": "k2"}, []),
         ({"since": from_ms(START_MS + 1)}, ["c", "b"]),
+        ({"since": from_ms(-1)}, ["c", "b", "a"]),
     ],
 )
 async def test_filters(

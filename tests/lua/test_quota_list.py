@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from holdfast.model.quotas import NewQuota
 from holdfast.store.store import Store
+from tests.support.meanwhile import meanwhile
 
 
 async def test_pages_go_through_all_in_the_order_of_tenant_and_id(store: Store) -> None:
@@ -26,3 +27,16 @@ async def test_a_tenant_sees_its_own(store: Store) -> None:
         await store.quotas.create(NewQuota(id=f"q-{tenant}", tenant=tenant, max_concurrent=1))
     found, cursor = await store.quotas.page("a", 10, None)
     assert ([one.id for one in found], cursor) == (["q-a"], None)
+
+
+async def test_one_that_is_removed_meanwhile_is_left_out(store: Store) -> None:
+    """After the page was found, and before each of it is read."""
+    for quota_id in ("gone", "here"):
+        await store.quotas.create(NewQuota(id=quota_id, max_concurrent=1))
+
+    async def remove() -> None:
+        await store.quotas.delete("gone")
+
+    with meanwhile(store.client, "hf_quota_get", remove):
+        found, _ = await store.quotas.page(None, 10, None)
+    assert [one.id for one in found] == ["here"]

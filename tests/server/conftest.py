@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
@@ -10,9 +11,14 @@ from typing import Any
 
 import httpx
 import pytest
+from starlette.requests import Request
+from starlette.responses import Response
 
 from holdfast.engine import Engine
 from holdfast.model.access import Role
+from holdfast.server import openapi, problems
+from holdfast.server.declare import Route
+from holdfast.server.endpoint import Endpoint
 from holdfast.server.run import Server, serving
 from holdfast.server.settings import ServerSettings
 from holdfast.store.client import Client
@@ -51,6 +57,29 @@ class Site:
 
 
 Serve = Callable[..., AbstractAsyncContextManager[Site]]
+
+
+@pytest.fixture(autouse=True)
+def _answers_are_declared(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Whatever a test asks of a route of a server in its process: the answer is a declared one."""
+    answer = Endpoint._answer
+    undeclared: list[tuple[str, str, int, str]] = []
+
+    async def checked(self: Endpoint, request: Request, route: Route) -> Response:
+        response = await answer(self, request, route)
+        if response.media_type == problems.MEDIA_TYPE:
+            code = json.loads(bytes(response.body))["code"]
+            is_declared = code in {error.code for error in openapi.refusals(route)}
+        else:
+            code = ""
+            is_declared = response.status_code in route.statuses
+        if not is_declared:
+            undeclared.append((route.method, route.path, response.status_code, code))
+        return response
+
+    monkeypatch.setattr(Endpoint, "_answer", checked)
+    yield
+    assert not undeclared
 
 
 @pytest.fixture

@@ -5,10 +5,13 @@ A function for each parameter of a path; it returns the value. A new noun adds i
 
 from __future__ import annotations
 
+import asyncio
 import re
 import tempfile
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
+
+import httpx
 
 from holdfast.archive import Archiver, open_archive, set_archive
 from holdfast.engine import Engine
@@ -24,6 +27,11 @@ from holdfast.server.declare import Route
 from holdfast.testing.clock import Clock
 
 Make = Callable[[Engine, str], Awaitable[str]]
+#: What `httpx.AsyncClient.request` takes.
+Request = dict[str, Any]
+
+#: A call that waits or streams is not waited for longer.
+ANSWER_S = 10
 
 #: Where the archive of the samples is.
 FOLDER = tempfile.TemporaryDirectory(prefix="holdfast-archive-")
@@ -147,8 +155,8 @@ def parameters(route: Route) -> list[str]:
     return re.findall(r"{(\w+)}", route.path)
 
 
-async def path_of(route: Route, engine: Engine, tenant: str) -> str:
-    """Return the path of a route, about a thing of this tenant."""
+async def values_of(route: Route, engine: Engine, tenant: str) -> dict[str, str]:
+    """Return values for the parameters of the path, about a thing of this tenant."""
     values: dict[str, str] = {}
     for name in parameters(route):
         if name in DERIVED:
@@ -156,12 +164,17 @@ async def path_of(route: Route, engine: Engine, tenant: str) -> str:
             continue
         make = MAKERS.get(f"{route.tag}.{name}") or MAKERS[name]
         values[name] = await make(engine, tenant)
-    return route.path.format_map(values)
+    return values
 
 
-def request_of(route: Route, path: str) -> dict[str, Any]:
+async def path_of(route: Route, engine: Engine, tenant: str) -> str:
+    """Return the path of a route, about a thing of this tenant."""
+    return route.path.format_map(await values_of(route, engine, tenant))
+
+
+def request_of(route: Route, path: str) -> Request:
     """Return a request that fits the route's declaration."""
-    request: dict[str, Any] = {"method": route.method, "url": path}
+    request: Request = {"method": route.method, "url": path}
     if route.body is not None:
         request["json"] = route.example if route.example is not None else {}
     if route.query_example:
@@ -169,7 +182,19 @@ def request_of(route: Route, path: str) -> dict[str, Any]:
     return request
 
 
-def naming(route: Route, request: Mapping[str, Any], tenant: str) -> dict[str, Any] | None:
+async def send(client: httpx.AsyncClient, request: Request) -> httpx.Response:
+    """Send a request; of a stream only the start counts."""
+    async with asyncio.timeout(ANSWER_S):
+        response = await client.send(client.build_request(**request), stream=True)
+        if response.headers.get("content-type", "").startswith("text/event-stream"):
+            response._content = await anext(response.aiter_raw())
+            await response.aclose()
+        else:
+            await response.aread()
+    return response
+
+
+def naming(route: Route, request: Request, tenant: str) -> Request | None:
     """Return the request with a field that names a tenant; None if it has none."""
     for source, place in ((route.query, "params"), (route.body, "json")):
         if "tenant" in getattr(source, "__struct_fields__", ()):

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import httpx
 from prometheus_client.parser import text_string_to_metric_families
 
+from holdfast.errors import QueueNotFound
 from holdfast.server.metrics import MOST_LANES, OTHER_LANES
 from holdfast.testing.clock import Clock
 from tests.server.conftest import Site
+from tests.support.meanwhile import meanwhile
 
 Figures = dict[tuple[str, frozenset[tuple[str, str]]], float]
 
@@ -50,6 +54,25 @@ async def test_the_life_of_work_is_measured(
     assert value(found, "oldest_waiting_seconds", lane="mail") == 2
     assert value(found, "store_up") == 1
     assert value(found, "tick_lag_seconds") == 0
+
+
+async def test_a_queue_that_is_removed_meanwhile_is_left_out(
+    site: Site, anyone: httpx.AsyncClient
+) -> None:
+    """The others are counted, and the store is up."""
+    queues = site.engine.queues
+    for name in ("gone", "here"):
+        await queues.define(name)
+
+    async def remove() -> None:
+        with contextlib.suppress(QueueNotFound):
+            await queues.delete("gone")
+
+    with meanwhile(site.engine.store.client, "hf_queue_stats", remove):
+        found = await figures(anyone)
+    assert value(found, "store_up") == 1
+    names = {dict(labels)["queue"] for name, labels in found if name == "holdfast_queue_messages"}
+    assert names == {"here"}
 
 
 async def test_lanes_cannot_flood_the_labels(site: Site, anyone: httpx.AsyncClient) -> None:

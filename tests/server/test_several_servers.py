@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 
 import httpx
 import pytest
@@ -58,6 +59,15 @@ async def test_a_caller_that_leaves_takes_no_work_with_it(
     await site.engine.submit("k")
     claimed = await anyone.post("/v1/workers/here/claim", json={"lanes": ["default"]})
     assert len(claimed.json()["claims"]) == 1
+
+
+async def test_answers_are_not_held_back(site: Site) -> None:
+    """Nagle's algorithm would hold each body until its headers are acknowledged, for 40 ms."""
+    async with site.client() as client:
+        await client.get("/healthz")
+        (connection,) = site.server.server_state.connections
+        accepted = connection.transport.get_extra_info("socket")
+        assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
 
 
 async def test_a_stopping_server_lets_nobody_wait(site: Site) -> None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, get_args, get_origin, g
 
 from starlette.responses import Response
 
-from holdfast.errors import Conflict, HoldfastError, NotFound
+from holdfast.errors import Conflict, HoldfastError, NotFound, OutcomeUnknown, StoreReadOnly
 from holdfast.model.access import Role
 from holdfast.model.audit import AuditLog
 from holdfast.server import problems
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 Handler = TypeVar("Handler", bound=Callable[..., Awaitable[Any]])
 
+#: Refusals of what changes something in the store; reads that note who looks are among it.
+CHANGING = (OutcomeUnknown, StoreReadOnly)
 #: Room for a payload of 1 MiB in base64, and what surrounds it.
 BODY_BYTES = 2 << 20
 

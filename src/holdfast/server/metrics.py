@@ -11,15 +11,16 @@ import asyncio
 import time
 from collections import Counter as Tally
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, TypeVar
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
 from holdfast.engine import Engine
-from holdfast.errors import HoldfastError
+from holdfast.errors import HoldfastError, QueueNotFound
 from holdfast.model.executions import Claim
+from holdfast.model.queues import GroupStats
 from holdfast.model.states import AttemptKind
 from holdfast.server.declare import Route
 
@@ -186,10 +187,10 @@ class Metrics:
 
     async def _read_queues(self, engine: Engine) -> None:
         queues = await engine.queues.list(limit=MOST_QUEUES)
-        stats = await asyncio.gather(*(engine.queues.stats(one.name) for one in queues))
+        groups = await asyncio.gather(*(_groups(engine, one.name) for one in queues))
         self._messages.clear()
-        for queue, found in zip(queues, stats, strict=True):
-            for group, counts in list(found.groups.items())[:MOST_GROUPS]:
+        for queue, found in zip(queues, groups, strict=True):
+            for group, counts in list(found.items())[:MOST_GROUPS]:
                 for place, count in asdict(counts).items():
                     self._messages.labels(queue.name, group, place).set(count)
 
@@ -202,3 +203,11 @@ class Metrics:
             grown = count - self._incidents_seen.get(name, 0)
             self._incidents_seen[name] = count
             self._incidents.labels(name).inc(max(0, grown))
+
+
+async def _groups(engine: Engine, queue: str) -> Mapping[str, GroupStats]:
+    """Count the messages of a queue by group; one that is gone by now has none."""
+    try:
+        return (await engine.queues.stats(queue)).groups
+    except QueueNotFound:
+        return {}

@@ -12,16 +12,20 @@ import msgspec
 from holdfast import errors
 from holdfast.errors import HoldfastError
 from holdfast.server import comments, problems
-from holdfast.server.declare import Route, Routes, Scope
+from holdfast.server.declare import CHANGING, Route, Routes, Scope
 from holdfast.server.fields import View
 
 _REF = "#/components/schemas/{name}"
 _EMPTY = 204
 
-#: Refusals that every route may give.
-_OF_ALL = (errors.InvalidInput, errors.RateLimited, errors.StoreUnavailable)
+#: Refusals of routes with a body, and of those that need a key, which is looked up.
 _OF_BODIES = (errors.Malformed, errors.TooLarge)
-_OF_KEYS = (errors.Unauthorized, errors.Forbidden)
+_OF_KEYS = (
+    errors.Unauthorized,
+    errors.Forbidden,
+    errors.RateLimited,
+    errors.StoreUnavailable,
+)
 
 
 class Problem(View):
@@ -81,11 +85,14 @@ def _describe(components: dict[str, Any]) -> None:
 
 def refusals(route: Route) -> list[type[HoldfastError]]:
     """Return every error that a route may give."""
-    found: list[type[HoldfastError]] = [*_OF_ALL, *route.errors]
+    found: list[type[HoldfastError]] = [errors.InvalidInput, *route.errors]
     if route.reads_body:
         found += _OF_BODIES
     if route.scope is not Scope.PUBLIC:
         found += _OF_KEYS
+    # Where the store is one of several places for objects, it is told of as such.
+    if route.audit is not None and errors.BackendFailed not in route.errors:
+        found += CHANGING
     if route.owner is not None:
         found.append(type(route.owner.missing("")))
     return found

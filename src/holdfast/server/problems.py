@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from http import HTTPStatus
 from typing import Any
@@ -60,6 +60,14 @@ def status_of(error: type[HoldfastError]) -> int:
 def is_retryable(error: type[HoldfastError]) -> bool:
     """Whether the same call may succeed later."""
     return issubclass(error, _RETRYABLE)
+
+
+def raise_if_all_will_pass(answers: Sequence[object]) -> None:
+    """Make one problem of the answers of a batch, if none got through and all may later."""
+    refused = [one for one in answers if isinstance(one, HoldfastError)]
+    will_pass = [one for one in refused if is_retryable(type(one))]
+    if will_pass and len(will_pass) == len(answers):
+        raise will_pass[0]
 
 
 def document(error: HoldfastError, status: int | None = None) -> dict[str, Any]:

@@ -94,7 +94,8 @@ async def serving(engine: Engine, settings: ServerSettings) -> AsyncIterator[tup
 
 def _bind(settings: ServerSettings) -> socket.socket:
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
-    listener = socket.socket(family)
+    # asyncio turns off Nagle's algorithm, which costs 40 ms a call, where it reads TCP here.
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind((settings.host, settings.port))

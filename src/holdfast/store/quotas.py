@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections.abc import Sequence
 
+from holdfast.errors import QuotaNotFound
 from holdfast.model.moments import from_ms
 from holdfast.model.quotas import NewQuota, Quota
 from holdfast.store import catalog, decode
@@ -87,7 +88,14 @@ class Quotas(Domain):
         ids, cursor = await catalog.page(
             self._call, "hf_quota_list", tags, tenant=tenant, limit=limit, cursor=cursor
         )
-        return list(await asyncio.gather(*map(self.get, ids))), cursor
+        found = await asyncio.gather(*map(self._get_if_there, ids))
+        return [one for one in found if one is not None], cursor
+
+    async def _get_if_there(self, quota_id: str) -> Quota | None:
+        try:
+            return await self.get(quota_id)
+        except QuotaNotFound:
+            return None
 
     async def check(self, quota_ids: Sequence[str]) -> None:
         """Raise QuotaNotFound unless all of them exist."""

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from holdfast.errors import HoldfastError, ScheduleNotFound
+from holdfast.errors import HoldfastError, NotFound, ScheduleNotFound
 from holdfast.model.executions import ExecutionId, NewExecution, Submitted
 from holdfast.model.ids import new_id
 from holdfast.model.moments import from_ms
@@ -85,6 +85,10 @@ class Schedules(Domain):
 
     async def fire(self, schedule: Schedule, steps: Sequence[Step]) -> list[str]:
         """Take steps, each on its own: created, duplicate, skipped, or the code of a refusal."""
+        try:
+            limits = await self._store.attach(schedule.plan.execution)
+        except NotFound as error:
+            return [error.code] * len(steps)
         args: list[bytes] = []
         for step in steps:
             fields = {
@@ -98,7 +102,7 @@ class Schedules(Domain):
             }
             if step.missed:
                 fields["missed"] = step.missed  # type: ignore[assignment]
-            args += _item(schedule, f"{schedule.id}{ROOT_SEPARATOR}{step.tick}", fields)
+            args += _item(schedule, f"{schedule.id}{ROOT_SEPARATOR}{step.tick}", limits, fields)
         tag = self._store.tag_of(schedule.id)
         replies = await self._call.write("hf_execution_create", tag, *args)
         return [(rest[0] if word == b"no" else word).decode() for word, *rest in replies]
@@ -108,7 +112,8 @@ class Schedules(Domain):
         execution_id = f"{schedule.id}{ROOT_SEPARATOR}{name}"
         fields = {"id": schedule.id, "hand": True, "overlap": schedule.plan.overlap}
         tag = self._store.tag_of(schedule.id)
-        args = _item(schedule, execution_id, fields)
+        limits = await self._store.attach(schedule.plan.execution)
+        args = _item(schedule, execution_id, limits, fields)
         ((word, *rest),) = await self._call.write("hf_execution_create", tag, *args)
         if word == b"no":
             raise _refusal(rest[0].decode(), schedule, execution_id)
@@ -139,12 +144,14 @@ class Schedules(Domain):
         return bool(answer == b"removed")
 
 
-def _item(schedule: Schedule, execution_id: str, step: dict[str, Any]) -> tuple[bytes, bytes]:
+def _item(
+    schedule: Schedule, execution_id: str, limits: str, step: dict[str, Any]
+) -> tuple[bytes, bytes]:
     """Return what create.lua reads of an execution that a schedule fires."""
     template = schedule.plan.execution
     tags = {**template.tags, TAG: schedule.id}
     item: NewExecution = replace(template, id=execution_id, tags=tags)
-    fields = _unpack(pack_item(item, execution_id))
+    fields = _unpack(pack_item(item, execution_id, limits))
     return _pack({**fields, "schedule": step}), item.input
 
 

@@ -30,6 +30,9 @@ To add a noun:
 3. Add a sample to `tests/server/samples.py`: how to make one in a tenant, returning the values of
    the path's parameters. The tests of authorization, tenants, errors, OpenAPI and fuzzing are made
    from the table, and fail for a noun without a sample.
+4. Add `tests/server/answers/NOUN.py`: a way to each further status and to each error that a route
+   declares, which are all provoked. What the store's faults lead to needs none: the routes that
+   take memory declare StoreFull, reads that write declare `CHANGING`, and a test compares.
 
 Nothing else: authentication, roles, tenants, rate limits, decoding, strictness, size limits,
 problems, the audit log, metrics, the OpenAPI document come from the declaration.

@@ -154,7 +154,12 @@ class BudgetView(View):
     "/v1/budgets",
     role=Role.OPERATOR,
     status=(201, 200),
-    errors=(errors.BudgetConflict, errors.BudgetTooDeep, errors.BudgetNotFound),
+    errors=(
+        errors.BudgetConflict,
+        errors.BudgetTooDeep,
+        errors.BudgetNotFound,
+        errors.StoreFull,
+    ),
     example={"limits": {"tokens": {"hard": 1_000_000, "soft": 800_000}}, "reset_ms": 86_400_000},
 )
 async def create(call: Call, body: BudgetBody) -> Answer[BudgetView]:

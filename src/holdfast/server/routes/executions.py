@@ -18,7 +18,7 @@ from holdfast.server import problems
 from holdfast.server.attachments import check_limits, foreign_limits, refused_limit
 from holdfast.server.bodies import BatchBody, ExecutionBody, RawBatchBody
 from holdfast.server.call import Call
-from holdfast.server.declare import Answer, Routes
+from holdfast.server.declare import CHANGING, Answer, Routes
 from holdfast.server.fields import (
     Cursor,
     Id,
@@ -58,6 +58,7 @@ _REFUSALS = (
     errors.LaneDraining,
     errors.BudgetNotFound,
     errors.QuotaNotFound,
+    errors.StoreFull,
 )
 _EXAMPLE = {"kind": "mail.send", "input": {"to": "ann@example.org"}, "tags": {"order": "17"}}
 _decode_item = msgspec.json.Decoder(ExecutionBody).decode
@@ -119,7 +120,7 @@ async def create_batch(call: Call, body: RawBatchBody) -> BatchView:
     found = iter(await call.engine.submit_many(allowed))
     for place in places:
         answers[place] = answers[place] or next(found)
-    _raise_if_store_is_away(answers)
+    problems.raise_if_all_will_pass(answers)
     return BatchView(items=[_answer_view(answer) for answer in answers])
 
 
@@ -137,15 +138,6 @@ def _answer_view(answer: Submitted | HoldfastError | None) -> BatchItem:
         return BatchItem(id=answer.id, state=answer.state, duplicate=answer.duplicate)
     error = answer or HoldfastError("no answer")
     return BatchItem(code=error.code, detail=error.message)
-
-
-def _raise_if_store_is_away(answers: list[Submitted | HoldfastError | None]) -> None:
-    """One problem for all, if all have the same and it will pass."""
-    for answer in answers:
-        if not isinstance(answer, HoldfastError) or not problems.is_retryable(type(answer)):
-            return
-    if isinstance(answers[0] if answers else None, HoldfastError):
-        raise answers[0]  # type: ignore[misc]
 
 
 class ListQuery(Query):
@@ -254,7 +246,7 @@ class ResultQuery(Query):
 @routes.get(
     "/v1/executions/{id}/result",
     owner=EXECUTION,
-    errors=(ResultNotReady, errors.RateLimited),
+    errors=(ResultNotReady, errors.RateLimited, *CHANGING),
     media_type="*/*",
     query_example={"wait_ms": "0"},
 )

@@ -15,7 +15,7 @@ from holdfast.model.graphs import Edge, Join, SubmittedGraph, by_key
 from holdfast.server.attachments import check_limits
 from holdfast.server.bodies import ExecutionBody
 from holdfast.server.call import Call
-from holdfast.server.declare import Answer, Routes
+from holdfast.server.declare import CHANGING, Answer, Routes
 from holdfast.server.fields import (
     Body,
     Cursor,
@@ -40,7 +40,14 @@ routes: Routes = Routes("graphs", "Executions that start when others have ended.
 
 GRAPH_BYTES = 64 << 20
 _CANCEL_WAIT_MS = 10_000
-_SHAPE = (errors.InvalidGraph, errors.CycleDetected, errors.LaneDraining)
+_SHAPE = (errors.InvalidGraph, errors.CycleDetected, errors.StoreFull)
+#: Of members, which are executions.
+_CREATION = (
+    errors.LaneDraining,
+    errors.IdConflict,
+    errors.BudgetNotFound,
+    errors.QuotaNotFound,
+)
 _MEMBERS = [
     {"key": "fetch", "kind": "page.fetch", "input": {"url": "https://example.org"}},
     {"key": "parse", "kind": "page.parse"},
@@ -121,10 +128,8 @@ class SubmittedGraphView(View, omit_defaults=True):
     status=(201, 200),
     errors=(
         *_SHAPE,
-        errors.IdConflict,
+        *_CREATION,
         errors.IdempotencyConflict,
-        errors.BudgetNotFound,
-        errors.QuotaNotFound,
         errors.StagingLost,
     ),
     most_bytes=GRAPH_BYTES,
@@ -200,7 +205,7 @@ class GrownView(View):
     "/v1/graphs/{id}/members",
     role=Role.SUBMITTER,
     owner=GRAPH,
-    errors=(*_GROWTH, errors.IdConflict, errors.BudgetNotFound, errors.QuotaNotFound),
+    errors=(*_GROWTH, *_CREATION),
     conflicts=(errors.CycleDetected,),
     most_bytes=GRAPH_BYTES,
     example={
@@ -251,7 +256,12 @@ class DescribeQuery(Query):
     wait_ms: WaitMs = 0
 
 
-@routes.get("/v1/graphs/{id}", owner=GRAPH, query_example={"wait_ms": "0"})
+@routes.get(
+    "/v1/graphs/{id}",
+    owner=GRAPH,
+    errors=(errors.RateLimited, *CHANGING),
+    query_example={"wait_ms": "0"},
+)
 async def describe(call: Call, id: str, query: DescribeQuery) -> GraphDetail:  # noqa: A002
     """Read a graph with its members, edges and history; with `wait_ms` when it has ended."""
     if query.wait_ms and await call.engine.graphs.outcome(id) is None:
@@ -309,7 +319,7 @@ class CancelledView(View):
     "/v1/graphs/{id}/cancel",
     role=Role.OPERATOR,
     owner=GRAPH,
-    errors=(errors.GraphFinished,),
+    errors=(errors.GraphFinished, errors.RateLimited),
     example={"reason": "ordered twice", "policy": "cancel_all"},
 )
 async def cancel(call: Call, id: str, body: CancelBody) -> CancelledView:  # noqa: A002
@@ -336,7 +346,7 @@ class ReplayBody(Body):
     "/v1/graphs/{id}/replay",
     role=Role.OPERATOR,
     owner=GRAPH,
-    errors=(errors.GraphNotFinished, errors.NothingToReplay),
+    errors=(errors.GraphNotFinished, errors.NothingToReplay, errors.StoreFull),
     example={"reason": "the partner is back"},
 )
 async def replay(call: Call, id: str, body: ReplayBody) -> StateView:  # noqa: A002

@@ -114,7 +114,7 @@ class RecordedView(View):
     "/v1/executions/{id}/steps",
     role=Role.WORKER,
     owner=EXECUTION,
-    errors=(*LOST, errors.TooManySteps),
+    errors=(*LOST, errors.TooManySteps, errors.StoreFull),
     example={"lease": LEASE_EXAMPLE, "name": "charge", "result": {"receipt": 4711}},
 )
 async def record_step(call: Call, id: str, body: StepBody) -> RecordedView:  # noqa: A002
@@ -138,7 +138,7 @@ class ProgressBody(Body):
     "/v1/executions/{id}/progress",
     role=Role.WORKER,
     owner=EXECUTION,
-    errors=LOST,
+    errors=(*LOST, errors.StoreFull),
     example={"lease": LEASE_EXAMPLE, "pct": 40, "message": "2 of 5"},
 )
 async def progress(call: Call, id: str, body: ProgressBody) -> StateView:  # noqa: A002

@@ -40,7 +40,7 @@ class RotatedView(View):
     "/v1/admin/keyring/rotate",
     role=Role.ADMIN,
     scope=Scope.SYSTEM,
-    errors=(errors.RotationConflict, errors.RotationBusy),
+    errors=(errors.RotationConflict, errors.RotationBusy, errors.StoreFull),
     example={"kid": "k2", "secret_hex": "00112233445566778899aabbccddeeff", "grace_ms": 3600000},
 )
 async def rotate(call: Call, body: RotateBody) -> RotatedView:

@@ -80,7 +80,7 @@ def _fields(key: ApiKey) -> dict[str, object]:
     "/v1/keys",
     role=Role.ADMIN,
     status=201,
-    errors=(errors.TooManyKeys,),
+    errors=(errors.TooManyKeys, errors.StoreFull),
     example={"roles": ["submitter"], "name": "the web shop", "ttl_ms": 7776000000},
 )
 async def create(call: Call, body: KeyBody) -> Answer[NewKeyView]:

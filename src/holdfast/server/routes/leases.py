@@ -10,6 +10,7 @@ from msgspec import UNSET, Meta, UnsetType
 from holdfast.errors import ExecutionNotFound, HoldfastError
 from holdfast.model import limits
 from holdfast.model.access import Role
+from holdfast.server import problems
 from holdfast.server.call import Call
 from holdfast.server.declare import Routes
 from holdfast.server.fields import Body, Id, LeaseBody, LeaseMs, View
@@ -61,8 +62,10 @@ async def renew(call: Call, body: RenewBody) -> RenewedPage:
     held = [(one.execution, one.lease.lease()) for one in body.items]
     owned = await call.owned([execution for execution, _ in held])
     mine = [one for one, is_mine in zip(held, owned, strict=True) if is_mine]
-    answers = iter(await call.engine.renew(mine, body.lease_ms))
     call.audited = False
+    found = await call.engine.renew(mine, body.lease_ms)
+    problems.raise_if_all_will_pass(found)
+    answers = iter(found)
     return RenewedPage(
         items=[
             _renewed(next(answers) if is_mine else _missing(execution))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
@@ -93,7 +94,7 @@ class PushBody(Body):
 @routes.post(
     "/v1/queues/{name}/messages",
     role=(Role.SUBMITTER, Role.WORKER),
-    errors=(errors.QueueNotFound,),
+    errors=(errors.QueueNotFound, errors.StoreFull),
     most_bytes=BATCH_BYTES,
     example={"items": [{"payload": {"to": "ann@example.org"}, "key": "ann"}]},
 )
@@ -131,7 +132,8 @@ async def read(call: Call, name: str, query: TenantQuery, body: ReadBody) -> Del
     to a call that nobody waits for any more is given back where the server notices.
     """
     stored = scoping.queue(call, name)
-    work = call.engine.queues.read(
+    read_now = functools.partial(
+        call.engine.queues.read,
         stored,
         consumer=body.consumer,
         group=body.group,
@@ -141,9 +143,9 @@ async def read(call: Call, name: str, query: TenantQuery, body: ReadBody) -> Del
     )
     if body.wait_ms:
         with call.waiting():
-            found = await call.unless_gone(work) or []
+            found = await call.unless_gone(read_now()) or []
     else:
-        found = await work
+        found = await read_now()
     call.audited = bool(found)
     return DeliveriesView(deliveries=_shown(call, found))
 
@@ -264,6 +266,7 @@ class CommitBody(Body):
         errors.UnknownDelivery,
         errors.BudgetNotFound,
         errors.QuotaNotFound,
+        errors.StoreFull,
     ),
     most_bytes=BATCH_BYTES,
     example={"handle": "h", "effects": [{"queue": "sent", "message": {"payload": 17}}]},

@@ -46,7 +46,13 @@ class ReplayBody(Body):
     "/v1/executions/{id}/replay",
     role=Role.OPERATOR,
     owner=EXECUTION,
-    errors=(errors.NotTerminal, errors.StepNotFound, errors.ReplayLimit),
+    errors=(
+        errors.NotTerminal,
+        errors.StepNotFound,
+        errors.ReplayLimit,
+        errors.MemberOfGraph,
+        errors.StoreFull,
+    ),
     example={"keep_steps": True, "reason": "the partner is back"},
 )
 async def replay(call: Call, id: str, body: ReplayBody) -> StateView:  # noqa: A002

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -14,7 +15,7 @@ from holdfast.model.queues import LetterFilter, QueueSettings, Start
 from holdfast.server import scoping
 from holdfast.server.bodies import BackoffBody
 from holdfast.server.call import DEFAULT_TENANT, Call
-from holdfast.server.declare import Answer, Routes
+from holdfast.server.declare import CHANGING, Answer, Routes
 from holdfast.server.fields import (
     Body,
     Cursor,
@@ -84,7 +85,12 @@ class QueueBody(Body, omit_defaults=True):
     "/v1/queues/{name}",
     role=Role.OPERATOR,
     status=(201, 200),
-    errors=(errors.QueueConflict, errors.InvalidDeadLetter),
+    errors=(
+        errors.QueueConflict,
+        errors.InvalidDeadLetter,
+        errors.QueueNotFound,
+        errors.StoreFull,
+    ),
     example={"mode": "work", "max_attempts": 5, "dead_letter": "mail-dead"},
 )
 async def define(call: Call, name: str, query: TenantQuery, body: QueueBody) -> Answer[QueueView]:  # noqa: ARG001
@@ -172,6 +178,7 @@ class GroupView(View):
         errors.QueueConflict,
         errors.TooManyGroups,
         errors.MessageNotFound,
+        errors.StoreFull,
     ),
     example={"start": "first"},
 )
@@ -294,7 +301,12 @@ class RedrivenView(View):
 @routes.post(
     "/v1/queues/{name}/redrive",
     role=Role.OPERATOR,
-    errors=(errors.QueueNotFound, errors.QueueConflict, errors.OutcomeUnknown),
+    errors=(
+        errors.QueueNotFound,
+        errors.QueueConflict,
+        errors.RateLimited,
+        errors.OutcomeUnknown,
+    ),
     example={"filter": {"reason": "smtp"}, "limit": 100},
 )
 async def redrive(call: Call, name: str, query: TenantQuery, body: RedriveBody) -> RedrivenView:  # noqa: ARG001
@@ -304,7 +316,8 @@ async def redrive(call: Call, name: str, query: TenantQuery, body: RedriveBody) 
     """
     given = body.filter or FilterBody()
     origin = None if given.origin is None else scoping.queue(call, given.origin, "filter.origin")
-    work = call.engine.queues.redrive(
+    send_back = functools.partial(
+        call.engine.queues.redrive,
         scoping.queue(call, name),
         to=None if body.to is None else scoping.queue(call, body.to, "to"),
         wanted=LetterFilter(origin=origin, group=given.group, reason=given.reason),
@@ -313,9 +326,9 @@ async def redrive(call: Call, name: str, query: TenantQuery, body: RedriveBody) 
         dry_run=body.dry_run,
     )
     if body.rate_per_s is None:
-        return RedrivenView(redriven=await work)
+        return RedrivenView(redriven=await send_back())
     with call.waiting():
-        redriven = await call.unless_gone(work)
+        redriven = await call.unless_gone(send_back())
     if redriven is None:
         raise errors.OutcomeUnknown("the server stops: some were sent; send it again for the rest")
     return RedrivenView(redriven=redriven)
@@ -350,7 +363,7 @@ class PeekQuery(GroupQuery):
     count: Count = 1
 
 
-@routes.get("/v1/queues/{name}/peek", errors=MISSING, query_example={"count": "10"})
+@routes.get("/v1/queues/{name}/peek", errors=(*MISSING, *CHANGING), query_example={"count": "10"})
 async def peek(call: Call, name: str, query: PeekQuery) -> MessagePage:
     """Read the next messages without handing them out."""
     found = await call.engine.queues.peek(
@@ -366,7 +379,7 @@ class StatsQuery(GroupQuery):
     detail: bool = False
 
 
-@routes.get("/v1/queues/{name}/stats", errors=MISSING)
+@routes.get("/v1/queues/{name}/stats", errors=(*MISSING, *CHANGING))
 async def stats(call: Call, name: str, query: StatsQuery) -> StatsView:
     """Count messages, exactly."""
     found = await call.engine.queues.stats(scoping.queue(call, name), query.group)

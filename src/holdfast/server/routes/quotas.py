@@ -83,7 +83,7 @@ class QuotaView(View):
     "/v1/quotas",
     role=Role.OPERATOR,
     status=(201, 200),
-    errors=(errors.QuotaConflict,),
+    errors=(errors.QuotaConflict, errors.QuotaNotFound, errors.StoreFull),
     example={"window_ms": 60_000, "max_per_window": 100, "max_concurrent": 8},
 )
 async def create(call: Call, body: QuotaBody) -> Answer[QuotaView]:

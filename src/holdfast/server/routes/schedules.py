@@ -47,6 +47,7 @@ def _missing(schedule_id: str) -> ScheduleNotFound:
 SCHEDULE: Owner = Owner("id", _owner, _missing)
 #: A schedule submits, so whoever may submit may make one.
 _MAKERS = (Role.SUBMITTER, Role.OPERATOR)
+_TAKING = (errors.BudgetNotFound, errors.QuotaNotFound, errors.StoreFull)
 
 Cron = Annotated[str, Meta(min_length=1, max_length=limits.CRON_CHARS)]
 EveryMs = Annotated[int, Meta(ge=limits.EVERY_MIN_MS, le=limits.DURATION_MS)]
@@ -174,7 +175,7 @@ def _template(item: NewExecution) -> dict[str, Any]:
     "/v1/schedules",
     role=_MAKERS,
     status=(201, 200),
-    errors=(errors.ScheduleConflict, errors.BudgetNotFound, errors.QuotaNotFound),
+    errors=(errors.ScheduleConflict, ScheduleNotFound, *_TAKING),
     example={
         "id": "nightly",
         "cron": "30 2 * * *",
@@ -234,8 +235,7 @@ async def describe(call: Call, id: str) -> ScheduleView:  # noqa: A002
     errors=(
         ScheduleNotFound,
         errors.ScheduleChanged,
-        errors.BudgetNotFound,
-        errors.QuotaNotFound,
+        *_TAKING,
     ),
     example={"paused": True},
 )
@@ -274,9 +274,8 @@ class TriggerBody(Body):
     errors=(
         ScheduleNotFound,
         errors.LaneDraining,
-        errors.BudgetNotFound,
-        errors.QuotaNotFound,
-        errors.Conflict,
+        errors.IdConflict,
+        *_TAKING,
     ),
     example={"key": "by-hand-17"},
 )

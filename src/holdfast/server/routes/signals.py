@@ -21,15 +21,17 @@ from holdfast.server.routes.waiting import WaitpointId
 routes: Routes = Routes("signals", "Answers to waitpoints. The token is the right to answer.")
 
 BATCH_BYTES = 64 << 20
+#: Nobody is asked for a key, so these are not those of all routes with one.
+_OF_ALL = (errors.RateLimited, errors.StoreUnavailable, errors.StoreFull)
 _REFUSALS = (
     errors.InvalidToken,
     errors.TokenExpired,
     errors.SignalNotAllowed,
     errors.InvalidPayload,
-    errors.WaitpointNotFound,
     errors.WaitpointClosed,
     errors.TokenUsedUp,
     errors.TooManySignals,
+    *_OF_ALL,
 )
 Token = Annotated[str, Meta(max_length=limits.TOKEN_CHARS)]
 _TOKEN_EXAMPLE = "hf1.k1.WyJ4MSJd.c2lnbmF0dXJl"  # noqa: S105 - an example
@@ -142,6 +144,7 @@ class SignalAnswers(View):
     "/v1/signals:batch",
     scope=Scope.PUBLIC,
     role=Role.SUBMITTER,
+    errors=_OF_ALL,
     most_bytes=BATCH_BYTES,
     example={"items": [{"waitpoint": "x1~w1", **_EXAMPLE}]},
 )
@@ -160,15 +163,10 @@ async def send_batch(call: Call, body: SignalsBody) -> SignalAnswers:
     found = await call.engine.waitpoints.signal_many(good)
     for place, answer in zip(places, found, strict=True):
         answers[place] = answer
-    if answers and all(_will_pass(answer) for answer in answers):
-        raise next(answer for answer in answers if isinstance(answer, HoldfastError))
+    problems.raise_if_all_will_pass(answers)
     if any(isinstance(answer, Effect) for answer in answers):
         call.identity = Identity(key="token", tenant=None, roles=frozenset())
     return SignalAnswers(items=[_view(answer) for answer in answers])
-
-
-def _will_pass(answer: Effect | HoldfastError | None) -> bool:
-    return isinstance(answer, HoldfastError) and problems.is_retryable(type(answer))
 
 
 def _view(answer: Effect | HoldfastError | None) -> SignalAnswer:

@@ -25,6 +25,7 @@ class SpentView(View):
 @routes.get("/v1/executions/{id}/usage", owner=EXECUTION)
 async def spent(call: Call, id: str) -> SpentView:  # noqa: A002
     """Read what an execution spent."""
+    await call.engine.owner(id)
     return SpentView(budgets=await call.engine.budgets.spent(id))
 
 
@@ -37,15 +38,13 @@ class HolderUsageBody(Body):
     budget: Name | None = None
 
 
-_HOLDER: dict[str, Any] = {
-    "role": Role.WORKER,
-    "owner": EXECUTION,
-    "errors": (*LOST, errors.BudgetNotFound, errors.ReservationNotFound),
-}
+_REFUSALS = (*LOST, errors.BudgetNotFound)
+_HOLDER: dict[str, Any] = {"role": Role.WORKER, "owner": EXECUTION}
 
 
 @routes.post(
     "/v1/executions/{id}/usage",
+    errors=_REFUSALS,
     example={"lease": LEASE_EXAMPLE, "usage": {"tokens": 120}, "key": "call-17"},
     **_HOLDER,
 )
@@ -69,6 +68,7 @@ class HolderReserveBody(Body):
 
 @routes.post(
     "/v1/executions/{id}/usage/reserve",
+    errors=_REFUSALS,
     example={"lease": LEASE_EXAMPLE, "usage": {"tokens": 2000}, "key": "call-17"},
     **_HOLDER,
 )
@@ -96,6 +96,7 @@ class HolderSettleBody(Body):
 
 @routes.post(
     "/v1/executions/{id}/usage/settle",
+    errors=(*_REFUSALS, errors.ReservationNotFound),
     example={"lease": LEASE_EXAMPLE, "usage": {"tokens": 1200}, "key": "call-17"},
     **_HOLDER,
 )

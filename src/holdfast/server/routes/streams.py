@@ -15,7 +15,7 @@ from holdfast.model import limits
 from holdfast.model.access import Role
 from holdfast.model.frames import END, RETRY, Frame, NewFrame
 from holdfast.server.call import Call
-from holdfast.server.declare import Routes
+from holdfast.server.declare import CHANGING, Routes
 from holdfast.server.events import LAST_EVENT_ID, MEDIA_TYPE, EventStream, Sse
 from holdfast.server.fields import Body, LeaseBody, Name, PageLimit, Query, View
 from holdfast.server.owners import EXECUTION
@@ -71,7 +71,7 @@ class AppendedView(View):
     "/v1/executions/{id}/frames",
     role=Role.WORKER,
     owner=EXECUTION,
-    errors=LOST,
+    errors=(*LOST, errors.StoreFull),
     most_bytes=FRAMES_BYTES,
     example={
         "lease": LEASE_EXAMPLE,
@@ -131,7 +131,7 @@ class StreamQuery(Query):
 @routes.get(
     "/v1/executions/{id}/stream",
     owner=EXECUTION,
-    errors=(errors.RateLimited, errors.TooManyTails),
+    errors=(errors.RateLimited, errors.TooManyTails, *CHANGING),
     query_example={"after": "0", "limit": "100"},
 )
 async def read(call: Call, id: str, query: StreamQuery) -> FramePage:  # noqa: A002

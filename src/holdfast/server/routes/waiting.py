@@ -68,7 +68,7 @@ class PrepareBody(Body):
     "/v1/executions/{id}/waitpoints",
     role=Role.WORKER,
     owner=EXECUTION,
-    errors=(*LOST, errors.WaitpointExists, errors.TooManyWaitpoints),
+    errors=(*LOST, errors.WaitpointExists, errors.TooManyWaitpoints, errors.StoreFull),
     example={
         "lease": LEASE_EXAMPLE,
         "waitpoints": [{"name": "mail", "title": "How much?", "signals": ["approve", "deny"]}],
@@ -126,10 +126,11 @@ class SuspendBody(Body):
     owner=EXECUTION,
     errors=(
         *LOST,
-        errors.WaitpointExists,
+        errors.InvalidCondition,
         errors.WaitpointNotFound,
         errors.WaitpointClosed,
         errors.TooManyWaitpoints,
+        errors.StoreFull,
     ),
     example={
         "lease": LEASE_EXAMPLE,

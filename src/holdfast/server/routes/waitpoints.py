@@ -52,7 +52,7 @@ class TokenView(View):
     "/v1/executions/{id}/waitpoints/{wp}/token",
     role=(Role.WORKER, Role.OPERATOR),
     owner=EXECUTION,
-    errors=(errors.WaitpointNotFound, errors.WaitpointClosed),
+    errors=(errors.WaitpointNotFound, errors.WaitpointClosed, errors.StoreFull),
     audit=AuditLog.CONTROL,
 )
 async def read_token(call: Call, id: str, wp: str) -> Answer[TokenView]:  # noqa: A002
@@ -98,7 +98,7 @@ class ResumeBody(Body):
     "/v1/executions/{id}/resume",
     role=Role.OPERATOR,
     owner=EXECUTION,
-    errors=(errors.NotSuspended,),
+    errors=(errors.NotSuspended, errors.StoreFull),
     example={"payload": {"decision": "go"}},
 )
 async def resume(call: Call, id: str, body: ResumeBody) -> StateView:  # noqa: A002
