@@ -93,6 +93,12 @@ class MethodNotAllowed(InvalidInput):
     code = "method_not_allowed"
 
 
+class NotOverHttp(InvalidInput, AttributeError):
+    """What was asked for is done where the store is; a server does not offer it."""
+
+    code = "not_over_http"
+
+
 class NotFound(HoldfastError):
     """There is no such thing, or no longer."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from holdfast.errors import ExecutionNotFound
+from holdfast.errors import ExecutionNotFound, NotOverHttp
 
 if TYPE_CHECKING:
     from holdfast.engine import Engine
@@ -16,7 +16,10 @@ async def get(engine: Engine, execution_id: str, error: ExecutionNotFound) -> Ex
     """Return an execution from the archive; raises the error if there is none."""
     from holdfast.archive import find_archive  # noqa: PLC0415 - most executions are in the store
 
-    archive = await find_archive(engine.store)
+    try:
+        archive = await find_archive(engine.store)
+    except NotOverHttp:
+        archive = None
     if archive is None:
         raise error
     return await archive.get(execution_id)

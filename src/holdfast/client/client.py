@@ -26,7 +26,13 @@ from holdfast.client.waitpoints import RemoteKeys, RemoteWaitpoints
 from holdfast.engine.claimer import Claimer
 from holdfast.engine.engine import DEFAULT_LEASE_MS, Engine
 from holdfast.engine.explain import Explanation
-from holdfast.errors import AlreadyTerminal, HoldfastError, ResultNotReady, TaskError
+from holdfast.errors import (
+    AlreadyTerminal,
+    HoldfastError,
+    NotOverHttp,
+    ResultNotReady,
+    TaskError,
+)
 from holdfast.model import checks, limits, payloads
 from holdfast.model.executions import (
     JSON_CONTENT_TYPE,
@@ -63,7 +69,8 @@ class Client(Engine):
     """Executions over HTTP, with the calls of an engine in the process.
 
     `async with Client("https://holdfast.example.org", key="hf_...") as client:`. Calls whose answer
-    is lost are sent again within their time, as far as that is safe.
+    is lost are sent again within their time, as far as that is safe; calls that did not get
+    through, or were refused for the moment, within `patience_ms`.
     """
 
     def __init__(
@@ -73,11 +80,15 @@ class Client(Engine):
         key: str | None = None,
         tenant: str | None = None,
         timeout_ms: int = CALL_TIMEOUT_MS,
+        patience_ms: int | None = None,
     ) -> None:
         checks.integer("timeout_ms", timeout_ms, 1, 3_600_000)
+        patience_ms = timeout_ms if patience_ms is None else patience_ms
+        checks.integer("patience_ms", patience_ms, 1, timeout_ms)
         #: Whom an operator key acts for; a key of one tenant acts for that.
         self._tenant = tenant
-        self._http = Http(url, key or os.environ.get(KEY_VARIABLE), timeout_ms)
+        secret = key or os.environ.get(KEY_VARIABLE) or None
+        self._http = Http(url, secret, timeout_ms, patience_ms)
         self.lanes: RemoteLanes = RemoteLanes(self._http)
         self.workers: RemoteWorkers = RemoteWorkers(self._http)
         whose = tenant or EVERY_TENANT
@@ -93,7 +104,7 @@ class Client(Engine):
 
     def __getattr__(self, name: str) -> NoReturn:
         message = f"{name} is not part of the HTTP API: use it where the store is"
-        raise AttributeError(message)
+        raise NotOverHttp(message)
 
     async def __aenter__(self) -> Self:
         return self

@@ -12,7 +12,7 @@ from holdfast.client.http import Http, path
 from holdfast.engine.budgets import Budgets
 from holdfast.engine.quotas import Quotas
 from holdfast.engine.spending import DEFAULT_TTL_MS, Spending
-from holdfast.errors import TaskError
+from holdfast.errors import NotOverHttp, TaskError
 from holdfast.model import checks
 from holdfast.model.budgets import Breach, Budget, Charge, OnHard, Reservation, Usage
 from holdfast.model.executions import Lease
@@ -33,7 +33,7 @@ class _Remote:
 
     def __getattr__(self, name: str) -> NoReturn:
         message = f"{name} is not part of the HTTP API: use it where the store is"
-        raise AttributeError(message)
+        raise NotOverHttp(message)
 
     async def _create(
         self, where: str, limit_id: str | None, kind: type[T], body: dict[str, Any]
