@@ -49,7 +49,7 @@ class Case:
 FAR = [
     Case("submit", Place.nothing, "work --id @ --lane @ -i '[1.50]' --retries 2", "show @"),
     Case("submit", Place.tasks, "@ --id @ --tag a=b --key k@ --delay 1h", "show @"),
-    Case("submit", Place.nothing, "work --lane @ --wait", meanwhile=Place.complete_later),
+    Case("submit", Place.nothing, "work --lane @ --wait", "ls --lane @", Place.complete_later),
     Case("submit", Place.nothing, "work --id @ --budget none"),
     Case("submit", Place.waiting, "other --id @"),
     Case("ls", Place.completed, "--lane @ --tag name=@ --since 1h"),
@@ -62,7 +62,7 @@ FAR = [
     Case("show", Place.bytes_, "@"),
     Case("show", Place.nothing, "@"),
     Case("logs", Place.failed, "@"),
-    Case("logs", Place.waiting, "@ --follow", meanwhile=Place.complete_later),
+    Case("logs", Place.waiting, "@ --follow", "show @", Place.complete_later),
     Case("stream", Place.completed, "@ --after 1"),
     Case("stream", Place.completed, "@ --follow"),
     Case("stream", Place.nothing, "@ --follow"),
@@ -71,7 +71,7 @@ FAR = [
     Case("result", Place.failed, "@"),
     Case("result", Place.waiting, "@"),
     Case("result", Place.nothing, "@"),
-    Case("result", Place.waiting, "@ --wait 20", meanwhile=Place.complete_later),
+    Case("result", Place.waiting, "@ --wait 20", "show @", Place.complete_later),
     Case("result", Place.waiting, "@ --wait 0.1"),
     Case("explain", Place.waiting, "@"),
     Case("explain", Place.suspended, "@"),
@@ -212,10 +212,9 @@ def test_every_command_is_in_one_of_the_tables() -> None:
     assert sorted(known) == sorted(COMMANDS)
 
 
-@pytest.mark.parametrize("as_json", [False, True], ids=["plain", "json"])
 @pytest.mark.parametrize("case", FAR, ids=str)
 async def test_a_command_does_and_says_far_what_it_does_and_says_near(
-    here: Place, case: Case, *, as_json: bool
+    here: Place, case: Case
 ) -> None:
     """Twins, one near and one far: the same words, the same code, the same effect."""
     number = next(_numbers)
@@ -225,21 +224,19 @@ async def test_a_command_does_and_says_far_what_it_does_and_says_near(
         name = f"t{number}{letter}" if "@" in case.args else f"t{number}"
         if not found or "@" in case.args:
             await case.make(here, name)
-        options = ["--store", store, *(["--json"] if as_json else [])]
-        said, _ = await asyncio.gather(
-            command(*_words(f"{case.command} {case.args}", name), *options),
-            case.meanwhile(here, name),
-        )
-        found.append((said.of(name), await _effect(here, case.look, name)))
+        words = [*_words(f"{case.command} {case.args}", name), "--store", store]
+        said, _ = await asyncio.gather(command(*words), case.meanwhile(here, name))
+        found.append((said.of(name), await _beside(here, case, words, name)))
     assert found[1] == found[0]
 
 
-async def _effect(here: Place, look: str, name: str) -> object:
-    """Return what the store itself shows; of a list, the lines with the name."""
-    if not look:
-        return None
-    shown = (await command(*_words(look, name), "--store", here.near)).of(name)
-    return shown if "@" in look else shown.lines("NAME")
+async def _beside(here: Place, case: Case, words: list[str], name: str) -> object:
+    """Return its effect as the store itself shows it; of a command that only asks, its JSON."""
+    if not case.look:
+        return (await command(*words, "--json")).of(name)
+    shown = (await command(*_words(case.look, name), "--store", here.near)).of(name)
+    # Of a list, the lines with the name.
+    return shown if "@" in case.look else shown.lines("NAME")
 
 
 def _words(line: str, name: str) -> list[str]:
@@ -256,7 +253,9 @@ async def exported(here: Place, tmp_path_factory: pytest.TempPathFactory) -> str
     return str(file)
 
 
-@pytest.mark.parametrize(("line", "args"), [*LOCAL.items(), *NOT_YET_FAR.items()])
+@pytest.mark.parametrize(
+    ("line", "args"), [*LOCAL.items(), *NOT_YET_FAR.items(), ("ls", "--archived")]
+)
 async def test_what_needs_the_store_itself_says_so(
     here: Place, exported: str, line: str, args: str
 ) -> None:

@@ -145,8 +145,10 @@ class Place:
         assert (await command("approve", f"{name}~w1", "--store", self.near)).code == 0
 
     async def worker(self, name: str) -> None:
-        """Register a worker."""
-        await self.engine.workers.register(name, worker="w", lanes=[name], capabilities=["gpu"])
+        """Register a worker that lives as long as the tests."""
+        await self.engine.workers.register(
+            name, worker="w", lanes=[name], capabilities=["gpu"], ttl_ms=3_600_000
+        )
 
     async def tasks(self, name: str) -> None:
         """Publish a task."""

@@ -112,9 +112,10 @@ async def _ask_server(url: str, work: Callable[[Engine], Awaitable[T]]) -> T:
         message = f"{url} does not answer as a server of Holdfast does ({error})"
         raise StoreIncompatible(message, store=url) from error
     except Unauthorized as error:
-        if type(error) is Unauthorized:
-            error.message += f" (it is taken from {KEY_VARIABLE})"
-        raise
+        if type(error) is not Unauthorized:
+            raise
+        message = f"{error.message} (it is taken from {KEY_VARIABLE})"
+        raise Unauthorized(message, **error.context) from None
 
 
 def _needs_store(url: str) -> NotOverHttp:

@@ -133,7 +133,7 @@ class Http:
     ) -> httpx.Response:
         """Send a request until it is answered, as long as that makes sense."""
         loop = asyncio.get_running_loop()
-        begin = loop.time()
+        give_up_at = loop.time() + time_s
         pause = _FIRST_PAUSE_S
         maybe_done = False
         while True:
@@ -142,8 +142,9 @@ class Http:
                 return response
             maybe_done = maybe_done or isinstance(problem, OutcomeUnknown)
             passes = _will_pass(problem) and not (once and isinstance(problem, OutcomeUnknown))
-            most_s = time_s if maybe_done else min(time_s, self._patience_s)
-            if not passes or loop.time() + pause > begin + most_s:
+            if not maybe_done:
+                give_up_at = min(give_up_at, loop.time() + self._patience_s)
+            if not passes or loop.time() + pause > give_up_at:
                 raise problem
             await asyncio.sleep(pause * random.uniform(0.5, 1))  # noqa: S311
             pause = min(pause * 2, _LONGEST_PAUSE_S)
