@@ -120,7 +120,12 @@ FAR = [
     Case("schedules ls", Place.schedule),
     Case("schedules show", Place.schedule, "@"),
     Case("schedules show", Place.nothing, "@"),
-    Case("schedules create", Place.nothing, "@ work --cron '0 6 * * *' -i '[1.50]'", "show @"),
+    Case(
+        "schedules create",
+        Place.nothing,
+        "@ work --cron '0 6 * * *' -i '[1.50]'",
+        "schedules show @",
+    ),
     Case("schedules create", Place.nothing, "@ work --at 2h --tenant @", "schedules show @"),
     Case("schedules create", Place.schedule, "@ work --every 1h"),
     Case("schedules pause", Place.schedule, "@", "schedules show @"),

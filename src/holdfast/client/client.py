@@ -26,6 +26,7 @@ from holdfast.client.waitpoints import RemoteKeys, RemoteWaitpoints
 from holdfast.engine.claimer import Claimer
 from holdfast.engine.engine import DEFAULT_LEASE_MS, Engine
 from holdfast.engine.explain import Explanation
+from holdfast.engine.lane_views import LaneView
 from holdfast.errors import (
     AlreadyTerminal,
     HoldfastError,
@@ -371,6 +372,12 @@ class Client(Engine):
         """Return exact counts by tenant, lane, kind and state."""
         reply = await self._http.get("/v1/counts", tenant=tenant or self._tenant or EVERY_TENANT)
         return msgspec.convert(reply["items"], list[Count])
+
+    async def lane_views(self, *, tenant: str | None = None) -> Sequence[LaneView]:
+        """Return what is known of each lane; the key decides whose executions are counted."""
+        del tenant
+        reply = await self._http.get("/v1/lanes")
+        return msgspec.convert(reply["items"], list[LaneView])
 
     async def tasks(self, *, tenant: str | None = None) -> dict[str, dict[str, Any]]:
         """Return what workers published of their tasks."""

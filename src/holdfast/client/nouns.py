@@ -45,11 +45,6 @@ class RemoteLanes(Lanes):
         del keep_ms, tenant
         raise TaskError("retention is not part of the HTTP API: set it where the store is")
 
-    async def weights(self) -> dict[str, dict[str, float]]:
-        """Return tenants' shares by lane, where they are not 1."""
-        reply = await self._http.get("/v1/lanes")
-        return {item["lane"]: item["weights"] for item in reply["items"] if item["weights"]}
-
     async def states(self) -> dict[str, str]:
         """Return the lanes that are not open: paused or draining."""
         reply = await self._http.get("/v1/lanes")

@@ -6,9 +6,12 @@ import asyncio
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from holdfast.engine.engine import Engine
 from holdfast.model.states import State
+
+if TYPE_CHECKING:
+    from holdfast.engine.engine import Engine
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,20 +30,22 @@ class LaneView:
 
 async def look(engine: Engine, *, tenant: str | None = None) -> list[LaneView]:
     """Return what is known of each lane; with a tenant, only what concerns it."""
-    counts, states, workers, shares = await asyncio.gather(
+    counts, states, workers, settings = await asyncio.gather(
         engine.count(tenant),
         engine.lanes.states(),
         engine.workers.list(),
-        engine.lanes.weights(),
+        engine.store.lanes.settings(),
     )
     by_lane: dict[str, Counter[State]] = {}
     for cell in counts:
         by_lane.setdefault(cell.lane, Counter())[cell.state] += cell.count
-    weights = {
-        lane: {owner: share for owner, share in by_tenant.items() if tenant in {None, owner}}
-        for lane, by_tenant in shares.items()
-        if tenant is None or tenant in by_tenant
-    }
+    weights: dict[str, dict[str, float]] = {}
+    for name, value in settings.items():
+        kind, _, rest = name.partition("|")
+        if kind == "weight":
+            lane, _, owner = rest.partition("|")
+            if tenant in {None, owner}:
+                weights.setdefault(lane, {})[owner] = float(value)
     served = Counter(
         lane
         for worker in workers

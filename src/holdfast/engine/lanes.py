@@ -51,16 +51,6 @@ class Lanes:
         owner = "*" if tenant is None else checks.name("tenant", tenant)
         await self._lanes.set_retention(owner, keep_ms)
 
-    async def weights(self) -> dict[str, dict[str, float]]:
-        """Return tenants' shares by lane, where they are not 1."""
-        found: dict[str, dict[str, float]] = {}
-        for name, value in (await self._lanes.settings()).items():
-            kind, _, rest = name.partition("|")
-            if kind == "weight":
-                lane, _, tenant = rest.partition("|")
-                found.setdefault(lane, {})[tenant] = float(value)
-        return found
-
     async def states(self) -> dict[str, str]:
         """Return the lanes that are not open: paused or draining."""
         settings = await self._lanes.settings()
