@@ -76,7 +76,7 @@ class Http:
                 base_url=self.url,
                 headers=headers(key),
                 timeout=httpx.Timeout(self._timeout_s, connect=self._connect_s, pool=None),
-                limits=httpx.Limits(max_connections=_CONNECTIONS, max_keepalive_connections=_CONNECTIONS),
+                limits=httpx.Limits(max_connections=_CONNECTIONS),
                 # Where there is no TLS, its certificates need not be read: that takes 20 ms.
                 verify=self.url.startswith("https:"),
             )
