@@ -95,6 +95,19 @@ async def test_queues(far: Client, engine: Engine) -> None:
         await queues.describe("log")
 
 
+async def test_lanes(far: Client, engine: Engine) -> None:
+    """With workers that serve every tenant, though the key does not see them."""
+    await far.submit("work", lane="slow")
+    await engine.submit("work", lane="theirs", tenant="theirs")
+    await engine.lanes.pause("slow")
+    await engine.lanes.set_weights("slow", {OURS: 2.5, "theirs": 3})
+    await engine.workers.register("w1", worker="w", lanes=["slow"])
+    found = await far.lane_views()
+    assert found == await engine.lane_views(tenant=None if far._http.key is None else OURS)
+    (slow,) = (one for one in found if one.lane == "slow")
+    assert (slow.setting, slow.workers, slow.weights[OURS]) == ("paused", 1, 2.5)
+
+
 async def test_groups(far: Client) -> None:
     """Each begins where it is told to."""
     await far.queues.define("news", mode="fanout")

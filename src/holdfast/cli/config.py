@@ -30,17 +30,9 @@ def show(*, store: StoreOption = None, as_json: JsonOption = False) -> None:
 def effective(store: str | None) -> dict[str, object]:
     """Return the settings by name."""
     text, source = session.store_text(store)
-    url = session.parse_store(text)
     found: dict[str, object] = {
-        "store": str(url),
+        **_about(text),
         "store.from": source,
-        "store.user": url.username,
-        "store.password": "***" if url.password else None,
-        "store.tls": url.tls,
-        "store.cluster": url.cluster,
-        "store.prefix": url.prefix,
-        "store.partitions": url.partitions or "as stored",
-        "store.fsync": url.fsync if url.path is not None else "as the server has it",
         "command.boot_timeout_ms": session.BOOT_TIMEOUT_MS,
         "command.call_timeout_ms": session.CALL_TIMEOUT_MS,
         "version": version("holdfast"),
@@ -51,3 +43,20 @@ def effective(store: str | None) -> dict[str, object]:
             secret = any(word in name for word in ("KEY", "SECRET", "TOKEN", "PASSWORD"))
             found[name] = "***" if secret else hide_secrets(os.environ[name])
     return found
+
+
+def _about(text: str) -> dict[str, object]:
+    """Return what the URL says, of a store or of a server."""
+    if session.is_remote(text):
+        return {"store": hide_secrets(text), "store.tls": text.startswith("https:")}
+    url = session.parse_store(text)
+    return {
+        "store": str(url),
+        "store.user": url.username,
+        "store.password": "***" if url.password else None,
+        "store.tls": url.tls,
+        "store.cluster": url.cluster,
+        "store.prefix": url.prefix,
+        "store.partitions": url.partitions or "as stored",
+        "store.fsync": url.fsync if url.path is not None else "as the server has it",
+    }

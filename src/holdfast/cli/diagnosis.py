@@ -13,7 +13,6 @@ from holdfast.cli import drift, findings, output
 from holdfast.cli.findings import Facts, Finding, ok, problem, warning
 from holdfast.cli.session import BOOT_TIMEOUT_MS, CALL_TIMEOUT_MS
 from holdfast.engine import Engine
-from holdfast.engine.lane_views import look
 from holdfast.errors import StoreFault, StoreIncompatible, StoreUnavailable
 from holdfast.model.states import State
 from holdfast.store import boot, library
@@ -196,7 +195,7 @@ async def _timers(store: Store) -> Finding:
 
 async def _lanes(engine: Engine) -> Finding:
     """Find work that nobody will take."""
-    views = await look(engine)
+    views = await engine.lane_views()
     workers = await engine.workers.list()
     abandoned = [view.lane for view in views if view.counts.get(State.WAITING) and not view.workers]
     if abandoned:

@@ -29,9 +29,7 @@ _STATES = (State.WAITING, State.DELAYED, State.RATE_LIMITED, State.ACTIVE)
 @app.command()
 def ls(*, store: StoreOption = None, as_json: JsonOption = False) -> None:
     """List the lanes that have executions, workers or settings."""
-    from holdfast.engine.lane_views import look  # noqa: PLC0415 - loads the client library
-
-    found = session.ask(store, look)
+    found = session.ask(store, lambda engine: engine.lane_views())
     if as_json:
         output.emit({"items": found})
         return

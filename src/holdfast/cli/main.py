@@ -5,6 +5,7 @@ It must start fast: what is large is imported inside the command that needs it.
 
 from __future__ import annotations
 
+import functools
 import os
 import sys
 import traceback
@@ -47,6 +48,9 @@ from holdfast.cli import (
     writer_lease,
 )
 from holdfast.errors import HoldfastError
+
+#: All commands of an app; to put them together takes longer than most of them run.
+_program = functools.cache(get_command)
 
 #: Set to anything, errors come with their traceback.
 DEBUG_VARIABLE = "HOLDFAST_DEBUG"
@@ -129,8 +133,7 @@ def run(args: Sequence[str]) -> int:
     """Run a command and return its exit code."""
     as_json = "--json" in args
     try:
-        command = get_command(app)
-        code = command.main(list(args) or ["--help"], "holdfast", standalone_mode=False)
+        code = _program(app).main(list(args) or ["--help"], "holdfast", standalone_mode=False)
     except HoldfastError as error:
         _debug()
         return failures.report_error(error, as_json=as_json)

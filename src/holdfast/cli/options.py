@@ -11,7 +11,8 @@ StoreOption = Annotated[
     typer.Option(
         "--store",
         metavar="URL",
-        help="The store: embedded://PATH, valkey://HOST, valkey-cluster://HOST,HOST.",
+        help="The store: embedded://PATH, valkey://HOST, valkey-cluster://HOST,HOST; "
+        "or a server of it: http://HOST:PORT, with the key HOLDFAST_KEY.",
         show_default="HOLDFAST_STORE, or embedded://.holdfast",
     ),
 ]
@@ -21,7 +22,7 @@ AppStoreOption = Annotated[
     typer.Option(
         "--store",
         metavar="URL",
-        help="The store, instead of the one that the app names.",
+        help="The store, or a server of it, instead of the one that the app names.",
         show_default="the app's, HOLDFAST_STORE, or embedded://.holdfast",
     ),
 ]

@@ -82,7 +82,9 @@ def server(
         tls_certificate=tls_cert,
         tls_key=tls_key,
     )
-    _serve(settings, _parts(roles), session.existing(store, create=True), as_json=as_json)
+    text, _ = session.store_text(store)
+    session.parse_store(text)
+    _serve(settings, _parts(roles), text, as_json=as_json)
 
 
 def _parts(roles: list[str] | None) -> frozenset[str]:

@@ -7,7 +7,15 @@ import os
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, TypeVar
 
-from holdfast.errors import InvalidInput, StoreUnavailable
+import msgspec
+
+from holdfast.errors import (
+    InvalidInput,
+    NotOverHttp,
+    StoreIncompatible,
+    StoreUnavailable,
+    Unauthorized,
+)
 from holdfast.store import urls
 from holdfast.store.urls import StoreUrl
 
@@ -39,7 +47,9 @@ def is_remote(text: str) -> bool:
 
 
 def parse_store(text: str) -> StoreUrl:
-    """Parse a store URL; the error never shows what may be a password."""
+    """Parse the URL of a store itself; the error never shows what may be a password."""
+    if is_remote(text):
+        raise _needs_store(text)
     try:
         return urls.parse(text)
     except InvalidInput as error:
@@ -77,10 +87,7 @@ def ask(
 
     async def go() -> T:
         if is_remote(text):
-            from holdfast.client import Client  # noqa: PLC0415 - loads the web client
-
-            async with Client(text, timeout_ms=CALL_TIMEOUT_MS) as client:
-                return await work(client)
+            return await _ask_server(text, work)
         from holdfast.engine import open_engine  # noqa: PLC0415 - loads the client library
         from holdfast.store.store import StoreSettings  # noqa: PLC0415
 
@@ -89,3 +96,28 @@ def ask(
             return await work(engine)
 
     return asyncio.run(go())
+
+
+async def _ask_server(url: str, work: Callable[[Engine], Awaitable[T]]) -> T:
+    """Do the work over HTTP; what goes wrong is told in the words of the command line."""
+    from holdfast.client import Client  # noqa: PLC0415 - loads the web client
+    from holdfast.client.client import KEY_VARIABLE  # noqa: PLC0415
+
+    try:
+        async with Client(url, timeout_ms=CALL_TIMEOUT_MS, patience_ms=BOOT_TIMEOUT_MS) as client:
+            return await work(client)
+    except NotOverHttp:
+        raise _needs_store(url) from None
+    except msgspec.MsgspecError as error:
+        message = f"{url} does not answer as a server of Holdfast does ({error})"
+        raise StoreIncompatible(message, store=url) from error
+    except Unauthorized as error:
+        if type(error) is not Unauthorized:
+            raise
+        message = f"{error.message} (it is taken from {KEY_VARIABLE})"
+        raise Unauthorized(message, **error.context) from None
+
+
+def _needs_store(url: str) -> NotOverHttp:
+    message = f"this needs the store itself, and {url} is a server: say with --store where it is"
+    return NotOverHttp(message, store=url)

@@ -11,7 +11,7 @@ import typer
 from holdfast.cli import output, session, times
 from holdfast.cli.failures import one_line
 from holdfast.cli.options import ExecutionId, JsonOption, StoreOption
-from holdfast.model.frames import ATTEMPT, END, RETRY, Frame
+from holdfast.model.frames import ATTEMPT, END, Frame
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -70,9 +70,8 @@ async def _read(
 async def _follow(
     engine: Engine, execution_id: str, after: int, show: Callable[[Frame], None]
 ) -> None:
-    tail = await engine.streams.tail(execution_id, after=after)
-    with contextlib.closing(tail):
-        async for frame in tail:
+    async with contextlib.aclosing(engine.streams.follow(execution_id, after=after)) as frames:
+        async for frame in frames:
             show(frame)
 
 
@@ -93,8 +92,8 @@ class Printer:
         if frame.type == ATTEMPT:
             found = frame.json()
             output.note(f"attempt {found['attempt'] + 1} ({found['kind']})")
-        elif frame.type in (END, RETRY):
-            output.note(f"ended: {frame.json().get('state', 'come back later')}")
+        elif frame.type == END:
+            output.note(f"ended: {frame.state}")
         else:
             output.say(f"{times.stamp(frame.at)}  {frame.type:<8}{_content(frame)}")
 

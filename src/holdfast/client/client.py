@@ -31,7 +31,13 @@ from holdfast.client.writer_leases import RemoteLeases
 from holdfast.engine.claimer import Claimer
 from holdfast.engine.engine import DEFAULT_LEASE_MS, Engine
 from holdfast.engine.explain import Explanation
-from holdfast.errors import AlreadyTerminal, HoldfastError, ResultNotReady, TaskError
+from holdfast.engine.lane_views import LaneView
+from holdfast.errors import (
+    AlreadyTerminal,
+    HoldfastError,
+    ResultNotReady,
+    TaskError,
+)
 from holdfast.model import checks, limits, payloads
 from holdfast.model.executions import (
     JSON_CONTENT_TYPE,
@@ -71,7 +77,8 @@ class Client(Remote, Engine):
     """Executions over HTTP, with the calls of an engine in the process.
 
     `async with Client("https://holdfast.example.org", key="hf_...") as client:`. Calls whose answer
-    is lost are sent again within their time, as far as that is safe.
+    is lost are sent again within their time, as far as that is safe; calls that did not get
+    through, or were refused for the moment, within `patience_ms`.
     """
 
     def __init__(
@@ -81,11 +88,15 @@ class Client(Remote, Engine):
         key: str | None = None,
         tenant: str | None = None,
         timeout_ms: int = CALL_TIMEOUT_MS,
+        patience_ms: int | None = None,
     ) -> None:
         checks.integer("timeout_ms", timeout_ms, 1, 3_600_000)
+        patience_ms = timeout_ms if patience_ms is None else patience_ms
+        checks.integer("patience_ms", patience_ms, 1, timeout_ms)
         #: Whom an operator key acts for; a key of one tenant acts for that.
         self._tenant = tenant
-        self._http = Http(url, key or os.environ.get(KEY_VARIABLE), timeout_ms)
+        secret = key or os.environ.get(KEY_VARIABLE) or None
+        self._http = Http(url, secret, timeout_ms, patience_ms)
         self.lanes: RemoteLanes = RemoteLanes(self._http)
         self.workers: RemoteWorkers = RemoteWorkers(self._http)
         whose = tenant or EVERY_TENANT
@@ -374,6 +385,11 @@ class Client(Remote, Engine):
             waiting_s={lane: ms / 1000 for lane, ms in reply["waiting_ms"].items()},
             incidents=reply["incidents"],
         )
+
+    async def lane_views(self, *, tenant: str | None = None) -> Sequence[LaneView]:
+        """Return what is known of each lane; the key decides whose executions are counted."""
+        del tenant
+        return msgspec.convert(await self._http.items("/v1/lanes"), list[LaneView])
 
     async def tasks(self, *, tenant: str | None = None) -> dict[str, dict[str, Any]]:
         """Return what workers published of their tasks."""

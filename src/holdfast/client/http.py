@@ -14,7 +14,13 @@ import msgspec
 
 from holdfast import errors
 from holdfast.engine.tracing import current_traceparent
-from holdfast.errors import HoldfastError, NotOverHttp, OutcomeUnknown, StoreUnavailable
+from holdfast.errors import (
+    HoldfastError,
+    InvalidInput,
+    NotOverHttp,
+    OutcomeUnknown,
+    StoreUnavailable,
+)
 from holdfast.model import limits
 
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.05, 2.0
@@ -55,11 +61,11 @@ def problem_of(response: httpx.Response) -> HoldfastError:
         return StoreUnavailable(message)
 
 
-def refusal_of(item: Mapping[str, Any]) -> HoldfastError:
-    """Make the error of an item of a batch."""
+def refusal_of(item: Mapping[str, Any], **about: str) -> HoldfastError:
+    """Make the error of an item of a batch; `about` is what the whole batch has in common."""
     kind = BY_CODE.get(str(item["code"]), HoldfastError)
     context = {name: value for name, value in item.items() if name in {"state", "id"}}
-    return kind(str(item.get("detail", item["code"])), **context)
+    return kind(str(item.get("detail", item["code"])), **about, **context)
 
 
 class _Page(msgspec.Struct):
@@ -76,16 +82,24 @@ class Remote:
 class Http:
     """A connection pool to one server, or several behind one name."""
 
-    def __init__(self, url: str, key: str | None, timeout_ms: int) -> None:
+    def __init__(self, url: str, key: str | None, timeout_ms: int, patience_ms: int) -> None:
         self.url = url.rstrip("/")
         self.key = key
         self._timeout_s = timeout_ms / 1000
-        self._client = httpx.AsyncClient(
-            base_url=self.url,
-            headers=headers(key),
-            timeout=httpx.Timeout(self._timeout_s, connect=_CONNECT_S, pool=None),
-            limits=httpx.Limits(max_connections=_CONNECTIONS, max_keepalive_connections=50),
-        )
+        #: How long a call that cannot have happened is tried again.
+        self._patience_s = patience_ms / 1000
+        self._connect_s = min(_CONNECT_S, self._patience_s)
+        try:
+            self._client = httpx.AsyncClient(
+                base_url=self.url,
+                headers=headers(key),
+                timeout=httpx.Timeout(self._timeout_s, connect=self._connect_s, pool=None),
+                limits=httpx.Limits(max_connections=_CONNECTIONS),
+                # Where there is no TLS, its certificates need not be read: that takes 20 ms.
+                verify=self.url.startswith("https:"),
+            )
+        except httpx.InvalidURL as error:
+            raise InvalidInput(f"url: is not that of a server ({error})", field="url") from None
 
     async def close(self) -> None:
         """Close all connections."""
@@ -145,49 +159,52 @@ class Http:
             content=None if body is None else msgspec.json.encode(body),
             params={name: value for name, value in (query or {}).items() if value is not None},
             headers=_trace(),
-            timeout=httpx.Timeout(self._timeout_s + wait_s, connect=_CONNECT_S),
+            timeout=httpx.Timeout(self._timeout_s + wait_s, connect=self._connect_s),
         )
+        return await self._persist(request, self._timeout_s + wait_s, once=once)
+
+    async def _persist(
+        self, request: httpx.Request, time_s: float, *, once: bool = False, stream: bool = False
+    ) -> httpx.Response:
+        """Send a request until it is answered, as long as that makes sense."""
         loop = asyncio.get_running_loop()
-        deadline = loop.time() + self._timeout_s + wait_s
+        give_up_at = loop.time() + time_s
         pause = _FIRST_PAUSE_S
         maybe_done = False
         while True:
-            response, problem = await self._try(request, maybe_done=maybe_done)
+            response, problem = await self._try(request, maybe_done=maybe_done, stream=stream)
             if response is not None:
                 return response
             maybe_done = maybe_done or isinstance(problem, OutcomeUnknown)
             passes = _will_pass(problem) and not (once and isinstance(problem, OutcomeUnknown))
-            if not passes or loop.time() + pause > deadline:
+            if not maybe_done:
+                give_up_at = min(give_up_at, loop.time() + self._patience_s)
+            if not passes or loop.time() + pause > give_up_at:
                 raise problem
             await asyncio.sleep(pause * random.uniform(0.5, 1))  # noqa: S311
             pause = min(pause * 2, _LONGEST_PAUSE_S)
 
     async def follow(self, where: str, **query: Any) -> httpx.Response:
-        """Open a live stream; whoever gets it closes it. Raises the problem."""
+        """Open a live stream, as any call is sent; whoever gets it closes it."""
         request = self._client.build_request(
             "GET",
             where,
             params=query,
             headers={"Accept": "text/event-stream", **_trace()},
-            timeout=httpx.Timeout(_SILENCE_S, connect=_CONNECT_S),
+            timeout=httpx.Timeout(_SILENCE_S, connect=self._connect_s),
         )
-        try:
-            response = await self._client.send(request, stream=True)
-            if not response.is_success:
-                await response.aread()
-                raise problem_of(response)
-        except httpx.HTTPError as error:
-            raise self._trouble(error, maybe_done=False) from error
-        return response
+        return await self._persist(request, self._timeout_s, stream=True)
 
     async def _try(
-        self, request: httpx.Request, *, maybe_done: bool
+        self, request: httpx.Request, *, maybe_done: bool, stream: bool
     ) -> tuple[httpx.Response | None, HoldfastError]:
         """Send a call once: a success, or the problem."""
         if self._client.is_closed:
             raise StoreUnavailable("the client is closed")
         try:
-            response = await self._client.send(request)
+            response = await self._client.send(request, stream=stream)
+            if not response.is_success:
+                await response.aread()
         except httpx.HTTPError as error:
             sent = not isinstance(error, httpx.ConnectError | httpx.ConnectTimeout)
             may_be = (maybe_done or sent) and request.method != "GET"

@@ -142,7 +142,7 @@ class RemoteQueues(Remote, Queues):
             # A message whose id was minted here is a duplicate only of itself.
             Pushed(view["id"], duplicate=view["duplicate"] and not minted)
             if view["ok"]
-            else refusal_of(view)
+            else refusal_of(view, queue=name)
             for view, (_, minted) in zip(reply["items"], made, strict=True)
         ]
 
@@ -206,7 +206,9 @@ class RemoteQueues(Remote, Queues):
         checks.one_of("verb", verb, ("ack", "nack", "release", "reject"))
         reply = await self._post(name, verb, {"items": [msgspec.to_builtins(i) for i in items]})
         return [
-            Settled(repeated=view.get("repeated", False)) if view["ok"] else refusal_of(view)
+            Settled(repeated=view.get("repeated", False))
+            if view["ok"]
+            else refusal_of(view, queue=name)
             for view in reply["items"]
         ]
 
@@ -230,7 +232,7 @@ class RemoteQueues(Remote, Queues):
         body = {"items": [{"handle": handle, "extend_ms": ms} for handle, ms in items]}
         reply = await self._post(name, "extend", body)
         return [
-            decode.moment(view["deadline"]) if view["ok"] else refusal_of(view)
+            decode.moment(view["deadline"]) if view["ok"] else refusal_of(view, queue=name)
             for view in reply["items"]
         ]
 

@@ -21,6 +21,7 @@ from holdfast.engine.explain import Explanation, explain
 from holdfast.engine.feeds import Feeds
 from holdfast.engine.graphs import Graphs
 from holdfast.engine.keyring import Keys
+from holdfast.engine.lane_views import LaneView, look
 from holdfast.engine.lanes import Lanes
 from holdfast.engine.maintenance import Ticker
 from holdfast.engine.payloads import Payloads
@@ -329,6 +330,10 @@ class Engine:
         if tenant is not None:
             checks.name("tenant", tenant)
         return await self.store.queries.count(tenant)
+
+    async def lane_views(self, *, tenant: str | None = None) -> Sequence[LaneView]:
+        """Return what is known of each lane; with a tenant, only what concerns it."""
+        return await look(self, tenant=tenant)
 
     async def pulse(self) -> Pulse:
         """Return how the store is doing: waiting times, late timers, incidents."""

@@ -6,9 +6,12 @@ import asyncio
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from holdfast.engine.engine import Engine
 from holdfast.model.states import State
+
+if TYPE_CHECKING:
+    from holdfast.engine.engine import Engine
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import AsyncGenerator, Sequence
 from functools import reduce
 
 from holdfast.engine.tails import Tail, Tails
 from holdfast.errors import TooLarge
 from holdfast.model import checks, limits, patches
 from holdfast.model.executions import Lease
-from holdfast.model.frames import Appended, FramePage, NewFrame, StreamSettings, Summary
+from holdfast.model.frames import (
+    RETRY,
+    Appended,
+    Frame,
+    FramePage,
+    NewFrame,
+    StreamSettings,
+    Summary,
+)
 from holdfast.model.ids import new_id
 from holdfast.store.store import Store
 
@@ -90,6 +99,22 @@ class Streams:
         checks.execution_id("id", execution_id)
         checks.integer("after", after, 0, limits.FRAME_ID)
         return await self.tails.open(execution_id, after)
+
+    async def follow(self, execution_id: str, *, after: int = 0) -> AsyncGenerator[Frame]:
+        """Read a stream live to its end, and go on where it was when a tail has to end before."""
+        while True:
+            tail = await self.tail(execution_id, after=after)
+            try:
+                async for frame in tail:
+                    if frame.type == RETRY:
+                        break
+                    after = frame.id
+                    yield frame
+                else:
+                    return
+            finally:
+                tail.close()
+            await asyncio.sleep(frame.json()["after_ms"] / 1000)
 
     async def set_bounds(
         self,

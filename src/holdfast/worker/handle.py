@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncGenerator, Callable
 from typing import Any, Generic, TypeVar
 
@@ -11,7 +10,7 @@ from holdfast.engine.explain import Explanation
 from holdfast.engine.results import result_of
 from holdfast.errors import WaitpointNotFound
 from holdfast.model.executions import Execution, ExecutionId
-from holdfast.model.frames import RETRY, Frame
+from holdfast.model.frames import Frame
 from holdfast.model.states import State
 from holdfast.model.waitpoints import Effect, NewSignal, Source, Waitpoint, WaitpointState
 from holdfast.worker.durations import Duration, optional_ms
@@ -55,25 +54,13 @@ class Handle(Generic[R_co]):
         result: R_co = self._decode(result_of(outcome))
         return result
 
-    async def stream(self, *, after: int = 0) -> AsyncGenerator[Frame]:
+    def stream(self, *, after: int = 0) -> AsyncGenerator[Frame]:
         """Read its stream live, of all attempts in order; the last frame is of type `end`.
 
         A frame of type `attempt` opens every attempt but the first: what earlier attempts said
         is said again. `after` is the id of the last frame that is already known.
         """
-        while True:
-            tail = await self._engine.streams.tail(self.id, after=after)
-            try:
-                async for frame in tail:
-                    if frame.type == RETRY:
-                        break
-                    after = frame.id
-                    yield frame
-                else:
-                    return
-            finally:
-                tail.close()
-            await asyncio.sleep(frame.json()["after_ms"] / 1000)
+        return self._engine.streams.follow(self.id, after=after)
 
     async def summary(self) -> dict[str, Any]:
         """Return the document that it keeps up to date with `ctx.stream.summary`."""

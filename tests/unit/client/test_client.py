@@ -31,9 +31,9 @@ from holdfast.model.waitpoints import Effect, NewSignal
 Answer = Callable[[httpx.Request], httpx.Response]
 
 
-def client_of(answer: Answer, *, timeout_ms: int = 300) -> Client:
+def client_of(answer: Answer, *, timeout_ms: int = 300, patience_ms: int | None = None) -> Client:
     """Return a client whose server is a function."""
-    client = Client("http://server", key="k" * 40, timeout_ms=timeout_ms)
+    client = Client("http://server", key="k" * 40, timeout_ms=timeout_ms, patience_ms=patience_ms)
     client._http._client = httpx.AsyncClient(
         base_url="http://server",
         headers=client._http._client.headers,
@@ -56,6 +56,7 @@ BUILT_ON_OTHERS = {
     "queues.release",
     "schedules.pause",
     "schedules.resume",
+    "streams.follow",
     "writer_leases.current",
 }
 #: What is there only where the store is, and why.
@@ -193,11 +194,48 @@ async def test_a_tail_raises_what_went_wrong() -> None:
         await client_of(lambda _: problem(429, "too_many_tails")).streams.tail("x")
 
 
+async def test_a_stream_is_followed_where_its_connection_was_lost(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Also while the server cannot be reached; every frame comes once, and the end."""
+    monkeypatch.setattr("holdfast.client.streams.RETRY_AFTER_MS", 1)
+    asked: list[str] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        asked.append(request.url.params["after"])
+        if len(asked) == 2:
+            raise httpx.ConnectError("restarting")
+        events = [("text", _WORD)] if len(asked) == 1 else [("end", {"state": "completed"})]
+        return httpx.Response(200, content=_sse(*events))
+
+    frames = [frame async for frame in client_of(answer).streams.follow("x")]
+    assert [(frame.id, frame.type) for frame in frames] == [(7, "text"), (7, "end")]
+    assert asked == ["0", "7", "7"]
+
+
+async def test_patience_is_for_calls_that_cannot_have_happened() -> None:
+    """A server that is not there is told soon; a lost answer is asked for as long as ever."""
+    tries = {"GET": 0, "POST": 0}
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        tries[request.method] += 1
+        raise httpx.ConnectError("no") if request.method == "GET" else httpx.ReadError("lost")
+
+    client = client_of(answer, timeout_ms=500, patience_ms=20)
+    with pytest.raises(StoreUnavailable, match="cannot be reached"):
+        await client.describe("x")
+    with pytest.raises(OutcomeUnknown):
+        await client.submit("work")
+    assert tries["GET"] == 1
+    assert tries["POST"] > 1
+
+
 def test_what_is_not_over_http_says_so() -> None:
     """In words, not by a missing attribute of something inside."""
     client = Client("http://server")
-    with pytest.raises(AttributeError, match="not part of the HTTP API"):
+    with pytest.raises(NotOverHttp, match="not part of the HTTP API"):
         _ = client.store
+    assert not hasattr(client, "store")
 
 
 def test_every_error_has_its_code() -> None:

@@ -6,7 +6,6 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from holdfast.engine.lane_views import look
 from holdfast.model import limits
 from holdfast.model.access import Role
 from holdfast.server.call import Call
@@ -43,7 +42,7 @@ class LanePage(View):
 @routes.get("/v1/lanes")
 async def list_lanes(call: Call, query: PageQuery) -> LanePage:
     """List the lanes that have executions, workers or settings."""
-    found = await look(call.engine, tenant=call.identity.tenant)
+    found = await call.engine.lane_views(tenant=call.identity.tenant)
     page, more = query.part(found, lambda one: one.lane)
     return LanePage(
         items=[
