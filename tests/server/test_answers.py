@@ -75,4 +75,4 @@ async def test_a_route_gives_each_answer_that_it_declares(
             assert response.json().get("duplicate", False) == (answer == 200)
     else:
         (error,) = {error for error in openapi.refusals(route) if error.code == answer}
-        assert_problem(response, problems.status_of(error), answer)
+        assert_problem(response, route.status_of(error), answer)

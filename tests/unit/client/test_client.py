@@ -169,7 +169,7 @@ def _sse(*events: tuple[str, Any]) -> bytes:
     return f": holdfast\n\n{text}".encode()
 
 
-_WORD = {"id": 7, "attempt": 0, "type": "text", "payload": "a\u2028b", "at": "2026-01-01T00:00:00Z"}
+_WORD = {"id": "7", "attempt": 0, "type": "text", "payload": "a\u2028b", "at": "2026-01-01T00:00:00Z"}
 
 
 async def test_a_tail_that_lost_its_connection_says_where_to_go_on() -> None:
