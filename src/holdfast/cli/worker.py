@@ -90,8 +90,6 @@ def configure_logging(level: str, *, as_json: bool) -> None:
     handler = logging.StreamHandler()
     handler.setFormatter(JsonLines() if as_json else plain)
     logging.basicConfig(level=level.upper(), handlers=[handler])
-    # It tells of every call.
-    logging.getLogger("httpx").setLevel(logging.WARNING)
 
 
 class JsonLines(logging.Formatter):

@@ -1,17 +1,15 @@
-"""Heartbeats over HTTP, from a thread that must not depend on an event loop."""
+"""Heartbeats over HTTP, from a thread with an event loop of its own: no task can hold it up."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-import httpx
-import msgspec
-
 from holdfast.client import decode
-from holdfast.client.http import headers, path, problem_of, refusal_of
-from holdfast.errors import HoldfastError, StoreUnavailable
+from holdfast.client.http import Http, path, refusal_of
+from holdfast.errors import HoldfastError
 from holdfast.model.executions import Lease
 from holdfast.model.workers import Beat
 
@@ -21,12 +19,14 @@ _ITEMS_IN_CALL = 1_000
 class RemoteBeats:
     """Renews leases and keeps a worker registered."""
 
-    def __init__(self, url: str, key: str | None, timeout_s: float) -> None:
-        self._client = httpx.Client(base_url=url, headers=headers(key), timeout=timeout_s)
+    def __init__(self, url: str, key: str | None, timeout_ms: int) -> None:
+        self._http = Http(url, key, timeout_ms, timeout_ms)
+        self._runner = asyncio.Runner()
 
     def close(self) -> None:
         """Close the connection."""
-        self._client.close()
+        self._runner.run(self._http.close())
+        self._runner.close()
 
     def renew(
         self, held: Sequence[tuple[str, Lease]], lease_ms: int
@@ -49,15 +49,7 @@ class RemoteBeats:
         self._call("DELETE", path("workers", instance), None)
 
     def _call(self, method: str, where: str, body: Any) -> Any:
-        content = None if body is None else msgspec.json.encode(body)
-        try:
-            response = self._client.request(method, where, content=content)
-        except httpx.HTTPError as error:
-            message = f"{self._client.base_url} cannot be reached ({error})"
-            raise StoreUnavailable(message) from error
-        if not response.is_success:
-            raise problem_of(response)
-        return msgspec.json.decode(response.content) if response.content else None
+        return self._runner.run(self._http.send(method, where, body=body)).decode()
 
 
 def beat_body(beat: Beat) -> dict[str, Any]:

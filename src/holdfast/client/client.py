@@ -175,7 +175,7 @@ class Client(Remote, Engine):
 
     def beats(self, *, timeout_s: float) -> RemoteBeats:
         """Open a blocking connection for heartbeats."""
-        return RemoteBeats(self._http.url, self._http.key, timeout_s)
+        return RemoteBeats(self._http.url, self._http.key, int(timeout_s * 1000))
 
     async def renew(
         self, held: Sequence[tuple[str, Lease]], lease_ms: int = DEFAULT_LEASE_MS
@@ -335,7 +335,7 @@ class Client(Remote, Engine):
             id=ExecutionId(execution_id),
             state=State.COMPLETED,
             result=response.content,
-            content_type=response.headers.get("content-type", JSON_CONTENT_TYPE),
+            content_type=response.content_type or JSON_CONTENT_TYPE,
             error=None,
             reason=None,
         )

@@ -5,12 +5,15 @@ from __future__ import annotations
 import asyncio
 import inspect
 import random
-from collections.abc import AsyncIterator, Mapping
-from typing import Any, NoReturn
-from urllib.parse import quote
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Any, NoReturn, TypeVar
+from urllib.parse import quote, urlencode
 
-import httpx
+import aiohttp
 import msgspec
+from yarl import URL
 
 from holdfast import errors
 from holdfast.engine.tracing import current_traceparent
@@ -28,9 +31,13 @@ _CONNECT_S = 5.0
 _CONNECTIONS = 200
 #: A live stream says something every 15 s; when it is silent for this long, it is lost.
 _SILENCE_S = 40.0
+#: A connection that was lost, or never there.
+LOST = (aiohttp.ClientError, TimeoutError, OSError)
+#: Nothing was sent.
+_NOT_SENT = (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError)
 _MEMBERS = ("type", "title", "status", "detail", "code", "retryable")
 
-_NONE = HoldfastError("no problem")
+T = TypeVar("T")
 
 BY_CODE: dict[str, type[HoldfastError]] = {
     kind.code: kind
@@ -44,21 +51,22 @@ def path(*parts: str) -> str:
     return "/v1/" + "/".join(quote(part, safe=":@~") for part in parts)
 
 
-def headers(key: str | None) -> dict[str, str]:
-    """Return the headers of every call."""
-    return {} if key is None else {"Authorization": f"Bearer {key}"}
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """An answer of a server."""
 
+    status: int
+    content: bytes
+    content_type: str
 
-def problem_of(response: httpx.Response) -> HoldfastError:
-    """Make the error of an answer that is a problem."""
-    try:
-        problem = msgspec.json.decode(response.content, type=dict[str, Any])
-        context = {name: value for name, value in problem.items() if name not in _MEMBERS}
-        kind = BY_CODE.get(problem["code"], HoldfastError)
-        return kind(str(problem["detail"]), **context)
-    except (msgspec.DecodeError, KeyError):
-        message = f"{response.request.url} answered {response.status_code} without saying why"
-        return StoreUnavailable(message)
+    @property
+    def created(self) -> bool:
+        """Whether there was no such thing before."""
+        return self.status == HTTPStatus.CREATED
+
+    def decode(self) -> Any:
+        """Return what it says; None if it says nothing."""
+        return msgspec.json.decode(self.content) if self.content else None
 
 
 def refusal_of(item: Mapping[str, Any], **about: str) -> HoldfastError:
@@ -80,7 +88,7 @@ class Remote:
 
 
 class Http:
-    """A connection pool to one server, or several behind one name."""
+    """Connections to one server, or several behind one name."""
 
     def __init__(self, url: str, key: str | None, timeout_ms: int, patience_ms: int) -> None:
         self.url = url.rstrip("/")
@@ -89,26 +97,23 @@ class Http:
         #: How long a call that cannot have happened is tried again.
         self._patience_s = patience_ms / 1000
         self._connect_s = min(_CONNECT_S, self._patience_s)
+        #: Made by the first call, in its event loop.
+        self._session: aiohttp.ClientSession | None = None
+        self._closed = False
         try:
-            self._client = httpx.AsyncClient(
-                base_url=self.url,
-                headers=headers(key),
-                timeout=httpx.Timeout(self._timeout_s, connect=self._connect_s, pool=None),
-                limits=httpx.Limits(max_connections=_CONNECTIONS),
-                # Where there is no TLS, its certificates need not be read: that takes 20 ms.
-                verify=self.url.startswith("https:"),
-            )
-        except httpx.InvalidURL as error:
+            URL(self.url)
+        except ValueError as error:
             raise InvalidInput(f"url: is not that of a server ({error})", field="url") from None
 
     async def close(self) -> None:
         """Close all connections."""
-        await self._client.aclose()
+        self._closed = True
+        if self._session is not None:
+            await self._session.close()
 
     async def get(self, where: str, **query: Any) -> Any:
         """Read something; absent parameters are left out."""
-        response = await self.send("GET", where, query=query)
-        return msgspec.json.decode(response.content)
+        return (await self.send("GET", where, query=query)).decode()
 
     async def pages(self, where: str) -> AsyncIterator[bytes]:
         """Yield all pages of a list, as large as they can be."""
@@ -129,11 +134,11 @@ class Http:
 
     async def put(self, where: str, body: Any) -> Any:
         """Set something."""
-        return _decoded(await self.send("PUT", where, body=body))
+        return (await self.send("PUT", where, body=body)).decode()
 
     async def post(self, where: str, body: Any = None, *, once: bool = False) -> Any:
         """Do something; `once` means that it must not be sent twice."""
-        return _decoded(await self.send("POST", where, body=body, once=once))
+        return (await self.send("POST", where, body=body, once=once)).decode()
 
     async def delete(self, where: str) -> None:
         """Remove something."""
@@ -148,33 +153,94 @@ class Http:
         query: Mapping[str, Any] | None = None,
         once: bool = False,
         wait_s: float = 0.0,
-    ) -> httpx.Response:
+    ) -> Reply:
         """Send a call until it is answered or its time is over; raises the problem.
 
         `wait_s` is how long the server may wait on purpose.
         """
-        request = self._client.build_request(
+        time_s = self._timeout_s + wait_s
+        headers = {"Content-Type": "application/json"}
+        content = None if body is None else msgspec.json.encode(body)
+
+        async def attempt() -> Reply:
+            response = await self._ask(
+                method, self._url(where, query or {}), headers, content, silence_s=time_s
+            )
+            return await _read(response)
+
+        return await self._persist(attempt, time_s, reads=method == "GET", once=once)
+
+    async def follow(self, where: str, **query: Any) -> aiohttp.ClientResponse:
+        """Open a live stream, as any call is sent; whoever gets it closes it."""
+        headers = {"Accept": "text/event-stream"}
+
+        async def attempt() -> aiohttp.ClientResponse:
+            response = await self._ask(
+                "GET", self._url(where, query), headers, None, silence_s=_SILENCE_S
+            )
+            if not response.ok:
+                await _read(response)
+            return response
+
+        return await self._persist(attempt, self._timeout_s, reads=True)
+
+    async def _ask(
+        self,
+        method: str,
+        url: URL,
+        headers: Mapping[str, str],
+        content: bytes | None,
+        *,
+        silence_s: float,
+    ) -> aiohttp.ClientResponse:
+        """Send a call once."""
+        if self._session is None:
+            self._session = aiohttp.ClientSession(
+                connector=aiohttp.TCPConnector(limit=_CONNECTIONS),
+                headers={} if self.key is None else {"Authorization": f"Bearer {self.key}"},
+                cookie_jar=aiohttp.DummyCookieJar(),
+                trust_env=True,
+            )
+        return await self._session.request(
             method,
-            where,
-            content=None if body is None else msgspec.json.encode(body),
-            params={name: value for name, value in (query or {}).items() if value is not None},
-            headers=_trace(),
-            timeout=httpx.Timeout(self._timeout_s + wait_s, connect=self._connect_s),
+            url,
+            data=content,
+            headers={**headers, **_trace()},
+            allow_redirects=False,
+            timeout=aiohttp.ClientTimeout(sock_connect=self._connect_s, sock_read=silence_s),
         )
-        return await self._persist(request, self._timeout_s + wait_s, once=once)
+
+    def _url(self, where: str, query: Mapping[str, Any]) -> URL:
+        given = urlencode({name: value for name, value in query.items() if value is not None})
+        # A slash inside a name stays as `path` wrote it.
+        return URL(f"{self.url}{where}?{given}" if given else f"{self.url}{where}", encoded=True)
 
     async def _persist(
-        self, request: httpx.Request, time_s: float, *, once: bool = False, stream: bool = False
-    ) -> httpx.Response:
-        """Send a request until it is answered, as long as that makes sense."""
+        self,
+        attempt: Callable[[], Awaitable[T]],
+        time_s: float,
+        *,
+        reads: bool,
+        once: bool = False,
+    ) -> T:
+        """Try until there is an answer, as long as that makes sense."""
         loop = asyncio.get_running_loop()
         give_up_at = loop.time() + time_s
         pause = _FIRST_PAUSE_S
         maybe_done = False
         while True:
-            response, problem = await self._try(request, maybe_done=maybe_done, stream=stream)
-            if response is not None:
-                return response
+            if self._closed:
+                raise StoreUnavailable("the client is closed")
+            try:
+                return await attempt()
+            except HoldfastError as error:
+                problem = error
+                if maybe_done:
+                    # It may be due to our own first call.
+                    problem.context.setdefault("repeated", True)
+            except LOST as error:
+                sent = maybe_done or not isinstance(error, _NOT_SENT)
+                problem = self._trouble(error, maybe_done=sent and not reads)
             maybe_done = maybe_done or isinstance(problem, OutcomeUnknown)
             passes = _will_pass(problem) and not (once and isinstance(problem, OutcomeUnknown))
             if not maybe_done:
@@ -184,54 +250,38 @@ class Http:
             await asyncio.sleep(pause * random.uniform(0.5, 1))  # noqa: S311
             pause = min(pause * 2, _LONGEST_PAUSE_S)
 
-    async def follow(self, where: str, **query: Any) -> httpx.Response:
-        """Open a live stream, as any call is sent; whoever gets it closes it."""
-        request = self._client.build_request(
-            "GET",
-            where,
-            params=query,
-            headers={"Accept": "text/event-stream", **_trace()},
-            timeout=httpx.Timeout(_SILENCE_S, connect=self._connect_s),
-        )
-        return await self._persist(request, self._timeout_s, stream=True)
-
-    async def _try(
-        self, request: httpx.Request, *, maybe_done: bool, stream: bool
-    ) -> tuple[httpx.Response | None, HoldfastError]:
-        """Send a call once: a success, or the problem."""
-        if self._client.is_closed:
-            raise StoreUnavailable("the client is closed")
-        try:
-            response = await self._client.send(request, stream=stream)
-            if not response.is_success:
-                await response.aread()
-        except httpx.HTTPError as error:
-            sent = not isinstance(error, httpx.ConnectError | httpx.ConnectTimeout)
-            may_be = (maybe_done or sent) and request.method != "GET"
-            return None, self._trouble(error, maybe_done=may_be)
-        if response.is_success:
-            return response, _NONE
-        problem = problem_of(response)
-        if maybe_done:
-            # It may be due to our own first call.
-            problem.context.setdefault("repeated", True)
-        return None, problem
-
-    def _trouble(self, error: httpx.HTTPError, *, maybe_done: bool) -> HoldfastError:
+    def _trouble(self, error: Exception, *, maybe_done: bool) -> HoldfastError:
         text = str(error) or type(error).__name__
         if maybe_done:
             return OutcomeUnknown(f"no answer of {self.url} in time; it may have happened ({text})")
         return StoreUnavailable(f"{self.url} cannot be reached ({text})")
 
 
+async def _read(response: aiohttp.ClientResponse) -> Reply:
+    """Read an answer to its end; raises the problem that it tells of."""
+    async with response:
+        content = await response.read()
+        if not response.ok:
+            raise _problem_of(response, content)
+        return Reply(response.status, content, response.headers.get("content-type", ""))
+
+
+def _problem_of(response: aiohttp.ClientResponse, content: bytes) -> HoldfastError:
+    """Make the error of an answer that is a problem."""
+    try:
+        problem = msgspec.json.decode(content, type=dict[str, Any])
+        context = {name: value for name, value in problem.items() if name not in _MEMBERS}
+        kind = BY_CODE.get(problem["code"], HoldfastError)
+        return kind(str(problem["detail"]), **context)
+    except (msgspec.DecodeError, KeyError):
+        message = f"{response.url} answered {response.status} without saying why"
+        return StoreUnavailable(message)
+
+
 def _trace() -> dict[str, str]:
     """Return the header that makes the server's work part of our trace."""
     traceparent = current_traceparent()
     return {} if traceparent is None else {"traceparent": traceparent}
-
-
-def _decoded(response: httpx.Response) -> Any:
-    return msgspec.json.decode(response.content) if response.content else None
 
 
 def _will_pass(problem: HoldfastError) -> bool:

@@ -37,7 +37,7 @@ class _Remote(Remote):
         """Create one, under an id of ours unless it has one, so that it is safe to repeat."""
         body["id"] = new_id() if limit_id is None else limit_id
         response = await self._http.send("POST", where, body=body)
-        is_new = limit_id is None or response.status_code == 201  # noqa: PLR2004 - created
+        is_new = limit_id is None or response.created
         return msgspec.json.decode(response.content, type=kind), is_new
 
     async def _page(

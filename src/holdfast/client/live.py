@@ -11,11 +11,11 @@ import contextlib
 from collections.abc import AsyncGenerator, AsyncIterator
 from typing import Any, NamedTuple
 
-import httpx
+import aiohttp
 import msgspec
 
 from holdfast.client import decode
-from holdfast.client.http import Http, Remote, path, refusal_of
+from holdfast.client.http import LOST, Http, Remote, path, refusal_of
 from holdfast.engine.changes import Change, Changes
 from holdfast.engine.feeds import Feeds, Gap
 from holdfast.model import checks
@@ -35,11 +35,11 @@ class Sse(NamedTuple):
     id: str | None
 
 
-async def events(response: httpx.Response) -> AsyncIterator[Sse]:
+async def events(response: aiohttp.ClientResponse) -> AsyncIterator[Sse]:
     """Yield the events of a stream; raises what the server says went wrong."""
     rest = b""
     name, data, position = "", b"", None
-    async for chunk in response.aiter_bytes():
+    async for chunk in response.content.iter_any():
         # Not all that Python takes for the end of a line is one: JSON may hold the others.
         *lines, rest = (rest + chunk).split(b"\n")
         for line in lines:
@@ -60,14 +60,14 @@ async def events(response: httpx.Response) -> AsyncIterator[Sse]:
 async def _follow(http: Http, where: str, **query: Any) -> AsyncGenerator[Sse, None]:
     """Yield events for ever, over all connections that it takes."""
     while True:
-        response = await http.follow(where, **{k: v for k, v in query.items() if v is not None})
+        response = await http.follow(where, **query)
         try:
-            with contextlib.suppress(httpx.HTTPError):
+            with contextlib.suppress(*LOST):
                 async for event in events(response):
                     query["after"] = event.id or query.get("after")
                     yield event
         finally:
-            await response.aclose()
+            response.close()
         await asyncio.sleep(_PAUSE_S)
 
 

@@ -86,7 +86,7 @@ class RemoteWorkers(Remote, Workers):
         response = await self._http.send("PUT", path("workers", instance), body=beat_body(beat))
         reply = msgspec.json.decode(response.content)
         return Registration(
-            is_new=response.status_code == 201,  # noqa: PLR2004 - created
+            is_new=response.created,
             expires_at=decode.moment(reply["expires_at"]),
             draining=reply["draining"],
         )

@@ -77,7 +77,7 @@ class RemoteQueues(Remote, Queues):
         response = await self._http.send(
             "PUT", _at(name), body=msgspec.to_builtins(settings), query={"tenant": self._tenant}
         )
-        return response.status_code == 201  # noqa: PLR2004 - created
+        return response.created
 
     async def describe(self, name: str) -> Queue:
         """Return the definition of a queue."""
@@ -107,7 +107,7 @@ class RemoteQueues(Remote, Queues):
             body={"start": place},
             query={"tenant": self._tenant},
         )
-        return response.status_code == 201  # noqa: PLR2004 - created
+        return response.created
 
     async def remove_group(self, name: str, group: str) -> None:
         """Remove a group; messages that only it had yet to retire are collected."""

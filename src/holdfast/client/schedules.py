@@ -42,7 +42,7 @@ class RemoteSchedules(Remote, Schedules):
         checks.instance("schedule", plan, NewSchedule)
         body = {"id": plan.id, **self._body(plan)}
         response = await self._http.send("POST", "/v1/schedules", body=body)
-        return _schedule(response.content), response.status_code == 201  # noqa: PLR2004
+        return _schedule(response.content), response.created
 
     def _body(self, plan: NewSchedule) -> dict[str, Any]:
         timing = {name: getattr(plan.timing, name) for name in _TIMING}

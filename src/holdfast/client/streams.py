@@ -9,12 +9,12 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-import httpx
+import aiohttp
 import msgspec
 
 from holdfast.client.beats import lease_body
 from holdfast.client.decode import moment
-from holdfast.client.http import Http, Remote, path
+from holdfast.client.http import LOST, Http, Remote, path
 from holdfast.client.live import events
 from holdfast.engine.streams import Streams
 from holdfast.engine.tails import RETRY_AFTER_MS, Tail
@@ -122,7 +122,7 @@ class RemoteStreams(Remote, Streams):
 class RemoteTail(Tail):
     """One reader of a stream, live. A lost connection ends it with a `retry` frame."""
 
-    def __init__(self, response: httpx.Response, after: int) -> None:
+    def __init__(self, response: aiohttp.ClientResponse, after: int) -> None:
         self._position = after
         self._frames: asyncio.Queue[Frame] = asyncio.Queue(_MOST_WAITING)
         self._arrived = asyncio.Event()
@@ -178,18 +178,18 @@ class RemoteTail(Tail):
         self.done = True
         self._reading.cancel()
 
-    async def _read(self, response: httpx.Response) -> None:
+    async def _read(self, response: aiohttp.ClientResponse) -> None:
         """Pass frames on until the end, or until the connection is lost."""
         last = self._position
         try:
-            with contextlib.suppress(httpx.HTTPError):
+            with contextlib.suppress(*LOST):
                 async for name, data, _ in events(response):
                     frame = _end(last, data) if name == END else _frame(_decode_frame(data))
                     last = frame.id
                     await self._frames.put(frame)
                     self._arrived.set()
         finally:
-            await response.aclose()
+            response.close()
 
 
 class _FrameReply(msgspec.Struct):
