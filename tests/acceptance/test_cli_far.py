@@ -177,43 +177,34 @@ FAR = [
     Case("queues pending", Place.reading, "@"),
 ]
 
-#: Those that work far and have a test of their own below.
-APART = ("bench", "config show", "worker")
+#: Those that work far and have a test of their own, below or in tests/server/test_far_commands.py.
+APART = (
+    *("bench", "config show", "worker"),
+    *("archive export", "archive parquet", "archive status"),
+    *("budgets attach", "budgets detach", "budgets rules"),
+    *("keys create", "keys ls", "keys revoke"),
+    *("quotas attach", "quotas detach", "quotas rules"),
+    *("writer-lease acquire", "writer-lease hand-over", "writer-lease release"),
+    *("writer-lease repair", "writer-lease show"),
+)
 
 #: By nature on the store itself. `dev` with an app runs a worker, far as well.
-LOCAL = {"dev": "", "doctor": "", "server": "--listen 127.0.0.1:0"}
-
-#: The server has no routes for them, or the client does not know them yet.
-NOT_YET_FAR = {
+LOCAL = {
     "archive disable": "",
     "archive enable": "file:///nowhere",
     "archive erase": "acme --yes",
-    "archive export": "x",
     "archive import": "@FILE",
-    "archive parquet": "x.parquet",
     "archive run": "--once",
-    "archive status": "",
     "archive verify": "",
-    "budgets attach": "x --lane x",
-    "budgets detach": "x --lane x",
-    "budgets rules": "",
-    "keys create": "--role admin",
-    "keys ls": "",
-    "keys revoke": "x",
-    "quotas attach": "x --lane x",
-    "quotas detach": "x --lane x",
-    "quotas rules": "",
-    "writer-lease acquire": "x --holder h",
-    "writer-lease hand-over": "x y --holder h --incarnation i --token 1.1",
-    "writer-lease release": "x --holder h --incarnation i --token 1.1",
-    "writer-lease repair": "x --token 1.1",
-    "writer-lease show": "x",
+    "dev": "",
+    "doctor": "",
+    "server": "--listen 127.0.0.1:0",
 }
 
 
 def test_every_command_is_in_one_of_the_tables() -> None:
     """A new command works far, or says why not."""
-    known = [*{case.command for case in FAR}, *APART, *LOCAL, *NOT_YET_FAR]
+    known = [*{case.command for case in FAR}, *APART, *LOCAL]
     assert sorted(known) == sorted(COMMANDS)
 
 
@@ -250,17 +241,14 @@ def _words(line: str, name: str) -> list[str]:
 
 @pytest.fixture(scope="module")
 async def exported(here: Place, tmp_path_factory: pytest.TempPathFactory) -> str:
-    """A file for `archive import`; of what x names there is one of each kind."""
-    for make in (here.completed, here.budget, here.quota):
-        await make("x")
+    """A file for `archive import`."""
+    await here.completed("x")
     file = tmp_path_factory.mktemp("exported") / "x.json"
     assert (await command("archive", "export", "x", str(file), "--store", here.near)).code == 0
     return str(file)
 
 
-@pytest.mark.parametrize(
-    ("line", "args"), [*LOCAL.items(), *NOT_YET_FAR.items(), ("ls", "--archived")]
-)
+@pytest.mark.parametrize(("line", "args"), LOCAL.items())
 async def test_what_needs_the_store_itself_says_so(
     here: Place, exported: str, line: str, args: str
 ) -> None:

@@ -143,6 +143,7 @@ class Budget:
     tenant: str
     parent: str | None
     limits: Mapping[str, Limit]
+    #: Without dimensions of which nothing was used; `reserved` likewise.
     usage: Usage
     #: Set aside, not yet settled.
     reserved: Usage
@@ -155,6 +156,11 @@ class Budget:
     over_soft: tuple[str, ...]
     #: Executions that are not started because nothing is left.
     waiting: int
+
+    def __post_init__(self) -> None:
+        for name in ("usage", "reserved"):
+            amounts = {key: amount for key, amount in getattr(self, name).items() if amount}
+            object.__setattr__(self, name, amounts)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

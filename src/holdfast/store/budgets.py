@@ -305,7 +305,7 @@ def _decode(budget_id: str, record: Mapping[bytes, bytes], waiting: int, last: b
             name: Limit(hard=hard.get(name), soft=soft.get(name)) for name in sorted({*hard, *soft})
         },
         usage=by_letter["u"],
-        reserved={name: amount for name, amount in by_letter["r"].items() if amount},
+        reserved=by_letter["r"],
         on_hard=OnHard(record.get(b"on_hard", b"refuse").decode()),
         reset_ms=None if period is None else int(period),
         next_reset_at=decode.moment(record.get(b"next_reset")),

@@ -47,7 +47,11 @@ class Heartbeats:
 
     def start(self) -> None:
         """Register the worker and start beating."""
-        self._register()
+        try:
+            self._register()
+        except BaseException:
+            self._store.close()
+            raise
         self._thread.start()
 
     def stop(self) -> None:
