@@ -60,7 +60,7 @@ async def list_rules(call: Call) -> RulePage:
 
 def add_rules(table: Routes, noun: Literal["budgets", "quotas"], missing: type[NotFound]) -> None:
     """Give a noun its rules. They are about all tenants, so they need an operator key."""
-    example = {"subject": "kind", "value": "report.render"}
+    example = {"subject": "lane", "value": "nightly"}
 
     def limits_of(call: Call) -> Budgets | Quotas:
         return call.engine.budgets if noun == "budgets" else call.engine.quotas
