@@ -91,7 +91,8 @@ async def _too_slow(stage: Stage, name: str) -> httpx.Response:
 
 
 @way("invalid_record", *(name for name in declaring("invalid_record") if "{key}" in name))
-async def _damaged(stage: Stage, name: str) -> Request:
+async def damaged(stage: Stage, name: str) -> Request:
+    """Have a record that cannot be read."""
     key, stored = _new_key()
     await stage.engine.store.objects.put(keys.lease(stored), b"damaged", "")
     return await stage.request(name, {"key": key})
