@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from holdfast.model.executions import NewExecution
 from holdfast.model.ids import new_id
-from tests.server.answers.ways import Stage, declaring, way
+from tests.server.answers.ways import Stage, by_example, declaring, way
 from tests.server.conftest import OURS
 from tests.server.samples import Request
 
@@ -14,6 +14,11 @@ CANCEL = "POST /v1/executions/{id}/cancel"
 REPLAY = "POST /v1/executions/{id}/replay"
 REVOKE = "POST /v1/executions/{id}/revoke-lease"
 PRIORITY = "PUT /v1/executions/{id}/priority"
+
+# A sample waits.
+way("result_not_ready", RESULT)(by_example)
+way("not_terminal", REPLAY)(by_example)
+way("not_active", REVOKE)(by_example)
 
 
 @way(200, CREATE)
@@ -53,13 +58,6 @@ async def _no_quota(stage: Stage, name: str) -> Request:
 @way("already_terminal", *declaring("already_terminal"))
 async def _ended(stage: Stage, name: str) -> Request:
     return await stage.request(name, {"id": await stage.ended()})
-
-
-@way("result_not_ready", RESULT)
-@way("not_terminal", REPLAY)
-@way("not_active", REVOKE)
-async def _waiting(stage: Stage, name: str) -> Request:
-    return await stage.request(name)
 
 
 @way("step_not_found", REPLAY)

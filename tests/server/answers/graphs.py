@@ -9,7 +9,7 @@ import httpx
 from holdfast.model.executions import Failure, NewExecution
 from holdfast.model.graphs import SubmittedGraph, member_id
 from holdfast.model.ids import new_id
-from tests.server.answers.ways import Stage, way
+from tests.server.answers.ways import Stage, by_example, way
 from tests.server.conftest import OURS
 from tests.server.samples import Request
 
@@ -18,6 +18,8 @@ GROW = "POST /v1/graphs/{id}/members"
 LINK = "POST /v1/graphs/{id}/edges"
 CANCEL = "POST /v1/graphs/{id}/cancel"
 REPLAY = "POST /v1/graphs/{id}/replay"
+
+way("graph_not_finished", REPLAY)(by_example)
 
 
 async def _graph(stage: Stage, lane: str = "default", **fields: Any) -> SubmittedGraph:
@@ -134,11 +136,6 @@ async def _started(stage: Stage, name: str) -> Request:
     started = claim.id.removeprefix(member_id(graph.id, ""))
     source = {"fetch": "parse", "parse": "fetch"}[started] if name == LINK else "store"
     return await stage.request(name, {"id": graph.id}, edges=[{"from": source, "to": started}])
-
-
-@way("graph_not_finished", REPLAY)
-async def _running(stage: Stage, name: str) -> Request:
-    return await stage.request(name)
 
 
 async def _ended(stage: Stage, failure: Failure | None = None) -> dict[str, str]:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import httpx
 
 from holdfast.model.ids import new_id
-from tests.server.answers.ways import Stage, way
+from tests.server.answers.ways import Stage, by_example, way
 from tests.server.conftest import OURS
 from tests.server.samples import Request
 
 BUDGETS = "POST /v1/budgets"
 SETTLE = "POST /v1/budgets/{id}/settle"
 QUOTAS = "POST /v1/quotas"
+
+way("reservation_not_found", SETTLE)(by_example)
 
 
 @way(200, BUDGETS, QUOTAS)
@@ -44,11 +46,6 @@ async def _reserved(stage: Stage, name: str) -> Request:
     made, _ = await stage.engine.budgets.create(tenant=OURS, limits={})
     await stage.engine.budgets.reserve(made.id, {"tokens": 2_000}, key="call-17")
     return await stage.request(name, {"id": made.id})
-
-
-@way("reservation_not_found", SETTLE)
-async def _nothing_reserved(stage: Stage, name: str) -> Request:
-    return await stage.request(name)
 
 
 @way("quota_not_found", QUOTAS)

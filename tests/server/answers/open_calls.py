@@ -56,7 +56,7 @@ async def _claims(stage: Stage, name: str) -> httpx.Response:
 
 @way("rate_limited", CANCEL_GRAPH)
 async def _cancels(stage: Stage, name: str) -> httpx.Response:
-    request = await stage.request(name, policy="leave", wait=True, wait_ms=500)
+    request = await stage.request(name, policy="leave", wait=True, wait_ms=1_000)
     return await two_that_wait(stage, request)
 
 

@@ -13,7 +13,7 @@ from holdfast.model.queues import Delivery
 from holdfast.queues.effects import Submit
 from holdfast.testing.waiting import wait_for
 from tests.server.answers.open_calls import two_that_wait
-from tests.server.answers.ways import ROUTES, Stage, about_nothing, declaring, way
+from tests.server.answers.ways import ROUTES, Stage, about_nothing, by_example, declaring, way
 from tests.server.conftest import OURS
 from tests.server.samples import Request, send, values_of
 
@@ -33,6 +33,9 @@ CLAIM = "POST /v1/queues/{name}/claim"
 COMMIT = "POST /v1/queues/{name}/commit"
 
 way("queue_not_found", *(n for n in declaring("queue_not_found") if n != DEFINE))(about_nothing)
+# A sample is a FANOUT queue without groups.
+way("queue_conflict", DEFINE, REDRIVE)(by_example)
+way("group_not_found", PAUSE, RESUME, REMOVE_GROUP, PENDING, READ, CLAIM)(by_example)
 
 
 async def _queue(stage: Stage, **fields: Any) -> dict[str, str]:
@@ -58,12 +61,6 @@ async def _of_work(stage: Stage, name: str) -> Request:
     if name == ADD_GROUP:
         path["group"] = "another"
     return await stage.request(name, path)
-
-
-@way("queue_conflict", DEFINE, REDRIVE)
-@way("group_not_found", PAUSE, RESUME, REMOVE_GROUP, PENDING, READ, CLAIM)
-async def _fanout(stage: Stage, name: str) -> Request:
-    return await stage.request(name)
 
 
 @way("group_not_found", STATS, PEEK)

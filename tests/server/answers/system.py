@@ -25,7 +25,8 @@ way("key_not_found", REVOKE_KEY)(about_nothing)
 
 
 @way(200, MANIFEST)
-async def _enabled(stage: Stage, name: str) -> Request:
+async def enabled(stage: Stage, name: str) -> Request:
+    """Have an archive."""
     store = stage.engine.store
     if await store.archives.url() is None:
         await set_archive(store, str(stage.folder))

@@ -9,7 +9,7 @@ import httpx
 from holdfast.model.ids import new_id
 from holdfast.model.waitpoints import NewWaitpoint, Waitpoint, parse_waitpoint_id
 from tests.server.answers.open_calls import until_limited
-from tests.server.answers.ways import ROUTES, Stage, way
+from tests.server.answers.ways import ROUTES, Stage, by_example, way
 from tests.server.conftest import OURS
 from tests.server.samples import Request, values_of
 
@@ -19,6 +19,10 @@ RESUME = "POST /v1/executions/{id}/resume"
 SIGNAL = "POST /v1/signals/{waitpoint}"
 SIGNALS = "POST /v1/signals:batch"
 ROTATE = "POST /v1/admin/keyring/rotate"
+
+# The sample of an execution is not suspended; the example of a token is forged.
+way("not_suspended", RESUME)(by_example)
+way("invalid_token", SIGNAL)(by_example)
 
 
 @way("waitpoint_not_found", READ, REVOKE)
@@ -47,11 +51,6 @@ async def _suspended(stage: Stage, name: str) -> Request:
     return await stage.request(name, {"id": claim.id})
 
 
-@way("not_suspended", RESUME)
-async def _not_suspended(stage: Stage, name: str) -> Request:
-    return await stage.request(name)
-
-
 async def _prepared(stage: Stage, **fields: Any) -> Waitpoint:
     claim = await stage.claimed()
     point = NewWaitpoint(name="mail", **fields)
@@ -75,11 +74,6 @@ async def _all_allowed(stage: Stage, name: str) -> Request:
     point = await _prepared(stage)
     one = await _signal(stage, point)
     return await stage.request(name, items=[{**one["json"], "waitpoint": point.id}])
-
-
-@way("invalid_token", SIGNAL)
-async def _forged(stage: Stage, name: str) -> Request:
-    return await stage.request(name)
 
 
 @way("token_expired", SIGNAL)

@@ -9,7 +9,7 @@ import httpx
 from holdfast.fencing import Ask, Leases, keys
 from holdfast.fencing.kept import StoreObjects
 from holdfast.model.ids import new_id
-from tests.server.answers.ways import Stage, about_nothing, declaring, way
+from tests.server.answers.ways import Stage, about_nothing, by_example, declaring, way
 from tests.server.conftest import OURS
 from tests.server.samples import Request
 
@@ -21,6 +21,7 @@ DESCRIBE = "GET /v1/writer-leases/{key}"
 HOLDER = {"holder": "reports-1", "incarnation": "i1"}
 
 way("not_found", DESCRIBE)(about_nothing)
+way("held", ACQUIRE)(by_example)
 
 
 def _leases(stage: Stage) -> Leases:
@@ -67,11 +68,6 @@ async def _free(stage: Stage, name: str) -> Request:
     return await stage.request(name, {"key": _new_key()[0]})
 
 
-@way("held", ACQUIRE)
-async def _taken(stage: Stage, name: str) -> Request:
-    return await stage.request(name)
-
-
 @way("fenced", ACQUIRE)
 async def _behind(stage: Stage, name: str) -> Request:
     key, stored = _new_key()
@@ -91,7 +87,8 @@ async def _too_slow(stage: Stage, name: str) -> httpx.Response:
 
 
 @way("invalid_record", *(name for name in declaring("invalid_record") if "{key}" in name))
-async def _damaged(stage: Stage, name: str) -> Request:
+async def damaged(stage: Stage, name: str) -> Request:
+    """Have a record that cannot be read."""
     key, stored = _new_key()
     await stage.engine.store.objects.put(keys.lease(stored), b"damaged", "")
     return await stage.request(name, {"key": key})
