@@ -14,13 +14,14 @@ import msgspec
 
 from holdfast import errors
 from holdfast.engine.tracing import current_traceparent
-from holdfast.errors import HoldfastError, OutcomeUnknown, StoreUnavailable
+from holdfast.errors import HoldfastError, OutcomeUnknown, StoreIncompatible, StoreUnavailable
 
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.05, 2.0
 _CONNECT_S = 5.0
 _CONNECTIONS = 200
 #: A live stream says something every 15 s; when it is silent for this long, it is lost.
 _SILENCE_S = 40.0
+_UNTRUSTED = "CERTIFICATE_VERIFY_FAILED"
 _MEMBERS = ("type", "title", "status", "detail", "code", "retryable")
 
 _NONE = HoldfastError("no problem")
@@ -173,6 +174,9 @@ class Http:
 
     def _trouble(self, error: httpx.HTTPError, *, maybe_done: bool) -> HoldfastError:
         text = str(error) or type(error).__name__
+        if _UNTRUSTED in text:
+            message = f"{self.url} is not trusted ({text}); SSL_CERT_FILE names the CA to trust"
+            return StoreIncompatible(message)
         if maybe_done:
             return OutcomeUnknown(f"no answer of {self.url} in time; it may have happened ({text})")
         return StoreUnavailable(f"{self.url} cannot be reached ({text})")

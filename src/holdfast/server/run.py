@@ -16,6 +16,7 @@ from holdfast.archive.standing import keep_archiving
 from holdfast.engine import Engine, open_engine
 from holdfast.errors import InvalidInput, StoreIncompatible
 from holdfast.model.access import Role
+from holdfast.server import tls
 from holdfast.server.app import make_app, make_services
 from holdfast.server.call import Services
 from holdfast.server.settings import ServerSettings
@@ -128,6 +129,8 @@ async def run(
     announce: Callable[[str], None],
 ) -> int:
     """Serve until a signal; returns its number."""
+    if settings.tls_certificate and settings.tls_key:
+        tls.check(settings.tls_certificate, settings.tls_key)
     own = StoreSettings(call_timeout_ms=CALL_TIMEOUT_MS)
     with _signals() as stopped:
         async with (
