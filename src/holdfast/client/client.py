@@ -89,7 +89,7 @@ class Client(Engine):
         self.budgets: RemoteBudgets = RemoteBudgets(self._http, tenant)
         self.quotas: RemoteQuotas = RemoteQuotas(self._http, tenant)
         self.schedules: RemoteSchedules = RemoteSchedules(self._http, tenant)
-        self.maintenance: asyncio.Future[None] | None = None
+        self.maintenance: Sequence[asyncio.Future[None]] = ()
 
     def __getattr__(self, name: str) -> NoReturn:
         message = f"{name} is not part of the HTTP API: use it where the store is"

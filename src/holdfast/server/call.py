@@ -48,8 +48,7 @@ class Services:
 
     def maintenance_runs(self) -> bool:
         """Whether timers fire; if that is not our part, we trust those whose part it is."""
-        maintenance = self.engine.maintenance
-        return maintenance is None or not maintenance.done()
+        return not any(task.done() for task in self.engine.maintenance)
 
 
 @dataclass(slots=True, kw_only=True)
