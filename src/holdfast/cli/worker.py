@@ -90,8 +90,9 @@ def configure_logging(level: str, *, as_json: bool) -> None:
     handler = logging.StreamHandler()
     handler.setFormatter(JsonLines() if as_json else plain)
     logging.basicConfig(level=level.upper(), handlers=[handler])
-    # It tells of every call.
-    logging.getLogger("httpx").setLevel(logging.WARNING)
+    # They tell of every call.
+    for name in ("httpx", "httpcore"):
+        logging.getLogger(name).setLevel(logging.WARNING)
 
 
 class JsonLines(logging.Formatter):
@@ -105,9 +106,9 @@ class JsonLines(logging.Formatter):
             "logger": record.name,
             "message": record.getMessage(),
         }
-        for name in ("tenant", "execution", "attempt", "request"):
-            if hasattr(record, name):
-                value[name] = getattr(record, name)
+        for name in ("tenant", "execution", "attempt", "request", "partition", "queue"):
+            if (known := getattr(record, name, None)) is not None:
+                value[name] = known
         if record.exc_info:
             value["traceback"] = self.formatException(record.exc_info)
         return json.dumps(value, ensure_ascii=False, default=str)

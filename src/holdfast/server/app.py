@@ -77,6 +77,8 @@ def make_app(services: Services) -> ASGIApp:
         redoc_url=None,
         redirect_slashes=False,
         lifespan=lifespan,
+        # Ours know the tenant, and nothing of what is in a query.
+        telemetry={"tracing": False},
     )
     for path, routes in _by_path().items():
         endpoint: Any = Endpoint(services, routes)

@@ -19,6 +19,8 @@ from holdfast.server.claimers import Claimers
 from holdfast.server.declare import Route
 from holdfast.server.identity import Identities, Identity
 from holdfast.server.metrics import Metrics
+from holdfast.server.owners import EXECUTION
+from holdfast.server.paths import restored
 from holdfast.server.settings import ServerSettings
 from holdfast.server.throttle import Open, Rate
 
@@ -69,6 +71,14 @@ class Call:
     def engine(self) -> Engine:
         """The engine."""
         return self.services.engine
+
+    @property
+    def about(self) -> dict[str, str | None]:
+        """What logs and traces say of it."""
+        found = {"request": self.id, "tenant": self.tenant or self.identity.tenant}
+        if self.route.owner is EXECUTION:
+            found["execution"] = restored(self.request.path_params[EXECUTION.param])
+        return found
 
     def tenant_named(self, named: str | None) -> str:
         """Return the tenant that the caller may act for, if it names one; raises Forbidden."""
