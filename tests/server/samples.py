@@ -125,8 +125,8 @@ def parameters(route: Route) -> list[str]:
     return re.findall(r"{(\w+)}", route.path)
 
 
-async def path_of(route: Route, engine: Engine, tenant: str) -> str:
-    """Return the path of a route, about a thing of this tenant."""
+async def values_of(route: Route, engine: Engine, tenant: str) -> dict[str, str]:
+    """Return the values of the path's parameters, about a thing of this tenant."""
     values: dict[str, str] = {}
     for name in parameters(route):
         if name in DERIVED:
@@ -134,7 +134,12 @@ async def path_of(route: Route, engine: Engine, tenant: str) -> str:
             continue
         make = MAKERS.get(f"{route.tag}.{name}") or MAKERS[name]
         values[name] = await make(engine, tenant)
-    return route.path.format_map(values)
+    return values
+
+
+async def path_of(route: Route, engine: Engine, tenant: str) -> str:
+    """Return the path of a route, about a thing of this tenant."""
+    return route.path.format_map(await values_of(route, engine, tenant))
 
 
 def request_of(route: Route, path: str) -> dict[str, Any]:

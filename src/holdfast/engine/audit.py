@@ -67,7 +67,7 @@ class Audit:
                 self._audit.list(
                     log,
                     before=before[log],
-                    since=f"{to_ms(since)}-0" if since else "-",
+                    since=f"{max(to_ms(since), 0)}-0" if since else "-",
                     tenant="" if tenant is None else checks.name("tenant", tenant),
                     key=key or "",
                     limit=limit,

@@ -17,6 +17,7 @@ from holdfast.server.fields import View
 
 _REF = "#/components/schemas/{name}"
 _EMPTY = 204
+_JSON = "application/json"
 
 #: Refusals that every route may give.
 _OF_ALL = (errors.InvalidInput, errors.RateLimited, errors.StoreUnavailable)
@@ -106,7 +107,7 @@ def _operation(
         optional = not _required(route.documented)
         operation["requestBody"] = {
             "required": not optional,
-            "content": {"application/json": content},
+            "content": {_JSON: content},
         }
     return operation
 
@@ -122,10 +123,11 @@ def _responses(route: Route, reply: dict[str, Any] | None, problem: Any) -> dict
     responses: dict[str, Any] = {}
     for status in route.statuses:
         response: dict[str, Any] = {"description": "Success."}
+        content: dict[str, Any] = {} if status == _EMPTY else {route.media_type: {}}
         if reply is not None:
-            response["content"] = {"application/json": {"schema": reply}}
-        elif status != _EMPTY:
-            response["content"] = {route.media_type: {}}
+            content[_JSON] = {"schema": reply}
+        if content:
+            response["content"] = content
         responses[str(status)] = response
     by_status: dict[int, set[str]] = {}
     for error in refusals(route):
@@ -133,9 +135,14 @@ def _responses(route: Route, reply: dict[str, Any] | None, problem: Any) -> dict
     for status, codes in sorted(by_status.items()):
         responses[str(status)] = {
             "description": ", ".join(f"`{code}`" for code in sorted(codes)),
-            "content": {problems.MEDIA_TYPE: {"schema": problem}},
+            "content": {problems.MEDIA_TYPE: {"schema": {"allOf": [problem, _only(codes)]}}},
         }
     return responses
+
+
+def _only(codes: set[str]) -> dict[str, Any]:
+    """Return the schema of problems that have one of these codes."""
+    return {"properties": {"code": {"enum": sorted(codes)}}}
 
 
 def _path_parameters(route: Route) -> list[dict[str, Any]]:
