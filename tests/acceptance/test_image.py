@@ -14,7 +14,7 @@ from typing import Any
 
 import httpx
 import pytest
-import yaml
+import yaml  # type: ignore[import-untyped]
 from packaging.requirements import Requirement
 
 from holdfast.testing.servers import free_port, start_server
