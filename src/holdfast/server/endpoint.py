@@ -204,9 +204,13 @@ def _query(request: Request, route: Route) -> Any:
     if len(values) != len(given):
         raise InvalidInput("query: a parameter is given twice", field="query")
     try:
-        return msgspec.convert(values, route.query, strict=False)
+        query = msgspec.convert(values, route.query, strict=False)
     except msgspec.ValidationError as error:
         raise problems.invalid(error, "query") from error
+    for name in values:
+        if getattr(query, name) is None:
+            raise InvalidInput(f"{name}: null is no value: leave it out", field=name)
+    return query
 
 
 def _refuse_query(request: Request) -> None:
