@@ -137,6 +137,13 @@ async def test_no_secret_is_ever_shown_again(site: Site, operator: httpx.AsyncCl
         assert created.json()["id"] in text or path == "/v1/audit"
 
 
+async def test_the_audit_log_since_long_ago_is_all_of_it(operator: httpx.AsyncClient) -> None:
+    """Whatever year that is."""
+    await operator.post("/v1/keys", json={"roles": ["viewer"]})
+    query = {"since": "0097-05-21T00:00:19Z"}
+    assert len((await operator.get("/v1/audit", params=query)).json()["items"]) == 1
+
+
 async def test_a_tenants_admin_manages_its_own_keys_only(site: Site) -> None:
     """It can make none for others, and sees and revokes only its own."""
     theirs = await site.key(tenant="theirs")

@@ -6,7 +6,6 @@ import json
 import re
 
 from holdfast.server.metrics import Metrics
-from holdfast.server.run import ADMIN_KEY_VARIABLE
 from tests.support.http_servers import ROOT
 
 
@@ -28,12 +27,3 @@ def test_the_figures_are_documented() -> None:
     page = (ROOT / "docs" / "http-api.md").read_text()
     for family in Metrics().registry.collect():
         assert f"`{family.name}" in page, family.name
-
-
-def test_the_compose_file_starts_a_store_and_a_server() -> None:
-    """With the variables that the server reads."""
-    compose = (ROOT / "compose.yaml").read_text()
-    assert re.findall(r"^  (\w+):$", compose, re.MULTILINE) == ["store", "server", "store"]
-    assert "HOLDFAST_STORE: valkey://store\n" in compose
-    assert f"{ADMIN_KEY_VARIABLE}: " in compose
-    assert "HOLDFAST_LISTEN=0.0.0.0:8080" in (ROOT / "Dockerfile").read_text()

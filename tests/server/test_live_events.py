@@ -206,3 +206,17 @@ async def test_a_stopping_server_ends_streams_with_a_hint(serve: Serve) -> None:
         async with asyncio.timeout(5):
             rest = [received async for received in events]
     assert rest == [(None, "retry", 1_000)]
+
+
+async def test_a_stream_ends_when_its_time_is_over(serve: Serve) -> None:
+    """With the same hint; whoever comes back goes on where it was."""
+    async with serve(tail_s=0.3) as site, site.client() as client:
+        async with tail(client, "/v1/events") as events, asyncio.timeout(5):
+            await take(events, 1)
+            await site.engine.submit("k", id="x1")
+            (_, _, first), hint = [received async for received in events]
+        assert (first["execution"], hint) == ("x1", (None, "retry", 1_000))
+        async with tail(client, "/v1/events") as again:
+            await take(again, 1)
+            await site.engine.submit("k", id="x2")
+            assert (await take(again, 1))[0][2]["execution"] == "x2"

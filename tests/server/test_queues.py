@@ -223,3 +223,18 @@ async def test_one_bad_message_refuses_all(anyone: httpx.AsyncClient) -> None:
     body = {"items": [{"payload": 1}, {"payload": 2}]}
     fits, full = (await anyone.post("/v1/queues/mail/messages", json=body)).json()["items"]
     assert (fits["ok"], full["ok"], full["code"]) == (True, False, "queue_full")
+
+
+async def test_a_claim_goes_on_after_its_cursor_only(anyone: httpx.AsyncClient) -> None:
+    """A page of idle deliveries says where the next begins; anything else is refused."""
+    await define(anyone)
+    await push(anyone, 1, 2)
+    await read(anyone, count=2)
+    body = {"consumer": "d", "min_idle_ms": 0, "count": 1}
+    page = (await anyone.post("/v1/queues/mail/claim", json=body)).json()
+    assert page["next_cursor"]
+    again = await anyone.post("/v1/queues/mail/claim", json={**body, "cursor": page["next_cursor"]})
+    assert len(again.json()["deliveries"]) == 1
+    for wrong in ("-", "x|1", "|"):
+        refused = await anyone.post("/v1/queues/mail/claim", json={**body, "cursor": wrong})
+        assert (refused.status_code, refused.json().get("field")) == (422, "cursor")

@@ -136,3 +136,10 @@ async def test_a_tenant_follows_so_many_at_once(site: Site, anyone: httpx.AsyncC
         assert refused.headers["retry-after"] == "1"
         assert refused.json()["retryable"] is True
         assert (await anyone.get(path)).status_code == 200
+
+
+async def test_a_parameter_is_not_null(anyone: httpx.AsyncClient) -> None:
+    """Whoever has no value leaves it out."""
+    await anyone.post("/v1/executions", json={"kind": "work", "id": "x"})
+    response = await anyone.get("/v1/executions/x/stream", params={"after": "null"})
+    assert (response.status_code, response.json()["field"]) == (422, "after")

@@ -9,6 +9,7 @@ import os
 import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 START_TIMEOUT_S = 30
 ROOT = Path(__file__).parents[2]
@@ -19,11 +20,24 @@ async def server_process(
     store: str, folder: Path, *options: str, **environment: str
 ) -> AsyncIterator[tuple[str, asyncio.subprocess.Process]]:
     """Run a server while the block runs; yields its URL. Its log is in the folder."""
-    with (folder / "server.log").open("a") as log:
+    args = ("server", "--store", store, "--listen", "127.0.0.1:0", *options)
+    async with holdfast_process(folder, ROOT, *args, **environment) as (started, process):
+        yield started["url"], process
+
+
+@contextlib.asynccontextmanager
+async def holdfast_process(
+    folder: Path, cwd: Path, command: str, *options: str, **environment: str
+) -> AsyncIterator[tuple[dict[str, Any], asyncio.subprocess.Process]]:
+    """Run a command that serves while the block runs; yields what it says when it has started.
+
+    Its log is in the folder, named after the command.
+    """
+    log_file = folder / f"{command}.log"
+    with log_file.open("a") as log:
         process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "holdfast.cli", "server", "--store", store, "--json"),
-            *("--listen", "127.0.0.1:0", *options),
-            cwd=ROOT,
+            *(sys.executable, "-m", "holdfast.cli", command, *options, "--json"),
+            cwd=cwd,
             env={**os.environ, "TMPDIR": str(folder), **environment},
             stdout=asyncio.subprocess.PIPE,
             stderr=log,
@@ -32,8 +46,8 @@ async def server_process(
         assert process.stdout is not None
         async with asyncio.timeout(START_TIMEOUT_S):
             line = await process.stdout.readline()
-        assert line, (folder / "server.log").read_text()
-        yield json.loads(line)["url"], process
+        assert line, log_file.read_text()
+        yield json.loads(line), process
     finally:
         if process.returncode is None:
             process.terminate()

@@ -38,6 +38,9 @@ Roles = Annotated[
 Rate = Annotated[int, typer.Option("--rate", help="Calls in a second of one API key; 0: no limit.")]
 MostWaits = Annotated[int, typer.Option("--max-waits", help="Long polls of one tenant at once.")]
 MostTails = Annotated[int, typer.Option("--max-tails", help="Live streams of one tenant at once.")]
+TailLife = Annotated[
+    str, typer.Option("--tail-life", help="A live stream ends after this long; clients come back.")
+]
 Cors = Annotated[
     list[str] | None,
     typer.Option("--cors", metavar="ORIGIN", help="Pages that may call; repeatable."),
@@ -58,6 +61,7 @@ def server(
     rate: Rate = 5_000,
     most_waits: MostWaits = 2_000,
     most_tails: MostTails = 1_000,
+    tail_life: TailLife = "1h",
     cors: Cors = None,
     tls_cert: TlsCertificate = None,
     tls_key: TlsKey = None,
@@ -65,7 +69,7 @@ def server(
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Serve the HTTP API and fire timers. SIGTERM or Ctrl-C stops it cleanly."""
+    """Serve the HTTP API and fire timers. SIGTERM or Ctrl-C stops it; once more, at once."""
     from holdfast.engine.tracing import set_up_from_environment  # noqa: PLC0415
     from holdfast.server.settings import ServerSettings, parse_listen  # noqa: PLC0415
 
@@ -78,6 +82,7 @@ def server(
         rate=rate,
         most_waits=most_waits,
         most_tails=most_tails,
+        tail_s=inputs.duration_ms("tail-life", tail_life) / 1000,
         cors=tuple(cors or ()),
         tls_certificate=tls_cert,
         tls_key=tls_key,

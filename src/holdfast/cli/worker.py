@@ -103,9 +103,9 @@ class JsonLines(logging.Formatter):
             "logger": record.name,
             "message": record.getMessage(),
         }
-        for name in ("tenant", "execution", "attempt", "request"):
-            if hasattr(record, name):
-                value[name] = getattr(record, name)
+        for name in ("tenant", "execution", "attempt", "request", "partition", "queue"):
+            if (known := getattr(record, name, None)) is not None:
+                value[name] = known
         if record.exc_info:
             value["traceback"] = self.formatException(record.exc_info)
         return json.dumps(value, ensure_ascii=False, default=str)

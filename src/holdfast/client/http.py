@@ -22,6 +22,7 @@ from holdfast.errors import (
     InvalidInput,
     NotOverHttp,
     OutcomeUnknown,
+    StoreIncompatible,
     StoreUnavailable,
 )
 from holdfast.model import limits
@@ -35,6 +36,7 @@ _SILENCE_S = 40.0
 LOST = (aiohttp.ClientError, TimeoutError, OSError)
 #: Nothing was sent.
 _NOT_SENT = (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError)
+_UNTRUSTED = "CERTIFICATE_VERIFY_FAILED"
 _MEMBERS = ("type", "title", "status", "detail", "code", "retryable")
 
 T = TypeVar("T")
@@ -252,6 +254,9 @@ class Http:
 
     def _trouble(self, error: Exception, *, maybe_done: bool) -> HoldfastError:
         text = str(error) or type(error).__name__
+        if _UNTRUSTED in text:
+            message = f"{self.url} is not trusted ({text}); SSL_CERT_FILE names the CA to trust"
+            return StoreIncompatible(message)
         if maybe_done:
             return OutcomeUnknown(f"no answer of {self.url} in time; it may have happened ({text})")
         return StoreUnavailable(f"{self.url} cannot be reached ({text})")

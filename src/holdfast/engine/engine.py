@@ -86,7 +86,8 @@ class Engine:
         self.changes: Changes = Changes(store)
         self._results = Results(store)
         #: Fires timers, if this process does.
-        self.maintenance: asyncio.Future[None] | None = None
+        #: What runs beside the calls, if it is this process's part.
+        self.maintenance: Sequence[asyncio.Future[None]] = ()
 
     async def close(self) -> None:
         """Stop listening for results; whoever reads a stream live is told to come back."""
@@ -390,7 +391,7 @@ async def open_engine(
             else ()
         )
         running = [asyncio.ensure_future(service.run()) for service in services]
-        engine.maintenance = running[0] if running else None
+        engine.maintenance = running
         try:
             yield engine
         finally:

@@ -1,20 +1,27 @@
 """Traces with OpenTelemetry, where the process has set it up; otherwise nothing, at no cost.
 
 An execution carries the `traceparent` of its submission. Each attempt is a span of that trace, on
-whatever worker and whenever it runs; steps and waits for children are spans inside it.
+whatever worker and whenever it runs; steps and waits are spans inside it. Spans have names and ids,
+never payloads.
 """
 
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager
 from typing import Any
 
 from holdfast.model.executions import Claim
 
+log: logging.Logger = logging.getLogger(__name__)
+
+_ENDPOINTS = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
+STATUS = "http.response.status_code"
+_FIRST_FAILURE = 500
 _TRACEPARENT = "traceparent"
 _NAME = "holdfast"
 
@@ -33,6 +40,40 @@ def current_traceparent() -> str | None:
     carrier: dict[str, str] = {}
     propagate.inject(carrier)
     return carrier.get(_TRACEPARENT)
+
+
+@contextlib.contextmanager
+def submission(kind: str, tenant: str) -> Iterator[None]:
+    """Make a span of a submission; what is submitted belongs to it."""
+    if not _is_set_up():
+        yield
+        return
+    from opentelemetry import trace  # noqa: PLC0415 - an extra
+
+    with trace.get_tracer(_NAME).start_as_current_span(
+        f"submit {kind}",
+        kind=trace.SpanKind.PRODUCER,
+        attributes={"holdfast.kind": kind, "holdfast.tenant": tenant},
+    ):
+        yield
+
+
+@contextlib.contextmanager
+def answering(method: str, route: str, headers: Mapping[str, str]) -> Iterator[dict[str, Any]]:
+    """Make a span of a call that we answer, in its caller's trace; yields what is said of it."""
+    said: dict[str, Any] = {"http.request.method": method, "http.route": route}
+    if not _is_set_up():
+        yield said
+        return
+    from opentelemetry import propagate, trace  # noqa: PLC0415 - an extra
+
+    with trace.get_tracer(_NAME).start_as_current_span(
+        f"{method} {route}", context=propagate.extract(headers), kind=trace.SpanKind.SERVER
+    ) as span:
+        yield said
+        span.set_attributes({name: value for name, value in said.items() if value is not None})
+        if said.get(STATUS, 0) >= _FIRST_FAILURE:
+            span.set_status(trace.StatusCode.ERROR)
 
 
 class Trace:
@@ -70,9 +111,9 @@ class Trace:
         """Make a span of a step that runs; one that is found in the journal has none."""
         return self._span(f"step {name}")
 
-    def wait(self, execution_id: str) -> AbstractContextManager[None]:
-        """Make a span of waiting for a child."""
-        return self._span(f"wait {execution_id}")
+    def wait(self, what: str) -> AbstractContextManager[None]:
+        """Make a span of a wait; one that gives the lease back ends there, as its attempt does."""
+        return self._span(f"wait {what}")
 
     def fail(self, error: BaseException) -> None:
         """Say that the attempt failed."""
@@ -97,8 +138,8 @@ class Trace:
 
 
 def set_up_from_environment(service: str) -> bool:
-    """Export traces where OTEL_EXPORTER_OTLP_ENDPOINT says, if the extra is installed."""
-    if not os.environ.get("OTEL_EXPORTER_OTLP_ENDPOINT"):
+    """Export traces where the environment says, if the extra is installed."""
+    if not any(os.environ.get(name) for name in _ENDPOINTS):
         return False
     try:
         from opentelemetry import trace  # noqa: PLC0415 - an extra
@@ -109,6 +150,7 @@ def set_up_from_environment(service: str) -> bool:
         from opentelemetry.sdk.trace import TracerProvider  # noqa: PLC0415
         from opentelemetry.sdk.trace.export import BatchSpanProcessor  # noqa: PLC0415
     except ImportError:
+        log.warning("traces are not exported: install holdfast[otel]")
         return False
     name = os.environ.get("OTEL_SERVICE_NAME", service)
     provider = TracerProvider(resource=Resource.create({"service.name": name}))

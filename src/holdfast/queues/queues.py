@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -41,6 +42,8 @@ T = TypeVar("T")
 _VERBS = ("ack", "nack", "release", "reject")
 #: Queues that are described at once for a list.
 _PAGE = 1000
+#: A deadline and the id of a message.
+_CLAIM_CURSOR = re.compile(r"[0-9]{1,16}\|")
 
 
 class Queues:
@@ -286,6 +289,8 @@ class Queues:
         checks.integer("count", count, 1, limits.CLAIM_ITEMS)
         if cursor is not None:
             checks.text("cursor", cursor, 2 * limits.ID_CHARS)
+            if cursor and not _CLAIM_CURSOR.match(cursor):
+                checks.refuse("cursor", "must be one that a claim returned", cursor)
         found = await self._calls.claim(
             _queue(name),
             group=_group(group),

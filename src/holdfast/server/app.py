@@ -67,6 +67,8 @@ def make_app(services: Services) -> ASGIApp:
         redoc_url=None,
         redirect_slashes=False,
         lifespan=lifespan,
+        # Ours know the tenant, and nothing of what is in a query.
+        telemetry={"tracing": False},
     )
     app.router.default = _dispatcher(services)
     return Envelope(app, services.settings)

@@ -46,8 +46,7 @@ class Services:
 
     def maintenance_runs(self) -> bool:
         """Whether timers fire; if that is not our part, we trust those whose part it is."""
-        maintenance = self.engine.maintenance
-        return maintenance is None or not maintenance.done()
+        return not any(task.done() for task in self.engine.maintenance)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -68,6 +67,14 @@ class Call:
     def engine(self) -> Engine:
         """The engine."""
         return self.services.engine
+
+    @property
+    def about(self) -> dict[str, str | None]:
+        """What logs and traces say of it."""
+        found = {"request": self.id, "tenant": self.tenant or self.identity.tenant}
+        if self.route.path.startswith("/v1/executions/{id}"):
+            found["execution"] = self.request.path_params["id"]
+        return found
 
     def tenant_named(self, named: str | None) -> str:
         """Return the tenant that the caller may act for, if it names one; raises Forbidden."""

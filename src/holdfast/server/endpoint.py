@@ -18,6 +18,7 @@ from starlette.responses import Response
 from starlette.types import Receive, Send
 from starlette.types import Scope as AsgiScope
 
+from holdfast.engine import tracing
 from holdfast.errors import (
     Forbidden,
     HoldfastError,
@@ -67,14 +68,25 @@ class Endpoint:
 
     async def _answer(self, request: Request, route: Route) -> Response:
         started = time.perf_counter()
-        request_id = request.scope["holdfast.request_id"]
         call = Call(
             services=self._services,
             request=request,
             route=route,
-            id=request_id,
+            id=request.scope["holdfast.request_id"],
             identity=NOBODY,
         )
+        with tracing.answering(route.method, route.path, request.headers) as said:
+            response = await self._outcome(call)
+            said[tracing.STATUS] = response.status_code
+            said |= {f"holdfast.{name}": value for name, value in call.about.items()}
+        took = time.perf_counter() - started
+        self._services.metrics.answered(route, response.status_code, took)
+        log.debug("%s %s: %d", route.method, route.path, response.status_code, extra=call.about)
+        return response
+
+    async def _outcome(self, call: Call) -> Response:
+        """Return the answer, whatever happens, when it is written down."""
+        route = call.route
         code: str | None = None
         try:
             response = await self._pass(call)
@@ -84,14 +96,12 @@ class Endpoint:
         except ClientDisconnect:
             code, response = "disconnected", Response(status_code=400)
         except Exception:
-            log.exception("%s %s failed", route.method, route.path, extra={"request": request_id})
+            log.exception("%s %s failed", route.method, route.path, extra=call.about)
             code, response = (
                 InternalError.code,
                 problems.response(InternalError(_UNKNOWN_ERROR)),
             )
         await self._write_down(call, response.status_code, code)
-        took = time.perf_counter() - started
-        self._services.metrics.answered(route, response.status_code, took)
         return response
 
     async def _pass(self, call: Call) -> Response:
@@ -196,9 +206,13 @@ def _query(request: Request, route: Route) -> Any:
     if len(values) != len(given):
         raise InvalidInput("query: a parameter is given twice", field="query")
     try:
-        return msgspec.convert(values, route.query, strict=False)
+        query = msgspec.convert(values, route.query, strict=False)
     except msgspec.ValidationError as error:
         raise problems.invalid(error, "query") from error
+    for name in values:
+        if getattr(query, name) is None:
+            raise InvalidInput(f"{name}: null is no value: leave it out", field=name)
+    return query
 
 
 def _refuse_query(request: Request) -> NoReturn:

@@ -19,7 +19,7 @@ from holdfast.server.call import Call
 MEDIA_TYPE = "text/event-stream"
 #: A comment at least so often shows both sides that the other is there.
 PING_S = 15.0
-#: When the server stops, clients come back after this long.
+#: Clients of a stream that the server ended come back after this long.
 RETRY_MS = 1_000
 LAST_EVENT_ID = "last-event-id"
 
@@ -41,7 +41,7 @@ class Sse:
 
 
 class EventStream(Response):
-    """A reply that goes on until its events end, its client leaves, or the server stops."""
+    """A reply that goes on until its events or its time end, its client or the server goes."""
 
     media_type = MEDIA_TYPE
 
@@ -70,10 +70,15 @@ class EventStream(Response):
                 }
             )
             await write(b": holdfast\n\n")
+            loop, services = asyncio.get_running_loop(), self._call.services
             async with self._call.until_gone() as gone:
-                async for data in self._encoded(gone):
-                    await write(data)
-            if self._call.services.closing.is_set():
+                ending = loop.call_later(services.settings.tail_s, gone.set)
+                try:
+                    async for data in self._encoded(gone):
+                        await write(data)
+                finally:
+                    ending.cancel()
+            if gone.is_set():
                 await write(b"retry: %d\n\n" % RETRY_MS)
             await write(b"", more=False)
 

@@ -17,6 +17,7 @@ from holdfast.server.fields import View
 
 _REF = "#/components/schemas/{name}"
 _EMPTY = 204
+_JSON = "application/json"
 
 #: Refusals of routes with a body, and of those that need a key, which is looked up.
 _OF_BODIES = (errors.Malformed, errors.TooLarge)
@@ -121,7 +122,7 @@ def _operation(
         optional = not _required(route.documented)
         operation["requestBody"] = {
             "required": not optional,
-            "content": {"application/json": content},
+            "content": {_JSON: content},
         }
     return operation
 
@@ -137,10 +138,11 @@ def _responses(route: Route, reply: dict[str, Any] | None, problem: Any) -> dict
     responses: dict[str, Any] = {}
     for status in route.statuses:
         response: dict[str, Any] = {"description": "Success."}
+        content: dict[str, Any] = {} if status == _EMPTY else {route.media_type: {}}
         if reply is not None:
-            response["content"] = {"application/json": {"schema": reply}}
-        elif status != _EMPTY:
-            response["content"] = {route.media_type: {}}
+            content[_JSON] = {"schema": reply}
+        if content:
+            response["content"] = content
         responses[str(status)] = response
     by_status: dict[int, set[str]] = {}
     for error in refusals(route):
@@ -148,9 +150,14 @@ def _responses(route: Route, reply: dict[str, Any] | None, problem: Any) -> dict
     for status, codes in sorted(by_status.items()):
         responses[str(status)] = {
             "description": ", ".join(f"`{code}`" for code in sorted(codes)),
-            "content": {problems.MEDIA_TYPE: {"schema": problem}},
+            "content": {problems.MEDIA_TYPE: {"schema": {"allOf": [problem, _only(codes)]}}},
         }
     return responses
+
+
+def _only(codes: set[str]) -> dict[str, Any]:
+    """Return the schema of problems that have one of these codes."""
+    return {"properties": {"code": {"enum": sorted(codes)}}}
 
 
 def _path_parameters(route: Route) -> list[dict[str, Any]]:

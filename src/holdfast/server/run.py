@@ -16,6 +16,7 @@ from holdfast.archive.standing import keep_archiving
 from holdfast.engine import Engine, open_engine
 from holdfast.errors import InvalidInput, StoreIncompatible
 from holdfast.model.access import Role
+from holdfast.server import tls
 from holdfast.server.app import make_app, make_services
 from holdfast.server.call import Services
 from holdfast.server.settings import ServerSettings
@@ -40,6 +41,18 @@ class Server(uvicorn.Server):
         """Take no more calls, end those that wait, let the others finish."""
         self._services.closing.set()
         self.should_exit = True
+
+    def force(self) -> None:
+        """Wait for no call any more: drop their connections."""
+        self.force_exit = True
+        for connection in list(self.server_state.connections):
+            connection.transport.abort()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Finish, and let the application do so even if it is forced."""
+        await super().shutdown(sockets)
+        if self.force_exit:
+            await self.lifespan.shutdown()
 
     async def main_loop(self) -> None:
         """Do what is done all the time, until it stops; then at once."""
@@ -132,20 +145,23 @@ async def run(
     announce: Callable[[str], None],
 ) -> int:
     """Serve until a signal; returns its number."""
+    if settings.tls_certificate and settings.tls_key:
+        tls.check(settings.tls_certificate, settings.tls_key)
     own = StoreSettings(call_timeout_ms=CALL_TIMEOUT_MS)
-    with _signals() as stopped:
+    with _signals() as (stopped, again):
         async with (
             open_engine(store, own, maintenance=maintenance) as engine,
             _archiving(engine, wanted=maintenance),
-            serving(engine, settings) as (_, url),
+            serving(engine, settings) as (server, url),
         ):
+            again.add_done_callback(lambda _: server.force())
             announce(url)
             return await stopped
 
 
 async def run_maintenance(store: str, *, announce: Callable[[str], None]) -> int:
     """Fire timers and archive, and nothing else, until a signal; returns its number."""
-    with _signals() as stopped:
+    with _signals() as (stopped, _):
         async with open_engine(store) as engine, _archiving(engine, wanted=True):
             announce("")
             return await stopped
@@ -167,19 +183,21 @@ async def _archiving(engine: Engine, *, wanted: bool) -> AsyncIterator[None]:
 
 
 @contextlib.contextmanager
-def _signals() -> Iterator[asyncio.Future[int]]:
-    """Yield what is done at the first SIGTERM or SIGINT."""
+def _signals() -> Iterator[tuple[asyncio.Future[int], asyncio.Future[int]]]:
+    """Yield what is done at the first SIGTERM or SIGINT, and at the second."""
     loop = asyncio.get_running_loop()
     stopped: asyncio.Future[int] = loop.create_future()
+    again: asyncio.Future[int] = loop.create_future()
 
     def stop(number: int) -> None:
-        if not stopped.done():
-            stopped.set_result(number)
+        waiting = again if stopped.done() else stopped
+        if not waiting.done():
+            waiting.set_result(number)
 
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop, number)
     try:
-        yield stopped
+        yield stopped, again
     finally:
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.remove_signal_handler(number)

@@ -26,6 +26,9 @@ class ServerSettings:
     most_waits: int = 2_000
     #: Live streams of one tenant, at once.
     most_tails: int = 1_000
+    #: A live stream ends after this long with a hint, and its client comes back where it was:
+    #: a key that was revoked does not.
+    tail_s: float = 3_600.0
     #: Origins of pages that may call; none unless they are named.
     cors: tuple[str, ...] = ()
     tls_certificate: Path | None = None
@@ -38,6 +41,7 @@ class ServerSettings:
         checks.integer("rate", self.rate, 0, 1_000_000)
         checks.integer("most_waits", self.most_waits, 1, 1_000_000)
         checks.integer("most_tails", self.most_tails, 1, 1_000_000)
+        checks.number("tail_s", self.tail_s, 0, 86_400)
         checks.number("grace_s", self.grace_s, 0, 3_600)
         if (self.tls_certificate is None) != (self.tls_key is None):
             raise InvalidInput("TLS needs both a certificate and its key", field="tls")

@@ -16,6 +16,8 @@ from holdfast.errors import HoldfastError, OutcomeUnknown, StoreUnavailable
 from holdfast.store.client import CallFailed, Client
 
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.01, 0.5
+#: A library that lacks a function after this many loads is a newer one, which is kept.
+_MOST_LOADS = 6
 
 #: Answers that show a bug of ours. Other errors of a server pass, so the call is repeated.
 _FAULTS = ("user_function", "WRONGTYPE", "CROSSSLOT", "wrong number of arg", "unknown command")
@@ -186,16 +188,22 @@ class Caller:
         deadline = loop.time() + self._timeout_s
         pause = _FIRST_PAUSE_S
         maybe_done = False
+        loads = 0
         while True:
             maybe_done = maybe_done or failure.sent
             _raise_if_final(failure)
+            is_missing = "Function not found" in failure.text
+            if is_missing and loads == _MOST_LOADS:
+                message = f"the store has a newer library, without {command[1]!s}: upgrade"
+                raise errors.StoreIncompatible(message) from failure
             if loop.time() + pause > deadline:
                 raise _gave_up(command, failure, maybe_done=maybe_done) from failure
-            if "Function not found" not in failure.text:
+            if loads or not is_missing:
                 await asyncio.sleep(pause * random.uniform(0.5, 1))  # noqa: S311
             pause = min(pause * 2, _LONGEST_PAUSE_S)
             try:
-                if "Function not found" in failure.text:
+                if is_missing:
+                    loads += 1
                     await self._reload_library()
                 return await self._client.call(command)
             except CallFailed as again:

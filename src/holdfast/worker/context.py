@@ -353,10 +353,11 @@ class Context:
         """Sleep durably; a long sleep gives the worker's slot back and survives crashes."""
         wake_at = await self.wake_time(to_ms("duration", duration), name)
         left_ms = wake_at - moment_ms(self.now())
-        if left_ms >= SHORTEST_PAUSE_MS:
-            raise AttemptPaused(left_ms)
-        if left_ms > 0:
-            await asyncio.sleep(left_ms / 1000)
+        with self.trace.wait("sleep"):
+            if left_ms >= SHORTEST_PAUSE_MS:
+                raise AttemptPaused(left_ms)
+            if left_ms > 0:
+                await asyncio.sleep(left_ms / 1000)
 
     async def wake_time(self, duration_ms: int, name: str | None) -> int:
         """Return when a sleep ends, recorded at its first start, in ms."""
@@ -414,7 +415,7 @@ class Context:
 
     async def result(self, handle: Handle[R]) -> R:
         """Wait for a child without holding a slot; its failure is raised as ExecutionFailed."""
-        with self.trace.wait(handle.id):
+        with self.trace.wait("result"):
             return await self.outlast(handle.result())
 
     async def outlast(self, work: Coroutine[Any, Any, R]) -> R:

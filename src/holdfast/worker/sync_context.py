@@ -106,9 +106,10 @@ class SyncContext:
         """Sleep durably; a long sleep gives the worker's slot back and survives crashes."""
         wake_at = self._wait(self._context.wake_time(to_ms("duration", duration), name))
         left_ms = wake_at - moment_ms(self.now())
-        if left_ms >= SHORTEST_PAUSE_MS:
-            raise AttemptPaused(left_ms)
-        self._lost.wait(max(left_ms, 0) / 1000)
+        with self._context.trace.wait("sleep"):
+            if left_ms >= SHORTEST_PAUSE_MS:
+                raise AttemptPaused(left_ms)
+            self._lost.wait(max(left_ms, 0) / 1000)
         self.check()
 
     @overload

@@ -21,7 +21,7 @@ from typing import (
     cast,
 )
 
-from holdfast.engine.tracing import current_traceparent
+from holdfast.engine.tracing import current_traceparent, submission
 from holdfast.errors import HoldfastError, InvalidInput
 from holdfast.model import checks, limits
 from holdfast.model.executions import NewExecution, Submitted
@@ -216,9 +216,10 @@ class Task(Generic[P, R, C]):
     async def submit(self, *args: P.args, **kwargs: P.kwargs) -> Handle[R]:
         """Submit an execution; when this returns, the work is held fast."""
         engine = self.app.engine
-        (answer,) = await engine.submit_many([self._item(args, kwargs)])
-        if isinstance(answer, HoldfastError):
-            raise answer
+        with submission(self.name, self._template.tenant):
+            (answer,) = await engine.submit_many([self._item(args, kwargs)])
+            if isinstance(answer, HoldfastError):
+                raise answer
         return self._handle(answer)
 
     async def submit_many(self, inputs: Sequence[Mapping[str, Any]]) -> list[Handle[R]]:
@@ -226,6 +227,10 @@ class Task(Generic[P, R, C]):
 
         What was accepted stays accepted: give ids or idempotency keys to submit again safely.
         """
+        with submission(self.name, self._template.tenant):
+            return await self._submit_many(inputs)
+
+    async def _submit_many(self, inputs: Sequence[Mapping[str, Any]]) -> list[Handle[R]]:
         engine = self.app.engine
         chunks: list[asyncio.Future[list[Submitted | HoldfastError]]] = []
         try:

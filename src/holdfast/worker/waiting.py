@@ -12,6 +12,7 @@ from urllib.parse import quote
 import msgspec
 
 from holdfast.engine import Engine
+from holdfast.engine.tracing import Trace
 from holdfast.errors import InvalidInput, TaskError
 from holdfast.model import checks, limits
 from holdfast.model.executions import Claim
@@ -57,6 +58,11 @@ class Journaled(Protocol):
     @property
     def claim(self) -> Claim:
         """The claim."""
+        ...
+
+    @property
+    def trace(self) -> Trace:
+        """Its spans."""
         ...
 
     def holding(self) -> contextlib.AbstractContextManager[None]:
@@ -189,6 +195,7 @@ class Waiting:
         """Wait until a condition holds; returns what fulfilled it, the same in every attempt."""
         checks.one_of("on_timeout", on_timeout, get_args(OnTimeout))
         timeout_ms = optional_ms("timeout", timeout)
+        what = step.removeprefix("wait:")
         step = self._context.number(step)
         claim = self._context.claim
         key = f"{claim.replays}:{step}"
@@ -197,7 +204,7 @@ class Waiting:
             if claim.resumed == key:
                 return _encode(claim.signals)
             await self._context.flush()
-            with self._context.holding():
+            with self._context.holding(), self._context.trace.wait(what):
                 answer = await self._engine.waitpoints.suspend(
                     claim.id,
                     claim.lease,

@@ -68,7 +68,7 @@ async def test_a_trace_goes_from_the_submission_to_the_last_step(
         with trace.get_tracer("test").start_as_current_span("request") as request:
             handle = await parent.submit()
         assert await handle.result(timeout=8) == 0
-        found = await ended(spans, 7)
+        found = await ended(spans, 9)
     trace_id = request.get_span_context().trace_id
     everything = [span for group in found.values() for span in group]
     assert {span.context.trace_id for span in everything if span.context} == {trace_id}
@@ -89,16 +89,22 @@ async def test_a_trace_goes_from_the_submission_to_the_last_step(
     assert len([name for name in found if name.startswith("wait ")]) == 1
 
 
-async def test_an_execution_without_a_trace_starts_its_own(
+async def test_a_submission_without_a_trace_starts_one(
     app: App, working: Working, spans: InMemorySpanExporter
 ) -> None:
-    """Each attempt is a root then."""
+    """All attempts are in it."""
 
-    @app.task
-    async def work() -> None: ...
+    @app.task(retries=at_once(2))
+    async def work(ctx: Context) -> None:
+        if ctx.attempt == 0:
+            raise ValueError
 
     async with working():
         handle = await work.submit()
         await handle.result(timeout=8)
-        found = await ended(spans, 1)
-    assert found["work"][0].parent is None
+        found = await ended(spans, 3)
+    (submitted,) = found["submit work"]
+    assert submitted.parent is None
+    assert submitted.context is not None
+    parents = [span.parent.span_id for span in found["work"] if span.parent is not None]
+    assert parents == [submitted.context.span_id] * 2

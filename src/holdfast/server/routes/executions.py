@@ -9,6 +9,7 @@ from msgspec import Meta
 from starlette.responses import Response
 
 from holdfast import errors
+from holdfast.engine.tracing import current_traceparent
 from holdfast.errors import HoldfastError, InvalidInput, ResultNotReady
 from holdfast.model import checks, limits
 from holdfast.model.access import Role
@@ -125,7 +126,12 @@ async def create_batch(call: Call, body: RawBatchBody) -> BatchView:
 
 
 def _traceparent(call: Call) -> str | None:
-    """Return the caller's place in a trace; a malformed one is passed over, as the W3C asks."""
+    """Return our place in the caller's trace, or where we make no spans, the caller's.
+
+    A malformed one is passed over, as the W3C asks.
+    """
+    if (ours := current_traceparent()) is not None:
+        return ours
     given = call.request.headers.get("traceparent")
     try:
         return None if given is None else checks.traceparent("traceparent", given)

@@ -133,6 +133,7 @@ class StreamQuery(Query):
     owner=EXECUTION,
     errors=(errors.RateLimited, errors.TooManyTails, *CHANGING),
     query_example={"after": "0", "limit": "100"},
+    media_type=MEDIA_TYPE,
 )
 async def read(call: Call, id: str, query: StreamQuery) -> FramePage:  # noqa: A002
     """Read the stream of an execution, or with `Accept: text/event-stream` follow it live.

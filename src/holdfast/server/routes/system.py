@@ -41,7 +41,7 @@ async def readyz(call: Call) -> HealthView:
     except TimeoutError:
         raise StoreUnavailable("the store does not answer") from None
     except HoldfastError as error:
-        raise StoreUnavailable(f"the store does not answer: {error}") from error
+        raise StoreUnavailable(f"the store cannot be used: {error}") from error
     if not call.services.maintenance_runs():
         raise StoreUnavailable("maintenance does not run")
     return HealthView(status="ready")
