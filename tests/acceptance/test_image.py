@@ -69,7 +69,7 @@ def test_versions_are_those_of_the_lock(image: list[tuple[str, str]]) -> None:
     names = [one.name for one in found if one.marker is None or one.marker.evaluate()]
     assert len(found) == len([line for line in lines if re.match(r"\w", line)])
     assert len(names) == len({*names})
-    assert {"fastapi", "uvicorn", "msgspec", "uvloop", "opentelemetry-sdk"} <= {*names}
+    assert {"starlette", "uvicorn", "msgspec", "uvloop", "opentelemetry-sdk"} <= {*names}
 
 
 def test_it_runs_as_nobody_special(image: list[tuple[str, str]]) -> None:

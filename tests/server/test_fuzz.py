@@ -74,5 +74,6 @@ async def test_whatever_is_sent_the_answer_is_a_documented_one(
     assert process.returncode == 0, report[-6_000:]
     tested = re.search(r"Tested: (\d+)", report)
     assert tested is not None
-    assert int(tested[1]) == len(things), report[-2_000:]
+    # All but the document itself, where the fuzzer has it from.
+    assert int(tested[1]) == len(things) - 1, report[-2_000:]
     assert "Traceback" not in (tmp_path / "server.log").read_text()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import random
+import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -198,7 +199,11 @@ class Http:
         """Send a call once."""
         if self._session is None:
             self._session = aiohttp.ClientSession(
-                connector=aiohttp.TCPConnector(limit=_CONNECTIONS),
+                connector=aiohttp.TCPConnector(
+                    limit=_CONNECTIONS,
+                    # Aiohttp's own is made when it is imported, and reads SSL_CERT_FILE then.
+                    ssl=ssl.create_default_context() if self.url.startswith("https:") else True,
+                ),
                 headers={} if self.key is None else {"Authorization": f"Bearer {self.key}"},
                 cookie_jar=aiohttp.DummyCookieJar(),
                 trust_env=True,

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import re
-from collections.abc import AsyncIterator
 
-from fastapi import FastAPI
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -52,30 +49,7 @@ def make_services(engine: Engine, settings: ServerSettings) -> Services:
 
 
 def make_app(services: Services) -> ASGIApp:
-    """Return the application. Whoever runs it sets `services.closing` when it stops."""
-
-    @contextlib.asynccontextmanager
-    async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
-        yield
-        services.closing.set()
-        await services.claimers.close()
-        await services.identities.close()
-
-    app = FastAPI(
-        openapi_url=None,
-        docs_url=None,
-        redoc_url=None,
-        redirect_slashes=False,
-        lifespan=lifespan,
-        # Ours know the tenant, and nothing of what is in a query.
-        telemetry={"tracing": False},
-    )
-    app.router.default = _dispatcher(services)
-    return Envelope(app, services.settings)
-
-
-def _dispatcher(services: Services) -> ASGIApp:
-    """Return what passes a call on to the endpoint of its path."""
+    """Return the application: what passes a call on to the endpoint of its path."""
     paths: Paths[ASGIApp] = Paths()
     for path, routes in _by_path().items():
         paths.add(path, Endpoint(services, routes))
@@ -88,7 +62,7 @@ def _dispatcher(services: Services) -> ASGIApp:
             endpoint = problems.response(error)
         await endpoint(scope, receive, send)
 
-    return dispatch
+    return Envelope(dispatch, services.settings)
 
 
 def _by_path() -> dict[str, dict[str, Route]]:
@@ -107,9 +81,6 @@ class Envelope:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a call on."""
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
         headers = dict(scope["headers"])
         given = headers.get(b"x-request-id", b"").decode("latin-1")
         request_id = given if _REQUEST_ID.match(given) else new_id()

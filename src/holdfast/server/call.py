@@ -44,6 +44,11 @@ class Services:
     #: Set when the server stops: whoever waits for something ends.
     closing: asyncio.Event = field(default_factory=asyncio.Event)
 
+    async def close(self) -> None:
+        """Finish what is under way."""
+        await self.claimers.close()
+        await self.identities.close()
+
     def maintenance_runs(self) -> bool:
         """Whether timers fire; if that is not our part, we trust those whose part it is."""
         return not any(task.done() for task in self.engine.maintenance)

@@ -48,12 +48,6 @@ class Server(uvicorn.Server):
         for connection in list(self.server_state.connections):
             connection.transport.abort()
 
-    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Finish, and let the application do so even if it is forced."""
-        await super().shutdown(sockets)
-        if self.force_exit:
-            await self.lifespan.shutdown()
-
     async def main_loop(self) -> None:
         """Do what is done all the time, until it stops; then at once."""
         counter = 0
@@ -81,7 +75,8 @@ async def serving(engine: Engine, settings: ServerSettings) -> AsyncIterator[tup
         log_config=None,
         log_level="warning",
         access_log=False,
-        lifespan="on",
+        lifespan="off",
+        ws="none",
         server_header=False,
         timeout_graceful_shutdown=max(1, int(settings.grace_s)),
         timeout_keep_alive=75,
@@ -103,6 +98,7 @@ async def serving(engine: Engine, settings: ServerSettings) -> AsyncIterator[tup
     finally:
         server.stop()
         await running
+        await services.close()
 
 
 def _bind(settings: ServerSettings) -> socket.socket:

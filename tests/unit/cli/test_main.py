@@ -161,7 +161,7 @@ _PROBE = """
 import sys
 from holdfast.cli import main
 code = main.run({args!r})
-large = ("pydantic", "uvloop", "fastapi", "glide", "rich", "holdfast.worker", "holdfast.engine")
+large = ("pydantic", "uvloop", "starlette", "aiohttp", "glide", "rich", "holdfast.engine")
 print([name for name in large if name in sys.modules], file=sys.stderr)
 sys.exit(code)
 """
