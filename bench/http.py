@@ -18,6 +18,8 @@ from typing import Any
 
 import msgspec
 
+from bench import workloads
+from holdfast.client import Client
 from holdfast.engine import Engine, open_engine
 from holdfast.model.executions import NewExecution
 
@@ -28,6 +30,7 @@ SINGLES = 6_000
 CONNECTIONS = 32
 WAKE_ROUNDS = 200
 TAILS = 500
+FAR = 3_000
 _INPUT = "x" * 98
 
 
@@ -174,6 +177,14 @@ async def _tails(engine: Engine, address: tuple[str, int]) -> dict[str, float]:
     }
 
 
+async def _far(engine: Engine, address: tuple[str, int]) -> float:
+    """Claim and complete through the Python client; returns how many in a second."""
+    await workloads.submit(engine, FAR, b'"x"')
+    async with Client("http://{}:{}".format(*address)) as client:
+        rate = await workloads.timed(FAR, lambda: workloads.drain(client, FAR))
+    return rate.per_second
+
+
 async def measure_http() -> dict[str, float]:
     """Measure one server on an embedded store with fsync=always."""
     with tempfile.TemporaryDirectory(prefix="holdfast-bench-") as folder:
@@ -182,8 +193,9 @@ async def measure_http() -> dict[str, float]:
             open_engine(store, maintenance=False) as engine,
             _server(store) as address,
         ):
+            figures = {"claim and complete by the client /s": await _far(engine, address)}
             connections = [await Connection.open(address) for _ in range(CONNECTIONS)]
-            figures = await _batches(engine, connections)
+            figures |= await _batches(engine, connections)
             figures["single create over HTTP /s"] = await _singles(connections)
             figures["long poll wakes up, p50 ms"] = await _wake_up(connections)
             figures |= await _tails(engine, address)

@@ -80,7 +80,7 @@ async def test_a_revoked_holder_learns_it_until_the_next_revocation(
     call = store.executions.complete(first.id, second.lease, b"1")
     await refused(call, LeaseRevoked, dump, id=first.id, state="waiting")
     call = store.executions.complete(first.id, first.lease, b"1")
-    await refused(call, StaleLease, dump, id=first.id, state="waiting", epoch="2")
+    await refused(call, StaleLease, dump, id=first.id, state="waiting", epoch=2)
 
 
 @pytest.mark.parametrize("state", ["waiting", "delayed", "completed"])

@@ -190,9 +190,7 @@ async def test_the_cap_of_reclaims_is_that_of_the_execution(
     outcomes = [attempt.outcome for attempt in await store.queries.attempts(execution_id)]
     assert outcomes == ["lease_expired"] * (most + 1)
     call = store.executions.complete(execution_id, claim.lease, b"1")
-    await refused(
-        call, StaleLease, dump, id=execution_id, state="failed", epoch=str(claim.lease.epoch)
-    )
+    await refused(call, StaleLease, dump, id=execution_id, state="failed", epoch=claim.lease.epoch)
 
 
 async def test_a_long_attempt_times_out_and_uses_up_its_retries(
@@ -209,7 +207,7 @@ async def test_a_long_attempt_times_out_and_uses_up_its_retries(
     assert (found.state, found.hold, found.failures) == (State.DELAYED, Hold.BACKOFF, 1)
     assert (found.run_at, found.timeout_at) == (from_ms(clock.now_ms + 700), None)
     call = store.executions.complete(execution_id, claim.lease, b"1")
-    await refused(call, StaleLease, dump, id=execution_id, state="delayed", epoch="1")
+    await refused(call, StaleLease, dump, id=execution_id, state="delayed", epoch=1)
     await clock.advance_and_tick(700)
     claim = await claim_one(store, execution_id)
     assert claim.timeout_at == from_ms(clock.now_ms + 5_000)

@@ -204,7 +204,7 @@ class BudgetMachine(ComparingMachine):
         """Usage and reservations are those of the model; nothing is above what was allowed."""
         for name, plain in self.plain.items():
             found = self.world.run(self.store.budgets.get(name))
-            assert dict(found.usage) == plain.used, name
+            assert dict(found.usage) == {d: n for d, n in plain.used.items() if n}, name
             assert dict(found.reserved) == {d: n for d, n in plain.reserved.items() if n}, name
 
     def teardown(self) -> None:

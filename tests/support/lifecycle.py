@@ -114,10 +114,10 @@ WAYS_TO_LOSE = (
 )  # fmt: skip
 
 _REFUSALS: dict[str, tuple[type[HoldfastError], dict[str, str]]] = {
-    "forged": (StaleLease, {"state": "active", "epoch": "1"}),
-    "expired": (StaleLease, {"state": "active", "epoch": "1"}),
-    "reclaimed": (StaleLease, {"state": "waiting", "epoch": "1"}),
-    "superseded": (StaleLease, {"state": "active", "epoch": "2"}),
+    "forged": (StaleLease, {"state": "active", "epoch": 1}),
+    "expired": (StaleLease, {"state": "active", "epoch": 1}),
+    "reclaimed": (StaleLease, {"state": "waiting", "epoch": 1}),
+    "superseded": (StaleLease, {"state": "active", "epoch": 2}),
     "revoked": (LeaseRevoked, {"state": "waiting"}),
     "cancelled": (NotActive, {"state": "cancelled"}),
     "completed": (NotActive, {"state": "completed"}),
