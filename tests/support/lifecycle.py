@@ -105,7 +105,7 @@ class LostLease:
     id: str
     lease: Lease
     error: type[HoldfastError]
-    context: dict[str, str]
+    context: dict[str, object]
 
 
 WAYS_TO_LOSE = (
@@ -113,7 +113,7 @@ WAYS_TO_LOSE = (
     "past_deadline",
 )  # fmt: skip
 
-_REFUSALS: dict[str, tuple[type[HoldfastError], dict[str, str]]] = {
+_REFUSALS: dict[str, tuple[type[HoldfastError], dict[str, object]]] = {
     "forged": (StaleLease, {"state": "active", "epoch": 1}),
     "expired": (StaleLease, {"state": "active", "epoch": 1}),
     "reclaimed": (StaleLease, {"state": "waiting", "epoch": 1}),
