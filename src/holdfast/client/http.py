@@ -181,7 +181,7 @@ class Http:
             response = await self._ask(
                 "GET", self._url(where, query), headers, None, silence_s=_SILENCE_S
             )
-            if not response.ok:
+            if not _is_success(response):
                 await _read(response)
             return response
 
@@ -271,9 +271,13 @@ async def _read(response: aiohttp.ClientResponse) -> Reply:
     """Read an answer to its end; raises the problem that it tells of."""
     async with response:
         content = await response.read()
-        if not response.ok:
+        if not _is_success(response):
             raise _problem_of(response, content)
         return Reply(response.status, content, response.headers.get("content-type", ""))
+
+
+def _is_success(response: aiohttp.ClientResponse) -> bool:
+    return HTTPStatus.OK <= response.status < HTTPStatus.MULTIPLE_CHOICES
 
 
 def _problem_of(response: aiohttp.ClientResponse, content: bytes) -> HoldfastError:

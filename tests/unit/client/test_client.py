@@ -310,11 +310,14 @@ async def test_an_unknown_problem_is_still_ours() -> None:
             await client.describe("x")
 
 
-async def test_a_proxy_that_answers_for_the_server_is_trouble() -> None:
-    """It speaks no problem details."""
-    async with client_of(lambda _: httpx.Response(502, text="<html>")) as client:
-        with pytest.raises(StoreUnavailable, match="502"):
+@pytest.mark.parametrize("status", [302, 502])
+async def test_a_proxy_that_answers_for_the_server_is_trouble(status: int) -> None:
+    """It speaks no problem details; nor is a key sent to where it points."""
+    async with client_of(lambda _: httpx.Response(status, text="<html>")) as client:
+        with pytest.raises(StoreUnavailable, match=str(status)):
             await client.describe("x")
+        with pytest.raises(StoreUnavailable, match=str(status)):
+            await client.streams.tail("x")
 
 
 async def test_a_store_that_is_away_is_waited_for() -> None:
