@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Sequence
 from importlib.metadata import version
+from importlib.resources import files
 from typing import Any
 
 import msgspec
@@ -141,6 +143,8 @@ def _responses(route: Route, reply: dict[str, Any] | None, problem: Any) -> dict
         content: dict[str, Any] = {} if status == _EMPTY else {route.media_type: {}}
         if reply is not None:
             content[_JSON] = {"schema": reply}
+            if status == route.statuses[0] and (example := example_of(route)) is not None:
+                content[_JSON]["example"] = example
         if content:
             response["content"] = content
         responses[str(status)] = response
@@ -153,6 +157,18 @@ def _responses(route: Route, reply: dict[str, Any] | None, problem: Any) -> dict
             "content": {problems.MEDIA_TYPE: {"schema": {"allOf": [problem, _only(codes)]}}},
         }
     return responses
+
+
+def example_of(route: Route) -> Any:
+    """Return an answer that a server gave; tests/server/test_examples.py records them."""
+    return _examples().get(f"{route.method} {route.path}")
+
+
+@functools.cache
+def _examples() -> dict[str, Any]:
+    data = files("holdfast.server").joinpath("examples.json").read_bytes()
+    found: dict[str, Any] = msgspec.json.decode(data)
+    return found
 
 
 def _only(codes: set[str]) -> dict[str, Any]:
