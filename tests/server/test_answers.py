@@ -34,12 +34,17 @@ ANSWERS = {
 }
 
 
+@pytest.fixture(scope="module", params=["single", "cluster"])
+def client(request: pytest.FixtureRequest) -> Client:
+    """One node, and a cluster."""
+    found: Client = request.getfixturevalue(f"{request.param}_client")
+    return found
+
+
 @pytest.fixture(scope="module")
-async def stage(
-    single_client: Client, tmp_path_factory: pytest.TempPathFactory
-) -> AsyncIterator[Stage]:
+async def stage(client: Client, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Stage]:
     """One server for all of them: each makes things of its own."""
-    engine = Engine(await make_store(single_client, 1))
+    engine = Engine(await make_store(client, 16 if client.cluster else 1))
     async with staged(engine, tmp_path_factory.mktemp("archives")) as stage:
         yield stage
     await engine.close()
