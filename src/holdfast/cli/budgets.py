@@ -121,7 +121,7 @@ def create(
         str | None, typer.Option("--reset", help="It starts anew each time: 1h, 1d.")
     ] = None,
     on_hard: Annotated[
-        str, typer.Option("--on-hard", help="What a hard breach does: refuse or cancel.")
+        str, typer.Option("--on-hard", help="What a hard breach does: refuse, suspend or cancel.")
     ] = "refuse",
     store: StoreOption = None,
     as_json: JsonOption = False,
