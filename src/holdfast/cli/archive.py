@@ -141,10 +141,9 @@ def run(
         raise typer.Abort from None
     if report is None:
         return
-    if as_json:
-        output.emit(report)
-    else:
-        output.say(f"archived {report.archived} executions, {report.bytes:,} bytes")
+    output.answer(
+        report, f"archived {report.archived} executions, {report.bytes:,} bytes", as_json=as_json
+    )
 
 
 @app.command("export")
@@ -270,7 +269,4 @@ def erase(
 
 
 def _say(text: str, as_json: bool, **value: object) -> None:  # noqa: FBT001 - short calls
-    if as_json:
-        output.emit(value)
-    else:
-        output.say(text)
+    output.answer(value, text, as_json=as_json)

@@ -141,10 +141,11 @@ def create(
         ),
         create=True,
     )
-    if as_json:
-        output.emit(found)
-    else:
-        output.say(f"budget {found.id} {'is created' if created else 'is there already'}")
+    output.answer(
+        found,
+        f"budget {found.id} {'is created' if created else 'is there already'}",
+        as_json=as_json,
+    )
 
 
 @app.command("set")
@@ -169,10 +170,7 @@ def reset(budget_id: BudgetId, *, store: StoreOption = None, as_json: JsonOption
 
 
 def _changed(budget: Budget, *, as_json: bool) -> None:
-    if as_json:
-        output.emit(budget)
-    else:
-        output.say(f"budget {budget.id}: {_usage(budget)}")
+    output.answer(budget, f"budget {budget.id}: {_usage(budget)}", as_json=as_json)
 
 
 @app.command()

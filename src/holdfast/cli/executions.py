@@ -22,7 +22,9 @@ def cancel(
 ) -> None:
     """Cancel an execution that has not ended; its worker is told at its next heartbeat."""
     session.ask(store, lambda engine: engine.cancel(execution_id, reason))
-    _done(f"cancelled {execution_id}", {"id": execution_id, "state": "cancelled"}, as_json=as_json)
+    output.answer(
+        {"id": execution_id, "state": "cancelled"}, f"cancelled {execution_id}", as_json=as_json
+    )
 
 
 def replay(
@@ -47,7 +49,7 @@ def replay(
 
     state = session.ask(store, work)
     done = {"id": execution_id, "state": state}
-    _done(f"{execution_id} runs again: it is {state}", done, as_json=as_json)
+    output.answer(done, f"{execution_id} runs again: it is {state}", as_json=as_json)
 
 
 def prioritize(
@@ -60,7 +62,7 @@ def prioritize(
     """Change the priority of an execution; a point is worth a minute of waiting."""
     previous = session.ask(store, lambda engine: engine.prioritize(execution_id, priority))
     done = {"id": execution_id, "priority": priority, "previous": previous}
-    _done(f"priority of {execution_id}: {previous} -> {priority}", done, as_json=as_json)
+    output.answer(done, f"priority of {execution_id}: {previous} -> {priority}", as_json=as_json)
 
 
 def revoke(
@@ -72,7 +74,7 @@ def revoke(
 ) -> None:
     """Take a running execution from its worker; another one may take it at once."""
     session.ask(store, lambda engine: engine.revoke_lease(execution_id, reason))
-    _done(f"took {execution_id} from its worker", {"id": execution_id}, as_json=as_json)
+    output.answer({"id": execution_id}, f"took {execution_id} from its worker", as_json=as_json)
 
 
 def explain(
@@ -89,10 +91,3 @@ def explain(
         )
     else:
         output.say(found.why)
-
-
-def _done(text: str, value: object, *, as_json: bool) -> None:
-    if as_json:
-        output.emit(value)
-    else:
-        output.say(text)

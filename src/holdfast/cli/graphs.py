@@ -149,7 +149,6 @@ def replay(
 ) -> None:
     """Run the failed part of a graph again, and what was skipped because of it."""
     session.ask(store, lambda engine: engine.graphs.replay(graph_id, reason=reason))
-    if as_json:
-        output.emit({"id": graph_id, "state": GraphState.RUNNING})
-    else:
-        output.say(f"{graph_id} runs again")
+    output.answer(
+        {"id": graph_id, "state": GraphState.RUNNING}, f"{graph_id} runs again", as_json=as_json
+    )

@@ -70,7 +70,8 @@ def rotate(
         return await engine.keyring.rotate(kid, secret_hex, grace_ms=grace_ms)
 
     current, previous = session.ask(store, work, create=True)
-    if as_json:
-        output.emit({"kid": current, "previous": previous})
-    else:
-        output.say(f"signing with {current}; tokens of {previous or 'no key'} are good for {grace}")
+    output.answer(
+        {"kid": current, "previous": previous},
+        f"signing with {current}; tokens of {previous or 'no key'} are good for {grace}",
+        as_json=as_json,
+    )

@@ -90,10 +90,7 @@ def revoke(
 ) -> None:
     """Revoke an API key; servers refuse it within 5 s."""
     session.ask(store, lambda engine: engine.access.revoke(key))
-    if as_json:
-        output.emit({"id": key, "revoked": True})
-    else:
-        output.say(f"key {key} is revoked")
+    output.answer({"id": key, "revoked": True}, f"key {key} is revoked", as_json=as_json)
 
 
 def _whose(key: ApiKey) -> str:

@@ -102,7 +102,4 @@ def _set(
     as_json: bool,
 ) -> None:
     session.ask(store, work, create=True)
-    if as_json:
-        output.emit({"lane": lane, "setting": setting})
-    else:
-        output.say(f"lane {lane} is {setting}")
+    output.answer({"lane": lane, "setting": setting}, f"lane {lane} is {setting}", as_json=as_json)

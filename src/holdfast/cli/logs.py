@@ -33,10 +33,7 @@ def logs(
     """Print what happened to an execution, oldest first; with --json one object per line."""
 
     def show(event: Event) -> None:
-        if as_json:
-            output.emit(event)
-        else:
-            output.say(line(event))
+        output.answer(event, line(event), as_json=as_json)
 
     async def work(engine: Engine) -> None:
         if follow:

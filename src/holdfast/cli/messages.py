@@ -64,10 +64,9 @@ def push(
     for answer in answers:
         if isinstance(answer, HoldfastError):
             raise answer
-        if as_json:
-            output.emit(answer)
-        else:
-            output.say(f"{answer.id}{' (duplicate)' if answer.duplicate else ''}")
+        output.answer(
+            answer, f"{answer.id}{' (duplicate)' if answer.duplicate else ''}", as_json=as_json
+        )
 
 
 async def _push(engine: Engine, name: str, items: list[NewMessage]) -> list[Pushed | HoldfastError]:
@@ -168,10 +167,11 @@ def settle(
     for answer in answers:
         if isinstance(answer, HoldfastError):
             raise answer
-        if as_json:
-            output.emit({"ok": True, "repeated": answer.repeated})
-        else:
-            output.say("repeated" if answer.repeated else "done")
+        output.answer(
+            {"ok": True, "repeated": answer.repeated},
+            "repeated" if answer.repeated else "done",
+            as_json=as_json,
+        )
 
 
 def peek(

@@ -70,6 +70,14 @@ def say(text: str) -> None:
     print(hide_secrets(text), flush=True)  # noqa: T201 - this is the command line
 
 
+def answer(value: object, text: str, *, as_json: bool) -> None:
+    """Say what was done, to programs or to people."""
+    if as_json:
+        emit(value)
+    else:
+        say(text)
+
+
 def note(text: str) -> None:
     """Write a remark on stderr, where it disturbs no program."""
     print(hide_secrets(one_line(text)), file=sys.stderr, flush=True)  # noqa: T201 - likewise

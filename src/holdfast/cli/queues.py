@@ -104,10 +104,11 @@ def define(
         "max_in_flight_per_consumer": max_per_consumer,
     }
     is_new = session.ask(store, lambda engine: engine.queues.define(name, **fields), create=True)
-    if as_json:
-        output.emit({"queue": name, "created": is_new})
-    else:
-        output.say(f"queue {name} is {'defined' if is_new else 'changed'}")
+    output.answer(
+        {"queue": name, "created": is_new},
+        f"queue {name} is {'defined' if is_new else 'changed'}",
+        as_json=as_json,
+    )
 
 
 @app.command()
@@ -276,10 +277,7 @@ def redrive(
 
 
 def _count(what: str, number: int, as_json: bool) -> None:  # noqa: FBT001
-    if as_json:
-        output.emit({what: number})
-    else:
-        output.say(f"{number} {what}")
+    output.answer({what: number}, f"{number} {what}", as_json=as_json)
 
 
 def _do(
@@ -289,7 +287,4 @@ def _do(
     as_json: bool,  # noqa: FBT001
 ) -> None:
     session.ask(store, work)
-    if as_json:
-        output.emit({"done": said})
-    else:
-        output.say(said)
+    output.answer({"done": said}, said, as_json=as_json)

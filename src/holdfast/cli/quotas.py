@@ -111,10 +111,11 @@ def create(
         ),
         create=True,
     )
-    if as_json:
-        output.emit(found)
-    else:
-        output.say(f"quota {found.id} {'is created' if created else 'is there already'}")
+    output.answer(
+        found,
+        f"quota {found.id} {'is created' if created else 'is there already'}",
+        as_json=as_json,
+    )
 
 
 @app.command("set")
@@ -149,10 +150,9 @@ def set_(
 def delete(quota_id: QuotaId, *, store: StoreOption = None, as_json: JsonOption = False) -> None:
     """Remove a quota and its rules; whoever waits for it goes on."""
     session.ask(store, lambda engine: engine.quotas.delete(quota_id))
-    if as_json:
-        output.emit({"id": quota_id, "deleted": True})
-    else:
-        output.say(f"quota {quota_id} is deleted")
+    output.answer(
+        {"id": quota_id, "deleted": True}, f"quota {quota_id} is deleted", as_json=as_json
+    )
 
 
 rules.add_commands(app, "quota")

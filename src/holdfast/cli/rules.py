@@ -82,7 +82,8 @@ def _subject(**options: str | None) -> dict[str, str]:
 
 def _say(limit: str, limit_id: str, subject: dict[str, str], what: str, *, as_json: bool) -> None:
     ((word, value),) = subject.items()
-    if as_json:
-        output.emit({"limit": limit, "id": limit_id, "subject": word, "value": value})
-    else:
-        output.say(f"{limit} {limit_id} {what} {word} {value}")
+    output.answer(
+        {"limit": limit, "id": limit_id, "subject": word, "value": value},
+        f"{limit} {limit_id} {what} {word} {value}",
+        as_json=as_json,
+    )

@@ -238,10 +238,7 @@ def trigger(
 ) -> None:
     """Fire now, besides the ticks. Prints the id of the execution."""
     made = session.ask(store, lambda engine: engine.schedules.trigger(schedule_id, key=key))
-    if as_json:
-        output.emit(made)
-    else:
-        output.say(made.id)
+    output.answer(made, made.id, as_json=as_json)
 
 
 @app.command()
@@ -250,10 +247,11 @@ def delete(
 ) -> None:
     """Remove a schedule; what it has fired goes on."""
     session.ask(store, lambda engine: engine.schedules.delete(schedule_id))
-    if as_json:
-        output.emit({"id": schedule_id, "state": "deleted"})
-    else:
-        output.say(f"schedule {schedule_id} is deleted")
+    output.answer(
+        {"id": schedule_id, "state": "deleted"},
+        f"schedule {schedule_id} is deleted",
+        as_json=as_json,
+    )
 
 
 @app.command(name="next")

@@ -99,10 +99,11 @@ def resume(
         return await engine.waitpoints.resume(execution_id, body, identity=identity or user())
 
     state = session.ask(store, work)
-    if as_json:
-        output.emit({"id": execution_id, "state": state})
-    else:
-        output.say(f"{execution_id} goes on: it is {state}")
+    output.answer(
+        {"id": execution_id, "state": state},
+        f"{execution_id} goes on: it is {state}",
+        as_json=as_json,
+    )
 
 
 def _decision(payload: str | None, comment: str, *, approved: bool) -> bytes:
@@ -135,7 +136,8 @@ def _signal(
 
 def _send(store: str | None, item: NewSignal, token: str | None, *, as_json: bool) -> None:
     effect = session.ask(store, lambda engine: engine.waitpoints.signal(item, token))
-    if as_json:
-        output.emit({"waitpoint": item.waitpoint, "effect": effect})
-    else:
-        output.say(f"{effect}: {_WORDS[effect]}")
+    output.answer(
+        {"waitpoint": item.waitpoint, "effect": effect},
+        f"{effect}: {_WORDS[effect]}",
+        as_json=as_json,
+    )

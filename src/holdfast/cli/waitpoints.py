@@ -126,10 +126,11 @@ def token(
 ) -> None:
     """Print the token of a waitpoint; the history of its execution tells that you read it."""
     found = session.ask(store, lambda engine: engine.waitpoints.token(waitpoint, reader=user()))
-    if as_json:
-        output.emit({"waitpoint": waitpoint, "kid": found.kid, "token": found.reveal()})
-    else:
-        output.say(found.reveal())
+    output.answer(
+        {"waitpoint": waitpoint, "kid": found.kid, "token": found.reveal()},
+        found.reveal(),
+        as_json=as_json,
+    )
 
 
 @app.command()
@@ -138,10 +139,11 @@ def revoke(
 ) -> None:
     """Close a waitpoint: its token is worth nothing any more."""
     why = session.ask(store, lambda engine: engine.waitpoints.revoke(waitpoint))
-    if as_json:
-        output.emit({"waitpoint": waitpoint, "state": "closed", "why": why})
-    else:
-        output.say(f"{waitpoint} is closed: {why}")
+    output.answer(
+        {"waitpoint": waitpoint, "state": "closed", "why": why},
+        f"{waitpoint} is closed: {why}",
+        as_json=as_json,
+    )
 
 
 def user() -> str:

@@ -49,7 +49,6 @@ def drain(
 ) -> None:
     """Ask a worker to finish what it has and stop; it learns so at its next heartbeat."""
     session.ask(store, lambda engine: engine.workers.drain(instance))
-    if as_json:
-        output.emit({"instance": instance, "state": "draining"})
-    else:
-        output.say(f"{instance} drains")
+    output.answer(
+        {"instance": instance, "state": "draining"}, f"{instance} drains", as_json=as_json
+    )

@@ -134,7 +134,9 @@ def release(
         await leases.release(await leases.current(key, holder, incarnation, wanted))
 
     _with_leases(objects, store, work)
-    _say(f"writer lease {key} is released", {"key": key, "released": True}, as_json=as_json)
+    output.answer(
+        {"key": key, "released": True}, f"writer lease {key} is released", as_json=as_json
+    )
 
 
 @app.command("hand-over")
@@ -156,7 +158,9 @@ def hand_over(
         await leases.hand_over(await leases.current(key, holder, incarnation, wanted), to)
 
     _with_leases(objects, store, work)
-    _say(f"writer lease {key} is kept for {to}", {"key": key, "successor": to}, as_json=as_json)
+    output.answer(
+        {"key": key, "successor": to}, f"writer lease {key} is kept for {to}", as_json=as_json
+    )
 
 
 @app.command()
@@ -176,7 +180,9 @@ def repair(
     """Put a released record in place of one that cannot be read."""
     floor = _token(token)
     record = _with_leases(objects, store, lambda leases: leases.repair(key, floor))
-    _say(f"writer lease {key} starts after {record.token}", as_value(record), as_json=as_json)
+    output.answer(
+        as_value(record), f"writer lease {key} starts after {record.token}", as_json=as_json
+    )
 
 
 def as_value(record: LeaseRecord) -> dict[str, object]:
@@ -215,13 +221,6 @@ def _print(record: LeaseRecord) -> None:
 def _when(ms: int) -> str:
     moment = from_ms(ms)
     return f"{times.stamp(moment)} ({times.ago(moment)})"
-
-
-def _say(text: str, value: object, *, as_json: bool) -> None:
-    if as_json:
-        output.emit(value)
-    else:
-        output.say(text)
 
 
 def _token(text: str) -> Token:
