@@ -7,10 +7,14 @@ import json
 from pathlib import Path
 from typing import Any
 
+from holdfast.archive import set_archive
+from holdfast.archive.archive import KEY
 from holdfast.cli import drift, snapshot
 from holdfast.cli.diagnosis import examine
 from holdfast.cli.findings import Status
 from holdfast.engine import Engine
+from holdfast.fencing import keys
+from holdfast.fencing.folder import FolderObjects
 from holdfast.store.store import Store, open_store
 from holdfast.store.urls import StoreUrl
 from holdfast.testing.clock import Clock
@@ -127,3 +131,26 @@ async def test_the_oldest_waiting_execution_is_found(engine: Engine, clock: Cloc
         found = await snapshot.oldest_waiting(engine)
         assert found is not None
         assert found.id == oldest
+
+
+async def test_queues_and_the_archive_are_looked_at(tmp_path: Path) -> None:
+    """Messages that are not accounted for, and an archive that cannot be read, are problems."""
+    async with open_store(f"embedded://{tmp_path}") as store:
+        engine = Engine(store)
+        for mode in ("work", "fanout"):
+            await engine.queues.define(mode, mode=mode)
+            await engine.queues.push(mode, b"1")
+        await set_archive(store, str(tmp_path / "archive"))
+        code, found = await _doctor(tmp_path)
+        assert (code, found["queues"]["detail"]) == (0, "2, with 1 messages ready and 0 dead")
+        assert found["archive"]["status"] == "ok"
+        await store.client.call(["HINCRBY", f"{store.queue_tag('work')}:tally:", "pushed", "1"])
+        objects = FolderObjects(tmp_path / "archive")
+        await objects.put_if_absent(keys.manifest(KEY), b"damaged")
+        code, found = await _doctor(tmp_path)
+    assert (code, found["queues"]["status"], found["archive"]["status"]) == (
+        1,
+        "problem",
+        "problem",
+    )
+    assert "work" in found["queues"]["detail"]

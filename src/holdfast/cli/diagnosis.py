@@ -9,11 +9,18 @@ from collections.abc import AsyncIterator
 from dataclasses import replace
 from typing import Any
 
+from holdfast.archive import survey
 from holdfast.cli import drift, findings, output
 from holdfast.cli.findings import Facts, Finding, ok, problem, warning
 from holdfast.cli.session import BOOT_TIMEOUT_MS, CALL_TIMEOUT_MS
 from holdfast.engine import Engine
-from holdfast.errors import StoreFault, StoreIncompatible, StoreUnavailable
+from holdfast.errors import (
+    BackendFailed,
+    InvalidRecord,
+    StoreFault,
+    StoreIncompatible,
+    StoreUnavailable,
+)
 from holdfast.model.states import State
 from holdfast.store import boot, library
 from holdfast.store.client import CallFailed, Client
@@ -26,6 +33,7 @@ _SETTINGS = StoreSettings(call_timeout_ms=CALL_TIMEOUT_MS, boot_timeout_ms=BOOT_
 #: Timers may be this late before somebody should look why.
 _LATE_S = 1.5
 _LOOK_EVERY_S = 0.1
+_MOST_QUEUES = 1_000
 
 
 async def examine(url: StoreUrl, *, fix: bool, drift: bool) -> list[Finding]:
@@ -162,7 +170,7 @@ async def _contents(engine: Engine, *, search_drift: bool) -> list[Finding]:
     store = engine.store
     found = [ok("partitions", f"{store.partitions}, prefix {store.prefix}")]
     timers = await _timers(store)
-    found += [timers, await _lanes(engine)]
+    found += [timers, await _lanes(engine), await _queues(engine), await _archive(store)]
     if search_drift:
         total = sum(cell.count for cell in await engine.count())
         with output.progress("comparing indexes", total) as advance:
@@ -202,6 +210,20 @@ async def _lanes(engine: Engine) -> Finding:
         detail = f"executions wait on lanes without workers: {', '.join(abandoned)}"
         return warning("workers", detail, "start a worker for them, see `holdfast workers`")
     return ok("workers", f"{len(workers)} alive")
+
+
+async def _queues(engine: Engine) -> Finding:
+    queues = await engine.queues.list(limit=_MOST_QUEUES)
+    stats = await asyncio.gather(*(engine.queues.stats(one.name) for one in queues))
+    return findings.queues({one.name: found for one, found in zip(queues, stats, strict=True)})
+
+
+async def _archive(store: Store) -> Finding:
+    try:
+        return findings.archive(await survey(store))
+    except (BackendFailed, InvalidRecord) as error:
+        advice = "what has ended stays in memory until it can be written"
+        return problem("archive", error.message, advice)
 
 
 def _text(value: Any) -> str:

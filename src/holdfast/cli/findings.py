@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from holdfast.model.queues import QueueStats
+
+if TYPE_CHECKING:
+    from holdfast.archive import Survey
 
 Facts = Mapping[str, str]
 
@@ -12,6 +18,8 @@ Facts = Mapping[str, str]
 _FULL = 0.8
 #: A difference of clocks that is worth a warning, in ms.
 _SKEW_MS = 1_000
+#: Executions that wait for the archive; one run takes as many in seconds.
+_MANY_WAITING = 10_000
 
 
 class Status(StrEnum):
@@ -139,3 +147,34 @@ def clock(skews_ms: Sequence[float]) -> Finding:
         advice = "due times are on the store's clock: run a time service on both machines"
         return warning("clock", detail, advice)
     return ok("clock", detail)
+
+
+def queues(stats: Mapping[str, QueueStats]) -> Finding:
+    """Say whether every message that was pushed is accounted for."""
+    check = "queues"
+    wrong = [name for name, one in stats.items() if not _adds_up(one)]
+    if wrong:
+        detail = f"counts do not add up: {', '.join(wrong[:5])}"
+        return problem(check, detail, "please report it, with `holdfast queues stats`")
+    groups = [group for one in stats.values() for group in one.groups.values()]
+    ready, dead = sum(one.ready for one in groups), sum(one.dead for one in groups)
+    return ok(check, f"{len(stats)}, with {ready} messages ready and {dead} dead")
+
+
+def _adds_up(one: QueueStats) -> bool:
+    """Pushed is the sum of what became of messages: in each group, and in a fanout queue."""
+    in_groups = all(2 * group.pushed == sum(astuple(group)) for group in one.groups.values())
+    known = one.stored + one.collected + one.expired + one.purged
+    return in_groups and (one.mode == "work" or one.pushed == known)
+
+
+def archive(found: Survey) -> Finding:
+    """Say whether what has ended gets into the archive."""
+    check = "archive"
+    if found.archive is None:
+        return ok(check, "none: retention forgets")
+    detail = f"{found.url}, {found.archive.executions} executions, {found.waiting} wait for it"
+    if found.waiting > _MANY_WAITING:
+        advice = "they stay in memory: start a server, or `holdfast archive run`"
+        return warning(check, detail, advice)
+    return ok(check, detail)
