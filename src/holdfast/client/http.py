@@ -252,9 +252,10 @@ class Http:
             passes = _will_pass(problem) and not (once and isinstance(problem, OutcomeUnknown))
             if not maybe_done:
                 give_up_at = min(give_up_at, loop.time() + self._patience_s)
-            if not passes or loop.time() + pause > give_up_at:
+            asked_s = int(problem.context.get("retry_after_ms", 0)) / 1000
+            if not passes or loop.time() + max(pause, asked_s) > give_up_at:
                 raise problem
-            await asyncio.sleep(pause * random.uniform(0.5, 1))  # noqa: S311
+            await asyncio.sleep(asked_s + pause * random.uniform(0.5, 1))  # noqa: S311
             pause = min(pause * 2, _LONGEST_PAUSE_S)
 
     def _trouble(self, error: Exception, *, maybe_done: bool) -> HoldfastError:

@@ -6,6 +6,7 @@ import contextlib
 import inspect
 import json
 import socket
+import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any
 from unittest.mock import MagicMock
@@ -335,6 +336,25 @@ async def test_a_store_that_is_away_is_waited_for() -> None:
     assert submitted.id == "x"
     assert len(set(seen)) == 1
     assert json.loads(seen[0])["id"]
+
+
+async def test_a_server_that_says_when_to_come_back_is_heard() -> None:
+    """Not earlier than it asks; and not at all if there is no time left then."""
+    times: list[float] = []
+
+    def answer(_: httpx.Request) -> httpx.Response:
+        times.append(time.monotonic())
+        if len(times) % 2:
+            return problem(429, "rate_limited", retry_after_ms=200)
+        return httpx.Response(201, json={"id": "x", "state": "waiting"})
+
+    async with client_of(answer, timeout_ms=5_000) as client:
+        await client.submit("k")
+    assert times[1] - times[0] >= 0.2
+    async with client_of(answer, timeout_ms=100) as client:
+        with pytest.raises(errors.RateLimited):
+            await client.submit("k")
+    assert len(times) == 3
 
 
 async def test_a_lost_answer_is_asked_for_again_with_the_same_id() -> None:
