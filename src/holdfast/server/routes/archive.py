@@ -18,6 +18,7 @@ from holdfast.server.call import Call
 from holdfast.server.declare import Routes, Scope
 from holdfast.server.fields import View
 from holdfast.server.owners import ARCHIVED
+from holdfast.server.paging import PageQuery
 from holdfast.server.routes.executions import ListQuery, filter_of, result_of
 from holdfast.server.times import rfc3339
 from holdfast.server.views import EventPage, ExecutionPage, ExecutionView, event_view
@@ -79,9 +80,10 @@ async def result(call: Call, id: str) -> Response:  # noqa: A002
 
 
 @routes.get("/v1/archive/executions/{id}/history", owner=ARCHIVED, errors=_ERRORS)
-async def history(call: Call, id: str) -> EventPage:  # noqa: A002
+async def history(call: Call, id: str, query: PageQuery) -> EventPage:  # noqa: A002
     """Read what happened to an archived execution, oldest first."""
-    return EventPage(items=[event_view(event) for event in (await _row(call, id)).history()])
+    events, more = query.part((await _row(call, id)).history())
+    return EventPage(items=[event_view(event) for event in events], next_cursor=more)
 
 
 @routes.get("/v1/archive/executions/{id}/export", owner=ARCHIVED, errors=_ERRORS)
