@@ -1,0 +1,53 @@
+"""What callers try who mean harm, or do not know better."""
+
+from __future__ import annotations
+
+import base64
+from typing import Any
+
+import httpx
+import pytest
+
+#: JSON that no parser can follow; as bytes it is a payload like any other.
+DEEP = base64.b64encode(b"[" * 100_000 + b"]" * 100_000).decode()
+
+
+async def claim(client: httpx.AsyncClient, **fields: Any) -> list[dict[str, Any]]:
+    body = {"lanes": ["default"], "max": 10, **fields}
+    response = await client.post("/v1/workers/w/claim", json=body)
+    assert response.status_code == 200, response.text
+    found: list[dict[str, Any]] = response.json()["claims"]
+    return found
+
+
+async def test_a_payload_that_is_too_deep_is_handed_out_as_bytes(anyone: httpx.AsyncClient) -> None:
+    """It must not keep what is claimed or listed beside it from anybody."""
+    deep = {"kind": "k", "input_base64": DEEP}
+    await anyone.post("/v1/executions", json=deep)
+    await anyone.post("/v1/executions", json={"kind": "k"})
+    one, other = await claim(anyone)
+    assert (one["input_base64"], other["input"]) == (DEEP, None)
+    body = {"lease": one["lease"], "name": "s", "result_base64": DEEP}
+    step = await anyone.post(f"/v1/executions/{one['execution']['id']}/steps", json=body)
+    assert step.json()["result_base64"] == DEEP
+    await anyone.put("/v1/queues/q", json={"mode": "work"})
+    await anyone.post("/v1/queues/q/messages", json={"items": [{"payload_base64": DEEP}]})
+    (message,) = (await anyone.get("/v1/queues/q/peek")).json()["items"]
+    assert message["payload_base64"] == DEEP
+    body = {"id": "s", "every_ms": 1_000, "execution": deep}
+    assert (await anyone.post("/v1/schedules", json=body)).status_code == 201
+    (schedule,) = (await anyone.get("/v1/schedules")).json()["items"]
+    assert schedule["execution"]["input_base64"] == DEEP
+
+
+@pytest.mark.parametrize("kind", ["text", "bytes"])
+async def test_a_frame_whose_number_no_parser_takes_is_refused(
+    anyone: httpx.AsyncClient, kind: str
+) -> None:
+    """JSON bounds no number; its place is not one for a number anyway."""
+    await anyone.post("/v1/executions", json={"kind": "k", "id": "x"})
+    (held,) = await claim(anyone)
+    lease = '{{"id": "{id}", "epoch": {epoch}, "attempt": {attempt}}}'.format(**held["lease"])
+    body = f'{{"lease": {lease}, "frames": [{{"type": "{kind}", "payload": 1e999}}]}}'
+    refused = await anyone.post("/v1/executions/x/frames", content=body)
+    assert (refused.status_code, refused.json()["code"]) == (422, "invalid_input")
