@@ -8,6 +8,8 @@ from typing import Any
 import httpx
 import pytest
 
+from tests.server.conftest import OURS, THEIRS, Site
+
 #: JSON that no parser can follow; as bytes it is a payload like any other.
 DEEP = base64.b64encode(b"[" * 100_000 + b"]" * 100_000).decode()
 
@@ -51,3 +53,15 @@ async def test_a_frame_whose_number_no_parser_takes_is_refused(
     body = f'{{"lease": {lease}, "frames": [{{"type": "{kind}", "payload": 1e999}}]}}'
     refused = await anyone.post("/v1/executions/x/frames", content=body)
     assert (refused.status_code, refused.json()["code"]) == (422, "invalid_input")
+
+
+async def test_a_claim_repeats_none_of_another_tenant(site: Site) -> None:
+    """The ids of requests are the callers' own, so two tenants may choose the same."""
+    async with (
+        site.client(await site.key(tenant=OURS)) as ours,
+        site.client(await site.key(tenant=THEIRS)) as theirs,
+    ):
+        await theirs.post("/v1/executions", json={"kind": "k", "input": "secret"})
+        assert await claim(theirs, request="r1")
+        assert await claim(ours, request="r1", again=True) == []
+        assert len(await claim(theirs, request="r1", again=True)) == 1

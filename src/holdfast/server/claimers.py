@@ -31,7 +31,7 @@ class Claimers:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self._kept: dict[Key, _Kept] = {}
-        self._requests: dict[str, asyncio.Event] = {}
+        self._requests: dict[tuple[str | None, str], asyncio.Event] = {}
 
     @contextlib.asynccontextmanager
     async def use(
@@ -65,21 +65,22 @@ class Claimers:
                 kept.closer = asyncio.ensure_future(self._close_later(key, kept))
 
     @contextlib.asynccontextmanager
-    async def alone(self, request: str | None) -> AsyncIterator[None]:
+    async def alone(self, tenant: str | None, request: str | None) -> AsyncIterator[None]:
         """Let calls with the same id follow each other: the later one repeats the earlier."""
         if request is None:
             yield
             return
-        earlier = self._requests.get(request)
-        ended = self._requests[request] = asyncio.Event()
+        key = (tenant, request)
+        earlier = self._requests.get(key)
+        ended = self._requests[key] = asyncio.Event()
         try:
             if earlier is not None:
                 await earlier.wait()
             yield
         finally:
             ended.set()
-            if self._requests.get(request) is ended:
-                del self._requests[request]
+            if self._requests.get(key) is ended:
+                del self._requests[key]
 
     async def _open(self, stack: contextlib.AsyncExitStack, key: Key) -> Claimer:
         worker, lanes, capabilities, tenant = key

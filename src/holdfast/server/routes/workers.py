@@ -177,7 +177,7 @@ async def claim(call: Call, instance: str, body: ClaimBody) -> ClaimsView:
     """
     claimers, tenant = call.services.claimers, call.identity.tenant
     async with (
-        claimers.alone(body.request),
+        claimers.alone(tenant, body.request),
         claimers.use(instance, body.lanes, body.capabilities, tenant) as claimer,
     ):
         if body.wait_ms:
