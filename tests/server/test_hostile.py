@@ -65,3 +65,14 @@ async def test_a_claim_repeats_none_of_another_tenant(site: Site) -> None:
         assert await claim(theirs, request="r1")
         assert await claim(ours, request="r1", again=True) == []
         assert len(await claim(theirs, request="r1", again=True)) == 1
+
+
+async def test_a_slow_pattern_keeps_nobody_waiting(anyone: httpx.AsyncClient) -> None:
+    """Schemas are the workers', payloads those of strangers; the server is everybody's."""
+    await anyone.post("/v1/executions", json={"kind": "k", "id": "x"})
+    (held,) = await claim(anyone)
+    body = {"lease": held["lease"], "waitpoints": [{"name": "w", "schema": {"pattern": "^(a+)+$"}}]}
+    (made,) = (await anyone.post("/v1/executions/x/waitpoints", json=body)).json()["items"]
+    signal = {"token": made["token"], "name": "n", "payload": "a" * 60 + "b"}
+    refused = await anyone.post(f"/v1/signals/{made['id']}", json=signal)
+    assert (refused.status_code, refused.json()["code"]) == (422, "invalid_payload")
