@@ -76,3 +76,28 @@ async def test_a_slow_pattern_keeps_nobody_waiting(anyone: httpx.AsyncClient) ->
     signal = {"token": made["token"], "name": "n", "payload": "a" * 60 + "b"}
     refused = await anyone.post(f"/v1/signals/{made['id']}", json=signal)
     assert (refused.status_code, refused.json()["code"]) == (422, "invalid_payload")
+
+
+@pytest.mark.parametrize("rest", [b"junk", b'{"key":"payloads/theirs/x","size":1,"sha256":"0"}'])
+async def test_no_input_stands_for_the_payload_of_somebody_else(
+    anyone: httpx.AsyncClient, rest: bytes
+) -> None:
+    """What the store keeps instead of a large payload comes from the server alone."""
+    forged = base64.b64encode(b"\x00holdfast-away\x01" + rest).decode()
+    item = {"kind": "k", "input_base64": forged}
+    await anyone.put("/v1/queues/q", json={"mode": "work"})
+    await anyone.post("/v1/queues/q/messages", json={"items": [{"payload": 1}]})
+    read = await anyone.post("/v1/queues/q/read", json={"consumer": "c"})
+    (delivery,) = read.json()["deliveries"]
+    schedule = {"id": "s", "every_ms": 1_000}
+    for path, body in (
+        ("executions", item),
+        ("graphs", {"members": [{"key": "m", **item}]}),
+        ("schedules", {**schedule, "execution": item}),
+        ("queues/q/commit", {"handle": delivery["handle"], "effects": [{"execution": item}]}),
+    ):
+        refused = await anyone.post(f"/v1/{path}", json=body)
+        assert (refused.status_code, refused.json()["code"]) == (422, "invalid_input"), path
+    body = {"items": [item, {"kind": "k"}]}
+    bad, good = (await anyone.post("/v1/executions:batch", json=body)).json()["items"]
+    assert (bad["code"], good["state"]) == ("invalid_input", "waiting")
