@@ -78,6 +78,8 @@ async def serving(engine: Engine, settings: ServerSettings) -> AsyncIterator[tup
         lifespan="off",
         ws="none",
         server_header=False,
+        proxy_headers=bool(settings.trusted_proxies),
+        forwarded_allow_ips=list(settings.trusted_proxies),
         timeout_graceful_shutdown=max(1, int(settings.grace_s)),
         timeout_keep_alive=75,
         ssl_certfile=settings.tls_certificate,
