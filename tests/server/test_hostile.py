@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
+import contextlib
+import re
 from typing import Any
 
 import httpx
 import pytest
 
+from holdfast.server import protocol
 from tests.server.conftest import OURS, THEIRS, Site
 
 #: JSON that no parser can follow; as bytes it is a payload like any other.
@@ -101,3 +105,55 @@ async def test_no_input_stands_for_the_payload_of_somebody_else(
     body = {"items": [item, {"kind": "k"}]}
     bad, good = (await anyone.post("/v1/executions:batch", json=body)).json()["items"]
     assert (bad["code"], good["state"]) == ("invalid_input", "waiting")
+
+
+async def connect(site: Site) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    url = httpx.URL(site.url)
+    return await asyncio.open_connection(url.host, url.port)
+
+
+@pytest.mark.parametrize("packet", [b"x-name: " + b"a" * 8_000 + b"\r\n", b"a" * 8_000])
+async def test_a_head_without_end_is_cut_off(site: Site, packet: bytes) -> None:
+    """Nobody knows yet who calls: many headers, or one that is all there is."""
+    reader, writer = await connect(site)
+    writer.write(b"GET /healthz HTTP/1.1\r\nhost: localhost\r\nx-first: ")
+    sent = 0
+    with contextlib.suppress(ConnectionError):
+        while not reader.at_eof() and sent < 64 << 20:
+            writer.write(packet)
+            await writer.drain()
+            await asyncio.sleep(0)
+            sent += len(packet)
+    writer.close()
+    assert sent < 8 << 20
+
+
+@pytest.mark.parametrize("begun", [b"", b"\r\n", b"GET /healthz HTTP/1.1\r\nhost"])
+async def test_a_connection_that_asks_for_nothing_is_closed(
+    site: Site, monkeypatch: pytest.MonkeyPatch, begun: bytes
+) -> None:
+    """At its beginning, and after an answer; whatever else it says."""
+    monkeypatch.setattr(protocol, "HEAD_S", 0.1)
+    whole = b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n"
+    for first in (b"", whole):
+        reader, writer = await connect(site)
+        writer.write(first + begun)
+        async with asyncio.timeout(10):
+            answer = await reader.read()
+        assert (b"200 OK" in answer) is bool(first)
+        writer.close()
+
+
+async def test_calls_may_share_packets(site: Site) -> None:
+    """A head counts for itself, whatever came in the same packet."""
+    body = b'{"kind": "k", "input": "%s"}' % (b"a" * 200_000)
+    call = b"POST /v1/executions HTTP/1.1\r\nhost: localhost\r\ncontent-length: %d\r\n\r\n%s"
+    reader, writer = await connect(site)
+    writer.write(call % (len(body), body) * 5)
+    async with asyncio.timeout(10):
+        for _ in range(5):
+            assert await reader.readline() == b"HTTP/1.1 201 Created\r\n"
+            head = await reader.readuntil(b"\r\n\r\n")
+            (length,) = re.findall(rb"content-length: (\d+)", head)
+            await reader.readexactly(int(length))
+    writer.close()
