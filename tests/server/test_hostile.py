@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from holdfast.server import protocol
-from tests.server.conftest import OURS, THEIRS, Site
+from tests.server.conftest import OURS, THEIRS, Serve, Site
 
 #: JSON that no parser can follow; as bytes it is a payload like any other.
 DEEP = base64.b64encode(b"[" * 100_000 + b"]" * 100_000).decode()
@@ -157,3 +157,15 @@ async def test_calls_may_share_packets(site: Site) -> None:
             (length,) = re.findall(rb"content-length: (\d+)", head)
             await reader.readexactly(int(length))
     writer.close()
+
+
+async def test_strangers_are_counted_before_they_are_heard(serve: Serve) -> None:
+    """Each signal of a batch is as much work as one alone; whoever owes calls is not read."""
+    signal = {"waitpoint": "x~w1", "token": "t", "name": "n"}
+    async with serve(rate=10) as site, site.client() as client:
+        sent = await client.post("/v1/signals:batch", json={"items": [signal] * 50})
+        assert (sent.status_code, len(sent.json()["items"])) == (200, 50)
+        refused = await client.post("/v1/signals:batch", content=b"no JSON")
+        assert (refused.status_code, refused.json()["code"]) == (429, "rate_limited")
+        assert refused.json()["retry_after_ms"] > 2_000
+        assert (await client.get("/v1/lanes")).status_code == 200

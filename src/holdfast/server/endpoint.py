@@ -114,6 +114,8 @@ class Endpoint:
                 raise Forbidden(f"this needs an API key with the role {needed}")
             if route.scope is Scope.SYSTEM and call.identity.tenant is not None:
                 raise Forbidden("this needs an API key that belongs to no tenant")
+        elif route.reads_body:
+            call.count_address()
         arguments = {name: call.request.path_params[name] for name in route.params}
         await self._check_owner(call, arguments)
         if route.query is not None:
@@ -145,11 +147,10 @@ class Endpoint:
         route = call.route
         if route.audit is None or not call.audited or call.identity is NOBODY:
             return
-        client = call.request.client
         entry = AuditEntry(
             key=call.identity.key,
             tenant=call.tenant or call.identity.tenant,
-            address=client.host if client else "",
+            address=call.address,
             method=route.method,
             route=route.path,
             target=dict(call.request.path_params),
