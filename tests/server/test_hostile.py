@@ -11,7 +11,8 @@ from typing import Any
 import httpx
 import pytest
 
-from holdfast.server import protocol
+from holdfast.server import claimers, protocol
+from holdfast.testing.waiting import wait_for
 from tests.server.conftest import OURS, THEIRS, Serve, Site
 
 #: JSON that no parser can follow; as bytes it is a payload like any other.
@@ -169,3 +170,20 @@ async def test_strangers_are_counted_before_they_are_heard(serve: Serve) -> None
         assert (refused.status_code, refused.json()["code"]) == (429, "rate_limited")
         assert refused.json()["retry_after_ms"] > 2_000
         assert (await client.get("/v1/lanes")).status_code == 200
+
+
+async def test_workers_of_many_names_leave_nothing_behind(
+    site: Site, anyone: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What listens for each of them is kept for a while, but not for any number of them."""
+    monkeypatch.setattr(claimers, "MOST_KEPT", 3)
+    for number in range(10):
+        body = {"lanes": [f"lane-{number}"]}
+        assert (await anyone.post(f"/v1/workers/w{number}/claim", json=body)).status_code == 200
+    kept = site.server._services.claimers._kept
+
+    async def are_few() -> bool:
+        return len(kept) <= 3
+
+    await wait_for(are_few)
+    assert (await anyone.post("/v1/workers/w9/claim", json=body)).status_code == 200

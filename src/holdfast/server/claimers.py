@@ -12,6 +12,8 @@ from holdfast.engine.claimer import Claimer
 from holdfast.model import checks, limits
 
 IDLE_S = 60.0
+#: With more than these, one that is not used is closed at once: workers choose their names.
+MOST_KEPT = 2_000
 #: Worker, lanes, capabilities, tenant.
 Key = tuple[str, tuple[str, ...], tuple[str, ...], str | None]
 
@@ -91,14 +93,14 @@ class Claimers:
         )
 
     async def _close_later(self, key: Key, kept: _Kept) -> None:
-        await asyncio.sleep(IDLE_S)
+        await asyncio.sleep(IDLE_S if len(self._kept) <= MOST_KEPT else 0)
         if self._kept.get(key) is kept:
             del self._kept[key]
         await kept.stack.aclose()
 
     async def close(self) -> None:
         """Close them all."""
-        for kept in self._kept.values():
+        for kept in list(self._kept.values()):
             if kept.closer is not None:
                 kept.closer.cancel()
             await asyncio.gather(kept.opening, return_exceptions=True)
