@@ -11,6 +11,7 @@ from typing import Any
 import httpx
 import pytest
 
+from holdfast.model.audit import AuditLog
 from holdfast.server import claimers, protocol
 from holdfast.testing.waiting import wait_for
 from tests.server.conftest import OURS, THEIRS, Serve, Site
@@ -187,3 +188,22 @@ async def test_workers_of_many_names_leave_nothing_behind(
 
     await wait_for(are_few)
     assert (await anyone.post("/v1/workers/w9/claim", json=body)).status_code == 200
+
+
+async def test_the_audit_log_cannot_be_flushed_by_those_who_may_not(serve: Serve) -> None:
+    """Refusals are kept apart from what operators did, in short, and none for lack of a rate."""
+    async with serve(rate=1) as site, site.client(await site.key("viewer")) as client:
+        statuses = [
+            (await client.delete(f"/v1/keys/{'k' * 20_000}")).status_code for _ in range(20)
+        ]
+        rows = {
+            log: await site.engine.store.audit.list(
+                log, before="+", since="-", tenant="", key="", limit=100
+            )
+            for log in AuditLog
+        }
+    assert set(statuses) == {403, 429}
+    assert rows[AuditLog.CONTROL][0] == []
+    refused, _ = rows[AuditLog.CALLS]
+    assert len(refused) == statuses.count(403)
+    assert {len(one.target["key"]) for one in refused} == {512}
