@@ -207,3 +207,21 @@ async def test_the_audit_log_cannot_be_flushed_by_those_who_may_not(serve: Serve
     refused, _ = rows[AuditLog.CALLS]
     assert len(refused) == statuses.count(403)
     assert {len(one.target["key"]) for one in refused} == {512}
+
+
+async def test_calls_that_wait_for_each_other_are_limited_too(serve: Serve) -> None:
+    """Those with the id of one that is under way stay open as long as that one."""
+    async with serve(most_waits=1) as site, site.client() as client:
+        body = {"lanes": ["default"], "request": "r1"}
+        first = asyncio.ensure_future(
+            client.post("/v1/workers/w/claim", json={**body, "wait_ms": 20_000})
+        )
+
+        async def is_waiting() -> bool:
+            return site.server._services.waits.total == 1
+
+        await wait_for(is_waiting)
+        refused = await client.post("/v1/workers/w/claim", json={**body, "again": True})
+        assert (refused.status_code, refused.json()["code"]) == (429, "rate_limited")
+        await site.engine.submit("k")
+        assert len((await first).json()["claims"]) == 1

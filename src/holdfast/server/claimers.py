@@ -66,6 +66,10 @@ class Claimers:
             if not kept.users:
                 kept.closer = asyncio.ensure_future(self._close_later(key, kept))
 
+    def is_under_way(self, tenant: str | None, request: str | None) -> bool:
+        """Whether a call with this id would have to wait for another."""
+        return request is not None and (tenant, request) in self._requests
+
     @contextlib.asynccontextmanager
     async def alone(self, tenant: str | None, request: str | None) -> AsyncIterator[None]:
         """Let calls with the same id follow each other: the later one repeats the earlier."""
