@@ -311,3 +311,14 @@ async def test_a_tag_is_a_concurrency_key(engine: Engine) -> None:
     found: Quota = await engine.quotas.get("one-each", value="a")
     assert (found.running, found.waiting) == (1, 1)
     assert len(ids) == 2
+
+
+async def test_a_claim_with_an_id_of_its_own_is_admitted_in_each_partition(engine: Engine) -> None:
+    """The answer that a quota gave for one partition is not that for another."""
+    await make_quota(engine.store, max_concurrent=1)
+    for number in range(6):
+        await create_one(engine.store, id=f"x{number}", quotas=("q",))
+    (held,) = await claim_all(engine, request="r1", limit=1)
+    assert await _running(engine) == 1
+    assert [claim.id for claim in await claim_all(engine, request="r1", limit=1)] == [held.id]
+    assert await _running(engine) == 1

@@ -98,6 +98,16 @@ async def test_a_repeated_claim_gets_the_same_leases(store: Store, dump: Dump) -
     assert dump() == before
 
 
+async def test_a_request_repeats_none_of_another_tenant(store: Store) -> None:
+    """Both chose the same id for theirs, and each gets its own, however often."""
+    ours, theirs = await create_together(store, {"tenant": "ours"}, {"tenant": "theirs"})
+    tag = store.tag_of(ours)
+    for _ in range(2):
+        for tenant, execution_id in (("theirs", theirs), ("ours", ours)):
+            (claim,) = await claim_in(store, tag, request="r1", tenant=tenant)
+            assert claim.id == execution_id
+
+
 async def test_a_repeated_claim_leaves_out_what_is_no_longer_held(
     store: Store, clock: Clock
 ) -> None:

@@ -46,6 +46,20 @@ async def test_a_revoked_key_is_forgotten_after_a_month(
 ) -> None:
     """Also one that would have lived for ever."""
     await store_key(store)
+    await store_key(store, "k2")
     await store.access.revoke("k1", None)
     await clock.advance_and_tick(31 * 86_400_000)
-    assert not [key for key in dump() if "access" in key]
+    assert not [key for key in dump() if "access:k1" in key]
+    assert [key.id for key in await store.access.list()] == ["k2"]
+
+
+async def test_the_last_key_is_never_forgotten(store: Store, clock: Clock) -> None:
+    """A store that had keys must not become one that is open to everybody."""
+    await store_key(store)
+    await store.access.revoke("k1", None)
+    for _ in range(3):
+        await clock.advance_and_tick(31 * 86_400_000)
+        assert (await store.access.find("")).count == 1
+    await store_key(store, "k2")
+    await clock.advance_and_tick(31 * 86_400_000)
+    assert [key.id for key in await store.access.list()] == ["k2"]

@@ -108,7 +108,7 @@ class QuotaMachine(ComparingMachine):
         """A worker asks the quotas, or activates what they have admitted."""
         claim = self.under_way[index % len(self.under_way)]
         if claim.held is None:
-            ask = self.admission._ask(claim.asked.request, claim.grants)
+            ask = self.admission._ask(claim.grants)
             claim.held = self.world.run(ask)
             return
         verdicts = [(grant, claim.held.get(grant)) for grant in claim.grants]

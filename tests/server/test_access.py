@@ -247,3 +247,25 @@ def test_anything_else_is_refused(text: str) -> None:
     """With the form that it must have."""
     with pytest.raises(InvalidInput, match="HOST:PORT"):
         parse_listen(text)
+
+
+@pytest.mark.parametrize(
+    ("trusted", "address"),
+    [((), "127.0.0.1"), (("127.0.0.0/8",), "192.0.2.1"), (("192.0.2.7",), "127.0.0.1")],
+)
+async def test_only_a_trusted_proxy_tells_who_calls(
+    serve: Serve, trusted: tuple[str, ...], address: str
+) -> None:
+    """Anybody can write a header."""
+    async with serve(trusted_proxies=trusted) as site, site.client(await site.key()) as client:
+        headers = {"X-Forwarded-For": "198.51.100.9, 192.0.2.1"}
+        await client.post("/v1/executions", json={"kind": "k"}, headers=headers)
+        (entry,) = (await client.get("/v1/audit")).json()["items"]
+    assert entry["address"] == address
+
+
+@pytest.mark.parametrize("proxy", ["", "*", "proxy.internal", "10.0.0.1/8", "10.0.0.0/40"])
+def test_a_trusted_proxy_is_an_address_or_a_network(proxy: str) -> None:
+    """A name that cannot be compared would never be trusted, without a word."""
+    with pytest.raises(InvalidInput, match="trusted-proxy"):
+        ServerSettings(trusted_proxies=(proxy,))

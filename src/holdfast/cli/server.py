@@ -45,6 +45,14 @@ Cors = Annotated[
     list[str] | None,
     typer.Option("--cors", metavar="ORIGIN", help="Pages that may call; repeatable."),
 ]
+TrustedProxies = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--trusted-proxy",
+        metavar="ADDRESS",
+        help="A proxy whose X-Forwarded-For tells who calls; repeatable.",
+    ),
+]
 TlsCertificate = Annotated[
     Path | None, typer.Option("--tls-cert", help="Serve TLS with this certificate (PEM).")
 ]
@@ -63,6 +71,7 @@ def server(
     most_tails: MostTails = 1_000,
     tail_life: TailLife = "1h",
     cors: Cors = None,
+    trusted_proxies: TrustedProxies = None,
     tls_cert: TlsCertificate = None,
     tls_key: TlsKey = None,
     log_level: LogLevel = "info",
@@ -84,6 +93,7 @@ def server(
         most_tails=most_tails,
         tail_s=inputs.duration_ms("tail-life", tail_life) / 1000,
         cors=tuple(cors or ()),
+        trusted_proxies=tuple(trusted_proxies or ()),
         tls_certificate=tls_cert,
         tls_key=tls_key,
     )

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from holdfast.engine.courier import Courier
 from holdfast.errors import HoldfastError
 from holdfast.model.executions import Claim, Lease
+from holdfast.model.ids import new_id
 from holdfast.store.grants import Grant, Verdict, Wanted
 from holdfast.store.store import Store
 
@@ -41,7 +42,7 @@ class Admission:
         claims, grants = await self._store.executions.take(tag, wanted)
         if not grants:
             return claims, len(claims)
-        held = await self._ask(wanted.request, grants)
+        held = await self._ask(grants)
         verdicts = [(grant, held.get(grant)) for grant in grants]
         admitted = await self._store.executions.activate(tag, wanted, verdicts)
         if any(verdict.touched for verdict in held.values()):
@@ -60,11 +61,11 @@ class Admission:
                 del self._admitted[key]
                 self._courier.poke(self._store.tag_of(execution_id))
 
-    async def _ask(self, request: str, grants: Sequence[Grant]) -> dict[Grant, Verdict]:
+    async def _ask(self, grants: Sequence[Grant]) -> dict[Grant, Verdict]:
         """Return who is not admitted, and why."""
         held = await self._ask_budgets([grant for grant in grants if "b:" in grant.limits])
         rest = [grant for grant in grants if grant not in held]
-        return held | await self._ask_quotas(request, rest)
+        return held | await self._ask_quotas(rest)
 
     async def _ask_budgets(self, grants: Sequence[Grant]) -> dict[Grant, Verdict]:
         held: dict[Grant, Verdict] = {}
@@ -95,7 +96,7 @@ class Admission:
         await asyncio.gather(*(ask(tag, asked) for tag, asked in by_tag.items()))
         return held
 
-    async def _ask_quotas(self, request: str, grants: Sequence[Grant]) -> dict[Grant, Verdict]:
+    async def _ask_quotas(self, grants: Sequence[Grant]) -> dict[Grant, Verdict]:
         held: dict[Grant, Verdict] = {}
         plans = {grant: self._plan(grant) for grant in grants}
         admitted: dict[Grant, list[str]] = {grant: [] for grant in grants}
@@ -105,7 +106,7 @@ class Admission:
                 if number < len(plan) and grant not in held:
                     tag, names = plan[number]
                     calls.setdefault(tag, []).append((grant, names))
-            rounds = (self._admit(tag, f"{request}.{number}", a) for tag, a in calls.items())
+            rounds = (self._admit(tag, asked) for tag, asked in calls.items())
             for verdicts in await asyncio.gather(*rounds):
                 for grant, names, verdict in verdicts:
                     if verdict is not None:
@@ -130,13 +131,14 @@ class Admission:
         return sorted(by_tag.items())
 
     async def _admit(
-        self, tag: str, request: str, asked: _Asked
+        self, tag: str, asked: _Asked
     ) -> list[tuple[Grant, list[str], Verdict | None]]:
         items = [(grant.execution_id, grant.epoch, names) for grant, names in asked]
         answers: Sequence[tuple[str, int | None] | Verdict | None]
         try:
             async with asyncio.timeout(ASK_TIMEOUT_S):
-                answers = await self._store.quotas.admit(tag, request, items)
+                # The id of a claim would not do: it has asked for other partitions, too.
+                answers = await self._store.quotas.admit(tag, new_id(), items)
         except (HoldfastError, TimeoutError):
             # It may have admitted them, so it is told that they did not start.
             answers = [

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from holdfast.errors import BackendFailed, HoldfastError, InvalidRecord, VersionConflict
 from holdfast.fencing import places
 from holdfast.fencing.objects import ObjectStore
-from holdfast.model import checks, references
+from holdfast.model import references
 from holdfast.model.executions import Claim, NewExecution, Outcome
 from holdfast.model.references import LEAST_BYTES
 from holdfast.store.store import Store
@@ -74,8 +74,7 @@ class Payloads:
 
         If the object store is in trouble, the payload stays in the store.
         """
-        if references.is_reference(payload):
-            checks.refuse(field, "starts with bytes that are reserved", payload)
+        references.check_is_none(field, payload)
         if len(payload) <= LEAST_BYTES:
             return payload
         place = await self._find()
@@ -94,15 +93,12 @@ class Payloads:
     async def items_away(self, items: Sequence[NewExecution]) -> Sequence[NewExecution]:
         """Put the large inputs of new executions away."""
         if all(len(item.input) <= LEAST_BYTES for item in items):
-            for item in items:
-                if references.is_reference(item.input):
-                    checks.refuse("input", "starts with bytes that are reserved", item.input)
             return items
         inputs = await asyncio.gather(
             *(self.away("input", item.tenant, item.input) for item in items)
         )
         return [
-            item if kept is item.input else item.with_input(kept)
+            item if kept is item.input else item.kept_as(kept)
             for item, kept in zip(items, inputs, strict=True)
         ]
 

@@ -67,7 +67,7 @@ class NewExecution:
 
     def __post_init__(self) -> None:
         checks.kind("kind", self.kind)
-        checks.payload("input", self.input)
+        references.check_is_none("input", checks.payload("input", self.input))
         checks.name("tenant", self.tenant)
         checks.name("lane", self.lane)
         if self.id is not None:
@@ -132,13 +132,18 @@ class NewExecution:
 
     def with_input(self, payload: bytes, traceparent: str | None = None) -> Self:
         """Return the same with another input; only that is checked again."""
-        checks.payload("input", payload)
+        references.check_is_none("input", checks.payload("input", payload))
+        other = self.kept_as(payload)
+        if traceparent is not None:
+            object.__setattr__(other, "traceparent", traceparent)
+        return other
+
+    def kept_as(self, payload: bytes) -> Self:
+        """Return the same with what the store keeps of its input."""
         other = object.__new__(type(self))
         for slot in _SLOTS:
             slot.__set__(other, slot.__get__(self))
         object.__setattr__(other, "input", payload)
-        if traceparent is not None:
-            object.__setattr__(other, "traceparent", traceparent)
         return other
 
     def digest(self) -> str:

@@ -13,7 +13,7 @@ def as_json(data: bytes) -> Raw | None:
     try:
         str(data, "utf-8")
         found: Raw = msgspec.json.decode(data, type=Raw)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
     # Space around a value would get lost.
     return found if len(bytes(found)) == len(data) else None

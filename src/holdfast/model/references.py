@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass
 import msgspec
 
 from holdfast.errors import InvalidRecord
+from holdfast.model import checks
 
 _MAGIC = b"\x00holdfast-away\x01"
 #: Smaller payloads stay in the store, whatever the setting.
@@ -33,6 +34,12 @@ class Reference:
 def is_reference(payload: bytes) -> bool:
     """Whether these bytes stand for others."""
     return payload.startswith(_MAGIC)
+
+
+def check_is_none(field: str, payload: bytes) -> None:
+    """Refuse a payload from outside that would stand for others."""
+    if is_reference(payload):
+        checks.refuse(field, "starts with bytes that are reserved", payload)
 
 
 def decode(payload: bytes) -> Reference:

@@ -1,15 +1,30 @@
-"""JSON Schema: what a waitpoint accepts as payload."""
+"""JSON Schema: what a waitpoint accepts as payload.
+
+Schemas come from workers and payloads from strangers, and both meet in a process that serves others
+too. So patterns are matched in linear time, and a check that takes too long is given up.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from functools import lru_cache
+import time
+from collections.abc import Callable, Iterator
+from contextvars import ContextVar
+from functools import cache, lru_cache
 from typing import Any
 
 import msgspec
 
 from holdfast.errors import InvalidPayload
 from holdfast.model import checks, limits
+
+#: Time of the processor that a check may take.
+CHECK_S = 0.1
+_BY_PATTERN = "patternProperties"
+_ends_at: ContextVar[float] = ContextVar("_ends_at")
+
+
+class _TooSlow(ArithmeticError):
+    """A schema asks for more work than a payload is worth."""
 
 
 def encode(field: str, schema: Any) -> bytes:
@@ -19,25 +34,44 @@ def encode(field: str, schema: Any) -> bytes:
     import jsonschema  # noqa: PLC0415 - loaded when used
 
     try:
-        encoded = msgspec.json.encode(schema)
+        encoded = checks.payload(field, msgspec.json.encode(schema), limits.SCHEMA_BYTES)
         jsonschema.Draft202012Validator.check_schema(schema)
     except (TypeError, ValueError, RecursionError, jsonschema.SchemaError) as error:
         checks.refuse(field, f"is not a JSON Schema ({str(error).splitlines()[0][:200]})", schema)
-    for reference in _references(schema):
-        if not isinstance(reference, str) or not reference.startswith("#"):
-            checks.refuse(field, "may only refer to its own parts (`#...`)", reference)
-    return checks.payload(field, encoded, limits.SCHEMA_BYTES)
+    for name, value in _members(schema):
+        if name in {"$ref", "$dynamicRef"}:
+            if not isinstance(value, str) or not value.startswith("#"):
+                checks.refuse(field, "may only refer to its own parts (`#...`)", value)
+        elif name == "pattern" and isinstance(value, str) and not _is_linear(value):
+            problem = "may only have patterns that are matched in linear time (no look-around)"
+            checks.refuse(field, problem, value)
+        elif name == _BY_PATTERN:
+            checks.refuse(field, "may not have patternProperties; name the properties", value)
+    return encoded
+
+
+def checkable(schema: Any) -> Any:
+    """Return the schema of a model without what `encode` refuses; the model itself checks that."""
+    if isinstance(schema, dict):
+        kept = {name: checkable(value) for name, value in schema.items() if name != _BY_PATTERN}
+        pattern = kept.get("pattern")
+        if isinstance(pattern, str) and not _is_linear(pattern):
+            del kept["pattern"]
+        return kept
+    return [checkable(one) for one in schema] if isinstance(schema, list) else schema
 
 
 def check(schema: bytes, payload: Any) -> None:
     """Raise InvalidPayload unless a decoded payload fits."""
     from referencing.exceptions import Unresolvable  # noqa: PLC0415 - loaded when used
 
+    validator = _validator(schema)
+    _ends_at.set(time.thread_time() + CHECK_S)
     try:
-        problem = next(iter(_validator(schema).iter_errors(payload)), None)
+        problem = next(iter(validator.iter_errors(payload)), None)
     except (Unresolvable, RecursionError, ArithmeticError, TypeError, AttributeError) as error:
         # A schema that refers to something that is none, or numbers beyond all bounds.
-        message = f"payload: cannot be checked ({type(error).__name__})"
+        message = f"payload: cannot be checked ({type(error).__name__.lstrip('_')})"
         raise InvalidPayload(message, field="payload") from error
     if problem is not None:
         field = ".".join(["payload", *map(str, problem.absolute_path)])
@@ -46,19 +80,79 @@ def check(schema: bytes, payload: Any) -> None:
 
 @lru_cache(maxsize=256)
 def _validator(schema: bytes) -> Any:
-    import jsonschema  # noqa: PLC0415 - loaded when used
-    from referencing import Registry  # noqa: PLC0415
+    from referencing import Registry  # noqa: PLC0415 - loaded when used
 
     # An empty registry: nothing is ever fetched.
-    return jsonschema.Draft202012Validator(msgspec.json.decode(schema), registry=Registry())
+    return _kind()(_without_dialects(msgspec.json.decode(schema)), registry=Registry())
 
 
-def _references(schema: Any) -> Iterator[Any]:
+@cache
+def _kind() -> Any:
+    """Return our kind of validator: JSON Schema, in bounded time."""
+    import jsonschema  # noqa: PLC0415 - loaded when used
+
+    base = jsonschema.Draft202012Validator
+    own = {**base.VALIDATORS, "pattern": _check_text, "uniqueItems": _check_unique}
+    return jsonschema.validators.extend(base, {name: _timed(one) for name, one in own.items()})
+
+
+def _timed(keyword: Callable[..., Any]) -> Callable[..., Any]:
+    def check_in_time(*arguments: Any) -> Any:
+        if time.thread_time() > _ends_at.get():
+            raise _TooSlow
+        return keyword(*arguments)
+
+    return check_in_time
+
+
+def _check_text(_validator: Any, pattern: str, text: Any, _schema: Any) -> Iterator[Exception]:
+    if isinstance(text, str) and not _matcher(pattern).isinstance_python(text):
+        yield _error(f"{text!r} does not match {pattern!r}")
+
+
+def _check_unique(_validator: Any, wanted: Any, items: Any, _schema: Any) -> Iterator[Exception]:
+    if wanted and isinstance(items, list):
+        seen = {msgspec.json.encode(one, order="deterministic") for one in items}
+        if len(seen) < len(items):
+            yield _error(f"{items!r} has non-unique elements")
+
+
+def _error(message: str) -> Exception:
+    import jsonschema  # noqa: PLC0415 - loaded when used
+
+    error: Exception = jsonschema.ValidationError(message)
+    return error
+
+
+def _is_linear(pattern: str) -> bool:
+    from pydantic_core import SchemaError  # noqa: PLC0415 - loaded when used
+
+    try:
+        _matcher(pattern)
+    except SchemaError:
+        return False
+    return True
+
+
+@lru_cache(maxsize=256)
+def _matcher(pattern: str) -> Any:
+    from pydantic_core import SchemaValidator, core_schema  # noqa: PLC0415 - loaded when used
+
+    return SchemaValidator(core_schema.str_schema(pattern=pattern, regex_engine="rust-regex"))
+
+
+def _without_dialects(schema: Any) -> Any:
+    """Leave out what would have a part of a schema checked by another kind of validator."""
     if isinstance(schema, dict):
-        for name, value in schema.items():
-            if name in {"$ref", "$dynamicRef"}:
-                yield value
-            yield from _references(value)
-    elif isinstance(schema, list):
+        return {k: _without_dialects(one) for k, one in schema.items() if k != "$schema"}
+    return [_without_dialects(one) for one in schema] if isinstance(schema, list) else schema
+
+
+def _members(schema: Any) -> Iterator[tuple[str, Any]]:
+    """Go through the members of all objects in a schema."""
+    if isinstance(schema, dict):
+        yield from schema.items()
+        schema = list(schema.values())
+    if isinstance(schema, list):
         for value in schema:
-            yield from _references(value)
+            yield from _members(value)

@@ -114,6 +114,16 @@ class Call:
         """Whose limits count for calls that stay open."""
         return self.identity.tenant or self.identity.key or ""
 
+    @property
+    def address(self) -> str:
+        """Where it comes from."""
+        client = self.request.client
+        return client.host if client else ""
+
+    def count_address(self, calls: int = 1) -> None:
+        """Count for the address, where nobody can be told apart otherwise; raises RateLimited."""
+        self.services.rate.take(f"address {self.address}", calls)
+
     @contextlib.contextmanager
     def waiting(self) -> Iterator[None]:
         """Count this call as one that waits; raises RateLimited."""

@@ -12,6 +12,8 @@ from holdfast.engine.claimer import Claimer
 from holdfast.model import checks, limits
 
 IDLE_S = 60.0
+#: With more than these, one that is not used is closed at once: workers choose their names.
+MOST_KEPT = 2_000
 #: Worker, lanes, capabilities, tenant.
 Key = tuple[str, tuple[str, ...], tuple[str, ...], str | None]
 
@@ -31,7 +33,7 @@ class Claimers:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self._kept: dict[Key, _Kept] = {}
-        self._requests: dict[str, asyncio.Event] = {}
+        self._requests: dict[tuple[str | None, str], asyncio.Event] = {}
 
     @contextlib.asynccontextmanager
     async def use(
@@ -64,22 +66,27 @@ class Claimers:
             if not kept.users:
                 kept.closer = asyncio.ensure_future(self._close_later(key, kept))
 
+    def is_under_way(self, tenant: str | None, request: str | None) -> bool:
+        """Whether a call with this id would have to wait for another."""
+        return request is not None and (tenant, request) in self._requests
+
     @contextlib.asynccontextmanager
-    async def alone(self, request: str | None) -> AsyncIterator[None]:
+    async def alone(self, tenant: str | None, request: str | None) -> AsyncIterator[None]:
         """Let calls with the same id follow each other: the later one repeats the earlier."""
         if request is None:
             yield
             return
-        earlier = self._requests.get(request)
-        ended = self._requests[request] = asyncio.Event()
+        key = (tenant, request)
+        earlier = self._requests.get(key)
+        ended = self._requests[key] = asyncio.Event()
         try:
             if earlier is not None:
                 await earlier.wait()
             yield
         finally:
             ended.set()
-            if self._requests.get(request) is ended:
-                del self._requests[request]
+            if self._requests.get(key) is ended:
+                del self._requests[key]
 
     async def _open(self, stack: contextlib.AsyncExitStack, key: Key) -> Claimer:
         worker, lanes, capabilities, tenant = key
@@ -90,14 +97,14 @@ class Claimers:
         )
 
     async def _close_later(self, key: Key, kept: _Kept) -> None:
-        await asyncio.sleep(IDLE_S)
+        await asyncio.sleep(IDLE_S if len(self._kept) <= MOST_KEPT else 0)
         if self._kept.get(key) is kept:
             del self._kept[key]
         await kept.stack.aclose()
 
     async def close(self) -> None:
         """Close them all."""
-        for kept in self._kept.values():
+        for kept in list(self._kept.values()):
             if kept.closer is not None:
                 kept.closer.cancel()
             await asyncio.gather(kept.opening, return_exceptions=True)

@@ -28,7 +28,8 @@ from holdfast.errors import (
     MethodNotAllowed,
     TooLarge,
 )
-from holdfast.model.audit import AuditEntry
+from holdfast.model import limits
+from holdfast.model.audit import AuditEntry, AuditLog
 from holdfast.server import problems
 from holdfast.server.call import Call, Services
 from holdfast.server.declare import Answer, Route, Scope
@@ -39,6 +40,8 @@ log: logging.Logger = logging.getLogger(__name__)
 
 #: How long a body may take to arrive.
 BODY_TIMEOUT_S = 30.0
+#: Longer names are not those of anything; the audit log has this much of them.
+_SHOWN = 2 * limits.ID_CHARS
 _UNKNOWN_ERROR = "the server failed; its log has the request id"
 
 
@@ -107,13 +110,17 @@ class Endpoint:
     async def _pass(self, call: Call) -> Response:
         route, services = call.route, self._services
         if route.scope is not Scope.PUBLIC:
-            call.identity = await services.identities.of(call.request)
-            services.rate.take(call.identity.key or "")
+            identity = await services.identities.of(call.request)
+            services.rate.take(identity.key or "")
+            # Only now: a call over the rate must cost the store nothing, so no log has it.
+            call.identity = identity
             if not call.identity.may(route.roles):
                 needed = " or ".join(route.roles)
                 raise Forbidden(f"this needs an API key with the role {needed}")
             if route.scope is Scope.SYSTEM and call.identity.tenant is not None:
                 raise Forbidden("this needs an API key that belongs to no tenant")
+        elif route.reads_body:
+            call.count_address()
         arguments = {name: call.request.path_params[name] for name in route.params}
         await self._check_owner(call, arguments)
         if route.query is not None:
@@ -145,20 +152,21 @@ class Endpoint:
         route = call.route
         if route.audit is None or not call.audited or call.identity is NOBODY:
             return
-        client = call.request.client
         entry = AuditEntry(
             key=call.identity.key,
             tenant=call.tenant or call.identity.tenant,
-            address=client.host if client else "",
+            address=call.address,
             method=route.method,
             route=route.path,
-            target=dict(call.request.path_params),
+            target={k: text[:_SHOWN] for k, text in call.request.path_params.items()},
             request=call.id,
             status=status,
             code=code,
         )
         try:
-            await call.engine.audit.append(route.audit, entry)
+            # Whoever may not do it must not push out those who may.
+            log_of = AuditLog.CALLS if code == Forbidden.code else route.audit
+            await call.engine.audit.append(log_of, entry)
         except HoldfastError as error:
             log.error("not in the audit log (%s): %s", error, msgspec.json.encode(entry).decode())  # noqa: TRY400
 

@@ -19,6 +19,7 @@ from holdfast.model.access import Role
 from holdfast.server import tls
 from holdfast.server.app import make_app, make_services
 from holdfast.server.call import Services
+from holdfast.server.protocol import HEAD_S, BoundedHttp
 from holdfast.server.settings import ServerSettings
 from holdfast.store.store import StoreSettings
 
@@ -72,14 +73,17 @@ async def serving(engine: Engine, settings: ServerSettings) -> AsyncIterator[tup
         make_app(services),
         host=settings.host,
         port=settings.port,
+        http=BoundedHttp,
         log_config=None,
         log_level="warning",
         access_log=False,
         lifespan="off",
         ws="none",
         server_header=False,
+        proxy_headers=bool(settings.trusted_proxies),
+        forwarded_allow_ips=list(settings.trusted_proxies),
         timeout_graceful_shutdown=max(1, int(settings.grace_s)),
-        timeout_keep_alive=75,
+        timeout_keep_alive=int(HEAD_S),
         ssl_certfile=settings.tls_certificate,
         ssl_keyfile=str(settings.tls_key) if settings.tls_key else None,
     )

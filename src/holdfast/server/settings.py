@@ -31,6 +31,8 @@ class ServerSettings:
     tail_s: float = 3_600.0
     #: Origins of pages that may call; none unless they are named.
     cors: tuple[str, ...] = ()
+    #: Addresses, or networks, of proxies whose X-Forwarded-For tells who calls.
+    trusted_proxies: tuple[str, ...] = ()
     tls_certificate: Path | None = None
     tls_key: Path | None = None
     #: How long calls that are under way may take to finish at the end.
@@ -43,6 +45,8 @@ class ServerSettings:
         checks.integer("most_tails", self.most_tails, 1, 1_000_000)
         checks.number("tail_s", self.tail_s, 0, 86_400)
         checks.number("grace_s", self.grace_s, 0, 3_600)
+        for proxy in self.trusted_proxies:
+            _check_network(proxy)
         if (self.tls_certificate is None) != (self.tls_key is None):
             raise InvalidInput("TLS needs both a certificate and its key", field="tls")
 
@@ -55,6 +59,13 @@ class ServerSettings:
             return ipaddress.ip_address(self.host).is_loopback
         except ValueError:
             return False
+
+
+def _check_network(text: str) -> None:
+    try:
+        ipaddress.ip_network(text)
+    except ValueError:
+        checks.refuse("trusted-proxy", "must be an address, or a network as 10.0.0.0/8", text)
 
 
 def parse_listen(text: str) -> tuple[str, int]:

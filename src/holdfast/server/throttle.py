@@ -20,8 +20,11 @@ class Rate:
         self._per_second = per_second
         self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
-    def take(self, caller: str) -> None:
-        """Count a call; raises RateLimited."""
+    def take(self, caller: str, count: int = 1) -> None:
+        """Count a call, or one that does the work of several; raises RateLimited.
+
+        One that comes in time may take more than there is: the next ones wait for that.
+        """
         if not self._per_second:
             return
         now = asyncio.get_running_loop().time()
@@ -29,7 +32,7 @@ class Rate:
         left, at = self._buckets.pop(caller, (burst, now))
         left = min(burst, left + (now - at) * self._per_second)
         allowed = left >= 1
-        self._buckets[caller] = (left - 1 if allowed else left, now)
+        self._buckets[caller] = (left - count if allowed else left, now)
         while len(self._buckets) > _MOST_CALLERS:
             self._buckets.popitem(last=False)
         if not allowed:

@@ -14,7 +14,7 @@ import msgspec
 from holdfast.engine import Engine
 from holdfast.engine.tracing import Trace
 from holdfast.errors import InvalidInput, TaskError
-from holdfast.model import checks, limits
+from holdfast.model import checks, limits, schemas
 from holdfast.model.executions import Claim
 from holdfast.model.moments import from_ms
 from holdfast.model.moments import to_ms as moment_ms
@@ -229,7 +229,7 @@ def _json_schema(schema: Any) -> Any:
     """Return the JSON Schema of a type; a mapping is one already."""
     if schema is None or isinstance(schema, Mapping):
         return schema
-    return Encoding("schema", schema).adapter.json_schema()
+    return schemas.checkable(Encoding("schema", schema).adapter.json_schema())
 
 
 def _approval(name: str, approvers: int) -> Mapping[str, Any]:

@@ -11,6 +11,7 @@ import pytest
 from holdfast.errors import InvalidInput, TooLarge
 from holdfast.model import limits
 from holdfast.model.executions import Failure, Filter, Lease, NewExecution
+from holdfast.model.references import Reference
 from holdfast.model.retry import Backoff, RetryPolicy
 from holdfast.model.states import State
 
@@ -343,3 +344,12 @@ def test_a_bad_lease_from_outside_is_refused(values: tuple[Any, Any, Any], named
 def test_the_fence_tells_lease_epoch_and_attempt() -> None:
     """All three are compared by the store."""
     assert Lease.checked("req1", 3, 2).fence == "req1:3:2"
+
+
+def test_no_input_from_outside_is_taken_for_a_reference() -> None:
+    """Whatever starts like one would be answered with the payload of somebody else."""
+    forged = Reference("payloads/theirs/x", 1, "0").encode()
+    with pytest.raises(InvalidInput, match="reserved"):
+        NewExecution(kind="k", input=forged)
+    with pytest.raises(InvalidInput, match="reserved"):
+        NewExecution(kind="k").with_input(forged)

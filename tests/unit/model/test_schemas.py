@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import contextlib
+import time
 from typing import Any
 
 import pytest
 
 from holdfast.errors import InvalidInput, InvalidPayload, TooLarge
 from holdfast.model import limits, schemas
+
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+#: A pattern that takes for ever where one tries all ways.
+SLOW = {"$schema": DIALECT, "items": {}, "allOf": [{"pattern": "^(a+)+b$"}]}
 
 
 def fits(schema: Any, payload: Any) -> None:
@@ -24,6 +29,7 @@ def fits(schema: Any, payload: Any) -> None:
         ({"type": "array", "items": {"type": "string"}}, ["a"], ["a", 1]),
         ({"$ref": "#/$defs/n", "$defs": {"n": {"type": "number"}}}, 1, None),
         ({"pattern": "^[a-z]+$"}, "abc", "ABC"),
+        ({"uniqueItems": True}, [1, {"a": 1}, {"a": 2}], [{"a": 1, "b": 2}, {"b": 2, "a": 1}]),
         ({"multipleOf": 0.5}, 1.5, 1.3),
         ({"minimum": 3}, 10**400, 2),
         (True, {"any": "thing"}, None),
@@ -56,7 +62,9 @@ def test_the_place_is_named() -> None:
         {"type": "nothing"},
         {"required": "a"},
         {"pattern": "("},
-        {"patternProperties": {"(": True}},
+        {"pattern": "(?=a)"},
+        {"properties": {"a": {"pattern": r"(a)\1"}}},
+        {"patternProperties": {"a": True}},
         {"properties": {"a": 5}},
         {"x": object()},
         {"$ref": "https://example.com/schema.json"},
@@ -106,3 +114,41 @@ def test_deep_payloads() -> None:
         payload = [payload]
     with contextlib.suppress(InvalidPayload):
         fits(schema, payload)
+
+
+def _doubled(levels: int) -> dict[str, Any]:
+    """Return a schema whose check takes 2 ** levels steps."""
+    defs: dict[str, Any] = {"0": {"type": "integer"}}
+    for level in range(levels):
+        defs[str(level + 1)] = {"allOf": [{"$ref": f"#/$defs/{level}"}] * 2}
+    return {"$defs": defs, "$ref": f"#/$defs/{levels}"}
+
+
+@pytest.mark.parametrize(
+    ("schema", "payload"),
+    [
+        ({"pattern": "^(a+)+$"}, "a" * 60_000 + "b"),
+        (
+            {"$schema": DIALECT, "not": {"not": {"$ref": "#/$defs/a"}}, "$defs": {"a": SLOW}},
+            "a" * 60,
+        ),
+        ({"uniqueItems": True}, [*range(15_000), *"abc", 1]),
+        (_doubled(40), 1),
+    ],
+    ids=["pattern", "dialect", "unique", "doubled"],
+)
+def test_a_check_takes_no_longer_than_it_may(schema: Any, payload: Any) -> None:
+    """Whoever made the schema: others are served by the same process."""
+    started = time.thread_time()
+    with pytest.raises(InvalidPayload):
+        fits(schema, payload)
+    assert time.thread_time() - started < 5 * schemas.CHECK_S
+
+
+def test_what_the_schema_of_a_model_says_too_much_is_left_out() -> None:
+    """Such as pydantic's pattern of a Decimal, which looks ahead."""
+    decimal = {"type": "string", "pattern": r"^(?!^[-+.]*$)[+-]?0*\d*\.?\d*$"}
+    code = {"type": "string", "pattern": "^[A-Z]+$"}
+    schema = {"items": [{"anyOf": [decimal, code]}], "patternProperties": {"^a": {}}}
+    expected = {"items": [{"anyOf": [{"type": "string"}, code]}]}
+    assert schemas.checkable(schema) == expected

@@ -16,10 +16,12 @@ local MOST_TURNS = 2000
 local function run(tag, args)
   local request, worker, max, lease_ms, tenant, lanes_csv, capabilities_csv = unpack(args)
   local now = clock.now(tag)
-  local known = server.call('GET', keys.claim(tag, request))
+  local only = tenant ~= '' and tenant or nil
+  -- Callers choose the ids of their requests: those of one tenant must not repeat another's.
+  local memory = keys.claim(tag, only and only .. '/' .. request or request)
+  local known = server.call('GET', memory)
   if known then return claims.again(tag, request, known) end
 
-  local only = tenant ~= '' and tenant or nil
   local open = lanes.open(tag, lanes_csv, capabilities_csv)
   local claimed, opened, granted, left = { 'ok' }, {}, {}, tonumber(max)
   for _ = 1, MOST_TURNS do
@@ -40,7 +42,7 @@ local function run(tag, args)
   if #granted > 0 then timers.arm_many(tag, granted, now) end
   if #claimed > 1 then
     lanes.close(tag, open)
-    claims.remember(tag, request, opened, granted)
+    claims.remember(memory, opened, granted)
   end
   return claimed
 end

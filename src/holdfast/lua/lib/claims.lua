@@ -99,12 +99,12 @@ function claims.settle(tag, opened, now)
   timers.arm_many(tag, opened, now)
 end
 
---- Remember what a request got, so that repeating it after a lost reply gets the same.
-function claims.remember(tag, request, opened, granted)
+--- Remember under a key what a request got, so that repeating it after a lost reply gets the same.
+function claims.remember(memory, opened, granted)
   local ids = {}
   for _, one in ipairs(opened) do ids[#ids + 1] = one[1] end
   for _, one in ipairs(granted) do ids[#ids + 1] = one[1] end
-  server.call('SET', keys.claim(tag, request), table.concat(ids, ' '), 'PX', MEMORY_MS)
+  server.call('SET', memory, table.concat(ids, ' '), 'PX', MEMORY_MS)
 end
 
 --- Whether an execution runs under a lease of this request.

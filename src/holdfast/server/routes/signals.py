@@ -20,7 +20,8 @@ from holdfast.server.routes.waiting import WaitpointId
 
 routes: Routes = Routes("signals", "Answers to waitpoints. The token is the right to answer.")
 
-BATCH_BYTES = 64 << 20
+#: Anybody may send one, so it is less than for batches with a key.
+BATCH_BYTES = 4 << 20
 #: Nobody is asked for a key, so these are not those of all routes with one.
 _OF_ALL = (errors.RateLimited, errors.StoreUnavailable, errors.StoreFull)
 _REFUSALS = (
@@ -99,7 +100,6 @@ async def send(call: Call, waitpoint: str, body: SignalBody) -> EffectView:
 
     An unknown waitpoint and a wrong token look the same.
     """
-    _count(call)
     effect = await call.engine.waitpoints.signal(body.signal(waitpoint), body.token)
     call.identity = Identity(key="token", tenant=await _tenant(call, waitpoint), roles=frozenset())
     return EffectView(effect=effect)
@@ -149,8 +149,8 @@ class SignalAnswers(View):
     example={"items": [{"waitpoint": "x1~w1", **_EXAMPLE}]},
 )
 async def send_batch(call: Call, body: SignalsBody) -> SignalAnswers:
-    """Answer up to 1,000 waitpoints, each with its token."""
-    _count(call)
+    """Answer up to 1,000 waitpoints, each with its token; each counts as a call."""
+    call.count_address(len(body.items[1:]))
     answers: list[Effect | HoldfastError | None] = [None] * len(body.items)
     good: list[tuple[NewSignal, str | None]] = []
     places: list[int] = []
@@ -173,9 +173,3 @@ def _view(answer: Effect | HoldfastError | None) -> SignalAnswer:
     if isinstance(answer, HoldfastError):
         return SignalAnswer(code=answer.code, detail=answer.message)
     return SignalAnswer(effect=str(answer))
-
-
-def _count(call: Call) -> None:
-    """Count the call for its address: nobody else can be told apart. Raises RateLimited."""
-    client = call.request.client
-    call.services.rate.take(f"address {client.host if client else ''}")

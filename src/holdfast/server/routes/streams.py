@@ -11,7 +11,7 @@ from msgspec import UNSET, Meta, Raw, UnsetType
 
 from holdfast import errors
 from holdfast.engine.tails import Tail
-from holdfast.model import limits
+from holdfast.model import checks, limits
 from holdfast.model.access import Role
 from holdfast.model.frames import END, RETRY, Frame, NewFrame
 from holdfast.server.call import Call
@@ -44,10 +44,16 @@ class FrameBody(Body):
     def frame(self) -> NewFrame:
         """Return what the engine takes; JSON stays as it was written."""
         if self.type in {"text", "bytes"} or self.encoding not in {None, "utf8"}:
-            made = NewFrame.from_view(self.type, msgspec.json.decode(self.payload), self.encoding)
+            made = NewFrame.from_view(self.type, self._text(), self.encoding)
         else:
             made = NewFrame(type=self.type, payload=bytes(self.payload), encoding=self.encoding)
         return replace(made, live=self.live, place=self.place)
+
+    def _text(self) -> str:
+        try:
+            return msgspec.json.decode(self.payload, type=str)
+        except msgspec.ValidationError:
+            checks.refuse("frame.payload", "must be a string", bytes(self.payload))
 
 
 class FramesBody(Body):

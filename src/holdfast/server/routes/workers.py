@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Annotated
 
 from msgspec import Meta
@@ -176,15 +177,16 @@ async def claim(call: Call, instance: str, body: ClaimBody) -> ClaimsView:
     take turns by their shares.
     """
     claimers, tenant = call.services.claimers, call.identity.tenant
-    async with (
-        claimers.alone(body.request),
-        claimers.use(instance, body.lanes, body.capabilities, tenant) as claimer,
-    ):
-        if body.wait_ms:
-            with call.waiting():
+    waits = body.wait_ms or claimers.is_under_way(tenant, body.request)
+    with call.waiting() if waits else contextlib.nullcontext():
+        async with (
+            claimers.alone(tenant, body.request),
+            claimers.use(instance, body.lanes, body.capabilities, tenant) as claimer,
+        ):
+            if body.wait_ms:
                 claims = await _claim_waiting(call, claimer, body)
-        else:
-            claims = await _ask(claimer, body)
+            else:
+                claims = await _ask(claimer, body)
     call.audited = bool(claims)
     call.services.metrics.claimed(claims, body.lease_ms)
     return ClaimsView(claims=[ClaimView.of(one) for one in claims])
