@@ -22,7 +22,7 @@ NODE = shutil.which("node")
 @pytest.mark.skipif(NODE is None, reason="node is not installed")
 @pytest.mark.timeout(90)
 async def test_the_javascript_worker_runs_tasks(real_server: TestServer, tmp_path: Path) -> None:
-    """Results, journaled steps, a failure, and a clean end when it is drained; with a key that may only work."""
+    """Results, steps, a failure, a clean end when drained; with a key that may only work."""
     store = f"valkey://127.0.0.1:{real_server.port}?prefix=js"
     async with open_engine(store, maintenance=False) as engine:
         _, admin = await engine.access.create(roles=["admin"])
