@@ -59,9 +59,9 @@ async def test_the_answer_page_tells_nothing_about_a_waitpoint(anyone: httpx.Asy
 @in_a_browser
 async def test_a_person_answers(site: Site, anyone: httpx.AsyncClient, page: Page) -> None:
     """What is asked for is there; an answer counts once, however often the button is pressed."""
-    one, _, point = await prepared(anyone, expires_ms=86_400_000)
+    one, _, point = await prepared(anyone, expires_ms=86_400_000, title="How much for <b>?")
     await page.goto(f"{site.url}/answer/{point['id']}#{point['token']}")
-    await expect(page.get_by_role("heading")).to_have_text("Your answer is needed: mail")
+    await expect(page.get_by_role("heading")).to_have_text("How much for <b>?")
     await expect(page.get_by_text("open until")).to_be_visible()
     said = page.get_by_role("status")
     await page.get_by_label("Your name").fill("ann")
@@ -87,16 +87,7 @@ async def test_a_link_that_was_cut_is_told_so(site: Site, page: Page) -> None:
     await page.goto(f"{site.url}/answer/x1~w1")
     await expect(page.get_by_role("status")).to_contain_text("not complete")
     await page.goto(f"{site.url}/answer/x2~w1#hf1.k1.a.b")
-    await page.get_by_role("button", name="Deny").click()
     await expect(page.get_by_role("status")).to_have_text("This link is not valid.")
-
-
-@in_a_browser
-async def test_a_forged_link_puts_no_words_on_the_page(site: Site, page: Page) -> None:
-    """A name that no waitpoint can have is not shown."""
-    grant = base64.urlsafe_b64encode(b'["x", "call 555 now", 1, null]').decode().rstrip("=")
-    await page.goto(f"{site.url}/answer/x1~w1#hf1.k1.{grant}.b")
-    await expect(page.get_by_role("heading")).to_have_text("Your answer is needed")
 
 
 @in_a_browser
@@ -115,6 +106,8 @@ async def test_a_button_says_what_the_command_says(
         await page.reload()
     await anyone.post(f"/v1/executions/{one}/waitpoints/{point['id']}/revoke")
     await page.get_by_role("button", name="Approve").click()
+    await expect(said).to_contain_text("too late")
+    await page.reload()
     await expect(said).to_contain_text("too late")
 
 
