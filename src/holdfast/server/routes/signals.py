@@ -120,8 +120,12 @@ class TokenBody(Body):
 @routes.post(
     "/v1/signals/{waitpoint}/read",
     scope=Scope.PUBLIC,
-    role=Role.SUBMITTER,
-    errors=(errors.InvalidToken, errors.TokenExpired, *_OF_ALL),
+    errors=(
+        errors.InvalidToken,
+        errors.TokenExpired,
+        errors.RateLimited,
+        errors.StoreUnavailable,
+    ),
     example={"token": _TOKEN_EXAMPLE},
 )
 async def read(call: Call, waitpoint: str, body: TokenBody) -> WaitpointView:
