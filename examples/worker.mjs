@@ -7,7 +7,8 @@ const key = process.env.HOLDFAST_KEY;
 const instance = `js.${hostname().replace(/[^A-Za-z0-9.-]/g, "-")}.${process.pid}`;
 const lanes = ["default"], leaseMs = 10_000;
 let stopping = false;
-process.on("SIGTERM", () => { stopping = true; });
+// The first one lets it finish what it has; a second one ends it at once.
+for (const signal of ["SIGTERM", "SIGINT"]) process.once(signal, () => { stopping = true; });
 
 // What this worker can do: an async function for each kind. `step` runs a function once and
 // remembers its result, whatever happens to this process.
@@ -50,7 +51,8 @@ async function run({ execution, input, lease, steps }) {
 
 while (!stopping) {
   try {
-    await call("PUT", `/v1/workers/${instance}`, { worker: "js", lanes, slots: 4 });
+    const { draining } = await call("PUT", `/v1/workers/${instance}`, { worker: "js", lanes, slots: 4 });
+    if (draining) break;
     const { claims } = await call("POST", `/v1/workers/${instance}/claim`,
       { lanes, max: 4, lease_ms: leaseMs, wait_ms: 5_000 });
     await Promise.all(claims.map(run));

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import signal
 from pathlib import Path
 
@@ -41,6 +42,8 @@ async def test_a_server_and_its_keys(tmp_path: Path) -> None:
             (key,) = json.loads(listed)["items"]
             assert (key["roles"], key["tenant"]) == (["admin"], None)
             assert secret.strip() not in listed
+            code, table, _ = await asyncio.to_thread(holdfast, tmp_path, "keys", "--store", store)
+            assert re.search(r"all +admin +\d+ s ago", table)
             code, said, _ = await asyncio.to_thread(
                 holdfast, tmp_path, "keys", "revoke", key["id"], "--store", store
             )

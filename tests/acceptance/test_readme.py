@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import json
+import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -27,10 +30,12 @@ PAGES = {
     )
 }
 WAIT_S = 20
+needs_curl = pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not installed")
 
 _PROGRAM = re.compile(r'^```python title="([\w.]+)"\n(.*?)^```$', re.DOTALL | re.MULTILINE)
 _PYTHON = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 _SHOWN = re.compile(r"^```text\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+_CURL = re.compile(r"^    (curl .*)$", re.MULTILINE)
 _COMMAND = re.compile(r"(?:`|^    |\$\()holdfast ([^`\n#]*)", re.MULTILINE)
 
 
@@ -38,6 +43,20 @@ def _write_programs(page: str, folder: Path) -> None:
     """Write the programs of a page into a folder."""
     for name, code in _PROGRAM.findall(PAGES[page]):
         (folder / name).write_text(code)
+
+
+def _curl(command: str, url: str, **variables: str) -> str:
+    """Send a call as a page writes it, to a server of ours."""
+    script = command.replace("localhost:8080", url).replace("$H", url)
+    called = subprocess.run(
+        ["bash", "-c", script],  # noqa: S607
+        env={**os.environ, **variables},
+        capture_output=True,
+        text=True,
+        timeout=WAIT_S,
+        check=True,
+    )
+    return called.stdout
 
 
 def _holdfast(folder: Path, *args: str) -> str:
@@ -135,14 +154,23 @@ def test_make_help_lists_the_commands() -> None:
     assert {"help", "run", "test", "check", "fmt", "bench"} <= listed.keys()
 
 
+@needs_curl
 def test_the_quickstart_goes_as_it_says(tmp_path: Path) -> None:
     """Run, explain, crash and go on: what is charged before the crash is not charged after it."""
     _write_programs("quickstart.md", tmp_path)
     result, why = (text.strip() for text in _SHOWN.findall(PAGES["quickstart.md"]))
     first = ("submit", "fulfil", "--input", '{"order": 1, "cents": 1250}', "--wait")
-    with _running(tmp_path, "dev", "shop:app") as dev:
+    with _running(tmp_path, "dev", "shop:app", "--listen", "127.0.0.1:0") as dev:
         dev.wait_for("Try, in another terminal")
         assert _holdfast(tmp_path, *first) == result
+        (url,) = re.findall(r"^  docs     (http://.*)/docs$", dev.said(), re.MULTILINE)
+        submit, ask, follow = _CURL.findall(PAGES["quickstart.md"])
+        identity = json.loads(_curl(submit, url))["id"]
+        shown = _curl(ask.replace("ID", identity), url)
+        assert shown == '{"receipt":"receipt-700","parcel":"parcel-4"}'
+        assert 'event: end\ndata: {"state":"completed"}' in _curl(
+            follow.replace("ID", identity), url
+        )
 
     order = _holdfast(tmp_path, "submit", "fulfil", "--input", '{"order": 2, "cents": 99}')
     assert _holdfast(tmp_path, "explain", order) == why
@@ -161,6 +189,23 @@ def test_the_quickstart_goes_as_it_says(tmp_path: Path) -> None:
     runs = [python("buy.py", folder=tmp_path).stdout.splitlines() for _ in range(2)]
     answer = "{'receipt': 'receipt-500', 'parcel': 'parcel-3'}"
     assert runs == [["charging 500 cents", "shipping order 3", answer], [answer]]
+
+
+@needs_curl
+def test_work_is_done_by_hand_over_http(tmp_path: Path) -> None:
+    """Every call of the page: submit, register, claim, record a step, complete, read the result."""
+    page = (ROOT / "docs" / "http-api.md").read_text().partition("The same by hand")[2]
+    submit, register, claim, *work, ask = _CURL.findall(page)
+    with _running(tmp_path, "server", "--listen", "127.0.0.1:0") as server:
+        server.wait_for("/docs")
+        (url,) = re.findall(r"^holdfast serves (\S+)$", server.said(), re.MULTILINE)
+        identity = json.loads(_curl(submit, url))["id"]
+        assert json.loads(_curl(register, url))["draining"] is False
+        (held,) = json.loads(_curl(claim, url))["claims"]
+        known = {"ID": identity, "LEASE": json.dumps(held["lease"])}
+        answers = [json.loads(_curl(call, url, **known)) for call in work]
+        assert answers == [{"name": "render", "result": "Dear Ann"}, {"state": "completed"}]
+        assert _curl(ask, url, **known) == '{"sent": true}'
 
 
 def test_the_python_of_the_tasks_page_is_one_program_that_runs(tmp_path: Path) -> None:

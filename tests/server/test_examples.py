@@ -1,6 +1,7 @@
 """The OpenAPI document has an example of every answer in JSON: one that a server gave.
 
-`HOLDFAST_RECORD=1 pytest -n 0 tests/server/test_examples.py` records them anew.
+`HOLDFAST_RECORD=1 pytest -n 0 tests/server/test_examples.py` records those that are missing, or no
+longer fit.
 """
 
 from __future__ import annotations
@@ -51,11 +52,22 @@ def _shown(value: Any) -> Any:
     return value
 
 
+def _fits(name: str) -> bool:
+    example = openapi.example_of(ROUTES[name])
+    try:
+        fitted = msgspec.json.decode(json.dumps(example), type=ROUTES[name].reply)
+    except msgspec.ValidationError:
+        return False
+    return bool(json.loads(msgspec.json.encode(fitted)) == example)
+
+
 @pytest.mark.skipif("HOLDFAST_RECORD" not in os.environ, reason="only by hand: it writes a file")
 async def test_record(stage: Stage) -> None:
-    """Ask every route for its first answer, and keep it."""
-    found = {}
+    """Ask each route for its first answer, and keep it."""
+    found = {name: openapi.example_of(ROUTES[name]) for name in WITH_REPLY}
     for name in WITH_REPLY:
+        if _fits(name):
+            continue
         way = ways_of(name)[ROUTES[name].statuses[0]]
         assert way is not None
         came = await way(stage, name)
@@ -69,10 +81,7 @@ async def test_record(stage: Stage) -> None:
 @pytest.mark.parametrize("name", WITH_REPLY)
 def test_the_example_of_a_reply_is_one(name: str) -> None:
     """It has the fields that the reply has, and no others."""
-    example = openapi.example_of(ROUTES[name])
-    assert example is not None, f"record it: {__doc__}"
-    fitted = msgspec.json.decode(json.dumps(example), type=ROUTES[name].reply)
-    assert json.loads(msgspec.json.encode(fitted)) == example
+    assert _fits(name), f"record it: {__doc__}"
 
 
 def test_the_document_shows_them() -> None:

@@ -22,7 +22,7 @@ NODE = shutil.which("node")
 @pytest.mark.skipif(NODE is None, reason="node is not installed")
 @pytest.mark.timeout(90)
 async def test_the_javascript_worker_runs_tasks(real_server: TestServer, tmp_path: Path) -> None:
-    """Results, journaled steps, a failure, and a clean end; with a key that may only work."""
+    """Results, steps, a failure, a clean end when drained; with a key that may only work."""
     store = f"valkey://127.0.0.1:{real_server.port}?prefix=js"
     async with open_engine(store, maintenance=False) as engine:
         _, admin = await engine.access.create(roles=["admin"])
@@ -50,7 +50,7 @@ async def test_the_javascript_worker_runs_tasks(real_server: TestServer, tmp_pat
             assert names == ["charge", "mail"]
             (registered,) = await client.workers.list()
             assert (registered.worker, registered.tenant) == ("js", "acme")
-            node.terminate()
+            await client.workers.drain(registered.instance)
             assert await asyncio.wait_for(node.wait(), 20) == 0
 
             async def gone() -> bool:

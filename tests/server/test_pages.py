@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator
 
 import httpx
 import pytest
-from playwright.async_api import Page, async_playwright, expect
+from playwright.async_api import Page, Route, async_playwright, expect
 
 from tests.server.conftest import Site
 from tests.server.test_waiting import prepared
@@ -58,9 +58,11 @@ async def test_the_answer_page_tells_nothing_about_a_waitpoint(anyone: httpx.Asy
 
 @in_a_browser
 async def test_a_person_answers(site: Site, anyone: httpx.AsyncClient, page: Page) -> None:
-    """With the token of the link, once, however often the button is pressed."""
-    one, _, point = await prepared(anyone)
+    """What is asked for is there; an answer counts once, however often the button is pressed."""
+    one, _, point = await prepared(anyone, expires_ms=86_400_000, title="How much for <b>?")
     await page.goto(f"{site.url}/answer/{point['id']}#{point['token']}")
+    await expect(page.get_by_role("heading")).to_have_text("How much for <b>?")
+    await expect(page.get_by_text("open until")).to_be_visible()
     said = page.get_by_role("status")
     await page.get_by_label("Your name").fill("ann")
     await page.get_by_label("Answer in JSON").fill("{")
@@ -81,12 +83,46 @@ async def test_a_person_answers(site: Site, anyone: httpx.AsyncClient, page: Pag
 
 @in_a_browser
 async def test_a_link_that_was_cut_is_told_so(site: Site, page: Page) -> None:
-    """And a wrong token gets the words of the server."""
+    """And so is a wrong token."""
     await page.goto(f"{site.url}/answer/x1~w1")
     await expect(page.get_by_role("status")).to_contain_text("not complete")
     await page.goto(f"{site.url}/answer/x2~w1#hf1.k1.a.b")
-    await page.get_by_role("button", name="Deny").click()
-    await expect(page.get_by_role("status")).to_have_text("the token is not valid here")
+    await expect(page.get_by_role("status")).to_have_text("This link is not valid.")
+
+
+@in_a_browser
+async def test_a_button_says_what_the_command_says(
+    site: Site, anyone: httpx.AsyncClient, page: Page
+) -> None:
+    """A task that reads `approved` need not know how it was answered; who is late is told so."""
+    one, _, point = await prepared(anyone)
+    await page.goto(f"{site.url}/answer/{point['id']}#{point['token']}")
+    said = page.get_by_role("status")
+    for button, payload in (("Approve", {"approved": True}), ("Deny", {"approved": False})):
+        await page.get_by_role("button", name=button).click()
+        await expect(said).to_contain_text("Thank you")
+        came = (await anyone.get(f"/v1/executions/{one}/signals")).json()["items"]
+        assert came[-1]["payload"] == payload
+        await page.reload()
+    await anyone.post(f"/v1/executions/{one}/waitpoints/{point['id']}/revoke")
+    await page.get_by_role("button", name="Approve").click()
+    await expect(said).to_contain_text("too late")
+    await page.reload()
+    await expect(said).to_contain_text("too late")
+
+
+@in_a_browser
+async def test_a_filter_does_not_wait_for_the_contract(site: Site, page: Page) -> None:
+    """What was typed while it was loading, or before a reload, counts. Code looks like code."""
+
+    async def slowly(route: Route) -> None:
+        await page.get_by_role("searchbox").fill("rotation_conflict")
+        await route.continue_()
+
+    await page.route("**/openapi.json", slowly)
+    await page.goto(f"{site.url}/docs")
+    await expect(page.locator("details.call").filter(visible=True)).to_have_count(1)
+    assert "`" not in (await page.text_content("main") or "`")
 
 
 @in_a_browser

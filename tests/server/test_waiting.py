@@ -6,6 +6,7 @@ from typing import Any
 
 import httpx
 
+from holdfast import Client
 from holdfast.testing.clock import Clock
 from tests.server.conftest import OURS, THEIRS, Site
 from tests.server.test_contract import claim, code_of, submit
@@ -36,6 +37,24 @@ async def suspend(client: httpx.AsyncClient, one: str, held: Any, **fields: Any)
 async def signal(client: httpx.AsyncClient, point: Any, **fields: Any) -> httpx.Response:
     body = {"token": point["token"], "name": "approve", **fields}
     return await client.post(f"/v1/signals/{point['id']}", json=body)
+
+
+async def test_whoever_has_the_token_reads_what_is_asked_for(
+    site: Site, anyone: httpx.AsyncClient
+) -> None:
+    """The same over HTTP, in the client and near the store; and nothing of another waitpoint."""
+    _, _, point = await prepared(anyone, title="How much?", schema={"type": "integer"})
+    token = point.pop("token")
+    response = await anyone.post(f"/v1/signals/{point['id']}/read", json={"token": token})
+    assert (response.status_code, response.json()) == (200, point)
+    async with Client(site.url) as client:
+        far = await client.waitpoints.read(point["id"], token)
+    assert far == await site.engine.waitpoints.read(point["id"], token)
+    assert (far.title, far.token) == ("How much?", None)
+    _, _, other = await prepared(anyone)
+    for waitpoint in (other["id"], "x1~w1", "nonsense"):
+        refused = await anyone.post(f"/v1/signals/{waitpoint}/read", json={"token": token})
+        assert (refused.status_code, refused.json()["code"]) == (401, "invalid_token")
 
 
 async def test_a_worker_waits_and_gets_its_signals(anyone: httpx.AsyncClient) -> None:

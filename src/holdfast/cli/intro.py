@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from holdfast.cli import output, session, tasks
+from holdfast.cli.failures import hide_secrets
 from holdfast.store import urls
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ def show(
     output.say(f"  store    {_shown(app.store)}")
     if url is not None:
         output.say(f"  http     {url}")
+        output.say(f"  docs     {url}/docs")
     output.say(f"  worker   {worker.instance}, {worker.settings.slots} slots")
     output.say(f"  lanes    {', '.join(worker.lanes)}")
     if worker.settings.capabilities:
@@ -58,7 +60,7 @@ def as_value(target: str, app: App, worker: Worker) -> dict[str, Any]:
 
 def _shown(store: str) -> str:
     if session.is_remote(store):
-        return store
+        return hide_secrets(store)
     url = urls.parse(store)
     return f"{url} (embedded, fsync {url.fsync})" if url.path is not None else str(url)
 
@@ -66,7 +68,7 @@ def _shown(store: str) -> str:
 def _store_option(text: str) -> str | None:
     """Return what --store must say for other commands to find the store, None if nothing."""
     if session.is_remote(text):
-        return text
+        return hide_secrets(text)
     url = urls.parse(text)
     if url == urls.parse(session.store_text(None)[0]):
         return None

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from holdfast.cli import inputs, output, session
+from holdfast.cli import inputs, output, session, times
 from holdfast.cli.groups import Noun
 from holdfast.cli.options import JsonOption, StoreOption
 
@@ -70,10 +70,10 @@ def ls(
             key.name,
             key.tenant or "all",
             " ".join(sorted(key.roles)),
-            key.created_at,
-            key.expires_at,
-            key.revoked_at,
-            key.last_used_at,
+            times.ago(key.created_at),
+            times.ago(key.expires_at),
+            times.ago(key.revoked_at),
+            times.ago(key.last_used_at),
         )
         for key in found
     ]

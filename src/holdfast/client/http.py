@@ -104,9 +104,17 @@ class Http:
         self._session: aiohttp.ClientSession | None = None
         self._closed = False
         try:
-            URL(self.url)
+            given = URL(self.url)
         except ValueError as error:
             raise InvalidInput(f"url: is not that of a server ({error})", field="url") from None
+        if not given.host or given.query_string or given.fragment:
+            raise InvalidInput("url: must be http://HOST:PORT or https://HOST:PORT", field="url")
+        if key is not None and given.user is not None:
+            raise InvalidInput("url: a login cannot be combined with an API key", field="url")
+        if key is not None and not (key.isascii() and key.isprintable()):
+            raise InvalidInput("key: has characters that no API key has", field="key")
+        #: As errors and logs show it: a login is nobody's business.
+        self._shown = str(given.with_user("***").with_password(None)) if given.user else self.url
 
     async def close(self) -> None:
         """Close all connections."""
@@ -260,12 +268,16 @@ class Http:
 
     def _trouble(self, error: Exception, *, maybe_done: bool) -> HoldfastError:
         text = str(error) or type(error).__name__
+        if isinstance(getattr(error, "os_error", None), ConnectionRefusedError):
+            text = "connection refused"
         if _UNTRUSTED in text:
-            message = f"{self.url} is not trusted ({text}); SSL_CERT_FILE names the CA to trust"
+            message = f"{self._shown} is not trusted ({text}); SSL_CERT_FILE names the CA to trust"
             return StoreIncompatible(message)
         if maybe_done:
-            return OutcomeUnknown(f"no answer of {self.url} in time; it may have happened ({text})")
-        return StoreUnavailable(f"{self.url} cannot be reached ({text})")
+            return OutcomeUnknown(
+                f"no answer of {self._shown} in time; it may have happened ({text})"
+            )
+        return StoreUnavailable(f"{self._shown} cannot be reached ({text})")
 
 
 async def _read(response: aiohttp.ClientResponse) -> Reply:

@@ -167,6 +167,12 @@ class RemoteWaitpoints(Remote, Waitpoints):
         found = await self._http.items(_about(execution_id, "waitpoints"))
         return [_waitpoint(view) for view in found]
 
+    async def read(self, waitpoint: str, token: str) -> Waitpoint:
+        """Return a waitpoint to whoever has its token."""
+        parse_waitpoint_id("waitpoint", waitpoint)
+        where = path("signals", waitpoint, "read")
+        return _waitpoint(await self._http.post(where, {"token": token}))
+
     async def signals(self, execution_id: str) -> list[Signal]:
         """Return the signals of an execution in the order of arrival, with their effects."""
         response = await self._http.send("GET", _about(execution_id, "signals"))

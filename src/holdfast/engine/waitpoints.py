@@ -146,9 +146,14 @@ class Waitpoints:
         if token is None:
             return await self._store.send(item, Sender())
         ring = await self._keys.ring()
-        grant, key = ring.verify(token, item.waitpoint)
-        sender = Sender(made_ms=grant.made_ms, grace_until_ms=key.until_ms)
-        return await self._store.send(item, sender)
+        return await self._store.send(item, _sender(ring, token, item.waitpoint))
+
+    async def read(self, waitpoint: str, token: str) -> Waitpoint:
+        """Return a waitpoint to whoever has its token: what is asked for, and until when."""
+        execution_id, number = parse_waitpoint_id("waitpoint", waitpoint)
+        ring = await self._keys.ring()
+        sender = _sender(ring, token, waitpoint)
+        return _described(await self._store.read(execution_id, number, sender), ring)
 
     async def signal_many(
         self, items: Sequence[tuple[NewSignal, str | None]]
@@ -215,6 +220,11 @@ class Waitpoints:
         last = f"{page[-1][0]}.{page[-1][1].waitpoint.id}" if len(rows) > limit else None
         items = (replace(one, waitpoint=_described(one.waitpoint, ring)) for _, one in page)
         return Inbox(items=tuple(items), next_cursor=last)
+
+
+def _sender(ring: KeyRing, token: str, waitpoint: str) -> Sender:
+    grant, key = ring.verify(token, waitpoint)
+    return Sender(made_ms=grant.made_ms, grace_until_ms=key.until_ms)
 
 
 def _keyed(item: NewWaitpoint) -> NewWaitpoint:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import re
+import sys
 from collections.abc import Iterator
 
 from holdfast.server.fields import Body, Query, View
 
+_CLASS = re.compile(r"^class (\w+)", re.MULTILINE)
 _COMMENTED = re.compile(r"((?:^    #: .*\n)+)    (\w+):", re.MULTILINE)
 
 
@@ -27,7 +30,17 @@ def _of(struct: type) -> dict[str, str]:
     found: dict[str, str] = {}
     for one in reversed(struct.__mro__):
         if one.__module__.startswith("holdfast."):
-            for comment, field in _COMMENTED.findall(inspect.getsource(one)):
+            for comment, field in _COMMENTED.findall(_classes(one.__module__)[one.__name__]):
                 lines = comment.splitlines()
                 found[field] = " ".join(line.strip().removeprefix("#: ") for line in lines)
     return found
+
+
+@functools.cache
+def _classes(module: str) -> dict[str, str]:
+    """Return what follows the name of each class of a module, up to the next class.
+
+    `inspect` parses a whole module for every class of it: a server would stand still for a second.
+    """
+    _, *parts = _CLASS.split(inspect.getsource(sys.modules[module]))
+    return dict(zip(parts[::2], parts[1::2], strict=True))

@@ -35,6 +35,7 @@ from holdfast.server.call import Call, Services
 from holdfast.server.declare import Answer, Route, Scope
 from holdfast.server.fields import Body
 from holdfast.server.identity import NOBODY
+from holdfast.server.misfits import misfit
 
 log: logging.Logger = logging.getLogger(__name__)
 
@@ -201,7 +202,7 @@ def _decoded(decoder: msgspec.json.Decoder[Any], data: bytes) -> Any:
         str(data, "utf-8")
         return decoder.decode(data or b"{}")
     except msgspec.ValidationError as error:
-        raise problems.invalid(error, "body") from error
+        raise misfit(error, decoder.type, "body") from error
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise Malformed(f"the body is not JSON in UTF-8: {error}", field="body") from error
     except RecursionError as error:
@@ -216,7 +217,7 @@ def _query(request: Request, route: Route) -> Any:
     try:
         query = msgspec.convert(values, route.query, strict=False)
     except msgspec.ValidationError as error:
-        raise problems.invalid(error, "query") from error
+        raise misfit(error, route.query, "query") from error
     for name in values:
         if getattr(query, name) is None:
             raise InvalidInput(f"{name}: null is no value: leave it out", field=name)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from http import HTTPStatus
@@ -48,8 +47,6 @@ _RETRYABLE = (
 _INTERNAL = 500
 #: Members of a problem that context must not replace.
 _MEMBERS = frozenset({"type", "title", "status", "detail", "code", "retryable"})
-_AT = re.compile(r" - at `(?P<path>\$[^`]*)`$")
-_UNKNOWN = re.compile(r"Object contains unknown field `(?P<name>[^`]*)`")
 
 
 def status_of(error: type[HoldfastError]) -> int:
@@ -96,20 +93,6 @@ def response(error: HoldfastError, status: int | None = None) -> Response:
         headers["Retry-After"] = str(-(-int(wait_ms) // 1_000))
     body = msgspec.json.encode(problem)
     return Response(body, problem["status"], headers, media_type=MEDIA_TYPE)
-
-
-def invalid(error: msgspec.ValidationError, where: str) -> errors.InvalidInput:
-    """Make our error of a value that does not fit its type."""
-    text = str(error)
-    at = _AT.search(text)
-    path = at["path"].removeprefix("$").removeprefix(".") if at else ""
-    problem = text[: at.start()] if at else text
-    unknown = _UNKNOWN.match(problem)
-    if unknown:
-        path = f"{path}.{unknown['name']}".removeprefix(".")
-        problem = "is not a known field"
-    field = path or where
-    return errors.InvalidInput(f"{field}: {problem}", field=field)
 
 
 def _shown(value: Any) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,6 +12,8 @@ from holdfast.model import checks
 
 DEFAULT_LISTEN = "127.0.0.1:8080"
 _PORTS = 65_535
+#: As browsers send it: no slash at its end, no capitals.
+_ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://[^/?#A-Z\s]+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,12 +44,15 @@ class ServerSettings:
     def __post_init__(self) -> None:
         checks.integer("port", self.port, 0, _PORTS)
         checks.integer("rate", self.rate, 0, 1_000_000)
-        checks.integer("most_waits", self.most_waits, 1, 1_000_000)
-        checks.integer("most_tails", self.most_tails, 1, 1_000_000)
-        checks.number("tail_s", self.tail_s, 0, 86_400)
+        checks.integer("max-waits", self.most_waits, 1, 1_000_000)
+        checks.integer("max-tails", self.most_tails, 1, 1_000_000)
+        checks.number("tail-life", self.tail_s, 0, 86_400)
         checks.number("grace_s", self.grace_s, 0, 3_600)
         for proxy in self.trusted_proxies:
             _check_network(proxy)
+        for origin in self.cors:
+            if not _ORIGIN.fullmatch(origin):
+                checks.refuse("cors", "must be an origin such as https://app.example.org", origin)
         if (self.tls_certificate is None) != (self.tls_key is None):
             raise InvalidInput("TLS needs both a certificate and its key", field="tls")
 

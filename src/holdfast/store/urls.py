@@ -68,7 +68,7 @@ def parse(url: str) -> StoreUrl:
     scheme, separator, rest = url.partition("://")
     if not separator or (scheme != "embedded" and scheme not in _SCHEMES):
         known = ", ".join(f"{s}://" for s in ("embedded", *_SCHEMES))
-        message = f"store: must start with one of {known}"
+        message = f"store: must start with one of {known}, or with http(s):// to reach a server"
         raise InvalidInput(message, field="store")
     if scheme == "embedded":
         path, _, query = rest.partition("?")

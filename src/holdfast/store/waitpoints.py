@@ -170,6 +170,18 @@ class Waitpoints(Domain):
         )
         return _point(execution_id, number, packed)
 
+    async def read(self, execution_id: str, number: int, sender: Sender) -> Waitpoint:
+        """Return a waitpoint to whoever has its token."""
+        (packed,) = await self._call.read(
+            "hf_waitpoint_read",
+            self._store.tag_of(execution_id),
+            execution_id,
+            str(number),
+            str(sender.made_ms),
+            "" if sender.grace_until_ms is None else str(sender.grace_until_ms),
+        )
+        return _point(execution_id, number, packed)
+
     async def of(self, execution_id: str) -> tuple[list[Waitpoint], Wait | None]:
         """Return the waitpoints of an execution, and what it waits for."""
         tag = self._store.tag_of(execution_id)

@@ -17,12 +17,13 @@ READ = "GET /v1/executions/{id}/waitpoints/{wp}/token"
 REVOKE = "POST /v1/executions/{id}/waitpoints/{wp}/revoke"
 RESUME = "POST /v1/executions/{id}/resume"
 SIGNAL = "POST /v1/signals/{waitpoint}"
+QUESTION = "POST /v1/signals/{waitpoint}/read"
 SIGNALS = "POST /v1/signals:batch"
 ROTATE = "POST /v1/admin/keyring/rotate"
 
 # The sample of an execution is not suspended; the example of a token is forged.
 way("not_suspended", RESUME)(by_example)
-way("invalid_token", SIGNAL)(by_example)
+way("invalid_token", SIGNAL, QUESTION)(by_example)
 
 
 @way("waitpoint_not_found", READ, REVOKE)
@@ -64,6 +65,11 @@ async def _signal(stage: Stage, point: Waitpoint, **changes: Any) -> Request:
     return await stage.request(SIGNAL, {"waitpoint": point.id}, **fields)
 
 
+async def _question(stage: Stage, point: Waitpoint) -> Request:
+    assert point.token is not None
+    return await stage.request(QUESTION, {"waitpoint": point.id}, token=point.token.reveal())
+
+
 @way(200, SIGNAL)
 async def _allowed(stage: Stage, _name: str) -> Request:
     return await _signal(stage, await _prepared(stage))
@@ -76,11 +82,16 @@ async def _all_allowed(stage: Stage, name: str) -> Request:
     return await stage.request(name, items=[{**one["json"], "waitpoint": point.id}])
 
 
-@way("token_expired", SIGNAL)
-async def _of_a_retired_key(stage: Stage, _name: str) -> Request:
+@way(200, QUESTION)
+async def _readable(stage: Stage, _name: str) -> Request:
+    return await _question(stage, await _prepared(stage))
+
+
+@way("token_expired", SIGNAL, QUESTION)
+async def _of_a_retired_key(stage: Stage, name: str) -> Request:
     point = await _prepared(stage)
     await stage.engine.keyring.rotate(grace_ms=0)
-    return await _signal(stage, point)
+    return await (_signal if name == SIGNAL else _question)(stage, point)
 
 
 @way("signal_not_allowed", SIGNAL)
@@ -116,7 +127,7 @@ async def _too_many(stage: Stage, _name: str) -> Request:
     return await _signal(stage, point)
 
 
-@way("rate_limited", SIGNAL, SIGNALS)
+@way("rate_limited", SIGNAL, SIGNALS, QUESTION)
 async def _too_often(stage: Stage, name: str) -> httpx.Response:
     async with stage.serve(rate=1) as site, site.client() as client:
         return await until_limited(client, await stage.request(name))

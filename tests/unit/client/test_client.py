@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import inspect
 import json
+import re
 import socket
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -23,6 +24,7 @@ from holdfast.engine.engine import Engine
 from holdfast.errors import (
     AlreadyTerminal,
     HoldfastError,
+    InvalidInput,
     NotOverHttp,
     OutcomeUnknown,
     StoreUnavailable,
@@ -249,6 +251,35 @@ async def test_a_stream_is_followed_where_its_connection_was_lost(
         frames = [frame async for frame in client.streams.follow("x")]
     assert [(frame.id, frame.type) for frame in frames] == [(7, "text"), (7, "end")]
     assert asked == ["0", "7", "7"]
+
+
+@pytest.mark.parametrize(
+    ("url", "key", "problem"),
+    [
+        ("http://", None, "url: must be http://HOST:PORT"),
+        ("http://h:80/?tenant=a", None, "url: must be http://HOST:PORT"),
+        ("http://h:99999", None, "url: is not that of a server"),
+        ("http://ada:s3cret@h", "hf_1", "url: a login cannot be combined"),
+        ("http://h", "hf_1\n", "key: has characters"),
+        ("http://h", "schl\u00fcssel", "key: has characters"),
+    ],
+)
+def test_what_cannot_be_a_server_or_a_key_is_told_at_once(
+    url: str, key: str | None, problem: str
+) -> None:
+    """Neither a secret of it nor a traceback of the library is shown."""
+    with pytest.raises(InvalidInput, match=f"^{re.escape(problem)}") as caught:
+        Client(url, key=key)
+    assert "s3cret" not in caught.value.message
+
+
+async def test_a_server_that_is_not_there_is_told_in_plain_words() -> None:
+    """And without the login of its URL."""
+    async with Client("http://ada:s3cret@127.0.0.1:1/", timeout_ms=100) as client:
+        with pytest.raises(StoreUnavailable) as caught:
+            await client.describe("x")
+    told = "http://***@127.0.0.1:1 cannot be reached (connection refused)"
+    assert caught.value.message == told
 
 
 async def test_patience_is_for_calls_that_cannot_have_happened() -> None:

@@ -2,15 +2,21 @@
 --- @requires lib/reply lib/waitpoints lib/conditions lib/signals
 local senders = {}
 
+--- Why a token is not good for this waitpoint, or none.
+function senders.refuse_token(point, now, token)
+  if not point or tonumber(token.made) ~= point.made then return reply.no('invalid_token') end
+  if token.grace_until ~= '' and tonumber(token.grace_until) <= now then return reply.no('token_expired') end
+end
+
 --- Why the sender may not, before anything is said about the state.
 function senders.refuse(id, rec, point, now, a)
   local waitpoint_id = waitpoints.id(id, a.number)
-  if not rec or not point then
-    if a.made == '' then return reply.no('waitpoint_not_found', 'id', waitpoint_id) end
-    return reply.no('invalid_token')
+  if a.made ~= '' then
+    local refusal = senders.refuse_token(rec and point, now, a)
+    if refusal then return refusal end
+  elseif not rec or not point then
+    return reply.no('waitpoint_not_found', 'id', waitpoint_id)
   end
-  if a.made ~= '' and tonumber(a.made) ~= point.made then return reply.no('invalid_token') end
-  if a.grace_until ~= '' and tonumber(a.grace_until) <= now then return reply.no('token_expired') end
   local answers = not point.answerers
   for _, identity in ipairs(point.answerers or {}) do answers = answers or identity == a.identity end
   if not answers or not conditions.named(point.names, a.name) then

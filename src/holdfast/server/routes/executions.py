@@ -32,6 +32,7 @@ from holdfast.server.fields import (
     View,
     WaitMs,
 )
+from holdfast.server.misfits import misfit
 from holdfast.server.owners import EXECUTION
 from holdfast.server.paging import PageQuery
 from holdfast.server.times import rfc3339
@@ -111,7 +112,7 @@ async def create_batch(call: Call, body: RawBatchBody) -> BatchView:
             good.append(one.item(call.tenant_named(one.tenant), trace))
             places.append(place)
         except msgspec.ValidationError as error:
-            answers[place] = problems.invalid(error, f"items[{place}]")
+            answers[place] = misfit(error, ExecutionBody, f"items[{place}]")
         except (InvalidInput, errors.Forbidden) as error:
             answers[place] = error
     foreign = await foreign_limits(call, good)

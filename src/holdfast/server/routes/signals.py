@@ -17,6 +17,7 @@ from holdfast.server.declare import Routes, Scope
 from holdfast.server.fields import Body, Key, Name, View, payload
 from holdfast.server.identity import Identity
 from holdfast.server.routes.waiting import WaitpointId
+from holdfast.server.waiting_views import WaitpointView
 
 routes: Routes = Routes("signals", "Answers to waitpoints. The token is the right to answer.")
 
@@ -36,6 +37,14 @@ _REFUSALS = (
 )
 Token = Annotated[str, Meta(max_length=limits.TOKEN_CHARS)]
 _TOKEN_EXAMPLE = "hf1.k1.WyJ4MSJd.c2lnbmF0dXJl"  # noqa: S105 - an example
+
+
+def _check_id(waitpoint: str) -> None:
+    """Nothing can be a token of what is no waitpoint."""
+    try:
+        parse_waitpoint_id("waitpoint", waitpoint)
+    except InvalidInput:
+        raise InvalidToken("the token is not valid here") from None
 
 
 class SourceBody(Body):
@@ -58,11 +67,8 @@ class SignalBody(Body):
     correlation: Annotated[str, Meta(max_length=limits.ID_CHARS)] = ""
 
     def signal(self, waitpoint: str) -> NewSignal:
-        """Return what the engine takes; nothing can be a token of what is no waitpoint."""
-        try:
-            parse_waitpoint_id("waitpoint", waitpoint)
-        except InvalidInput:
-            raise InvalidToken("the token is not valid here") from None
+        """Return what the engine takes."""
+        _check_id(waitpoint)
         return NewSignal(
             waitpoint=waitpoint,
             name=self.name,
@@ -103,6 +109,29 @@ async def send(call: Call, waitpoint: str, body: SignalBody) -> EffectView:
     effect = await call.engine.waitpoints.signal(body.signal(waitpoint), body.token)
     call.identity = Identity(key="token", tenant=await _tenant(call, waitpoint), roles=frozenset())
     return EffectView(effect=effect)
+
+
+class TokenBody(Body):
+    """The right to answer."""
+
+    token: Token
+
+
+@routes.post(
+    "/v1/signals/{waitpoint}/read",
+    scope=Scope.PUBLIC,
+    errors=(
+        errors.InvalidToken,
+        errors.TokenExpired,
+        errors.RateLimited,
+        errors.StoreUnavailable,
+    ),
+    example={"token": _TOKEN_EXAMPLE},
+)
+async def read(call: Call, waitpoint: str, body: TokenBody) -> WaitpointView:
+    """Read a waitpoint with its token: what is asked for, and until when. It needs no API key."""
+    _check_id(waitpoint)
+    return WaitpointView.of(await call.engine.waitpoints.read(waitpoint, body.token))
 
 
 async def _tenant(call: Call, waitpoint: str) -> str | None:
