@@ -238,7 +238,9 @@ class QueueMachine(ComparingMachine):
         group = "" if whole or not self.model.groups else self.groups[index % len(self.groups)]
         change = self.queues.pause if paused else self.queues.resume
         self.world.run(change("q", group or None))
-        (self.model.paused.add if paused else self.model.paused.discard)(group)
+        # The one group of a work queue is the queue.
+        about = "" if self.model.settings.mode == "work" else group
+        (self.model.paused.add if paused else self.model.paused.discard)(about)
 
     @rule(sure=st.integers(0, 5))
     def purge(self, *, sure: int) -> None:
