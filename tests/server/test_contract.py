@@ -293,3 +293,28 @@ async def test_the_audit_log_is_read_in_pages(
     assert {one["tenant"] for one in everything} == {"ours", "other"}
     narrowed = (await operator.get("/v1/audit", params={"tenant": "other"})).json()["items"]
     assert len(narrowed) == 1
+
+
+@pytest.mark.parametrize("path", ["/healthz", "/v1/executions", "/v1/events"])
+async def test_head_is_get_without_a_body(anyone: httpx.AsyncClient, path: str) -> None:
+    """Monitors ask so; a live stream ends at once."""
+    response = await anyone.head(path)
+    assert (response.status_code, response.content) == (200, b"")
+    assert (await anyone.head("/v1/executions:batch")).status_code == 405
+
+
+async def test_the_root_leads_to_the_docs(anyone: httpx.AsyncClient) -> None:
+    """For people with a browser."""
+    response = await anyone.get("/")
+    assert (response.status_code, response.headers["location"]) == (307, "/docs")
+
+
+async def test_an_offer_of_another_protocol_is_passed_over(anyone: httpx.AsyncClient) -> None:
+    """Java offers HTTP/2 with its first call, and the body of that call counts."""
+    offer = {"Connection": "Upgrade, HTTP2-Settings", "Upgrade": "h2c", "HTTP2-Settings": "AAEA"}
+    body = {"kind": "k", "input": "\r\nUpgrade: x\r\n\r\n"}
+    for _ in range(2):
+        made = await anyone.post("/v1/executions", json=body, headers=offer)
+        assert made.status_code == 201, made.text
+    kept = await anyone.get(f"/v1/executions/{made.json()['id']}/input")
+    assert kept.json() == body["input"]

@@ -57,7 +57,7 @@ class Answers:
         requests = [{**request, **changes} for request in self._requests.values()]
         answers = await asyncio.gather(*map(self._stage.send, requests))
         for name, answer in zip(self._requests, answers, strict=True):
-            if not answer.is_success:
+            if answer.is_error:
                 self._keep(name, answer)
 
     def _keep(self, name: str, answer: httpx.Response) -> None:

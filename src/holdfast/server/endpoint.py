@@ -61,7 +61,8 @@ class Endpoint:
     async def __call__(self, scope: AsgiScope, receive: Receive, send: Send) -> None:
         """Answer a call."""
         request = Request(scope, receive)
-        route = self._routes.get(request.method)
+        # What answers HEAD is the GET; its body is not sent.
+        route = self._routes.get("GET" if request.method == "HEAD" else request.method)
         if route is None:
             allowed = ", ".join(sorted(self._routes))
             response = problems.response(MethodNotAllowed(f"this path has only {allowed}"))

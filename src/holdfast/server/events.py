@@ -56,7 +56,7 @@ class EventStream(Response):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send events."""
-        del scope, receive
+        del receive
 
         async def write(data: bytes, *, more: bool = True) -> None:
             await send({"type": "http.response.body", "body": data, "more_body": more})
@@ -69,6 +69,9 @@ class EventStream(Response):
                     "headers": self.raw_headers,
                 }
             )
+            if scope["method"] == "HEAD":
+                await write(b"", more=False)
+                return
             await write(b": holdfast\n\n")
             loop, services = asyncio.get_running_loop(), self._call.services
             async with self._call.until_gone() as gone:

@@ -25,7 +25,7 @@ class Paths(Generic[T]):
     def add(self, path: str, found: T) -> None:
         """Add a path such as /v1/queues/{name}."""
         node, names = self._root, []
-        for segment in path.split("/")[1:]:
+        for segment in [] if path == "/" else path.split("/")[1:]:
             is_name = segment.startswith("{")
             if is_name:
                 names.append(segment[1:-1])
@@ -35,7 +35,8 @@ class Paths(Generic[T]):
     def find(self, raw_path: bytes) -> tuple[T, dict[str, str]]:
         """Return what was added for a path as it was sent, and its parameters."""
         values: list[str] = []
-        end = _descend(self._root, [_decoded(one) for one in raw_path.split(b"/")[1:]], 0, values)
+        parts = [] if raw_path == b"/" else raw_path.split(b"/")[1:]
+        end = _descend(self._root, [_decoded(one) for one in parts], 0, values)
         if end is None:
             raise NotFound("there is no such path; /docs shows those there are")
         found, names = end

@@ -7,10 +7,12 @@ connection that asks for nothing, or takes for ever to say what, is closed.
 from __future__ import annotations
 
 import asyncio
+import re
 from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+_UPGRADE = re.compile(rb"(\r\n)upgrade:", re.IGNORECASE)
 #: A head may have this much more than came with its first packet.
 HEAD_BYTES = 64 << 10
 #: From the beginning of a connection, or the answer to the last call, to the end of the next head.
@@ -42,11 +44,14 @@ class BoundedHttp(HttpToolsProtocol):
     def data_received(self, data: bytes) -> None:
         """Read on, but no head without end."""
         before = self._head
-        super().data_received(data)
+        super().data_received(data if self._is_in_body() else _without_upgrade(data))
         if before is not None and before == self._head:
             self._head_bytes += len(data)
             if self._head_bytes > HEAD_BYTES:
                 self.send_400_response(f"The head is over the limit of {HEAD_BYTES} bytes.")
+
+    def _is_in_body(self) -> bool:
+        return self._head is None and self.cycle is not None and self.cycle.more_body
 
     def on_message_begin(self) -> None:
         """A head begins."""
@@ -72,3 +77,9 @@ class BoundedHttp(HttpToolsProtocol):
     def _close_unless_called(self) -> None:
         if self.cycle is None or self.cycle.response_complete:
             self.transport.close()
+
+
+def _without_upgrade(data: bytes) -> bytes:
+    """Hide an offer of another protocol, such as HTTP/2 by Java: its parser would skip the body."""
+    offer = _UPGRADE.search(data, 0, max(data.find(b"\r\n\r\n"), 0))
+    return data if offer is None else data[: offer.end(1)] + b"ignored:" + data[offer.end() :]

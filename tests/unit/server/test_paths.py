@@ -11,7 +11,15 @@ from holdfast.server.paths import Paths
 @pytest.fixture
 def paths() -> Paths[str]:
     found: Paths[str] = Paths()
-    for path in ("/v1/a", "/v1/a:batch", "/v1/a/{id}", "/v1/a/{id}/b", "/v1/a/b/c", "/{x}/{y}/z"):
+    for path in (
+        "/",
+        "/v1/a",
+        "/v1/a:batch",
+        "/v1/a/{id}",
+        "/v1/a/{id}/b",
+        "/v1/a/b/c",
+        "/{x}/{y}/z",
+    ):
         found.add(path, path)
     return found
 
@@ -19,6 +27,7 @@ def paths() -> Paths[str]:
 @pytest.mark.parametrize(
     ("raw", "path", "params"),
     [
+        (b"/", "/", {}),
         (b"/v1/a", "/v1/a", {}),
         (b"/v1/a:batch", "/v1/a:batch", {}),
         (b"/v1/%61", "/v1/a", {}),
@@ -39,7 +48,7 @@ def test_a_fixed_segment_goes_before_a_parameter(
     assert paths.find(raw) == (path, params)
 
 
-@pytest.mark.parametrize("raw", [b"/", b"/v1", b"/v1/", b"/v1/a/", b"/v1//b", b"/v1/a/b/c/d", b""])
+@pytest.mark.parametrize("raw", [b"/v1", b"/v1/", b"/v1/a/", b"/v1//b", b"/v1/a/b/c/d", b"//"])
 def test_other_paths_are_not_found(paths: Paths[str], raw: bytes) -> None:
     """A parameter is never empty."""
     with pytest.raises(NotFound):

@@ -27,6 +27,11 @@ def about(nouns: Sequence[Routes]) -> Routes:
         """Return the contract as OpenAPI 3.1."""
         return Response(document(), media_type="application/json")
 
+    @routes.get("/", scope=Scope.PUBLIC, status=307, media_type="text/plain")
+    async def home(call: Call) -> Response:  # noqa: ARG001 - the same for all
+        """Lead people to the page."""
+        return Response("see /docs\n", 307, {"Location": "/docs"}, media_type="text/plain")
+
     @routes.get("/docs", scope=Scope.PUBLIC, media_type="text/html")
     async def read(call: Call) -> Response:  # noqa: ARG001 - the same for all
         """Show the contract to people."""
