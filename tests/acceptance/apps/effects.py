@@ -39,7 +39,9 @@ class World:
         """Return what was done, oldest first."""
         if not self._effects.exists():
             return []
-        fields = [line.split() for line in self._effects.read_text().splitlines()]
+        # Somebody may be writing the last line just now.
+        whole, _, _ = self._effects.read_text().rpartition("\n")
+        fields = [line.split() for line in whole.splitlines()]
         return [Effect(name, int(pid), token) for name, pid, token in fields]
 
     def names(self) -> list[str]:
