@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from holdfast.engine import Engine
+from holdfast.errors import BudgetNotFound, QuotaNotFound
 from holdfast.model.quotas import Rule
 from tests.support.lifecycle import Dump, create_one
 from tests.support.limits import make_budget, make_quota
@@ -73,3 +76,13 @@ async def test_deleting_a_quota_removes_its_rules(engine: Engine) -> None:
     await engine.quotas.rules.attach("q", lane="default")
     await engine.quotas.delete("q")
     assert await engine.quotas.rules.list() == []
+
+
+async def test_a_rule_needs_something_to_attach(engine: Engine, dump: Dump) -> None:
+    """Otherwise new executions would be refused for a limit that nobody made."""
+    before = dump()
+    with pytest.raises(QuotaNotFound):
+        await engine.quotas.rules.attach("none", lane="default")
+    with pytest.raises(BudgetNotFound):
+        await engine.budgets.rules.attach("none", lane="default")
+    assert dump() == before

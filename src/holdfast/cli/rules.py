@@ -38,13 +38,7 @@ def add_commands(app: typer.Typer, limit: Literal["budget", "quota"]) -> None:
         as_json: JsonOption = False,
     ) -> None:
         subject = _subject(tenant=tenant, lane=lane, kind=kind, tag=tag)
-
-        async def work(engine: Engine) -> None:
-            noun = engine.budgets if limit == "budget" else engine.quotas
-            await noun.get(limit_id)
-            await noun.rules.attach(limit_id, **subject)
-
-        session.ask(store, work)
+        session.ask(store, lambda engine: _rules(engine, limit).attach(limit_id, **subject))
         _say(limit, limit_id, subject, "is attached to", as_json=as_json)
 
     @app.command(help="Take a rule back; executions submitted under it keep the limit.")

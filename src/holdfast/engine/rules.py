@@ -18,8 +18,14 @@ class Rules:
         self._limit = limit
 
     async def attach(self, limit_id: str, **subject: str) -> Rule:
-        """Add a rule for one of tenant=, lane=, kind= or tag=; it may be there already."""
+        """Add a rule for one of tenant=, lane=, kind= or tag=; it may be there already.
+
+        Raises:
+            BudgetNotFound, QuotaNotFound: there is nothing to attach.
+        """
         rule = self._rule(limit_id, subject)
+        if self._limit == "quota":
+            await self._store.quotas.get(limit_id)
         await self._store.rules.set(rule, await self._as_stored(rule), wanted=True)
         return rule
 

@@ -82,11 +82,12 @@ class Endpoint:
         )
         with tracing.answering(route.method, route.path, request.headers) as said:
             response = await self._outcome(call)
+            about = call.about
             said[tracing.STATUS] = response.status_code
-            said |= {f"holdfast.{name}": value for name, value in call.about.items()}
+            said |= {f"holdfast.{name}": value for name, value in about.items()}
         took = time.perf_counter() - started
         self._services.metrics.answered(route, response.status_code, took)
-        log.debug("%s %s: %d", route.method, route.path, response.status_code, extra=call.about)
+        log.debug("%s %s: %d", route.method, route.path, response.status_code, extra=about)
         return response
 
     async def _outcome(self, call: Call) -> Response:

@@ -160,7 +160,7 @@ def _responses(route: Route, reply: dict[str, Any] | None, problem: Any) -> dict
 
 
 def example_of(route: Route) -> Any:
-    """Return an answer that a server gave; tests/server/test_examples.py records them."""
+    """Return an answer that a server gave; tests/server/record_examples.py keeps them."""
     return _examples().get(f"{route.method} {route.path}")
 
 

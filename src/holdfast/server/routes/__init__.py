@@ -33,7 +33,7 @@ To add a noun:
 4. Add `tests/server/answers/NOUN.py`: a way to each further status and to each error that a route
    declares, which are all provoked. What the store's faults lead to needs none: the routes that
    take memory declare StoreFull, reads that write declare `CHANGING`, and a test compares.
-5. Have `tests/server/test_examples.py` record an example of each answer; it says how.
+5. `python -m tests.server.record_examples` records an example of each answer.
 
 Nothing else: authentication, roles, tenants, rate limits, decoding, strictness, size limits,
 problems, the audit log, metrics, the OpenAPI document come from the declaration.

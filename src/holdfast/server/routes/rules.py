@@ -6,8 +6,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from holdfast.engine.budgets import Budgets
-from holdfast.engine.quotas import Quotas
+from holdfast.engine.rules import Rules
 from holdfast.errors import NotFound
 from holdfast.model import limits
 from holdfast.model.access import Role
@@ -62,8 +61,8 @@ def add_rules(table: Routes, noun: Literal["budgets", "quotas"], missing: type[N
     """Give a noun its rules. They are about all tenants, so they need an operator key."""
     example = {"subject": "lane", "value": "nightly"}
 
-    def limits_of(call: Call) -> Budgets | Quotas:
-        return call.engine.budgets if noun == "budgets" else call.engine.quotas
+    def rules_of(call: Call) -> Rules:
+        return call.engine.budgets.rules if noun == "budgets" else call.engine.quotas.rules
 
     @table.post(
         f"/v1/{noun}/{{id}}/attach",
@@ -74,19 +73,16 @@ def add_rules(table: Routes, noun: Literal["budgets", "quotas"], missing: type[N
     )
     async def attach(call: Call, id: str, body: RuleBody) -> RuleView:  # noqa: A002
         """Have new executions of a tenant, lane, kind or tag subject to it."""
-        found = limits_of(call)
-        await found.get(id)
-        return RuleView.of(await found.rules.attach(id, **{body.subject: body.value}))
+        return RuleView.of(await rules_of(call).attach(id, **{body.subject: body.value}))
 
     @table.post(
         f"/v1/{noun}/{{id}}/detach",
         role=Role.OPERATOR,
         scope=Scope.SYSTEM,
-        errors=(missing,),
+        # A rule of a quota that is gone can be taken back.
+        errors=(missing,) if noun == "budgets" else (),
         example=example,
     )
     async def detach(call: Call, id: str, body: RuleBody) -> RuleView:  # noqa: A002
         """Take a rule back; executions submitted under it keep the limit."""
-        found = limits_of(call)
-        await found.get(id)
-        return RuleView.of(await found.rules.detach(id, **{body.subject: body.value}))
+        return RuleView.of(await rules_of(call).detach(id, **{body.subject: body.value}))
