@@ -16,7 +16,7 @@ ARCHIVED_RESULT = "GET /v1/archive/executions/{id}/result"
 way("budget_not_found", "POST /v1/budgets/{id}/attach", "POST /v1/budgets/{id}/detach")(
     about_nothing
 )
-way("quota_not_found", "POST /v1/quotas/{id}/attach", "POST /v1/quotas/{id}/detach")(about_nothing)
+way("quota_not_found", "POST /v1/quotas/{id}/attach")(about_nothing)
 way("not_terminal", EXPORT)(by_example)
 way("version_conflict", REPAIR)(by_example)
 way(200, REPAIR)(damaged)
