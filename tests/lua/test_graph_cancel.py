@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from holdfast.engine.graphs import Graphs
+from holdfast.engine.payloads import Payloads
 from holdfast.errors import GraphFinished, GraphNotFound, NotActive
 from holdfast.model.graphs import Edge
 from holdfast.model.retry import Backoff, RetryPolicy
@@ -21,7 +22,7 @@ async def test_all_members_that_have_not_ended_are_cancelled(store: Store, dump:
     run = await submit(store, made, "a>b", "b>c", "c>d")
     await run.complete("a")
     held = dict(await run.claim())
-    answer = await Graphs(store).cancel(run.id, reason="no more")
+    answer = await Graphs(store, Payloads(store)).cancel(run.id, reason="no more")
     assert (answer.state, answer.cancelled) == ("cancelled", 4)
     assert await run.states() == "completed" + 4 * " cancelled"
     assert await run.state() == "cancelled"
@@ -43,7 +44,7 @@ async def test_members_that_no_worker_had_yet_are_cancelled(store: Store, clock:
     run.held.pop("e", None)
     run_states = await run.states("a", "b", "c", "d")
     assert run_states == "active delayed waiting_children waiting_children"
-    await Graphs(store).cancel(run.id, policy="cancel_pending")
+    await Graphs(store, Payloads(store)).cancel(run.id, policy="cancel_pending")
     assert await run.states("a", "b", "c", "d") == "active delayed cancelled cancelled"
     assert await run.state() == "cancelled+"
     await run.complete("a")
@@ -56,7 +57,7 @@ async def test_members_that_no_worker_had_yet_are_cancelled(store: Store, clock:
 async def test_members_may_be_left_alone(store: Store) -> None:
     """They run on, dependents included; the graph is cancelled all the same."""
     run = await submit(store, "a b", "a>b")
-    answer = await Graphs(store).cancel(run.id, policy="leave")
+    answer = await Graphs(store, Payloads(store)).cancel(run.id, policy="leave")
     assert (answer.state, answer.cancelled) == ("cancelled", 0)
     await run.complete("a", "b")
     assert (await run.states(), await run.state()) == ("completed completed", "cancelled")
@@ -65,15 +66,15 @@ async def test_members_may_be_left_alone(store: Store) -> None:
 async def test_only_a_graph_that_is_under_way_can_be_cancelled(store: Store, dump: Dump) -> None:
     """Once."""
     with pytest.raises(GraphNotFound):
-        await Graphs(store).cancel("nobody")
+        await Graphs(store, Payloads(store)).cancel("nobody")
     done = await submit(store, "a")
     await done.complete("a")
     twice = await submit(store, "a")
-    await Graphs(store).cancel(twice.id, policy="leave")
+    await Graphs(store, Payloads(store)).cancel(twice.id, policy="leave")
     before = dump()
     for run in (done, twice):
         with pytest.raises(GraphFinished):
-            await Graphs(store).cancel(run.id)
+            await Graphs(store, Payloads(store)).cancel(run.id)
     assert dump() == before
 
 
@@ -96,7 +97,7 @@ async def test_a_caller_that_dies_leaves_nothing_undone(
     run = await submit(store, members(keys), more=more)
     await clock.tick()
     await run.claim(50)
-    answer = await Graphs(store).cancel(run.id)
+    answer = await Graphs(store, Payloads(store)).cancel(run.id)
     assert answer.cancelled == 100
     ticks = 0
     while await run.state() == "cancelled+":
@@ -116,7 +117,7 @@ async def test_nothing_is_claimed_from_a_graph_that_is_being_cancelled(
     run = await submit(store, members(f"m{n}" for n in range(300)))
     await clock.tick()
     held = dict(await run.claim(10))
-    await Graphs(store).cancel(run.id)
+    await Graphs(store, Payloads(store)).cancel(run.id)
     assert await run.claim(100) == held
     assert violations(dump(), clock.now_ms) == []
     await clock.tick()
@@ -129,7 +130,7 @@ async def test_pending_members_are_barred_and_others_go_on(store: Store, clock: 
     await clock.tick()
     (key,) = await run.claim(1)
     await store.leases.revoke(f"{run.id}~{key}", "")
-    await Graphs(store).cancel(run.id, policy="cancel_pending")
+    await Graphs(store, Payloads(store)).cancel(run.id, policy="cancel_pending")
     run.held.clear()
     assert list(await run.claim(200)) == [key]
     await run.complete(key)
@@ -143,5 +144,5 @@ async def test_waiting_for_a_cancel_names_what_has_not_ended(store: Store) -> No
     run = await submit(store, "a b")
     await run.claim(1)
     (key,) = run.held
-    answer = await Graphs(store).cancel(run.id, policy="cancel_pending", wait_s=0)
+    answer = await Graphs(store, Payloads(store)).cancel(run.id, policy="cancel_pending", wait_s=0)
     assert (answer.cancelled, answer.failed) == (1, [f"{run.id}~{key}"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from holdfast.engine.graphs import Graphs
+from holdfast.engine.payloads import Payloads
 from holdfast.errors import IdConflict, IdempotencyConflict, LaneDraining
 from holdfast.model.executions import Filter
 from holdfast.model.graphs import Join
@@ -61,7 +62,7 @@ async def test_all_members_live_in_the_partition_of_their_graph(store: Store) ->
 
 async def test_the_same_key_is_the_same_graph(store: Store, dump: Dump) -> None:
     """Same content: a duplicate, whatever became of it. Other content: a conflict."""
-    graphs = Graphs(store)
+    graphs = Graphs(store, Payloads(store))
     made, joins = members("ab"), {"b": Join.any()}
     first = await graphs.submit(made, edges("a>b"), joins, idempotency_key="k")
     before = dump()
@@ -83,7 +84,7 @@ async def test_the_same_key_is_the_same_graph(store: Store, dump: Dump) -> None:
 
 async def test_an_id_of_ones_own(store: Store) -> None:
     """As for executions: the same content again is a duplicate."""
-    graphs = Graphs(store)
+    graphs = Graphs(store, Payloads(store))
     await graphs.submit(members("a"), id="mine")
     assert (await graphs.submit(members("a"), id="mine")).duplicate
     with pytest.raises(IdConflict):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from holdfast.engine.graphs import Graphs
+from holdfast.engine.payloads import Payloads
 from holdfast.errors import GraphNotFound
 from holdfast.model.moments import from_ms
 from holdfast.store.store import Store
@@ -40,7 +41,7 @@ async def test_a_graph_goes_with_its_members(store: Store, clock: Clock) -> None
     await run.complete("m0")
     await clock.advance_and_tick(30 * 86_400_000)
     assert await run.states("m0") == "completed"
-    await Graphs(store).cancel(run.id)
+    await Graphs(store, Payloads(store)).cancel(run.id)
     await clock.advance_and_tick(4_999)
     assert await run.states("m0") == "completed"
     await clock.advance_and_tick(1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from holdfast.engine.graphs import Graphs
+from holdfast.engine.payloads import Payloads
 from holdfast.errors import (
     CycleDetected,
     GraphFinished,
@@ -26,7 +27,9 @@ from tests.support.lifecycle import Dump
 async def test_a_member_is_added(store: Store, dump: Dump) -> None:
     """The revision says so, and the member waits for what is there."""
     run = await submit(store, "a b", "a>b")
-    answer = await Graphs(store).extend(run.id, 1, members=members("c"), edges=edges("a>c", "b>c"))
+    answer = await Graphs(store, Payloads(store)).extend(
+        run.id, 1, members=members("c"), edges=edges("a>c", "b>c")
+    )
     assert (answer.revision, answer.members) == (2, {"c": f"{run.id}~c"})
     await run.complete("a")
     assert await run.states() == "completed waiting waiting_children"
@@ -51,7 +54,7 @@ async def test_an_upstream_that_has_ended_is_heard_at_once(
     """Nobody waits for ever for what has happened."""
     run = await submit(store, "a b")
     await run.end("a", how)
-    await Graphs(store).extend(run.id, 1, members=members("c"), edges=edges(edge))
+    await Graphs(store, Payloads(store)).extend(run.id, 1, members=members("c"), edges=edges(edge))
     assert await run.states("c") == state
     assert violations(dump()) == []
 
@@ -60,7 +63,7 @@ async def test_a_failure_may_be_taken_up_later(store: Store) -> None:
     """A handler that is added for it does."""
     run = await submit(store, "a b")
     await run.fail("a")
-    await Graphs(store).extend(run.id, 1, members=members("h"), edges=edges("a!h"))
+    await Graphs(store, Payloads(store)).extend(run.id, 1, members=members("h"), edges=edges("a!h"))
     await run.complete("b", "h")
     assert await run.state() == "completed"
 
@@ -69,7 +72,7 @@ async def test_an_edge_is_added_between_members(store: Store, dump: Dump) -> Non
     """One that waits gets one more upstream; one that is ready waits again."""
     made = members("abc") | members("d", delay_ms=60_000)
     run = await submit(store, made, "a>b")
-    extend = Graphs(store).extend
+    extend = Graphs(store, Payloads(store)).extend
     assert (await extend(run.id, 1, edges=edges("c>b:x", "a>c", "a>d"))).revision == 2
     assert await run.states() == "waiting waiting_children waiting_children waiting_children"
     assert violations(dump()) == []
@@ -87,7 +90,7 @@ async def test_a_member_that_has_started_takes_no_upstreams(store: Store, dump: 
     before = dump()
     for target in "abc":
         with pytest.raises(MemberStarted) as raised:
-            await Graphs(store).extend(run.id, 1, edges=edges(f"d>{target}"))
+            await Graphs(store, Payloads(store)).extend(run.id, 1, edges=edges(f"d>{target}"))
         assert raised.value.context["member"] == target
     assert dump() == before
 
@@ -95,7 +98,7 @@ async def test_a_member_that_has_started_takes_no_upstreams(store: Store, dump: 
 async def test_a_quorum_grows_with_its_upstreams(store: Store) -> None:
     """K stays; how many may fail follows from how many there are."""
     run = await submit(store, "a b d", "a>d", "b>d", joins={"d": Join.quorum(2)})
-    await Graphs(store).extend(run.id, 1, members=members("c"), edges=edges("c>d"))
+    await Graphs(store, Payloads(store)).extend(run.id, 1, members=members("c"), edges=edges("c>d"))
     await run.fail("a")
     assert await run.states("d") == "waiting_children"
     await run.complete("b", "c")
@@ -127,7 +130,9 @@ async def test_what_makes_no_sense_is_refused(
     before = dump()
     keys, texts = added
     with pytest.raises(error) as raised:
-        await Graphs(store).extend(run.id, 1, members=members(keys), edges=edges(*texts))
+        await Graphs(store, Payloads(store)).extend(
+            run.id, 1, members=members(keys), edges=edges(*texts)
+        )
     assert (type(raised.value), raised.value.context["problem"]) == (error, problem)
     assert dump() == before
 
@@ -151,14 +156,14 @@ async def test_the_revision_must_be_the_known_one(store: Store, dump: Dump) -> N
     """Only a change of shape bumps it."""
     run = await submit(store, "a b", "a>b")
     await run.complete("a")
-    await Graphs(store).extend(run.id, 1, members=members("c"))
+    await Graphs(store, Payloads(store)).extend(run.id, 1, members=members("c"))
     before = dump()
     for revision in (1, 3):
         with pytest.raises(StaleGraphRevision) as raised:
-            await Graphs(store).extend(run.id, revision, members=members("d"))
+            await Graphs(store, Payloads(store)).extend(run.id, revision, members=members("d"))
         assert raised.value.context == {"id": run.id, "revision": 2}
     assert dump() == before
-    assert (await Graphs(store).grow(run.id, members=members("d"))).revision == 3
+    assert (await Graphs(store, Payloads(store)).grow(run.id, members=members("d"))).revision == 3
 
 
 async def test_a_graph_that_has_ended_takes_nothing(store: Store, clock: Clock) -> None:
@@ -166,14 +171,14 @@ async def test_a_graph_that_has_ended_takes_nothing(store: Store, clock: Clock) 
     done = await submit(store, "a")
     await done.complete("a")
     cancelled = await submit(store, "a b")
-    await Graphs(store).cancel(cancelled.id, policy="leave")
+    await Graphs(store, Payloads(store)).cancel(cancelled.id, policy="leave")
     expired = await submit(store, "a", deadline_ms=1_000)
     await clock.advance_and_tick(1_000)
     for run in (done, cancelled, expired):
         with pytest.raises(GraphFinished):
-            await Graphs(store).extend(run.id, 1, members=members("z"))
+            await Graphs(store, Payloads(store)).extend(run.id, 1, members=members("z"))
     with pytest.raises(GraphNotFound):
-        await Graphs(store).extend("nobody", 1, members=members("z"))
+        await Graphs(store, Payloads(store)).extend("nobody", 1, members=members("z"))
 
 
 async def test_a_lane_that_drains_takes_no_member(store: Store) -> None:
@@ -181,7 +186,7 @@ async def test_a_lane_that_drains_takes_no_member(store: Store) -> None:
     run = await submit(store, "a")
     await store.lanes.set_state("closed", "draining")
     with pytest.raises(LaneDraining):
-        await Graphs(store).extend(run.id, 1, members=members("b", lane="closed"))
+        await Graphs(store, Payloads(store)).extend(run.id, 1, members=members("b", lane="closed"))
 
 
 async def test_a_call_sent_twice_extends_once(store: Store, dump: Dump) -> None:
@@ -190,7 +195,7 @@ async def test_a_call_sent_twice_extends_once(store: Store, dump: Dump) -> None:
     tag = store.tag_of(run.id)
     call = ("hf_graph_extend", tag, run.id, "request", "1", b"\x90")
     assert await store.caller.write(*call) == [2]
-    await Graphs(store).extend(run.id, 2, members=members("b"))
+    await Graphs(store, Payloads(store)).extend(run.id, 2, members=members("b"))
     before = dump()
     assert await store.caller.write(*call) == [2]
     assert dump() == before
@@ -214,7 +219,9 @@ async def test_an_edge_from_a_member_whose_end_is_being_told(
     )
     await run.complete("a")
     assert await run.states("m0", "m149") == "waiting waiting_children"
-    await Graphs(store).extend(run.id, 1, members=members("z"), edges=edges("a>z", "b>z"))
+    await Graphs(store, Payloads(store)).extend(
+        run.id, 1, members=members("z"), edges=edges("a>z", "b>z")
+    )
     assert await run.states("z") == "waiting_children"
     await clock.tick()
     assert await run.states("m149", "z") == "waiting waiting_children"
@@ -228,7 +235,7 @@ async def test_an_edge_to_a_member_that_has_not_been_started(
 ) -> None:
     """Large graphs start by timer; until then their shape may change."""
     run = await submit(store, members(f"m{n}" for n in range(600)))
-    await Graphs(store).extend(run.id, 1, edges=edges("m0>m599"))
+    await Graphs(store, Payloads(store)).extend(run.id, 1, edges=edges("m0>m599"))
     assert await run.states("m0", "m599") == "waiting waiting_children"
     await clock.tick()
     assert await run.states("m598", "m599") == "waiting waiting_children"

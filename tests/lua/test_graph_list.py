@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from holdfast.engine.graphs import Graphs
+from holdfast.engine.payloads import Payloads
 from holdfast.errors import InvalidInput
 from holdfast.store.store import Store
 from holdfast.testing.clock import Clock
@@ -13,7 +14,7 @@ from tests.support.graphs import submit
 
 async def test_graphs_are_listed_newest_first(store: Store, clock: Clock) -> None:
     """By tenant and state, over all partitions."""
-    graphs = Graphs(store)
+    graphs = Graphs(store, Payloads(store))
     runs = []
     for n in range(6):
         await clock.advance(10)
@@ -38,7 +39,7 @@ async def test_graphs_are_listed_newest_first(store: Store, clock: Clock) -> Non
 @pytest.mark.parametrize("limit", [1, 2, 3, 7])
 async def test_pages_follow_each_other(store: Store, clock: Clock, limit: int) -> None:
     """Each graph once, also when several were born in the same moment."""
-    graphs = Graphs(store)
+    graphs = Graphs(store, Payloads(store))
     made = set()
     for n in range(7):
         if n % 3 == 0:
@@ -59,4 +60,4 @@ async def test_pages_follow_each_other(store: Store, clock: Clock, limit: int) -
 async def test_a_cursor_must_be_one_of_ours(store: Store) -> None:
     """Anything else is refused."""
     with pytest.raises(InvalidInput):
-        await Graphs(store).list(cursor="nonsense")
+        await Graphs(store, Payloads(store)).list(cursor="nonsense")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from holdfast.engine.graphs import Graphs
+from holdfast.engine.payloads import Payloads
 from holdfast.errors import GraphNotFinished, GraphNotFound, MemberOfGraph, NothingToReplay
 from holdfast.model.graphs import Edge, Join
 from holdfast.model.moments import from_ms
@@ -20,7 +21,7 @@ async def test_the_failed_part_runs_again(store: Store, dump: Dump) -> None:
     await run.complete("a")
     await run.fail("b")
     assert await run.state() == "failed"
-    await Graphs(store).replay(run.id, reason="fixed")
+    await Graphs(store, Payloads(store)).replay(run.id, reason="fixed")
     assert await run.states() == "completed waiting waiting_children waiting_children"
     assert violations(dump()) == []
     claim = (await run.claim())["b"]
@@ -44,7 +45,7 @@ async def test_a_quorum_that_was_lost_gets_another_chance(store: Store, dump: Du
     await run.complete("a")
     await run.fail("b", "c")
     assert await run.states() == "completed failed failed cancelled skipped"
-    await Graphs(store).replay(run.id)
+    await Graphs(store, Payloads(store)).replay(run.id)
     assert await run.states() == "completed waiting waiting waiting waiting_children"
     assert violations(dump()) == []
     await run.complete("b", "c")
@@ -59,7 +60,7 @@ async def test_what_a_join_did_without_stays_as_it_is(store: Store) -> None:
     await run.fail("a")
     await run.complete("b")
     await run.fail("d")
-    await Graphs(store).replay(run.id)
+    await Graphs(store, Payloads(store)).replay(run.id)
     assert await run.states() == "failed completed waiting"
     await run.complete("d")
     assert await run.state() == "completed"
@@ -72,7 +73,7 @@ async def test_a_failure_that_was_taken_up_runs_again_if_it_keeps_others_from_ru
     run = await submit(store, "a b h d", "a!h", "a>d", "b>d")
     await run.fail("a", "b")
     await run.complete("h")
-    await Graphs(store).replay(run.id)
+    await Graphs(store, Payloads(store)).replay(run.id)
     assert await run.states() == "waiting waiting completed waiting_children"
     await run.complete("a", "b", "d")
     assert await run.state() == "completed"
@@ -84,7 +85,7 @@ async def test_a_handler_is_not_run_for_a_failure_that_is_gone(store: Store) -> 
     await run.complete("b")
     await run.fail("a", "h")
     assert await run.states() == "failed completed failed skipped"
-    await Graphs(store).replay(run.id)
+    await Graphs(store, Payloads(store)).replay(run.id)
     assert await run.states("a", "h", "d") == "failed waiting skipped"
 
 
@@ -93,7 +94,7 @@ async def test_a_branch_that_was_not_taken_stays_untaken(store: Store) -> None:
     run = await submit(store, "a h b", "a!h", "a>b")
     await run.complete("a")
     await run.fail("b")
-    await Graphs(store).replay(run.id)
+    await Graphs(store, Payloads(store)).replay(run.id)
     assert await run.states() == "completed skipped waiting"
 
 
@@ -101,8 +102,8 @@ async def test_a_cancelled_graph_goes_on(store: Store, dump: Dump) -> None:
     """Everything that was cancelled is open again."""
     run = await submit(store, "a b c", "a>b", "b>c")
     await run.complete("a")
-    await Graphs(store).cancel(run.id, reason="no")
-    await Graphs(store).replay(run.id)
+    await Graphs(store, Payloads(store)).cancel(run.id, reason="no")
+    await Graphs(store, Payloads(store)).replay(run.id)
     assert (await run.states(), await run.state()) == (
         "completed waiting waiting_children",
         "running",
@@ -119,7 +120,7 @@ async def test_a_deadline_counts_from_the_replay(store: Store, clock: Clock) -> 
     run = await submit(store, made, "a>b", deadline_ms=5_000)
     await clock.advance_and_tick(5_000)
     assert await run.states() == "expired expired"
-    await Graphs(store).replay(run.id)
+    await Graphs(store, Payloads(store)).replay(run.id)
     graph, _ = await store.graphs.describe(run.id)
     assert graph.deadline_at == from_ms(clock.now_ms + 5_000)
     b = await store.queries.describe(f"{run.id}~b")
@@ -134,7 +135,7 @@ async def test_steps_and_results_of_the_last_try_are_gone(store: Store) -> None:
     claim = (await run.claim())["a"]
     await store.executions.checkpoint(claim.id, claim.lease, "s", b"1")
     await run.fail("a")
-    await Graphs(store).replay(run.id)
+    await Graphs(store, Payloads(store)).replay(run.id)
     assert (await run.claim())["a"].steps == {}
 
 
@@ -148,7 +149,7 @@ async def test_a_member_is_not_replayed_alone(store: Store, dump: Dump) -> None:
 
 async def test_only_a_graph_that_has_ended_badly_can_be_replayed(store: Store, dump: Dump) -> None:
     """Not one that runs, nor one whose failures were all taken up."""
-    replay = Graphs(store).replay
+    replay = Graphs(store, Payloads(store)).replay
     await refused(replay("nobody"), GraphNotFound, dump, id="nobody")
     run = await submit(store, "a h", "a!h")
     await run.fail("a")
@@ -179,7 +180,7 @@ async def test_a_large_replay_goes_on_by_timer(store: Store, clock: Clock, dump:
     await run.fail("a")
     await clock.tick()
     assert await run.state() == "failed"
-    await Graphs(store).replay(run.id)
+    await Graphs(store, Payloads(store)).replay(run.id)
     ticks = 0
     while True:
         found = dump()
@@ -205,8 +206,8 @@ async def test_a_cancel_during_a_large_replay_wins(store: Store, clock: Clock, d
     await clock.tick()
     await run.fail("a")
     await clock.tick()
-    await Graphs(store).replay(run.id)
-    await Graphs(store).cancel(run.id)
+    await Graphs(store, Payloads(store)).replay(run.id)
+    await Graphs(store, Payloads(store)).cancel(run.id)
     await clock.tick()
     assert (await run.state(), set((await run.states()).split())) == ("cancelled", {"cancelled"})
     assert violations(dump(), clock.now_ms) == []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from holdfast.engine.graphs import Graphs
+from holdfast.engine.payloads import Payloads
 from holdfast.errors import (
     ExecutionNotFound,
     GraphNotFound,
@@ -86,7 +87,7 @@ async def test_nobody_sees_what_is_staged(
         assert (await store.queries.page(wanted, 10, None)).items == ()
     assert await store.queries.count(None) == []
     assert await claim_in(store, store.tag_of("g"), limit=10) == []
-    assert (await Graphs(store).list()).items == []
+    assert (await Graphs(store, Payloads(store)).list()).items == []
     assert violations(dump()) == []
 
 
@@ -177,7 +178,7 @@ async def test_ten_thousand_members(store: Store, clock: Clock) -> None:
     assert await run.states("m9997", "m9998") == "waiting cancelled"
     counts = {count.state: count.count for count in await store.queries.count(None)}
     assert counts == {"waiting": 9_998, "waiting_children": 1, "cancelled": 1}
-    await Graphs(store).cancel(run.id)
+    await Graphs(store, Payloads(store)).cancel(run.id)
     await clock.tick()
     assert await run.state() == "cancelled"
 

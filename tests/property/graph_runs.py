@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.engine.graphs import Graphs
+from holdfast.engine.payloads import Payloads
 from holdfast.errors import AlreadyTerminal, GraphFinished, MemberStarted, NothingToReplay
 from holdfast.model.executions import Claim, Failure, NewExecution
 from holdfast.model.graphs import Edge, Join, member_id
@@ -51,7 +52,7 @@ class Run:
         self.draw = draw
         #: All timers fire after each operation, so store and model can be compared.
         self.exact = exact
-        self.graphs = Graphs(world.store)
+        self.graphs = Graphs(world.store, Payloads(world.store))
         self.model = GraphModel()
         self.held: dict[str, Claim] = {}
         self.id = ""

@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from datetime import datetime
+from pathlib import Path
 
 import pytest
 
 from holdfast import App
+from holdfast.archive import set_archive
 from holdfast.client import Client
 from holdfast.engine import Engine
 from holdfast.errors import (
@@ -20,6 +22,7 @@ from holdfast.errors import (
     ScheduleConflict,
     StaleDelivery,
 )
+from holdfast.fencing import FolderObjects
 from holdfast.model.executions import NewExecution
 from holdfast.model.queues import LetterFilter, NewMessage, QueueSettings, Start
 from holdfast.model.quotas import Window
@@ -38,6 +41,22 @@ async def far(request: pytest.FixtureRequest, site: Site) -> AsyncIterator[Clien
     key = None if request.param == "default" else await site.key(tenant=OURS)
     async with Client(site.url, key=key) as client:
         yield client
+
+
+async def test_large_results_of_far_workers_leave_the_store(
+    far: Client, engine: Engine, tmp_path: Path
+) -> None:
+    """The server offloads what a worker over HTTP returns, and every reader gets the bytes."""
+    await set_archive(engine.store, f"file://{tmp_path}", offload_bytes=2_000)
+    result = b'"' + b"x" * 5_000 + b'"'
+    execution_id = (await far.submit("k")).id
+    async with far.claimer(worker="w") as claimer:
+        (claim,) = await claimer.claim(1, 30_000)
+        await far.complete(claim.id, claim.lease, result)
+    (entry,) = [entry async for entry in FolderObjects(tmp_path).list("payloads/")]
+    assert entry.key.split("/")[1] == claim.tenant
+    assert await far.result(execution_id) == result
+    assert await engine.result(execution_id) == result
 
 
 async def test_queues(far: Client, engine: Engine) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from holdfast.engine.graphs import Graphs
+from holdfast.engine.payloads import Payloads
 from holdfast.model.executions import Claim, Failure, NewExecution
 from holdfast.model.graphs import Edge, Join, On, member_id
 from holdfast.store.store import Store
@@ -103,5 +104,7 @@ async def submit(
     if isinstance(keys, str):
         keys = keys.split()
     made = keys if isinstance(keys, Mapping) else members(keys)
-    answer = await Graphs(store).submit(made, [*edges(*texts), *more], joins, **fields)
+    answer = await Graphs(store, Payloads(store)).submit(
+        made, [*edges(*texts), *more], joins, **fields
+    )
     return GraphRun(store, answer.id)

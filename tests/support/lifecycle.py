@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from holdfast.engine.payloads import Payloads
 from holdfast.errors import ExecutionNotFound, HoldfastError, LeaseRevoked, NotActive, StaleLease
 from holdfast.model.executions import Claim, ExecutionId, Lease, NewExecution, Submitted
 from holdfast.model.ids import new_id
@@ -38,7 +39,8 @@ async def claim_in(store: Store, tag: str, **options: Any) -> list[Claim]:
         "limit": 1,
         "lease_ms": 30_000,
     }
-    return await store.executions.claim(tag, **{**defaults, **options})
+    claims = await store.executions.claim(tag, **{**defaults, **options})
+    return await Payloads(store).open_claims(claims)
 
 
 async def claim_one(store: Store, execution_id: str, **options: Any) -> Claim:

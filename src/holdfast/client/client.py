@@ -191,7 +191,6 @@ class Client(Remote, Engine):
         result: bytes = b"null",
         *,
         content_type: str | None = None,
-        tenant: str | None = None,  # noqa: ARG002 - the server knows it
     ) -> None:
         """End an execution with its result; safe to repeat."""
         checks.payload("result", result)

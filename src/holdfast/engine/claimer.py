@@ -96,7 +96,7 @@ class Claimer:
             self._woken.clear()
             claims = await self._ask(limit, lease_ms, request)
             if claims or self._stopped or loop.time() >= deadline:
-                return await self._payloads.claims_back(claims)
+                return await self._payloads.open_claims(claims)
             await self._wait(min(deadline, self._next_poll), given_up)
             if given_up is not None and given_up.is_set():
                 return []

@@ -68,11 +68,10 @@ class Engine:
         self.lanes: Lanes = Lanes(store)
         self.workers: Workers = Workers(store)
         self.keyring: Keys = Keys(store)
-        self.graphs: Graphs = Graphs(store)
         self.streams: Streams = Streams(store)
         self.schedules: Schedules = Schedules(store)
         self.payloads: Payloads = Payloads(store)
-        store.executions.fetch = self.payloads.back
+        self.graphs: Graphs = Graphs(store, self.payloads)
         self.courier: Courier = Courier(store)
         self.admission: Admission = Admission(store, self.courier)
         self.waitpoints: Waitpoints = Waitpoints(store, self.keyring, self.admission)
@@ -84,7 +83,7 @@ class Engine:
         self.writer_leases: Leases = Leases(StoreObjects(store))
         self.feeds: Feeds = Feeds(store)
         self.changes: Changes = Changes(store)
-        self._results = Results(store)
+        self._results = Results(store, self.payloads)
         #: Fires timers, if this process does.
         #: What runs beside the calls, if it is this process's part.
         self.maintenance: Sequence[asyncio.Future[None]] = ()
@@ -103,7 +102,7 @@ class Engine:
     async def submit(self, kind: str, **fields: Any) -> Submitted:
         """Create an execution; the fields are those of NewExecution."""
         item = NewExecution.from_fields({"kind": kind, **fields})
-        items = await self.payloads.items_away([item])
+        items = await self.payloads.store_inputs([item])
         (answer,) = await self.store.executions.create(items)
         if isinstance(answer, HoldfastError):
             raise answer
@@ -114,7 +113,7 @@ class Engine:
         checks.integer("number of items", len(items), 0, limits.BATCH_ITEMS)
         for number, item in enumerate(items):
             checks.instance(f"items[{number}]", item, NewExecution)
-        return await self.store.executions.create(await self.payloads.items_away(items))
+        return await self.store.executions.create(await self.payloads.store_inputs(items))
 
     # Running
 
@@ -164,18 +163,13 @@ class Engine:
         result: bytes = b"null",
         *,
         content_type: str | None = None,
-        tenant: str | None = None,
     ) -> None:
-        """End an execution with its result; safe to repeat.
-
-        A large result is kept outside the store, if that is set, for callers that name the tenant.
-        """
+        """End an execution with its result; safe to repeat."""
         _check_holder(execution_id, lease)
         checks.payload("result", result)
         if content_type is not None:
             checks.text("content_type", content_type, limits.CONTENT_TYPE_CHARS)
-        if tenant is not None:
-            result = await self.payloads.away("result", checks.name("tenant", tenant), result)
+        result = await self.payloads.store_result(execution_id, result)
         await self.store.executions.complete(execution_id, lease, result, content_type or "")
         self.admission.ended(execution_id, lease)
 
@@ -279,7 +273,7 @@ class Engine:
 
     async def input(self, execution_id: str) -> bytes:
         """Return the input as it was submitted."""
-        return await self.payloads.back(await self.store.queries.input(_id(execution_id)))
+        return await self.payloads.input(_id(execution_id))
 
     async def history(self, execution_id: str) -> list[Event]:
         """Return what happened to it, oldest first."""
@@ -295,15 +289,13 @@ class Engine:
 
     async def outcome(self, execution_id: str) -> Outcome | None:
         """Return how it ended, or None."""
-        outcome = await self._results.outcome(_id(execution_id))
-        return await self.payloads.outcome_back(outcome)
+        return await self._results.outcome(_id(execution_id))
 
     async def wait(self, execution_id: str, *, timeout_s: float | None = None) -> Outcome:
         """Wait for its end; raises ResultNotReady when the time is over."""
         if timeout_s is not None:
             checks.number("timeout_s", timeout_s, 0, limits.DURATION_MS / 1000)
-        outcome = await self._results.wait(_id(execution_id), timeout_s)
-        return await self.payloads.outcome_back(outcome) or outcome
+        return await self._results.wait(_id(execution_id), timeout_s)
 
     async def result(self, execution_id: str, *, timeout_s: float | None = None) -> bytes:
         """Wait for its result; raises ExecutionFailed if it ended without one."""
@@ -311,12 +303,7 @@ class Engine:
 
     async def export(self, execution_id: str) -> Exported:
         """Return everything of an execution that has ended; raises NotTerminal."""
-        row = await self.store.archives.export(_id(execution_id))
-        result = row.result()
-        return row.with_payloads(
-            await self.payloads.back(row.input()),
-            None if result is None else await self.payloads.back(result),
-        )
+        return await self.payloads.open_export(await self.store.archives.export(_id(execution_id)))
 
     async def list(
         self, wanted: Filter | None = None, *, limit: int = 50, cursor: str | None = None

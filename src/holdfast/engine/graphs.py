@@ -6,9 +6,11 @@ import asyncio
 import contextlib
 import heapq
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
-from holdfast.engine.results import Endings
+from holdfast.engine.payloads import Payloads
+from holdfast.engine.results import Endings, result_of
 from holdfast.errors import (
     GraphFailed,
     InvalidGraph,
@@ -50,8 +52,9 @@ class _GraphEndings(Endings[GraphState]):
 class Graphs:
     """Operations on graphs."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, payloads: Payloads) -> None:
         self._store = store
+        self._payloads = payloads
         self._endings = _GraphEndings(store)
 
     async def close(self) -> None:
@@ -69,9 +72,18 @@ class Graphs:
         checks.known_fields("graph", fields, FIELDS)
         shape = Shape(members=members, edges=edges, joins=joins or {})
         new = NewGraph(shape=shape, **fields)
+        new = new.kept_as(await self._stored(new.shape))
         graph_id, revision, duplicate = await self._store.graphs.create(new)
         ids = {key: member_id(graph_id, key) for key in members}
         return SubmittedGraph(id=graph_id, revision=revision, members=ids, duplicate=duplicate)
+
+    async def _stored(self, shape: Shape) -> Shape:
+        """Return a shape with what the store keeps of its members' inputs."""
+        members = list(shape.members.values())
+        items = await self._payloads.store_inputs(members)
+        if items is members:
+            return shape
+        return replace(shape, members=dict(zip(shape.members, items, strict=True)))
 
     async def extend(
         self,
@@ -106,6 +118,7 @@ class Graphs:
                 problem = "duplicate_member"
                 raise InvalidGraph(message, field="members", problem=problem, member=taken[0])
             shape.check(known, [edge for member in known.values() for edge in member.edges])
+        shape = await self._stored(shape)
         revision = await self._store.graphs.extend(graph_id, expected_revision, shape)
         ids = {key: member_id(graph_id, key) for key in shape.members}
         return SubmittedGraph(id=graph_id, revision=revision, members=ids)
@@ -196,14 +209,16 @@ class Graphs:
         wanted = [member.key for member in view.leaves] if keys is None else keys
         done = [key for key in wanted if key in view.members]
         done = [key for key in done if view.members[key].state is State.COMPLETED]
-        found = await asyncio.gather(*(self._result(view.members[key].id) for key in done))
-        return dict(zip(done, found, strict=True))
+        results = await asyncio.gather(*(self._result(view.members[key].id) for key in done))
+        return dict(zip(done, results, strict=True))
 
     async def _result(self, execution_id: str) -> bytes:
-        """Return the result of a member that has one."""
-        reply = await self._store.executions.watch(execution_id, "")
-        result: bytes = reply[1]
-        return result
+        """Return the result of a member that has completed."""
+        outcome = await self._payloads.outcome(execution_id)
+        if outcome is None:
+            # A replay has started it again since.
+            raise ResultNotReady(f"execution {execution_id} has not ended", id=execution_id)
+        return result_of(outcome)
 
     async def list(
         self,

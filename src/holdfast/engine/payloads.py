@@ -1,7 +1,7 @@
-"""Large inputs and results: kept in the storage of the archive, fetched when they are needed.
+"""The one way of inputs and results into the store and out of it.
 
-The store holds a reference instead. What is set is looked up at most every half minute, and only
-for payloads that may be large enough.
+A large payload is kept in the storage of the archive, and the store holds a reference to it. The
+setting is looked up at most every half minute, and only for payloads that may be large enough.
 """
 
 from __future__ import annotations
@@ -12,19 +12,23 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from holdfast.engine.passing import merge
 from holdfast.errors import BackendFailed, HoldfastError, InvalidRecord, VersionConflict
 from holdfast.fencing import places
 from holdfast.fencing.objects import ObjectStore
 from holdfast.model import references
-from holdfast.model.executions import Claim, NewExecution, Outcome
+from holdfast.model.executions import Claim, NewExecution, Outcome, Passed
 from holdfast.model.references import LEAST_BYTES
+from holdfast.store.exports import Exported
 from holdfast.store.store import Store
 
 log: logging.Logger = logging.getLogger(__name__)
 
 _LOOK_AGAIN_S = 30.0
-#: An execution whose input cannot be fetched now is given back for so long.
+#: An execution whose input cannot be fetched now is given back for this long.
 _TRY_LATER_MS = 5_000
+#: Results of upstreams that are read at once for one claim.
+_READS = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,16 +53,16 @@ async def fetch(objects: ObjectStore, payload: bytes) -> bytes:
 
 
 class Payloads:
-    """Payloads that are kept outside the store."""
+    """Stores and opens payloads; nothing else reads or writes them."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
         self._place: _Place | None = None
         self._look_at = 0.0
 
-    async def _find(self, *, anew: bool = False) -> _Place | None:
+    async def _find(self, *, again: bool = False) -> _Place | None:
         now = asyncio.get_running_loop().time()
-        if anew or now >= self._look_at:
+        if again or now >= self._look_at:
             url, threshold = await self._store.archives.offload()
             known = self._place
             if url is None:
@@ -69,68 +73,114 @@ class Payloads:
             self._look_at = now + _LOOK_AGAIN_S
         return self._place
 
-    async def away(self, field: str, tenant: str, payload: bytes) -> bytes:
-        """Return what the store keeps of a payload: itself, or a reference if it is large.
+    # Storing
 
-        If the object store is in trouble, the payload stays in the store.
-        """
-        references.check_is_none(field, payload)
-        if len(payload) <= LEAST_BYTES:
-            return payload
-        place = await self._find()
-        if place is None or place.threshold is None or len(payload) <= place.threshold:
-            return payload
-        reference = references.reference_to(tenant, payload)
-        try:
-            await place.objects.put_if_absent(reference.key, payload)
-        except VersionConflict:
-            pass
-        except BackendFailed as error:
-            log.warning("a large %s stays in the store: %s", field, error)
-            return payload
-        return reference.encode()
-
-    async def items_away(self, items: Sequence[NewExecution]) -> Sequence[NewExecution]:
-        """Put the large inputs of new executions away."""
+    async def store_inputs(self, items: Sequence[NewExecution]) -> Sequence[NewExecution]:
+        """Return new executions with what the store keeps of their inputs."""
         if all(len(item.input) <= LEAST_BYTES for item in items):
             return items
-        inputs = await asyncio.gather(
-            *(self.away("input", item.tenant, item.input) for item in items)
-        )
-        return [
-            item if kept is item.input else item.kept_as(kept)
-            for item, kept in zip(items, inputs, strict=True)
-        ]
+        return await asyncio.gather(*map(self._store_input, items))
 
-    async def back(self, payload: bytes) -> bytes:
+    async def _store_input(self, item: NewExecution) -> NewExecution:
+        references.check_is_none("input", item.input)
+        place = await self._place_for(item.input)
+        if place is None:
+            return item
+        return item.kept_as(await _put(place, "input", item.tenant, item.input))
+
+    async def store_result(self, execution_id: str, result: bytes) -> bytes:
+        """Return what the store keeps of a result."""
+        references.check_is_none("result", result)
+        place = await self._place_for(result)
+        if place is None:
+            return result
+        # An extra round trip, beside which the upload is slow.
+        tenant = await self._store.queries.owner(execution_id)
+        return await _put(place, "result", tenant, result)
+
+    async def _place_for(self, payload: bytes) -> _Place | None:
+        """Return where to keep a payload if not in the store."""
+        if len(payload) <= LEAST_BYTES:
+            return None
+        place = await self._find()
+        if place is None or place.threshold is None or len(payload) <= place.threshold:
+            return None
+        return place
+
+    # Opening
+
+    async def open(self, payload: bytes) -> bytes:
         """Return a payload wherever it is; raises BackendFailed or InvalidRecord."""
         if not references.is_reference(payload):
             return payload
-        place = await self._find() or await self._find(anew=True)
+        place = await self._find() or await self._find(again=True)
         if place is None:
             message = "a payload is in an archive that the store no longer names"
             raise InvalidRecord(message)
         return await fetch(place.objects, payload)
 
-    async def outcome_back(self, outcome: Outcome | None) -> Outcome | None:
-        """Return an outcome with its result, wherever that is."""
-        if outcome is None or not outcome.result:
+    async def input(self, execution_id: str) -> bytes:
+        """Return the input of an execution."""
+        return await self.open(await self._store.queries.input(execution_id))
+
+    async def outcome(self, execution_id: str, *, process: str = "") -> Outcome | None:
+        """Return how an execution ended; if it has not, `process` is notified when it does."""
+        outcome = await self._store.executions.outcome(execution_id, process)
+        return None if outcome is None else await self._open_outcome(outcome)
+
+    async def _open_outcome(self, outcome: Outcome) -> Outcome:
+        if not outcome.result:
             return outcome
-        result = await self.back(outcome.result)
+        result = await self.open(outcome.result)
         return outcome if result is outcome.result else replace(outcome, result=result)
 
-    async def claims_back(self, claims: list[Claim]) -> list[Claim]:
-        """Fetch the inputs of claims; those that cannot be fetched now are given back."""
-        if not any(references.is_reference(claim.input) for claim in claims):
-            return claims
-        fetched = await asyncio.gather(*map(self._claim_back, claims))
-        return [claim for claim in fetched if claim is not None]
+    async def open_export(self, row: Exported) -> Exported:
+        """Return an exported execution with its payloads."""
+        result = row.result()
+        return row.with_payloads(
+            await self.open(row.input()), None if result is None else await self.open(result)
+        )
 
-    async def _claim_back(self, claim: Claim) -> Claim | None:
+    async def open_claims(self, claims: list[Claim]) -> list[Claim]:
+        """Return claims with complete inputs; those that cannot be read now are given back."""
+        if not any(claim.passed or references.is_reference(claim.input) for claim in claims):
+            return claims
+        opened = await asyncio.gather(*map(self._open_claim, claims))
+        return [claim for claim in opened if claim is not None]
+
+    async def _open_claim(self, claim: Claim) -> Claim | None:
         try:
-            payload = await self.back(claim.input)
+            payload = await self.open(claim.input)
+            if claim.passed:
+                outcomes = await self._upstreams(claim.passed)
+                payload = merge(payload, claim.passed, outcomes)
         except HoldfastError as error:
-            log.warning("the input of %s cannot be fetched: %s", claim.id, error)
+            log.warning("the input of %s cannot be read: %s", claim.id, error)
             await self._store.executions.delay(claim.id, claim.lease, _TRY_LATER_MS)
             return None
-        return claim if payload is claim.input else replace(claim, input=payload)
+        return replace(claim, input=payload, passed=())
+
+    async def _upstreams(self, passed: Sequence[Passed]) -> list[Outcome | None]:
+        """Return how the upstreams of a member ended."""
+        reading = asyncio.Semaphore(_READS)
+
+        async def read(upstream: Passed) -> Outcome | None:
+            async with reading:
+                if upstream.outcome is None:
+                    return await self.outcome(upstream.id)
+                return await self._open_outcome(upstream.outcome)
+
+        return await asyncio.gather(*map(read, passed))
+
+
+async def _put(place: _Place, field: str, tenant: str, payload: bytes) -> bytes:
+    """Keep a payload in object storage; if that is in trouble, it stays in the store."""
+    reference = references.reference_to(tenant, payload)
+    try:
+        await place.objects.put_if_absent(reference.key, payload)
+    except VersionConflict:
+        pass
+    except BackendFailed as error:
+        log.warning("a large %s stays in the store: %s", field, error)
+        return payload
+    return reference.encode()

@@ -7,9 +7,9 @@ from abc import ABC, abstractmethod
 from typing import Generic, TypeVar
 
 from holdfast.engine.mailboxes import Mailboxes, news_or_poll
+from holdfast.engine.payloads import Payloads
 from holdfast.errors import ExecutionFailed, ResultNotReady
 from holdfast.model.executions import Outcome
-from holdfast.store import decode
 from holdfast.store.store import Store
 
 POLL_S = 5.0
@@ -65,11 +65,12 @@ class Results(Endings[Outcome]):
 
     noun = "execution"
 
+    def __init__(self, store: Store, payloads: Payloads) -> None:
+        super().__init__(store)
+        self._payloads = payloads
+
     async def _look(self, execution_id: str, *, process: str) -> Outcome | None:
-        state, *ending = await self._store.executions.watch(execution_id, process)
-        if not ending:
-            return None
-        return decode.outcome(execution_id, state, *ending)
+        return await self._payloads.outcome(execution_id, process=process)
 
 
 def result_of(outcome: Outcome) -> bytes:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
 
@@ -16,6 +16,7 @@ from holdfast.model.executions import (
     Failure,
     Lease,
     NewExecution,
+    Outcome,
     Submitted,
 )
 from holdfast.model.ids import id_of_key, new_id
@@ -27,7 +28,6 @@ from holdfast.store import decode
 from holdfast.store.call import refusal
 from holdfast.store.domain import Domain
 from holdfast.store.grants import Grant, Verdict, Wanted
-from holdfast.store.passing import with_passed_inputs
 
 #: Bounds the time for which one call keeps the server busy, about 2 ms.
 ITEMS_IN_CALL = 100
@@ -117,15 +117,8 @@ def _window_id(item: NewExecution, window: Window) -> str:
     return f"{id_of_key(item.tenant, f'{mode} {window.key}')}~{new_id()}"
 
 
-async def _as_it_is(payload: bytes) -> bytes:
-    return payload
-
-
 class Executions(Domain):
     """Transitions of executions."""
-
-    #: Returns a payload that may be kept outside the store; the engine knows where.
-    fetch: Callable[[bytes], Awaitable[bytes]] = staticmethod(_as_it_is)
 
     async def create(self, items: Sequence[NewExecution]) -> list[Submitted | HoldfastError]:
         """Create executions, each on its own: an answer or an error for each, in order."""
@@ -305,7 +298,7 @@ class Executions(Domain):
                 grants.append(Grant(row[0].decode(), row[1], row[2].decode()))
             else:
                 claims.append(decode.claim(row, wanted.request))
-        return await self._with_passed(claims), grants
+        return claims, grants
 
     async def activate(
         self, tag: str, wanted: Wanted, verdicts: Sequence[tuple[Grant, Verdict | None]]
@@ -315,13 +308,7 @@ class Executions(Domain):
         for grant, held in verdicts:
             args += [grant.execution_id, str(grant.epoch), *(held.args() if held else _ADMITTED)]
         rows = await self._call.write("hf_execution_activate", tag, *args)
-        return await self._with_passed([decode.claim(row, wanted.request) for row in rows])
-
-    async def _with_passed(self, claims: list[Claim]) -> list[Claim]:
-        def read(upstream: str) -> Awaitable[list[bytes]]:
-            return self.watch(upstream, "")
-
-        return await with_passed_inputs(read, self.fetch, claims)
+        return [decode.claim(row, wanted.request) for row in rows]
 
     async def unblock(self, tag: str, woken: Sequence[tuple[str, str]]) -> None:
         """Make executions ready again for which the limit that they wait for has room."""
@@ -421,9 +408,14 @@ class Executions(Domain):
         return int(previous)
 
     async def watch(self, execution_id: str, process: str) -> list[bytes]:
-        """Return state and outcome; without one, have `process` told when there is."""
+        """Return state and ending; if it has not ended, notify `process` when it does."""
         tag = self._store.tag_of(execution_id)
         return await self._call.write("hf_execution_watch", tag, execution_id, process)
+
+    async def outcome(self, execution_id: str, process: str = "") -> Outcome | None:
+        """Return how it ended; if it has not, notify `process` when it does."""
+        state, *ending = await self.watch(execution_id, process)
+        return decode.outcome(execution_id, state, *ending) if ending else None
 
 
 def _start_delay_ms(item: NewExecution) -> int:

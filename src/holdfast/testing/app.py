@@ -246,7 +246,7 @@ class TestApp:
                 lease_ms=self._lease_ms,
             )
             claims, _ = await self.engine.admission.claim(tag, wanted)
-            for claim in await self.engine.payloads.claims_back(claims):
+            for claim in await self.engine.payloads.open_claims(claims):
                 self.app.find(claim.kind)
                 self._attempts.start(claim)
             started += len(claims)

@@ -120,7 +120,7 @@ class WatchedGraphOperations(Graphs):
     """Operations on graphs that tell the engine who waits for one."""
 
     def __init__(self, store: Store, engine: WatchedEngine) -> None:
-        super().__init__(store)
+        super().__init__(store, engine.payloads)
         self._engine = engine
 
     async def wait(self, graph_id: str, *, timeout_s: float | None = None) -> GraphState:

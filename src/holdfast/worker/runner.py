@@ -101,9 +101,7 @@ class Runner:
         except BaseException as error:  # noqa: BLE001 - whatever a task raises ends its attempt only
             await self._failed(context, error)
         else:
-            await self._engine.complete(
-                claim.id, claim.lease, result, content_type=content_type, tenant=claim.tenant
-            )
+            await self._engine.complete(claim.id, claim.lease, result, content_type=content_type)
 
     async def _call_and_flush(
         self, task: Task[Any, Any, Any], context: Context

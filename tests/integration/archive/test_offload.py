@@ -14,6 +14,7 @@ from holdfast.errors import IdempotencyConflict, InvalidInput, InvalidRecord
 from holdfast.fencing import FolderObjects
 from holdfast.model import references
 from holdfast.model.executions import NewExecution
+from holdfast.model.graphs import Edge
 from holdfast.model.states import State
 from holdfast.store.store import Store
 from holdfast.testing import TestApp
@@ -39,7 +40,7 @@ async def run_one(engine: Engine, result: bytes) -> Any:
     """Claim one execution and complete it as a worker does."""
     async with engine.claimer(worker="w") as claimer:
         (claim,) = await claimer.claim(1, 30_000)
-        await engine.complete(claim.id, claim.lease, result, tenant=claim.tenant)
+        await engine.complete(claim.id, claim.lease, result)
         return claim
 
 
@@ -61,6 +62,28 @@ async def test_the_store_has_a_reference_and_everybody_sees_the_payload(
     assert outcome.result == LARGE
     objects = FolderObjects(tmp_path)
     assert [e.size async for e in objects.list("payloads/acme/")] == [len(LARGE)]
+
+
+async def test_a_graph_passes_on_and_returns_payloads_wherever_they_are(
+    offloading: Engine, tmp_path: Path
+) -> None:
+    """Inputs of members, results that edges pass on, results of the graph: all get the bytes."""
+    engine = offloading
+    large = b'{"text":' + LARGE + b"}"
+    graph = await engine.graphs.submit(
+        {
+            "a": NewExecution(kind="k", input=large, tenant="acme"),
+            "b": NewExecution(kind="k", tenant="acme"),
+        },
+        [Edge(source="a", target="b", input="above")],
+        tenant="acme",
+    )
+    assert references.is_reference(await engine.store.queries.input(graph.members["a"]))
+    assert (await run_one(engine, LARGE)).input == large
+    assert (await run_one(engine, LARGE)).input == b'{"above":' + LARGE + b"}"
+    assert await engine.graphs.results(graph.id, ["a", "b"]) == {"a": LARGE, "b": LARGE}
+    sizes = {entry.size async for entry in FolderObjects(tmp_path).list("payloads/acme/")}
+    assert sizes == {len(large), len(LARGE)}
 
 
 async def test_what_is_small_stays(offloading: Engine) -> None:
@@ -91,7 +114,7 @@ async def test_nobody_submits_a_reference(offloading: Engine) -> None:
     async with offloading.claimer(worker="w") as claimer:
         (claim,) = await claimer.claim(1, 30_000)
         with pytest.raises(InvalidInput):
-            await offloading.complete(claim.id, claim.lease, forged, tenant="default")
+            await offloading.complete(claim.id, claim.lease, forged)
 
 
 async def test_an_idempotency_key_works_wherever_the_input_is(offloading: Engine) -> None:

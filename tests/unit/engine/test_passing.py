@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from holdfast.engine.passing import merge
 from holdfast.model.executions import ExecutionId, Outcome, Passed
 from holdfast.model.states import State
-from holdfast.store.passing import merge
 
 
 def outcome(result: bytes | None, state: State = State.COMPLETED, content: str = "") -> Outcome:
