@@ -297,7 +297,7 @@ def main() -> None:
             with_allowance(world, *allowance)
             world.run(world.reset())
             world.run(world.store.client.call(["FUNCTION", "FLUSH"]))
-            world.run(world.store.load_library())
+            world.run(world.store.loader.load())
             Run(world, data.draw, exact=exact).go()
 
         run()

@@ -146,14 +146,24 @@ async def _skews_ms(client: Client) -> list[float]:
 
 async def _library(client: Client, *, fix: bool) -> Finding:
     ours = library.load()
-    if fix:
-        await client.on_primaries(["FUNCTION", "LOAD", "REPLACE", ours.code])
+    denied = fix and not await _load(client, ours)
     listings = await client.on_primaries(["FUNCTION", "LIST", "LIBRARYNAME", library.NAME])
     loaded = [
         next((mark for name in _names(listing) if (mark := library.parse_marker(name))), (0, ""))
         for listing in listings
     ]
-    return findings.library(loaded, (ours.revision, ours.digest))
+    return findings.library(loaded, (ours.revision, ours.digest), denied=denied)
+
+
+async def _load(client: Client, ours: library.Library) -> bool:
+    """Load our library; returns whether the servers had room for it."""
+    try:
+        await client.on_primaries(["FUNCTION", "LOAD", "REPLACE", ours.code])
+    except CallFailed as failure:
+        if not failure.is_full:
+            raise
+        return False
+    return True
 
 
 def _names(value: Any) -> list[str]:

@@ -12,7 +12,7 @@ from holdfast.errors import StoreUnavailable
 from holdfast.model import checks
 from holdfast.model.executions import NewExecution
 from holdfast.model.partitions import MOST_OF_LIMITS, partition_of, partition_of_limit
-from holdfast.store import boot, keys, library, urls
+from holdfast.store import boot, keys, urls
 from holdfast.store.access import Access
 from holdfast.store.archives import Archives
 from holdfast.store.audit import Audit
@@ -26,6 +26,7 @@ from holdfast.store.graphs import Graphs
 from holdfast.store.keyrings import KeyRings
 from holdfast.store.lanes import Lanes
 from holdfast.store.leases import Leases
+from holdfast.store.loader import Loader
 from holdfast.store.objects import Objects
 from holdfast.store.outboxes import Outboxes
 from holdfast.store.queries import Queries
@@ -67,12 +68,9 @@ class Store:
         self.settings = settings
         self.prefix: str = url.prefix
         self.partitions: int = 0
-        self._library = library.load(fake_clock=settings.fake_clock)
-        self._library_lock = asyncio.Lock()
+        self.loader: Loader = Loader(client, fake_clock=settings.fake_clock)
         self.caller: Caller = Caller(
-            client,
-            timeout_ms=settings.call_timeout_ms,
-            reload_library=self.load_library,
+            client, timeout_ms=settings.call_timeout_ms, loader=self.loader
         )
         self.global_tag: str = keys.global_tag(self.prefix)
         self.executions: Executions = Executions(self)
@@ -101,9 +99,10 @@ class Store:
 
     async def boot(self) -> None:
         """Check the servers, load the library, agree on the partitions."""
-        await boot.wait_until_loaded(self.client, self.settings.boot_timeout_ms)
-        await boot.check_servers(self.client)
-        await self.load_library()
+        timeout_ms = self.settings.boot_timeout_ms
+        await boot.wait_until_loaded(self.client, timeout_ms)
+        await boot.until_answered(lambda: boot.check_servers(self.client), timeout_ms)
+        await boot.until_answered(self.loader.load, timeout_ms)
         asked = self.url.partitions
         default = boot.default_partitions(self.client)
         stored, stored_format = await self.caller.write(
@@ -114,11 +113,6 @@ class Store:
             str(boot.FORMAT),
         )
         self.partitions = boot.check_partitions(int(stored), asked, int(stored_format))
-
-    async def load_library(self) -> None:
-        """Load the function library where it is missing or old."""
-        async with self._library_lock:
-            await boot.load_library(self.client, self._library)
 
     def tag_of(self, execution_id: str) -> str:
         """Return the tag of the partition in which an execution lives."""
