@@ -40,7 +40,7 @@ def with_allowance(world: World, at_once: int, by_timer: int) -> None:
     loaded = library.load(fake_clock=True)
     assert _ALLOWANCE in loaded.code
     small = loaded.code.replace(_ALLOWANCE, f"work.AT_ONCE, work.BY_TIMER = {at_once}, {by_timer}")
-    world.store._library = dataclasses.replace(loaded, code=small)
+    world.store.loader.library = dataclasses.replace(loaded, code=small)
 
 
 class Run:

@@ -130,7 +130,7 @@ class CuttingProxy:
             writer.transport.abort()
             return
         halves = (reader, writer), server
-        connection = _Connection(*halves, self._random, self._sprung, lambda: self._on_lost())
+        connection = _Connection(*halves, self._random, self._sprung, self._lost)
         self._connections.add(connection)
         try:
             await connection.run()
@@ -167,6 +167,9 @@ class CuttingProxy:
         _, cut, self._on_lost = self._trap
         self._trap = None
         return cut
+
+    def _lost(self) -> None:
+        self._on_lost()
 
     def close(self) -> None:
         """Lose all connections and stop."""

@@ -9,6 +9,7 @@ import logging
 from holdfast.archive.archiver import Archiver, ArchiverSettings
 from holdfast.errors import HoldfastError
 from holdfast.fencing import places
+from holdfast.store.outages import level
 from holdfast.store.store import Store
 
 log: logging.Logger = logging.getLogger(__name__)
@@ -42,7 +43,7 @@ async def _archive(store: Store, url: str, settings: ArchiverSettings | None) ->
     try:
         await Archiver(store, places.parse(url), settings).run()
     except HoldfastError as error:
-        log.warning("archiving stopped and is tried again: %s", error)
+        log.log(level(error), "archiving stopped and is tried again: %s", error)
 
 
 async def _stop(running: asyncio.Task[None] | None) -> None:

@@ -146,13 +146,14 @@ async def _skews_ms(client: Client) -> list[float]:
 
 async def _library(client: Client, *, fix: bool) -> Finding:
     ours = library.load()
-    denied = fix and not await _load(client, ours)
+    if fix and not await _load(client, ours):
+        return findings.library_denied()
     listings = await client.on_primaries(["FUNCTION", "LIST", "LIBRARYNAME", library.NAME])
     loaded = [
         next((mark for name in _names(listing) if (mark := library.parse_marker(name))), (0, ""))
         for listing in listings
     ]
-    return findings.library(loaded, (ours.revision, ours.digest), denied=denied)
+    return findings.library(loaded, (ours.revision, ours.digest))
 
 
 async def _load(client: Client, ours: library.Library) -> bool:

@@ -113,20 +113,21 @@ def memory(facts: Facts) -> Finding:
     return ok(check, detail)
 
 
-def library(
-    loaded: Sequence[tuple[int, str]], ours: tuple[int, str], *, denied: bool = False
-) -> Finding:
-    """Compare the function library of each primary with ours; `denied`: there is no room for it."""
+def library_denied() -> Finding:
+    """Say that there is no room for the function library."""
+    detail = "the store is too full to load it; what frees memory works without it, slowly"
+    advice = "raise maxmemory, shorten retention or cancel executions, then --fix again"
+    return problem("library", detail, advice)
+
+
+def library(loaded: Sequence[tuple[int, str]], ours: tuple[int, str]) -> Finding:
+    """Compare the function library of each primary with ours."""
     check = "library"
     revision, digest = ours
     oldest, newest = min(loaded), max(loaded)
     detail = f"revision {newest[0]} in the store, {revision} here"
     if oldest == newest == ours:
         return ok(check, f"revision {revision}, the same as here")
-    if denied:
-        detail = "the store is too full to load it; what frees memory works without it, slowly"
-        advice = "raise maxmemory, shorten retention or cancel executions, then --fix again"
-        return problem(check, detail, advice)
     if oldest[0] == 0:
         advice = "a worker loads it when it starts; --fix loads it now"
         return problem(check, "a primary has none", advice)

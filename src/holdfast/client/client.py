@@ -175,7 +175,7 @@ class Client(Remote, Engine):
 
     def beats(self, *, timeout_s: float) -> RemoteBeats:
         """Open a blocking connection for heartbeats."""
-        return RemoteBeats(self._http.url, self._http.key, int(timeout_s * 1000))
+        return RemoteBeats(self._http, int(timeout_s * 1000))
 
     async def renew(
         self, held: Sequence[tuple[str, Lease]], lease_ms: int = DEFAULT_LEASE_MS

@@ -13,6 +13,7 @@ import math
 from holdfast.engine.courier import Courier
 from holdfast.errors import HoldfastError
 from holdfast.store import keys
+from holdfast.store.outages import level
 from holdfast.store.store import Store
 
 log: logging.Logger = logging.getLogger(__name__)
@@ -62,7 +63,7 @@ class Ticker:
             if fired and self._courier is not None:
                 self._courier.poke(tag)
         except HoldfastError as error:
-            log.warning("a tick failed: %s", error, extra={"partition": tag})
+            log.log(level(error), "a tick failed: %s", error, extra={"partition": tag})
             pause_s = _PAUSE_AFTER_ERROR_S
         next_look = asyncio.get_running_loop().time() + pause_s
         self._look_at[tag] = min(self._look_at[tag], next_look)

@@ -15,6 +15,7 @@ import math
 from holdfast.errors import HoldfastError, QueueNotFound
 from holdfast.queues.outbox import Outboxes
 from holdfast.store import keys
+from holdfast.store.outages import level
 from holdfast.store.store import Store
 
 log: logging.Logger = logging.getLogger(__name__)
@@ -70,7 +71,7 @@ class QueueTicker:
         try:
             names = await self._names()
         except HoldfastError as error:
-            log.warning("queues cannot be listed: %s", error)
+            log.log(level(error), "queues cannot be listed: %s", error)
             self._list_at = now + _PAUSE_AFTER_ERROR_S
             return
         fresh = {
@@ -102,7 +103,7 @@ class QueueTicker:
         except QueueNotFound:
             pause_s = LIST_EVERY_S
         except HoldfastError as error:
-            log.warning("a tick failed: %s", error, extra={"queue": name})
+            log.log(level(error), "a tick failed: %s", error, extra={"queue": name})
             pause_s = _PAUSE_AFTER_ERROR_S
         next_look = asyncio.get_running_loop().time() + pause_s
         self._look_at[name] = min(self._look_at[name], next_look)

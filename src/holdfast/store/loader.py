@@ -23,6 +23,7 @@ class Loader:
     def __init__(self, client: Client, *, fake_clock: bool) -> None:
         self._client = client
         self._fake_clock = fake_clock
+        self.library: library.Library = library.load(fake_clock=fake_clock)
         self._lock = asyncio.Lock()
         self._denied_until = 0.0
         self._denied = Outage(
@@ -38,7 +39,7 @@ class Loader:
             if time.monotonic() < self._denied_until:
                 return False
             try:
-                await boot.load_library(self._client, library.load(fake_clock=self._fake_clock))
+                await boot.load_library(self._client, self.library)
             except CallFailed as failure:
                 if not failure.is_full:
                     raise

@@ -63,7 +63,7 @@ def will_pass(error: HoldfastError) -> bool:
     return isinstance(error, Refused | StoreUnavailable | OutcomeUnknown)
 
 
-def level(error: HoldfastError) -> int:
+def level(error: Exception) -> int:
     """Return the level at which to log what an error put off; outages have their own lines."""
     is_outage = isinstance(error, StoreFull | StoreUnavailable | OutcomeUnknown)
     return logging.DEBUG if is_outage else logging.WARNING

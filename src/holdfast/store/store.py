@@ -28,6 +28,7 @@ from holdfast.store.lanes import Lanes
 from holdfast.store.leases import Leases
 from holdfast.store.loader import Loader
 from holdfast.store.objects import Objects
+from holdfast.store.outages import Outage
 from holdfast.store.outboxes import Outboxes
 from holdfast.store.queries import Queries
 from holdfast.store.queues import Queues
@@ -185,13 +186,18 @@ async def _connect(url: StoreUrl, settings: StoreSettings) -> Client:
     loop = asyncio.get_running_loop()
     deadline = loop.time() + timeout_ms / 1000
     pause = 0.05
+    away = Outage("%s; the store is opened when it answers", "the store answers, after %.1f s")
     while True:
         try:
-            return await Client.connect(
+            client = await Client.connect(
                 url, timeout_ms=min(timeout_ms, 5_000), try_timeout_ms=try_timeout_ms
             )
-        except StoreUnavailable:
+        except StoreUnavailable as error:
+            away.failed(error.message)
             if loop.time() + pause > deadline:
                 raise
             await asyncio.sleep(pause)
             pause = min(pause * 2, 1)
+        else:
+            away.worked()
+            return client
