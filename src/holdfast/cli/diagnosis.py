@@ -181,7 +181,8 @@ async def _contents(engine: Engine, *, search_drift: bool) -> list[Finding]:
     store = engine.store
     found = [ok("partitions", f"{store.partitions}, prefix {store.prefix}")]
     timers = await _timers(store)
-    found += [timers, await _lanes(engine), await _queues(engine), await _archive(store)]
+    found += [timers, findings.services(await store.services.list()), await _lanes(engine)]
+    found += [await _queues(engine), await _archive(store)]
     if search_drift:
         total = sum(cell.count for cell in await engine.count())
         with output.progress("comparing indexes", total) as advance:

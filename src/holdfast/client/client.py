@@ -114,7 +114,6 @@ class Client(Remote, Engine):
         self.archive: RemoteArchive = RemoteArchive(self._http, whose)
         self.feeds: RemoteFeeds = RemoteFeeds(self._http)
         self.changes: RemoteChanges = RemoteChanges(self._http)
-        self.maintenance: Sequence[asyncio.Future[None]] = ()
 
     async def __aenter__(self) -> Self:
         return self

@@ -30,6 +30,8 @@ _ITEMS_IN_CALL = 200
 class Courier:
     """Carries the contents of outboxes."""
 
+    name = "courier"
+
     def __init__(self, store: Store) -> None:
         self._store = store
         self._under_way: dict[str, asyncio.Future[None]] = {}

@@ -121,7 +121,9 @@ class Firing:
 
 
 class Scheduler:
-    """Fires schedules for as long as `run` runs: told when one is due, not by looking."""
+    """Fires schedules for as long as `run` runs; the store notifies it when one is due."""
+
+    name = "scheduler"
 
     def __init__(self, store: Store) -> None:
         self._store = store

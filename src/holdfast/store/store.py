@@ -35,6 +35,7 @@ from holdfast.store.queues import Queues
 from holdfast.store.quotas import Quotas
 from holdfast.store.rules import Rules
 from holdfast.store.schedules import Schedules
+from holdfast.store.services import Services
 from holdfast.store.streams import Streams
 from holdfast.store.subscriptions import Subscriptions
 from holdfast.store.tasks import Tasks
@@ -83,6 +84,7 @@ class Store:
         self.waitpoints: Waitpoints = Waitpoints(self)
         self.keyrings: KeyRings = KeyRings(self)
         self.tasks: Tasks = Tasks(self)
+        self.services: Services = Services(self)
         self.graphs: Graphs = Graphs(self)
         self.streams: Streams = Streams(self)
         self.schedules: Schedules = Schedules(self)
