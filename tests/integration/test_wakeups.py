@@ -11,7 +11,7 @@ import pytest
 
 from holdfast.engine import Engine, open_engine
 from holdfast.engine.claimer import Claimer
-from holdfast.engine.maintenance import Ticker
+from holdfast.engine.ticker import Ticker
 from holdfast.errors import ExecutionFailed
 from holdfast.model.executions import Claim, Failure
 from holdfast.model.retry import Backoff, RetryPolicy

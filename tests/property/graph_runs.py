@@ -41,7 +41,7 @@ def with_allowance(world: World, at_once: int, by_timer: int) -> None:
     loaded = library.load(fake_clock=True)
     assert _ALLOWANCE in loaded.code
     small = loaded.code.replace(_ALLOWANCE, f"work.AT_ONCE, work.BY_TIMER = {at_once}, {by_timer}")
-    world.store._library = dataclasses.replace(loaded, code=small)
+    world.store.loader.library = dataclasses.replace(loaded, code=small)
 
 
 class Run:
@@ -298,7 +298,7 @@ def main() -> None:
             with_allowance(world, *allowance)
             world.run(world.reset())
             world.run(world.store.client.call(["FUNCTION", "FLUSH"]))
-            world.run(world.store.load_library())
+            world.run(world.store.loader.load())
             Run(world, data.draw, exact=exact).go()
 
         run()

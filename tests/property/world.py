@@ -67,7 +67,7 @@ class RepeatingCaller(Caller):
     """A caller that can lose replies: the call has happened, its sender sends it again."""
 
     def __init__(self, store: Store, world: World) -> None:
-        super().__init__(store.client, timeout_ms=5_000, reload_library=store.load_library)
+        super().__init__(store.client, timeout_ms=5_000, loader=store.loader)
         self._world = world
         #: The replies of the coming calls are lost once.
         self.lossy = False

@@ -11,8 +11,10 @@ import pytest
 from holdfast.engine import Engine, open_engine
 from holdfast.server.run import serving
 from holdfast.server.settings import ServerSettings
+from holdfast.services import supervisor
 from holdfast.store.store import StoreSettings
 from holdfast.testing.servers import TestServer, start_server
+from holdfast.testing.waiting import wait_for
 from tests.server.conftest import Site
 
 #: A library of a version to come, which lacks every function of ours.
@@ -50,14 +52,31 @@ async def assert_unready(client: httpx.AsyncClient, why: str) -> None:
     assert response.headers["retry-after"] == "1"
 
 
-@pytest.mark.parametrize("number", range(4))
-async def test_dead_maintenance_is_not_ready(own_store: TestServer, number: int) -> None:
-    """Whichever part of it died: timers, outboxes, schedules or queues."""
+@pytest.mark.parametrize("name", ["ticker", "courier", "scheduler", "queue ticker", "reporter"])
+async def test_a_service_that_stopped_is_not_ready_until_it_runs_again(
+    own_store: TestServer, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Probes and figures name it, whichever it is."""
+    monkeypatch.setattr(supervisor, "FIRST_PAUSE_S", 1.0)
     async with serving_on(own_store) as (engine, client):
-        assert len(engine.maintenance) == 4
         assert (await client.get("/readyz")).json() == {"status": "ready"}
-        engine.maintenance[number].cancel()
-        await assert_unready(client, "maintenance does not run")
+        engine.services.kill(name)
+
+        async def stopped() -> bool:
+            return not all(one.running for one in engine.services.statuses())
+
+        await wait_for(stopped)
+        await assert_unready(client, f"the service {name} restarts: it was cancelled")
+        figures = (await client.get("/metrics")).text
+        assert f'holdfast_service_up{{service="{name}"}} 0.0' in figures
+
+        async def ready() -> bool:
+            return (await client.get("/readyz")).status_code == 200
+
+        await wait_for(ready, timeout_s=10)
+        figures = (await client.get("/metrics")).text
+        assert f'holdfast_service_up{{service="{name}"}} 1.0' in figures
+        assert f'holdfast_service_restarts_total{{service="{name}"}} 1.0' in figures
 
 
 async def test_a_store_that_is_gone_is_not_ready(own_store: TestServer) -> None:

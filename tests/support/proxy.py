@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from enum import Enum
 from random import Random
 
@@ -37,10 +37,15 @@ class _Connection:
         client: tuple[asyncio.StreamReader, asyncio.StreamWriter],
         server: tuple[asyncio.StreamReader, asyncio.StreamWriter],
         random: Random,
+        on_request: Callable[[bytes], Cut | None],
+        on_lost: Callable[[], object],
     ) -> None:
         self._client = client
         self._server = server
         self._random = random
+        self._on_request = on_request
+        #: Called when the server has run a request, before its reply is lost.
+        self._on_lost = on_lost
         self.cut: Cut | None = None
 
     async def run(self) -> None:
@@ -58,6 +63,7 @@ class _Connection:
         (reader, _), (_, writer) = self._client, self._server
         with contextlib.suppress(ConnectionError):
             while data := await reader.read(_CHUNK):
+                self.cut = self.cut or self._on_request(data)
                 if self.cut is Cut.IN_REQUEST:
                     writer.write(data[: self._random.randrange(len(data))])
                     await writer.drain()
@@ -70,6 +76,7 @@ class _Connection:
         with contextlib.suppress(ConnectionError):
             while data := await reader.read(_CHUNK):
                 if self.cut is Cut.BEFORE_REPLY:
+                    self._on_lost()
                     return
                 if self.cut is Cut.IN_REPLY:
                     writer.write(data[: self._random.randrange(len(data))])
@@ -97,6 +104,8 @@ class CuttingProxy:
         self.port = 0
         #: How many connections were lost, by moment.
         self.cuts = dict.fromkeys(Cut, 0)
+        self._on_lost: Callable[[], object] = lambda: None
+        self._trap: tuple[bytes, Cut, Callable[[], object]] | None = None
 
     def run(self) -> None:
         """Serve until closed."""
@@ -120,7 +129,8 @@ class CuttingProxy:
         except OSError:
             writer.transport.abort()
             return
-        connection = _Connection((reader, writer), server, self._random)
+        halves = (reader, writer), server
+        connection = _Connection(*halves, self._random, self._sprung, self._lost)
         self._connections.add(connection)
         try:
             await connection.run()
@@ -141,6 +151,25 @@ class CuttingProxy:
         connection.cut = self._random.choice(list(Cut))
         if connection.cut is Cut.NOW:
             connection.close()
+
+    def cut_at(
+        self,
+        words: bytes,
+        cut: Cut = Cut.BEFORE_REPLY,
+        on_lost: Callable[[], object] = lambda: None,
+    ) -> None:
+        """Lose the connection of the next request that has these words, once."""
+        self._trap = words, cut, on_lost
+
+    def _sprung(self, data: bytes) -> Cut | None:
+        if self._trap is None or self._trap[0] not in data:
+            return None
+        _, cut, self._on_lost = self._trap
+        self._trap = None
+        return cut
+
+    def _lost(self) -> None:
+        self._on_lost()
 
     def close(self) -> None:
         """Lose all connections and stop."""

@@ -32,7 +32,7 @@ class RecordingCaller(Caller):
     """A caller that can send its calls again, as after a lost reply."""
 
     def __init__(self, store: Store) -> None:
-        super().__init__(store.client, timeout_ms=5_000, reload_library=store.load_library)
+        super().__init__(store.client, timeout_ms=5_000, loader=store.loader)
         self.calls: list[tuple[Any, ...]] = []
 
     async def write(self, function: str, tag: str, *args: str | bytes) -> list[Any]:

@@ -146,14 +146,25 @@ async def _skews_ms(client: Client) -> list[float]:
 
 async def _library(client: Client, *, fix: bool) -> Finding:
     ours = library.load()
-    if fix:
-        await client.on_primaries(["FUNCTION", "LOAD", "REPLACE", ours.code])
+    if fix and not await _load(client, ours):
+        return findings.library_denied()
     listings = await client.on_primaries(["FUNCTION", "LIST", "LIBRARYNAME", library.NAME])
     loaded = [
         next((mark for name in _names(listing) if (mark := library.parse_marker(name))), (0, ""))
         for listing in listings
     ]
     return findings.library(loaded, (ours.revision, ours.digest))
+
+
+async def _load(client: Client, ours: library.Library) -> bool:
+    """Load our library; returns whether the servers had room for it."""
+    try:
+        await client.on_primaries(["FUNCTION", "LOAD", "REPLACE", ours.code])
+    except CallFailed as failure:
+        if not failure.is_full:
+            raise
+        return False
+    return True
 
 
 def _names(value: Any) -> list[str]:
@@ -170,7 +181,8 @@ async def _contents(engine: Engine, *, search_drift: bool) -> list[Finding]:
     store = engine.store
     found = [ok("partitions", f"{store.partitions}, prefix {store.prefix}")]
     timers = await _timers(store)
-    found += [timers, await _lanes(engine), await _queues(engine), await _archive(store)]
+    found += [timers, findings.services(await store.services.list()), await _lanes(engine)]
+    found += [await _queues(engine), await _archive(store)]
     if search_drift:
         total = sum(cell.count for cell in await engine.count())
         with output.progress("comparing indexes", total) as advance:

@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from holdfast.model.queues import QueueStats
+from holdfast.model.services import ServiceProcess
 
 if TYPE_CHECKING:
     from holdfast.archive import Survey
@@ -113,6 +114,13 @@ def memory(facts: Facts) -> Finding:
     return ok(check, detail)
 
 
+def library_denied() -> Finding:
+    """Say that there is no room for the function library."""
+    detail = "the store is too full to load it; what frees memory works without it, slowly"
+    advice = "raise maxmemory, shorten retention or cancel executions, then --fix again"
+    return problem("library", detail, advice)
+
+
 def library(loaded: Sequence[tuple[int, str]], ours: tuple[int, str]) -> Finding:
     """Compare the function library of each primary with ours."""
     check = "library"
@@ -166,6 +174,26 @@ def _adds_up(one: QueueStats) -> bool:
     in_groups = all(2 * group.pushed == sum(astuple(group)) for group in one.groups.values())
     known = one.stored + one.collected + one.expired + one.purged
     return in_groups and (one.mode == "work" or one.pushed == known)
+
+
+def services(processes: Sequence[ServiceProcess]) -> Finding:
+    """Say whether the services of all processes run."""
+    check = "services"
+    stopped = [
+        f"{service.name} of {process.name} ({service.last_error})"
+        for process in processes
+        for service in process.services
+        if not service.running
+    ]
+    if stopped:
+        advice = "the log of the process says why; it restarts the service by itself"
+        return problem(check, f"not running: {', '.join(stopped[:5])}", advice)
+    if not processes:
+        return ok(check, "no process runs any now")
+    restarts = sum(service.restarts for process in processes for service in process.services)
+    running = sum(len(process.services) for process in processes)
+    detail = f"{running} in {len(processes)} {'process' if len(processes) == 1 else 'processes'}"
+    return ok(check, detail + (f", restarted {restarts} times" if restarts else ""))
 
 
 def archive(found: Survey) -> Finding:

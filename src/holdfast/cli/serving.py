@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import os
 import signal
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -11,9 +12,11 @@ from collections.abc import AsyncIterator, Callable, Iterator
 import uvloop
 
 from holdfast.cli import intro, output, session
-from holdfast.errors import HoldfastError
+from holdfast.errors import HoldfastError, StoreUnavailable
 from holdfast.worker.app import App
 from holdfast.worker.worker import Worker, WorkerSettings, stop_on_signals
+
+log: logging.Logger = logging.getLogger(__name__)
 
 _PARENT_LOOK_S = 1.0
 
@@ -35,7 +38,7 @@ def serve(
 
     async def work() -> bool:
         note = output.nothing if as_json else output.note
-        async with app, _http(app, listen, note) as url:
+        async with _opened(app), _http(app, listen, note) as url:
 
             def announce(worker: Worker) -> None:
                 intro.show(target, app, worker, as_json=as_json, try_line=bool(parent), url=url)
@@ -43,6 +46,22 @@ def serve(
             return await _run(Worker(app, settings), announce, parent)
 
     return uvloop.run(work())
+
+
+@contextlib.asynccontextmanager
+async def _opened(app: App) -> AsyncIterator[None]:
+    """Open the app, however long its store is away; an embedded store is ours to start."""
+    async with contextlib.AsyncExitStack() as stack:
+        opened = False
+        while not opened:
+            try:
+                await stack.enter_async_context(app)
+                opened = True
+            except StoreUnavailable as error:
+                if app.store.startswith("embedded:"):
+                    raise
+                log.warning("the worker waits for its store: %s", error)
+        yield
 
 
 @contextlib.asynccontextmanager
@@ -73,7 +92,8 @@ async def _run(worker: Worker, announce: Callable[[Worker], None], parent: int) 
         watching = asyncio.ensure_future(_follow_parent(worker, parent))
         try:
             await worker.wait_started(running)
-            announce(worker)
+            if not running.done():
+                announce(worker)
             await running
         finally:
             watching.cancel()

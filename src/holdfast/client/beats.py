@@ -19,8 +19,8 @@ _ITEMS_IN_CALL = 1_000
 class RemoteBeats:
     """Renews leases and keeps a worker registered."""
 
-    def __init__(self, url: str, key: str | None, timeout_ms: int) -> None:
-        self._http = Http(url, key, timeout_ms, timeout_ms)
+    def __init__(self, http: Http, timeout_ms: int) -> None:
+        self._http = Http(http.url, http.key, timeout_ms, timeout_ms, http.away)
         self._runner = asyncio.Runner()
 
     def close(self) -> None:

@@ -114,7 +114,6 @@ class Client(Remote, Engine):
         self.archive: RemoteArchive = RemoteArchive(self._http, whose)
         self.feeds: RemoteFeeds = RemoteFeeds(self._http)
         self.changes: RemoteChanges = RemoteChanges(self._http)
-        self.maintenance: Sequence[asyncio.Future[None]] = ()
 
     async def __aenter__(self) -> Self:
         return self
@@ -175,7 +174,7 @@ class Client(Remote, Engine):
 
     def beats(self, *, timeout_s: float) -> RemoteBeats:
         """Open a blocking connection for heartbeats."""
-        return RemoteBeats(self._http.url, self._http.key, int(timeout_s * 1000))
+        return RemoteBeats(self._http, int(timeout_s * 1000))
 
     async def renew(
         self, held: Sequence[tuple[str, Lease]], lease_ms: int = DEFAULT_LEASE_MS

@@ -27,6 +27,7 @@ from holdfast.errors import (
     StoreUnavailable,
 )
 from holdfast.model import limits
+from holdfast.store.outages import Outage, will_pass
 
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.05, 2.0
 _CONNECT_S = 5.0
@@ -37,6 +38,15 @@ _SILENCE_S = 40.0
 LOST = (aiohttp.ClientError, TimeoutError, OSError)
 #: Nothing was sent.
 _NOT_SENT = (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError)
+#: Problems that say nothing of an earlier try of the same call.
+_NO_ANSWERS = (
+    StoreUnavailable,
+    errors.StoreFull,
+    errors.RateLimited,
+    errors.StoreFault,
+    errors.InternalError,
+    StoreIncompatible,
+)
 _UNTRUSTED = "CERTIFICATE_VERIFY_FAILED"
 _MEMBERS = ("type", "title", "status", "detail", "code", "retryable")
 
@@ -93,7 +103,14 @@ class Remote:
 class Http:
     """Connections to one server, or several behind one name."""
 
-    def __init__(self, url: str, key: str | None, timeout_ms: int, patience_ms: int) -> None:
+    def __init__(
+        self,
+        url: str,
+        key: str | None,
+        timeout_ms: int,
+        patience_ms: int,
+        away: Outage | None = None,
+    ) -> None:
         self.url = url.rstrip("/")
         self.key = key
         self._timeout_s = timeout_ms / 1000
@@ -115,6 +132,11 @@ class Http:
             raise InvalidInput("key: has characters that no API key has", field="key")
         #: As errors and logs show it: a login is nobody's business.
         self._shown = str(given.with_user("***").with_password(None)) if given.user else self.url
+        #: Shared by all who use the server from here.
+        self.away: Outage = away or Outage(
+            f"{self._shown} does not answer as it should (%s); calls are repeated",
+            f"{self._shown} answers again, after %.1f s",
+        )
 
     async def close(self) -> None:
         """Close all connections."""
@@ -246,18 +268,23 @@ class Http:
         while True:
             if self._closed:
                 raise StoreUnavailable("the client is closed")
+            started = loop.time()
             try:
-                return await attempt()
+                answer = await attempt()
             except HoldfastError as error:
-                problem = error
-                if maybe_done:
-                    # It may be due to our own first call.
-                    problem.context.setdefault("repeated", True)
+                problem = self._refused(error, maybe_done=maybe_done)
+                passes = will_pass(error)
             except LOST as error:
                 sent = maybe_done or not isinstance(error, _NOT_SENT)
                 problem = self._trouble(error, maybe_done=sent and not reads)
+                passes = will_pass(problem) and not (once and isinstance(problem, OutcomeUnknown))
+                # A server that hangs was away all the time, one that broke off only since then.
+                took_s = loop.time() - started if isinstance(error, TimeoutError) else 0.0
+                self.away.failed(problem.message, took_s=took_s)
+            else:
+                self.away.worked()
+                return answer
             maybe_done = maybe_done or isinstance(problem, OutcomeUnknown)
-            passes = _will_pass(problem) and not (once and isinstance(problem, OutcomeUnknown))
             if not maybe_done:
                 give_up_at = min(give_up_at, loop.time() + self._patience_s)
             asked_s = int(problem.context.get("retry_after_ms", 0)) / 1000
@@ -265,6 +292,21 @@ class Http:
                 raise problem
             await asyncio.sleep(asked_s + pause * random.uniform(0.5, 1))  # noqa: S311
             pause = min(pause * 2, _LONGEST_PAUSE_S)
+
+    def _refused(self, error: HoldfastError, *, maybe_done: bool) -> HoldfastError:
+        """Return what a problem means, after tries that may have had their effect."""
+        if isinstance(error, StoreUnavailable | OutcomeUnknown):
+            self.away.failed(error.message)
+        else:
+            self.away.worked()
+        if not maybe_done:
+            return error
+        if isinstance(error, _NO_ANSWERS) or type(error) is errors.Unauthorized:
+            message = f"{self._shown} may have done it before it answered: {error.message}"
+            return OutcomeUnknown(message, **error.context)
+        # It may be due to our own first call.
+        error.context.setdefault("repeated", True)
+        return error
 
     def _trouble(self, error: Exception, *, maybe_done: bool) -> HoldfastError:
         text = str(error) or type(error).__name__
@@ -309,7 +351,3 @@ def _trace() -> dict[str, str]:
     """Return the header that makes the server's work part of our trace."""
     traceparent = current_traceparent()
     return {} if traceparent is None else {"traceparent": traceparent}
-
-
-def _will_pass(problem: HoldfastError) -> bool:
-    return isinstance(problem, errors.Refused | StoreUnavailable | OutcomeUnknown)

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 
 from holdfast.errors import HoldfastError
 from holdfast.store import keys
+from holdfast.store.outages import level
 from holdfast.store.outboxes import Release, WakeUp, parse
 from holdfast.store.store import Store
 
@@ -28,6 +29,8 @@ _ITEMS_IN_CALL = 200
 
 class Courier:
     """Carries the contents of outboxes."""
+
+    name = "courier"
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -54,7 +57,7 @@ class Courier:
                 self._again.discard(tag)
                 more = await self.carry(tag)
         except HoldfastError as error:
-            log.warning("an outbox waits: %s", error, extra={"partition": tag})
+            log.log(level(error), "an outbox waits: %s", error, extra={"partition": tag})
         finally:
             del self._under_way[tag]
             self._again.discard(tag)

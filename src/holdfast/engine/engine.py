@@ -23,13 +23,14 @@ from holdfast.engine.graphs import Graphs
 from holdfast.engine.keyring import Keys
 from holdfast.engine.lane_views import LaneView, look
 from holdfast.engine.lanes import Lanes
-from holdfast.engine.maintenance import Ticker
 from holdfast.engine.payloads import Payloads
 from holdfast.engine.quotas import Quotas
+from holdfast.engine.reporter import Reporter
 from holdfast.engine.results import Results, result_of
 from holdfast.engine.scheduler import Scheduler
 from holdfast.engine.schedules import Schedules
 from holdfast.engine.streams import Streams
+from holdfast.engine.ticker import Ticker
 from holdfast.engine.waitpoints import Waitpoints
 from holdfast.engine.workers import Workers
 from holdfast.errors import GraphFinished, HoldfastError
@@ -52,6 +53,7 @@ from holdfast.model.executions import (
 )
 from holdfast.model.states import State
 from holdfast.queues import Queues, QueueTicker
+from holdfast.services import Supervisor
 from holdfast.store.blocking import BlockingStore
 from holdfast.store.exports import Exported
 from holdfast.store.queries import Pulse
@@ -84,9 +86,19 @@ class Engine:
         self.feeds: Feeds = Feeds(store)
         self.changes: Changes = Changes(store)
         self._results = Results(store, self.payloads)
-        #: Fires timers, if this process does.
-        #: What runs beside the calls, if it is this process's part.
-        self.maintenance: Sequence[asyncio.Future[None]] = ()
+        #: What runs beside the calls of this process.
+        self.services: Supervisor = Supervisor()
+
+    def start_services(self) -> None:
+        """Fire timers and schedules, and carry what partitions have for each other."""
+        for service in (
+            Ticker(self.store, self.courier),
+            self.courier,
+            Scheduler(self.store),
+            QueueTicker(self.store),
+            Reporter(self.store, self.services),
+        ):
+            self.services.start(service)
 
     async def close(self) -> None:
         """Stop listening for results; whoever reads a stream live is told to come back."""
@@ -372,18 +384,10 @@ async def open_engine(
     async with open_store(url, settings) as store:
         engine = Engine(store)
         await engine.keyring.install_configured()
-        services = (
-            (Ticker(store, engine.courier), engine.courier, Scheduler(store), QueueTicker(store))
-            if maintenance
-            else ()
-        )
-        running = [asyncio.ensure_future(service.run()) for service in services]
-        engine.maintenance = running
+        if maintenance:
+            engine.start_services()
         try:
             yield engine
         finally:
-            for task in running:
-                task.cancel()
-                with contextlib.suppress(asyncio.CancelledError):
-                    await task
+            await engine.services.close()
             await engine.close()

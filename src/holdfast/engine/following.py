@@ -15,6 +15,7 @@ import msgspec
 
 from holdfast.errors import HoldfastError, NotFound
 from holdfast.model.frames import END, Frame
+from holdfast.store.outages import level
 from holdfast.store.store import Store
 from holdfast.store.streams import Followed
 
@@ -88,7 +89,7 @@ class Following:
             self.error = error
             self._tell()
         except HoldfastError as error:
-            log.warning("a stream could not be read, it is tried again: %s", error)
+            log.log(level(error), "a stream could not be read, it is tried again: %s", error)
         finally:
             self._reading = None
 

@@ -14,6 +14,7 @@ from holdfast.errors import HoldfastError, ScheduleMoved
 from holdfast.model import limits
 from holdfast.model.schedules import GRACE_MS, Schedule
 from holdfast.store import keys
+from holdfast.store.outages import level
 from holdfast.store.schedules import Step
 from holdfast.store.store import Store
 
@@ -95,7 +96,7 @@ class Firing:
             # Somebody else was faster, or it was changed; then it is looked at again.
             return False
         except HoldfastError as error:
-            log.warning("schedule %s could not be fired yet: %s", schedule.id, error)
+            log.log(level(error), "schedule %s could not be fired yet: %s", schedule.id, error)
             return False
         return True
 
@@ -120,7 +121,9 @@ class Firing:
 
 
 class Scheduler:
-    """Fires schedules for as long as `run` runs: told when one is due, not by looking."""
+    """Fires schedules for as long as `run` runs; the store notifies it when one is due."""
+
+    name = "scheduler"
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -151,4 +154,9 @@ class Scheduler:
             await self._firing.run_due(tag)
         except HoldfastError as error:
             # The store says it again as long as something is due.
-            log.warning("schedules could not be looked at: %s", error, extra={"partition": tag})
+            log.log(
+                level(error),
+                "schedules could not be looked at: %s",
+                error,
+                extra={"partition": tag},
+            )

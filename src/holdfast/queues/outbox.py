@@ -13,6 +13,7 @@ import msgspec
 
 from holdfast.errors import HoldfastError, IdConflict, IdempotencyConflict, QueueNotFound
 from holdfast.queues.effects import unpack_execution
+from holdfast.store.outages import level
 from holdfast.store.queues import BYTES_IN_CALL
 from holdfast.store.store import Store
 
@@ -40,7 +41,7 @@ class Outboxes:
         try:
             return await self._deliver(name)
         except HoldfastError as error:
-            log.warning("what queue %s owes stays for later: %s", name, error)
+            log.log(level(error), "what queue %s owes stays for later: %s", name, error)
             return 1
 
     async def _deliver(self, name: str) -> int:
@@ -72,7 +73,8 @@ class Outboxes:
                     await self._send(name, incarnation, target, first + taken, chunk)
                     taken += len(chunk)
         except (HoldfastError, msgspec.DecodeError) as error:
-            log.warning("queue %s cannot deliver to %s: %s", name, target or "the engine", error)
+            place = target or "the engine"
+            log.log(level(error), "queue %s cannot deliver to %s: %s", name, place, error)
         return taken
 
     async def _send(

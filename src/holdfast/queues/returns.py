@@ -9,6 +9,7 @@ from typing import Any
 
 from holdfast.errors import HoldfastError
 from holdfast.model.queues import Delivery, Settle
+from holdfast.store.outages import level
 from holdfast.store.store import Store
 
 log: logging.Logger = logging.getLogger(__name__)
@@ -46,4 +47,4 @@ class Returns:
                 await self._store.queues.settle(name, "release", items)
         except HoldfastError as error:
             # Their locks expire, and they are handed out again.
-            log.warning("messages of %s could not be given back: %s", name, error)
+            log.log(level(error), "messages of %s could not be given back: %s", name, error)

@@ -13,6 +13,7 @@ from starlette.requests import Request
 from holdfast.engine import Engine
 from holdfast.errors import Forbidden, NotFound
 from holdfast.model import checks
+from holdfast.model.services import ServiceStatus
 from holdfast.server.archives import Archives
 from holdfast.server.claimers import Claimers
 from holdfast.server.declare import Route
@@ -49,9 +50,9 @@ class Services:
         await self.claimers.close()
         await self.identities.close()
 
-    def maintenance_runs(self) -> bool:
-        """Whether timers fire; if that is not our part, we trust those whose part it is."""
-        return not any(task.done() for task in self.engine.maintenance)
+    def stopped(self) -> list[ServiceStatus]:
+        """Return the services of this process that have stopped and wait to be restarted."""
+        return [status for status in self.engine.services.statuses() if not status.running]
 
 
 @dataclass(slots=True, kw_only=True)

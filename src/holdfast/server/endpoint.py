@@ -26,6 +26,8 @@ from holdfast.errors import (
     InvalidInput,
     Malformed,
     MethodNotAllowed,
+    StoreFull,
+    StoreUnavailable,
     TooLarge,
 )
 from holdfast.model import limits
@@ -36,6 +38,7 @@ from holdfast.server.declare import Answer, Route, Scope
 from holdfast.server.fields import Body
 from holdfast.server.identity import NOBODY
 from holdfast.server.misfits import misfit
+from holdfast.store.outages import level
 
 log: logging.Logger = logging.getLogger(__name__)
 
@@ -171,7 +174,11 @@ class Endpoint:
             log_of = AuditLog.CALLS if code == Forbidden.code else route.audit
             await call.engine.audit.append(log_of, entry)
         except HoldfastError as error:
-            log.error("not in the audit log (%s): %s", error, msgspec.json.encode(entry).decode())  # noqa: TRY400
+            # What failed as the log did changed nothing, and the outage has its own line.
+            changed_nothing = code in (StoreUnavailable.code, StoreFull.code)
+            urgency = level(error) if changed_nothing else logging.ERROR
+            text = msgspec.json.encode(entry).decode()
+            log.log(urgency, "not in the audit log (%s): %s", error, text)
 
 
 async def _read(request: Request, most: int) -> bytes:

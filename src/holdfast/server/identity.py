@@ -20,6 +20,7 @@ from holdfast.errors import Forbidden, HoldfastError, Unauthorized
 from holdfast.model import limits
 from holdfast.model.access import ApiKey, Role, id_of
 from holdfast.store.access import Found
+from holdfast.store.outages import level
 
 log: logging.Logger = logging.getLogger(__name__)
 
@@ -135,7 +136,7 @@ class Identities:
         try:
             await self._access.touch([key_id])
         except HoldfastError as error:
-            log.warning("the use of key %s is not noted: %s", key_id, error)
+            log.log(level(error), "the use of key %s is not noted: %s", key_id, error)
 
     async def close(self) -> None:
         """Finish what is under way."""

@@ -21,6 +21,7 @@ from holdfast.engine import Engine
 from holdfast.errors import HoldfastError, QueueNotFound
 from holdfast.model.executions import Claim
 from holdfast.model.queues import GroupStats
+from holdfast.model.services import ServiceStatus
 from holdfast.model.states import AttemptKind
 from holdfast.server.declare import Route
 
@@ -51,6 +52,7 @@ class Metrics:
         self._running: OrderedDict[tuple[str, int], tuple[float, str]] = OrderedDict()
         self._read_at = -FRESH_S
         self._incidents_seen: dict[str, int] = {}
+        self._restarts_seen: dict[str, int] = {}
         self._count_calls()
         self._count_work()
         self._look_at_store()
@@ -107,6 +109,15 @@ class Metrics:
             "group",
             "place",
         )
+        self._service_up = self._add(
+            Gauge, "service_up", "1 while a service of this process runs.", "service"
+        )
+        self._service_restarts = self._add(
+            Counter,
+            "service_restarts_total",
+            "How often a service of this process stopped and was restarted.",
+            "service",
+        )
         self._late = self._add(Gauge, "tick_lag_seconds", "How late the latest timer is.")
         self._store_seconds = self._add(Gauge, "store_seconds", "A call to the store and back.")
         self._store_up = self._add(Gauge, "store_up", "1 if the store answers.")
@@ -154,6 +165,7 @@ class Metrics:
         """Return all figures as text."""
         self._waits.set(waits)
         self._tails.set(tails)
+        self._note_services(engine.services.statuses())
         now = time.monotonic()
         if now - self._read_at >= FRESH_S:
             self._read_at = now
@@ -162,6 +174,13 @@ class Metrics:
             except HoldfastError:
                 self._store_up.set(0)
         return generate_latest(self.registry)
+
+    def _note_services(self, statuses: Sequence[ServiceStatus]) -> None:
+        for status in statuses:
+            self._service_up.labels(status.name).set(status.running)
+            restarts = status.restarts - self._restarts_seen.get(status.name, 0)
+            self._restarts_seen[status.name] = status.restarts
+            self._service_restarts.labels(status.name).inc(restarts)
 
     async def _read(self, engine: Engine) -> None:
         started = time.perf_counter()

@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 
 import uvicorn
 
-from holdfast.archive.standing import keep_archiving
+from holdfast.archive.service import ArchiveService
 from holdfast.engine import Engine, open_engine
 from holdfast.errors import InvalidInput, StoreIncompatible
 from holdfast.model.access import Role
@@ -151,9 +151,10 @@ async def run(
     with _signals() as (stopped, again):
         async with (
             open_engine(store, own, maintenance=maintenance) as engine,
-            _archiving(engine, wanted=maintenance),
             serving(engine, settings) as (server, url),
         ):
+            if maintenance:
+                engine.services.start(ArchiveService(engine.store))
             again.add_done_callback(lambda _: server.force())
             announce(url)
             return await stopped
@@ -162,24 +163,10 @@ async def run(
 async def run_maintenance(store: str, *, announce: Callable[[str], None]) -> int:
     """Fire timers and archive, and nothing else, until a signal; returns its number."""
     with _signals() as (stopped, _):
-        async with open_engine(store) as engine, _archiving(engine, wanted=True):
+        async with open_engine(store) as engine:
+            engine.services.start(ArchiveService(engine.store))
             announce("")
             return await stopped
-
-
-@contextlib.asynccontextmanager
-async def _archiving(engine: Engine, *, wanted: bool) -> AsyncIterator[None]:
-    """Archive, if the store names an archive, while the block runs."""
-    if not wanted:
-        yield
-        return
-    archiving = asyncio.create_task(keep_archiving(engine.store))
-    try:
-        yield
-    finally:
-        archiving.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await archiving
 
 
 @contextlib.contextmanager

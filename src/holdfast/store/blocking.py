@@ -67,10 +67,19 @@ class BlockingStore:
 
     def _call(self, function: str, tag: str, *args: str) -> list[Any]:
         try:
-            reply: list[Any] = self._client.fcall(function, 1, tag, *args)
+            reply: list[Any] = self._send(function, tag, *args)
         except (valkey.ValkeyError, OSError) as error:
             message = f"the store cannot be reached ({error})"
             raise StoreUnavailable(message, function=function) from error
         if reply[0] != b"ok":
             raise refusal_of(reply[1:])
         return reply[1:]
+
+    def _send(self, function: str, tag: str, *args: str) -> Any:
+        try:
+            return self._client.fcall(function, 1, tag, *args)
+        except valkey.ResponseError as error:
+            if "Function not found" not in str(error):
+                raise
+        # The next call of the event loop loads the library, if there is room for it.
+        return self._client.eval(self._store.loader.script(function), 1, tag, *args)

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from typing import Any
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar
 
 from holdfast.errors import StoreIncompatible, StoreUnavailable
 from holdfast.model import partitions
 from holdfast.store import library
+from holdfast.store.call import final_error
 from holdfast.store.client import CallFailed, Client
 from holdfast.store.library import Library
 
 log: logging.Logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 OLDEST_MAJOR = 8
 #: Moves when the layout of the data changes in a way that old code cannot read.
@@ -49,22 +53,25 @@ async def check_servers(client: Client) -> None:
         check_server(_text(section))
 
 
-async def wait_until_loaded(client: Client, timeout_ms: int) -> None:
-    """Wait for a server that is still reading its data."""
-    deadline = asyncio.get_running_loop().time() + timeout_ms / 1000
+async def until_answered(work: Callable[[], Awaitable[T]], timeout_ms: int) -> T:
+    """Do a part of opening until it is answered: servers load, and connections drop."""
+    loop = asyncio.get_running_loop()
+    deadline = loop.time() + timeout_ms / 1000
     while True:
         try:
-            await client.on_primaries(["PING"])
+            return await work()
         except CallFailed as failure:
-            if asyncio.get_running_loop().time() > deadline:
+            if (error := final_error(failure)) is not None:
+                raise error from failure
+            if loop.time() > deadline:
                 message = f"the server is not ready after {timeout_ms} ms: {failure.text}"
                 raise StoreUnavailable(message) from failure
-            if "NOAUTH" in failure.text or "WRONGPASS" in failure.text:
-                message = f"the server refused our user: {failure.text}"
-                raise StoreIncompatible(message) from failure
             await asyncio.sleep(0.1)
-        else:
-            return
+
+
+async def wait_until_loaded(client: Client, timeout_ms: int) -> None:
+    """Wait for a server that is still reading its data."""
+    await until_answered(lambda: client.on_primaries(["PING"]), timeout_ms)
 
 
 async def load_library(client: Client, wanted: Library) -> None:

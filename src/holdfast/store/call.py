@@ -8,12 +8,16 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from holdfast import errors
 from holdfast.errors import HoldfastError, OutcomeUnknown, StoreUnavailable
+from holdfast.store import library
 from holdfast.store.client import CallFailed, Client
+from holdfast.store.outages import Outage
+
+if TYPE_CHECKING:
+    from holdfast.store.loader import Loader
 
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.01, 0.5
 #: A library that lacks a function after this many loads is a newer one, which is kept.
@@ -150,16 +154,22 @@ def refusal_of(reply: list[bytes]) -> HoldfastError:
 class Caller:
     """Calls functions with retries; reloads the library when a server has lost it."""
 
-    def __init__(
-        self,
-        client: Client,
-        *,
-        timeout_ms: int,
-        reload_library: Callable[[], Awaitable[None]],
-    ) -> None:
+    def __init__(self, client: Client, *, timeout_ms: int, loader: Loader) -> None:
         self._client = client
         self._timeout_s = timeout_ms / 1000
-        self._reload_library = reload_library
+        self._loader = loader
+        #: Whether one of these may be going on.
+        self._in_trouble = False
+        self._away = Outage(
+            "the store does not answer (%s); calls are repeated",
+            "the store answers again, after %.1f s",
+        )
+        self._full = Outage(
+            "the store is full (%s): what adds data is refused as store_full, what frees memory "
+            "goes on",
+            "the store takes new data again, after %.1f s",
+            patience_s=0,
+        )
 
     async def write(self, function: str, tag: str, *args: str | bytes) -> list[Any]:
         """Call a function that may write. Raises the refusal, if it is one."""
@@ -177,6 +187,8 @@ class Caller:
             reply = await self._client.call(command)
         except CallFailed as failure:
             reply = await self._insist(command, failure)
+        if self._in_trouble:
+            self._note_answer(function, tag)
         if reply[0] == b"ok":
             del reply[0]
             return reply  # type: ignore[no-any-return]
@@ -190,12 +202,16 @@ class Caller:
         maybe_done = False
         loads = 0
         while True:
-            maybe_done = maybe_done or failure.sent
-            _raise_if_final(failure)
             is_missing = "Function not found" in failure.text
+            error = final_error(failure)
+            self._note_failure(command, failure, error)
             if is_missing and loads == _MOST_LOADS:
                 message = f"the store has a newer library, without {command[1]!s}: upgrade"
-                raise errors.StoreIncompatible(message) from failure
+                error = errors.StoreIncompatible(message)
+            # What may have happened is no less so for what a later try is answered.
+            if error is not None and not maybe_done:
+                raise error from failure
+            maybe_done = maybe_done or (failure.sent and command[0] == "FCALL")
             if loop.time() + pause > deadline:
                 raise _gave_up(command, failure, maybe_done=maybe_done) from failure
             if loads or not is_missing:
@@ -204,31 +220,56 @@ class Caller:
             try:
                 if is_missing:
                     loads += 1
-                    await self._reload_library()
+                    if not await self._loader.load():
+                        return await self._client.call(self._as_script(command))
                 return await self._client.call(command)
             except CallFailed as again:
                 failure = again
 
+    def _as_script(self, command: tuple[str | bytes, ...]) -> tuple[str | bytes, ...]:
+        """Return the call of a function as that of a script, which needs no library."""
+        _, function, *rest = command
+        return ("EVAL", self._loader.script(str(function)), *rest)
 
-def _raise_if_final(failure: CallFailed) -> None:
-    """Raise for answers that repeating cannot change."""
+    def _place(self, tag: str) -> str:
+        """Return what may fail on its own: the parts of a cluster do."""
+        return tag if self._client.cluster else ""
+
+    def _note_failure(
+        self, command: tuple[str | bytes, ...], failure: CallFailed, error: HoldfastError | None
+    ) -> None:
+        place = self._place(str(command[3]))
+        if failure.is_full:
+            self._full.failed(failure.text, place)
+        elif error is None and "Function not found" not in failure.text:
+            self._away.failed(failure.text, place)
+        self._in_trouble = True
+
+    def _note_answer(self, function: str, tag: str) -> None:
+        self._away.worked(self._place(tag))
+        if library.adds_data(function):
+            self._full.worked(self._place(tag))
+        self._in_trouble = self._away.suspected or self._full.suspected
+
+
+def final_error(failure: CallFailed) -> HoldfastError | None:
+    """Return the error of an answer that repeating does not change."""
     text = failure.text
-    if "OOM" in text:
+    if failure.is_full:
         message = "the store is full: free memory, raise maxmemory, or shorten retention"
-        raise errors.StoreFull(message) from failure
+        return errors.StoreFull(message)
     if any(word in text for word in ("NOAUTH", "WRONGPASS", "NOPERM")):
-        message = f"the store refused our user: {text}"
-        raise errors.StoreIncompatible(message) from failure
+        return errors.StoreIncompatible(f"the store refused our user: {text}")
     if failure.answered and any(word in text for word in _FAULTS):
-        message = f"the store failed: {text}"
-        raise errors.StoreFault(message) from failure
+        return errors.StoreFault(f"the store failed: {text}")
+    return None
 
 
 def _gave_up(
     command: tuple[str | bytes, ...], failure: CallFailed, *, maybe_done: bool
 ) -> HoldfastError:
-    verb, function = str(command[0]), str(command[1])
-    if maybe_done and verb == "FCALL":
+    function = str(command[1])
+    if maybe_done:
         message = f"no answer to {function} in time; it may have happened ({failure.text})"
         return OutcomeUnknown(message, function=function)
     if "readonly" in failure.text.lower():

@@ -52,6 +52,11 @@ class CallFailed(Exception):
         #: The server answered with an error, as opposed to no answer at all.
         self.answered = answered
 
+    @property
+    def is_full(self) -> bool:
+        """Whether the server has no memory left for this."""
+        return "OOM" in self.text
+
 
 class Client:
     """A connection to a server or cluster. Make it with `connect`."""

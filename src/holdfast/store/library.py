@@ -151,12 +151,41 @@ def _section(source: Source) -> str:
     )
 
 
-def _compose(*, fake_clock: bool) -> str:
+def _available(*, fake_clock: bool) -> dict[str, Source]:
     available = dict(sources())
     fake = available.pop("lib/clock_fake")
     if fake_clock:
         available["lib/clock"] = Source(name="lib/clock", text=fake.text, header=fake.header)
-    return "".join(_section(source) for source in in_order(available))
+    return available
+
+
+def _compose(*, fake_clock: bool) -> str:
+    return "".join(_section(source) for source in in_order(_available(fake_clock=fake_clock)))
+
+
+@cache
+def script(function: str, *, fake_clock: bool = False) -> str:
+    """Return a function as a script of its own, with the libs that it needs and the same flags."""
+    available = _available(fake_clock=fake_clock)
+    kept = {
+        name: source
+        for name, source in available.items()
+        if source.is_lib or source.function == function
+    }
+    *libs, source = in_order(kept)
+    flags = ",".join(FLAGS[source.header.flags])
+    first = f"#!lua flags={flags}\n" if flags else "#!lua\n"
+    sections = "".join(map(_section, libs))
+    return f"{first}{sections}{source.text}return run(KEYS[1], ARGV)\n"
+
+
+@cache
+def adds_data(function: str) -> bool:
+    """Whether a full server refuses a function."""
+    return any(
+        source.function == function and source.header.flags == "write"
+        for source in sources().values()
+    )
 
 
 def digest_of(body: str) -> str:

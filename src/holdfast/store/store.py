@@ -12,7 +12,7 @@ from holdfast.errors import StoreUnavailable
 from holdfast.model import checks
 from holdfast.model.executions import NewExecution
 from holdfast.model.partitions import MOST_OF_LIMITS, partition_of, partition_of_limit
-from holdfast.store import boot, keys, library, urls
+from holdfast.store import boot, keys, urls
 from holdfast.store.access import Access
 from holdfast.store.archives import Archives
 from holdfast.store.audit import Audit
@@ -26,13 +26,16 @@ from holdfast.store.graphs import Graphs
 from holdfast.store.keyrings import KeyRings
 from holdfast.store.lanes import Lanes
 from holdfast.store.leases import Leases
+from holdfast.store.loader import Loader
 from holdfast.store.objects import Objects
+from holdfast.store.outages import Outage
 from holdfast.store.outboxes import Outboxes
 from holdfast.store.queries import Queries
 from holdfast.store.queues import Queues
 from holdfast.store.quotas import Quotas
 from holdfast.store.rules import Rules
 from holdfast.store.schedules import Schedules
+from holdfast.store.services import Services
 from holdfast.store.streams import Streams
 from holdfast.store.subscriptions import Subscriptions
 from holdfast.store.tasks import Tasks
@@ -67,12 +70,9 @@ class Store:
         self.settings = settings
         self.prefix: str = url.prefix
         self.partitions: int = 0
-        self._library = library.load(fake_clock=settings.fake_clock)
-        self._library_lock = asyncio.Lock()
+        self.loader: Loader = Loader(client, fake_clock=settings.fake_clock)
         self.caller: Caller = Caller(
-            client,
-            timeout_ms=settings.call_timeout_ms,
-            reload_library=self.load_library,
+            client, timeout_ms=settings.call_timeout_ms, loader=self.loader
         )
         self.global_tag: str = keys.global_tag(self.prefix)
         self.executions: Executions = Executions(self)
@@ -84,6 +84,7 @@ class Store:
         self.waitpoints: Waitpoints = Waitpoints(self)
         self.keyrings: KeyRings = KeyRings(self)
         self.tasks: Tasks = Tasks(self)
+        self.services: Services = Services(self)
         self.graphs: Graphs = Graphs(self)
         self.streams: Streams = Streams(self)
         self.schedules: Schedules = Schedules(self)
@@ -101,9 +102,10 @@ class Store:
 
     async def boot(self) -> None:
         """Check the servers, load the library, agree on the partitions."""
-        await boot.wait_until_loaded(self.client, self.settings.boot_timeout_ms)
-        await boot.check_servers(self.client)
-        await self.load_library()
+        timeout_ms = self.settings.boot_timeout_ms
+        await boot.wait_until_loaded(self.client, timeout_ms)
+        await boot.until_answered(lambda: boot.check_servers(self.client), timeout_ms)
+        await boot.until_answered(self.loader.load, timeout_ms)
         asked = self.url.partitions
         default = boot.default_partitions(self.client)
         stored, stored_format = await self.caller.write(
@@ -114,11 +116,6 @@ class Store:
             str(boot.FORMAT),
         )
         self.partitions = boot.check_partitions(int(stored), asked, int(stored_format))
-
-    async def load_library(self) -> None:
-        """Load the function library where it is missing or old."""
-        async with self._library_lock:
-            await boot.load_library(self.client, self._library)
 
     def tag_of(self, execution_id: str) -> str:
         """Return the tag of the partition in which an execution lives."""
@@ -191,13 +188,18 @@ async def _connect(url: StoreUrl, settings: StoreSettings) -> Client:
     loop = asyncio.get_running_loop()
     deadline = loop.time() + timeout_ms / 1000
     pause = 0.05
+    away = Outage("%s; the store is opened when it answers", "the store answers, after %.1f s")
     while True:
         try:
-            return await Client.connect(
+            client = await Client.connect(
                 url, timeout_ms=min(timeout_ms, 5_000), try_timeout_ms=try_timeout_ms
             )
-        except StoreUnavailable:
+        except StoreUnavailable as error:
+            away.failed(error.message)
             if loop.time() + pause > deadline:
                 raise
             await asyncio.sleep(pause)
             pause = min(pause * 2, 1)
+        else:
+            away.worked()
+            return client

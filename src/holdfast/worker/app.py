@@ -115,11 +115,11 @@ class App:
         return self._engine
 
     async def __aenter__(self) -> Self:
-        self._users += 1
         if self._engine is None:
             self._opened = contextlib.AsyncExitStack()
             opening = self._open()
             self._engine = await self._opened.enter_async_context(opening)
+        self._users += 1
         return self
 
     async def __aexit__(self, *_error: object) -> None:

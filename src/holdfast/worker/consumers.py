@@ -19,6 +19,8 @@ from holdfast.model import checks, limits
 from holdfast.model.executions import NewExecution
 from holdfast.model.queues import Delivery
 from holdfast.queues import Submit
+from holdfast.store.outages import level
+from holdfast.worker.patience import pause
 from holdfast.worker.task import Task
 
 if TYPE_CHECKING:
@@ -86,7 +88,7 @@ class Consumer:
                 await engine.queues.ack(self.queue, delivery.handle, Submit(item))
         except HoldfastError as error:
             # Its lock expires, and it is handed out again.
-            log.warning("message %s was not handed over: %s", delivery.message.id, error)
+            log.log(level(error), "message %s was not handed over: %s", delivery.message.id, error)
 
 
 class Pump:
@@ -112,8 +114,10 @@ class Pump:
                 except ReadCancelled:
                     return
                 except HoldfastError as error:
-                    log.warning("reading queue %s failed: %s", self._consumer.queue, error)
-                    await _sleep(draining, _PAUSE_AFTER_ERROR_S)
+                    log.log(
+                        level(error), "reading queue %s failed: %s", self._consumer.queue, error
+                    )
+                    await pause(draining, _PAUSE_AFTER_ERROR_S)
         finally:
             waking.cancel()
 
@@ -125,7 +129,7 @@ class Pump:
         if self._room <= 0:
             self._room = await self._free()
         if self._room <= 0:
-            await _sleep(draining, _PAUSE_S)
+            await pause(draining, _PAUSE_S)
             return
         deliveries = await self._engine.queues.read(
             self._consumer.queue,
@@ -156,11 +160,3 @@ async def consume_until(draining: asyncio.Event, app: App, instance: str) -> Non
     """Run the consumers of an app until its worker drains."""
     pumps = [Pump(consumer, app.engine, instance) for consumer in app.consumers]
     await asyncio.gather(*(pump.run(draining) for pump in pumps))
-
-
-async def _sleep(draining: asyncio.Event, seconds: float) -> None:
-    try:
-        async with asyncio.timeout(seconds):
-            await draining.wait()
-    except TimeoutError:
-        pass

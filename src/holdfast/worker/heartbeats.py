@@ -16,11 +16,14 @@ from holdfast.engine.beats import Beats
 from holdfast.errors import HoldfastError, LeaseLost
 from holdfast.model.executions import Claim
 from holdfast.model.workers import Beat
+from holdfast.store.outages import level, will_pass
 
 log: logging.Logger = logging.getLogger(__name__)
 
 #: A loop that does not answer for this long is worth a warning.
 BLOCKED_S = 1.0
+#: Between two tries to register.
+_PAUSE_S = 1.0
 
 
 class Heartbeats:
@@ -42,17 +45,47 @@ class Heartbeats:
         self._held: dict[tuple[str, int], Claim] = {}
         self._lock = threading.Lock()
         self._stop = threading.Event()
-        self._answered_at = time.monotonic()
+        #: When the event loop was asked for a sign of life that it has not given.
+        self._asked_at: float | None = None
         self._thread = threading.Thread(target=self._run, name="holdfast-heartbeats", daemon=True)
 
-    def start(self) -> None:
-        """Register the worker and start beating."""
+    def start(self) -> bool:
+        """Register the worker, however long that takes, and start beating.
+
+        Returns False if it was given up before. Raises what waiting does not change.
+        """
         try:
-            self._register()
+            registered = self._register_patiently()
         except BaseException:
             self._store.close()
             raise
+        if not registered:
+            self._store.close()
+            return False
         self._thread.start()
+        return True
+
+    def give_up(self) -> None:
+        """Stop waiting for the store to register the worker."""
+        self._stop.set()
+
+    def _register_patiently(self) -> bool:
+        waited = False
+        while not self._stop.is_set():
+            try:
+                self._register()
+            except HoldfastError as error:
+                if not will_pass(error):
+                    raise
+                if not waited:
+                    log.warning("the worker cannot register and waits until it can: %s", error)
+                waited = True
+                self._stop.wait(_PAUSE_S)
+            else:
+                if waited:
+                    log.info("the worker is registered")
+                return True
+        return False
 
     def stop(self) -> None:
         """Stop, and take the worker off the registry."""
@@ -77,12 +110,12 @@ class Heartbeats:
     def _run(self) -> None:
         interval_s = self._beat.ttl_ms / 3000
         while not self._stop.wait(interval_s):
-            self._check_loop(interval_s)
+            self._check_loop()
             try:
                 self._register()
                 self._renew()
             except HoldfastError as error:
-                log.warning("a heartbeat failed: %s", error)
+                log.log(level(error), "a heartbeat failed: %s", error)
 
     def _register(self) -> None:
         with self._lock:
@@ -100,16 +133,19 @@ class Heartbeats:
             if isinstance(answer, LeaseLost):
                 self._loop.call_soon_threadsafe(self._on_lost, claim, str(answer))
 
-    def _check_loop(self, interval_s: float) -> None:
-        """Warn when the event loop has not run since the last beat."""
-        silent_s = time.monotonic() - self._answered_at
-        if silent_s > interval_s + BLOCKED_S:
-            log.warning(
-                "the event loop has been blocked for %.1f s; leases are renewed, but nothing else "
-                "goes on: declare blocking tasks with `def`, or give them pool='process'",
-                silent_s,
-            )
+    def _check_loop(self) -> None:
+        """Warn when the event loop has not run since the last beat asked it to."""
+        if self._asked_at is not None:
+            silent_s = time.monotonic() - self._asked_at
+            if silent_s > BLOCKED_S:
+                log.warning(
+                    "the event loop has been blocked for %.1f s; leases are renewed, but nothing "
+                    "else goes on: declare blocking tasks with `def`, or give them pool='process'",
+                    silent_s,
+                )
+            return
+        self._asked_at = time.monotonic()
         self._loop.call_soon_threadsafe(self._loop_answered)
 
     def _loop_answered(self) -> None:
-        self._answered_at = time.monotonic()
+        self._asked_at = None

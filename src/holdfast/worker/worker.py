@@ -8,19 +8,21 @@ import logging
 import os
 import signal
 import socket
-from collections.abc import Iterator
+from collections.abc import Awaitable, Iterator
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from holdfast.engine.claimer import Claimer
-from holdfast.errors import HoldfastError
+from holdfast.errors import HoldfastError, StoreFull
 from holdfast.model import checks, limits
 from holdfast.model.executions import Claim
 from holdfast.model.ids import new_id
 from holdfast.model.workers import Beat
+from holdfast.store.outages import level
 from holdfast.worker.consumers import consume_until
 from holdfast.worker.heartbeats import Heartbeats
+from holdfast.worker.patience import insist, pause
 from holdfast.worker.pools import ProcessPool, ThreadPool
 from holdfast.worker.runner import Runner
 from holdfast.worker.slots import Slots
@@ -123,7 +125,8 @@ class Worker:
         )
         beats = self._engine.beats(timeout_s=settings.lease_ms / 3000)
         self._heartbeats = Heartbeats(beats, beat, on_lost=self._on_lost, on_drain=self.drain)
-        await asyncio.to_thread(self._heartbeats.start)
+        if not await self._register():
+            return
         try:
             await self._claim_until_drained()
         finally:
@@ -133,26 +136,52 @@ class Worker:
             await self._runner.resources.close()
             await asyncio.to_thread(self._heartbeats.stop)
 
+    async def _register(self) -> bool:
+        """Wait until the worker is registered; returns False if it is drained before."""
+        starting = asyncio.ensure_future(asyncio.to_thread(self._heartbeats.start))
+        draining = asyncio.ensure_future(self._draining.wait())
+        await asyncio.wait({starting, draining}, return_when=asyncio.FIRST_COMPLETED)
+        if not starting.done():
+            self._heartbeats.give_up()
+        draining.cancel()
+        return await starting
+
     async def _claim_until_drained(self) -> None:
         async with self._engine.claimer(
             worker=self.instance, lanes=self.lanes, capabilities=self.settings.capabilities
         ) as claimer:
-            described = {name: task.describe() for name, task in self._app.tasks.items()}
-            await self._engine.publish_tasks(described)
-            for plan in self._app.schedules.values():
-                await self._engine.schedules.put(plan)
+            await insist(self._publish, self._draining)
+            scheduling = await self._schedule()
             self._started.set()
             # Several claims under way: the next is answered while the last is started.
             several = max(1, min(_MOST_CLAIMS, self.settings.slots // _MOST_IN_CLAIM))
             claiming = asyncio.gather(*(self._claim(claimer) for _ in range(several)))
             consuming = consume_until(self._draining, self._app, self.instance)
-            await asyncio.gather(self._draining.wait(), consuming)
+            await asyncio.gather(self._draining.wait(), consuming, scheduling)
             # A claim that is under way is not cancelled: its leases would belong to nobody.
             self._slots.close()
             claimer.stop()
             await claiming
         while self._attempts:
             await asyncio.wait(set(self._attempts.values()))
+
+    async def _publish(self) -> None:
+        described = {name: task.describe() for name, task in self._app.tasks.items()}
+        await self._engine.publish_tasks(described)
+
+    async def _schedule(self) -> Awaitable[None]:
+        """Put the app's schedules into the store; returns what goes on if it has no room yet."""
+        try:
+            await insist(self._put_schedules, self._draining, when_full=False)
+        except StoreFull:
+            # Workers are what drains a full store: none may wait for it.
+            log.warning("the app's schedules are put into the store when it has room")
+            return asyncio.ensure_future(insist(self._put_schedules, self._draining))
+        return asyncio.sleep(0)
+
+    async def _put_schedules(self) -> None:
+        for plan in self._app.schedules.values():
+            await self._engine.schedules.put(plan)
 
     async def _claim(self, claimer: Claimer) -> None:
         while True:
@@ -163,8 +192,8 @@ class Worker:
                 try:
                     claims = await claimer.claim(limit, self.settings.lease_ms, _CLAIM_WAIT_MS)
                 except HoldfastError as error:
-                    log.warning("claiming failed: %s", error)
-                    await _pause(self._draining)
+                    log.log(level(error), "claiming failed: %s", error)
+                    await pause(self._draining, _PAUSE_AFTER_ERROR_S)
                     continue
                 for claim in claims:
                     self._start(claim)
@@ -215,12 +244,6 @@ class Worker:
         self._heartbeats.release(claim)
         if self._app.tasks[claim.kind].is_async:
             self._attempts[claim.key].cancel()
-
-
-async def _pause(draining: asyncio.Event) -> None:
-    with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout(_PAUSE_AFTER_ERROR_S):
-            await draining.wait()
 
 
 def _lanes_of(app: App) -> tuple[str, ...]:

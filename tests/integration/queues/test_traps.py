@@ -116,7 +116,7 @@ async def test_a_replica_decides_nothing() -> None:
 
             await wait_for(synced)
             before = sorted(raw.keys("*"))
-            caller = Caller(reader, timeout_ms=200, reload_library=store.load_library)
+            caller = Caller(reader, timeout_ms=200, loader=store.loader)
             tag = store.queue_tag("q")
             calls = {
                 "hf_queue_push": ("r", b"\x81\xa2id\xa1x", b"1"),

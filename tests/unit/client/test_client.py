@@ -93,6 +93,8 @@ BUILT_ON_OTHERS = {
 NEAR_ONLY = {
     "store": "what the others are built on",
     "payloads": "a part of the engine: large payloads go their way at the server",
+    "services": "what runs beside the calls of the process with the store",
+    "start_services": "what runs beside the calls of the process with the store",
     "courier": "a part of the engine: it runs where the store is",
     "admission": "a part of the engine: claims pass it at the server",
     "access.any": "the server itself looks keys up",

@@ -106,6 +106,8 @@ function keys.total(tag, tenant) return tag .. ':total:' .. tenant end
 function keys.worker(tag, instance) return tag .. ':worker:' .. instance end
 function keys.workers(tag) return tag .. ':workers' end
 function keys.tasks(tag) return tag .. ':tasks' end
+function keys.services(tag) return tag .. ':services' end
+function keys.service_expiries(tag) return tag .. ':service_expiries' end
 function keys.keyring(tag) return tag .. ':keyring' end
 
 function keys.object(tag, name) return tag .. ':o:' .. name end

@@ -32,7 +32,7 @@ async def healthz(call: Call) -> HealthView:  # noqa: ARG001
 
 @routes.get("/readyz", scope=Scope.PUBLIC, errors=(StoreUnavailable,))
 async def readyz(call: Call) -> HealthView:
-    """Tell whether it can work: the store answers, the library is loaded, maintenance runs."""
+    """Tell whether it can work: the store answers, the library is loaded, its services run."""
     if call.services.closing.is_set():
         raise StoreUnavailable("the server is stopping")
     try:
@@ -42,8 +42,8 @@ async def readyz(call: Call) -> HealthView:
         raise StoreUnavailable("the store does not answer") from None
     except HoldfastError as error:
         raise StoreUnavailable(f"the store cannot be used: {error}") from error
-    if not call.services.maintenance_runs():
-        raise StoreUnavailable("maintenance does not run")
+    for service in call.services.stopped():
+        raise StoreUnavailable(f"the service {service.name} restarts: {service.last_error}")
     return HealthView(status="ready")
 
 

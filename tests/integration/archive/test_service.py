@@ -11,7 +11,7 @@ import pytest
 
 from holdfast.archive import open_archive, set_archive, unset_archive
 from holdfast.archive.archiver import ArchiverSettings
-from holdfast.archive.standing import keep_archiving
+from holdfast.archive.service import ArchiveService
 from holdfast.engine import Engine, open_engine
 from holdfast.errors import ExecutionNotFound
 from holdfast.testing.servers import TestServer
@@ -30,7 +30,7 @@ async def engine(single_server: TestServer, tmp_path: Path) -> AsyncIterator[Eng
 
 @contextlib.asynccontextmanager
 async def _archiving(engine: Engine) -> AsyncIterator[None]:
-    running = asyncio.create_task(keep_archiving(engine.store, SETTINGS, look_s=0.05))
+    running = asyncio.create_task(ArchiveService(engine.store, SETTINGS, look_s=0.05).run())
     try:
         yield
     finally:

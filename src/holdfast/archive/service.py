@@ -1,0 +1,55 @@
+"""Archiving as a service: while the store names an archive, archive or stand by."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+
+from holdfast.archive.archiver import Archiver, ArchiverSettings
+from holdfast.errors import HoldfastError
+from holdfast.fencing import places
+from holdfast.store.store import Store
+
+#: How soon a change of the setting is noticed.
+LOOK_S = 30.0
+
+
+class ArchiveService:
+    """Archives for as long as an archive is set. Other processes may do the same."""
+
+    name = "archiver"
+
+    def __init__(
+        self, store: Store, settings: ArchiverSettings | None = None, *, look_s: float = LOOK_S
+    ) -> None:
+        self._store = store
+        self._settings = settings
+        self._look_s = look_s
+
+    async def run(self) -> None:
+        """Archive or stand by until cancelled; raises what stopped the archiver."""
+        while True:
+            url = await self._url()
+            if url is None:
+                await asyncio.sleep(self._look_s)
+            else:
+                await self._archive(url)
+
+    async def _archive(self, url: str) -> None:
+        """Archive until the setting names another place."""
+        archiver = Archiver(self._store, places.parse(url), self._settings)
+        running = asyncio.ensure_future(archiver.run())
+        try:
+            while await self._url() == url:
+                done, _ = await asyncio.wait([running], timeout=self._look_s)
+                if done:
+                    running.result()
+                    return
+        finally:
+            # The writer lease is given up, so that the next one does not have to wait.
+            running.cancel()
+            with contextlib.suppress(asyncio.CancelledError, HoldfastError):
+                await running
+
+    async def _url(self) -> str | None:
+        return await self._store.archives.url()

@@ -1,0 +1,42 @@
+"""The reporter: tells the store how the services of this process are doing, for `doctor`."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import socket
+
+from holdfast.errors import HoldfastError
+from holdfast.model.ids import new_id
+from holdfast.services import Supervisor
+from holdfast.store.store import Store
+
+#: A process that has not reported for three times as long is gone.
+EVERY_S = 20.0
+
+
+class Reporter:
+    """Reports regularly, and at once when a service stops or starts again."""
+
+    name = "reporter"
+
+    def __init__(self, store: Store, services: Supervisor) -> None:
+        self._store = store
+        self._services = services
+        self.process: str = f"{socket.gethostname()[:60]}.{os.getpid()}.{new_id()[-6:]}"
+
+    async def run(self) -> None:
+        """Report until cancelled, then forget the process."""
+        changed = self._services.changed
+        ttl_ms = int(3000 * EVERY_S)
+        try:
+            while True:
+                changed.clear()
+                await self._store.services.report(self.process, self._services.statuses(), ttl_ms)
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(EVERY_S):
+                        await changed.wait()
+        finally:
+            with contextlib.suppress(HoldfastError):
+                await self._store.services.forget(self.process)

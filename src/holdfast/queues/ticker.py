@@ -1,0 +1,98 @@
+"""The queue ticker: fires the timers of queues, and delivers what they owe after a crash.
+
+Any number of processes may run it. It sleeps until the next timer of any queue is due, is woken
+when an earlier one is set, and looks at every queue now and then in any case. Reading and settling
+fire what is due by themselves, so a late look delays counts, never messages that a reader waits
+for.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+
+from holdfast.errors import HoldfastError, QueueNotFound
+from holdfast.queues.outbox import Outboxes
+from holdfast.services import TimerLoop
+from holdfast.services.timer_loop import PAUSE_AFTER_ERROR_S
+from holdfast.store import keys
+from holdfast.store.outages import level
+from holdfast.store.store import Store
+
+log: logging.Logger = logging.getLogger(__name__)
+
+THINGS_IN_TICK = 200
+#: How often the list of queues is read; a new queue is also announced.
+LIST_EVERY_S = 30.0
+_NAMES_AT_ONCE = 1000
+#: The topic on which enlist.lua announces new queues.
+TOPIC = "queues"
+
+
+class QueueTicker(TimerLoop):
+    """Fires timers of queues for as long as `run` runs."""
+
+    name = "queue ticker"
+    place = "queue"
+
+    def __init__(self, store: Store) -> None:
+        super().__init__(store.subscriptions, {})
+        self._store = store
+        self._outboxes = Outboxes(store)
+        self._list_at = 0.0
+        self._news = keys.wake_channel(store.global_tag, TOPIC)
+
+    async def run(self) -> None:
+        """Tick until cancelled."""
+        self._list_at = 0.0
+        await self._subscriptions.add([self._news], self._on_news)
+        try:
+            await super().run()
+        finally:
+            await self._subscriptions.remove([self._news], self._on_news)
+
+    def _on_news(self, _channel: str, _message: str) -> None:
+        self._list_at = 0.0
+        self._woken.set()
+
+    def _until(self) -> float:
+        return min(self._list_at, super()._until())
+
+    async def _refresh(self) -> None:
+        """Learn of new queues, and forget those that are gone."""
+        now = asyncio.get_running_loop().time()
+        if now < self._list_at:
+            return
+        self._list_at = now + LIST_EVERY_S
+        try:
+            names = await self._names()
+        except HoldfastError as error:
+            log.log(level(error), "queues cannot be listed: %s", error)
+            self._list_at = now + PAUSE_AFTER_ERROR_S
+            return
+        fresh = {
+            keys.tick_channel(self._store.queue_tag(name)): name
+            for name in names
+            if name not in self._look_at
+        }
+        gone = [channel for channel, name in self._channels.items() if name not in names]
+        self._channels.update(fresh)
+        self._look_at.update(dict.fromkeys(fresh.values(), 0.0))
+        await self._subscriptions.add(fresh, self._on_wake)
+        await self._subscriptions.remove(gone, self._on_wake)
+        for channel in gone:
+            del self._look_at[self._channels.pop(channel)]
+
+    async def _names(self) -> set[str]:
+        names: list[str] = []
+        while page := await self._store.queues.names(names[-1] if names else "", _NAMES_AT_ONCE):
+            names += page
+        return set(names)
+
+    async def _tick(self, place: str) -> float:
+        try:
+            _, sleep_ms = await self._store.queues.tick(place, THINGS_IN_TICK)
+            await self._outboxes.deliver_if_owed(place)
+        except QueueNotFound:
+            return LIST_EVERY_S
+        return sleep_ms / 1000

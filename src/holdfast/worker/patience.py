@@ -1,0 +1,44 @@
+"""Patience: a worker that starts waits for the store as long as one that runs."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Awaitable, Callable
+
+from holdfast.errors import HoldfastError, StoreFull
+from holdfast.store.outages import will_pass
+
+log: logging.Logger = logging.getLogger(__name__)
+
+_PAUSE_S = 1.0
+
+
+async def insist(
+    work: Callable[[], Awaitable[None]], draining: asyncio.Event, *, when_full: bool = True
+) -> None:
+    """Repeat what may be repeated until it succeeds or the worker drains.
+
+    Raises what waiting does not change, and StoreFull unless it is to wait for memory, too.
+    """
+    waits = False
+    while not draining.is_set():
+        try:
+            await work()
+        except HoldfastError as error:
+            if not will_pass(error) or (isinstance(error, StoreFull) and not when_full):
+                raise
+            if not waits:
+                log.warning("the worker cannot start yet, and waits: %s", error)
+            waits = True
+            await pause(draining, _PAUSE_S)
+        else:
+            return
+
+
+async def pause(draining: asyncio.Event, seconds: float) -> None:
+    """Wait, but not longer than until the worker drains."""
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            await draining.wait()
