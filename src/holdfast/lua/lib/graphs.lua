@@ -6,6 +6,7 @@
 ---   mute   all or pending: members are being ended, so their ends are told to nobody
 ---   cancel, reason, cancelled   policy and reason of a cancel, how many it ended; expired
 ---   budgets   of all members, comma separated
+---   reopening   a replay is at it: how many members there were before it
 ---   ended, replays, watched; lost: a member is or was kept for others though a join does without it
 --- @requires lib/keys lib/timers lib/settings lib/wake
 local graphs = {}
