@@ -31,14 +31,12 @@ function work.handlers.start(list, item)
   end)
 end
 
---- End the members that have not ended, or those of them that have not begun. One that waits for its
---- upstreams again, in a replay, has not, and would wait for ever: they tell it nothing any more.
+--- End the members that have not ended, or those of them that have not begun.
 function work.handlers.cancel(list, item)
   local graph = graphs.read(list.tag, list.graph)
   local pending = graph.mute == 'pending'
   return go_over(list, item, function(id, rec)
-    local begun = rec.attempts and not members.undecided(rec)
-    if record.is_terminal(rec.state) or (pending and begun) then return end
+    if record.is_terminal(rec.state) or (pending and members.begun(rec)) then return end
     rec.work = list
     finish.now(list.tag, id, rec, 'cancelled', list.now, {}, {
       event = 'cancelled',

@@ -90,6 +90,6 @@ function work.run(list, parked)
   elseif tonumber(server.call('HGET', keys.graph(list.tag, list.graph), 'open')) == 0 then
     graphs.finish(list.tag, list.graph, list.now)
   elseif parked then
-    graphs.arm(list.tag, list.graph, graphs.read(list.tag, list.graph), list.now)
+    graphs.rest(list.tag, list.graph, list.now)
   end
 end
