@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from holdfast.engine.graphs import Graphs
@@ -11,9 +13,17 @@ from holdfast.model.graphs import Edge
 from holdfast.model.retry import Backoff, RetryPolicy
 from holdfast.store.store import Store
 from holdfast.testing.clock import Clock
+from holdfast.testing.waiting import wait_for
 from tests.support.graphs import members, submit
 from tests.support.invariants import violations
 from tests.support.lifecycle import Dump
+
+#: What each policy makes of a member that runs, one that is ready, and one that waits for both.
+_LEFT = {
+    "cancel_all": "cancelled cancelled cancelled",
+    "cancel_pending": "active cancelled cancelled",
+    "leave": "active waiting waiting_children",
+}
 
 
 async def test_all_members_that_have_not_ended_are_cancelled(store: Store, dump: Dump) -> None:
@@ -139,10 +149,52 @@ async def test_pending_members_are_barred_and_others_go_on(store: Store, clock: 
     assert (graph.cancelled, graph.open) == (299, 0)
 
 
-async def test_waiting_for_a_cancel_names_what_has_not_ended(store: Store) -> None:
-    """What runs on is reported, with its id."""
-    run = await submit(store, "a b")
+@pytest.mark.parametrize(("policy", "states"), _LEFT.items())
+async def test_waiting_for_a_cancel_is_waiting_for_what_it_ends(
+    store: Store, policy: str, states: str
+) -> None:
+    """Members that the policy leaves alone are not waited for, and are no failures."""
+    run = await submit(store, "a b c", "a>c", "b>c")
     await run.claim(1)
-    (key,) = run.held
-    answer = await Graphs(store, Payloads(store)).cancel(run.id, policy="cancel_pending", wait_s=0)
-    assert (answer.cancelled, answer.failed) == (1, [f"{run.id}~{key}"])
+    graphs = Graphs(store, Payloads(store))
+    async with asyncio.timeout(5):
+        answer = await graphs.cancel(run.id, policy=policy, wait_s=60)
+    ended = states.count("cancelled")
+    assert (answer.state, answer.cancelled, answer.failed) == ("cancelled", ended, [])
+    assert await run.states() == states
+    await graphs.close()
+
+
+async def test_waiting_for_a_cancel_names_what_has_not_ended(store: Store, clock: Clock) -> None:
+    """A large graph whose timer does not fire in time; what runs on is not among it."""
+    run = await submit(store, [f"m{n}" for n in range(300)])
+    await clock.tick()
+    held = set(await run.claim(1))
+    graphs = Graphs(store, Payloads(store))
+    answer = await graphs.cancel(run.id, policy="cancel_pending", wait_s=0)
+    states = (await run.states()).split()
+    assert (answer.cancelled, len(answer.failed)) == (100 - 1, states.count("waiting"))
+    assert not held & {name.partition("~")[2] for name in answer.failed}
+
+
+async def test_the_end_of_a_large_cancel_is_reported(
+    store: Store, clock: Clock, dump: Dump
+) -> None:
+    """Members that run on keep the graph open, but whoever waits for the cancel hears of it."""
+    run = await submit(store, [f"m{n}" for n in range(300)])
+    await clock.tick()
+    await run.claim(1)
+    graphs = Graphs(store, Payloads(store))
+    work = graphs.cancel(run.id, policy="cancel_pending", wait_s=60)
+    waiting = asyncio.ensure_future(work)
+
+    async def is_watched() -> bool:
+        return any(":gs:" in key for key in dump())
+
+    await wait_for(is_watched)
+    await clock.tick()
+    async with asyncio.timeout(4):
+        answer = await waiting
+    assert (answer.cancelled, answer.failed) == (299, [])
+    assert await run.state() == "cancelled+"
+    await graphs.close()

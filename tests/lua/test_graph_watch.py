@@ -48,7 +48,7 @@ async def test_a_cancelled_graph_has_no_outcome_while_members_run(store: Store) 
     run = await submit(store, "a")
     await run.claim()
     await Graphs(store, Payloads(store)).cancel(run.id, policy="cancel_pending")
-    assert await store.graphs.watch(run.id, "") == ("cancelled", False)
+    assert await store.graphs.watch(run.id, "") == ("cancelled", False, False)
     await run.complete("a")
     assert await Graphs(store, Payloads(store)).outcome(run.id) == "cancelled"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from dataclasses import dataclass, field
 
 BAD = frozenset({"failed", "cancelled", "expired"})
@@ -49,9 +50,10 @@ def meets(on: str, state: str) -> bool:
 
 @dataclass
 class GraphModel:
-    """A graph whose consequences are drawn at once."""
+    """A graph whose consequences are drawn at once, or when asked for."""
 
     nodes: dict[str, Node] = field(default_factory=dict)
+    eager: bool = True
     cancel: str | None = None
     mute: str | None = None
     replays: int = 0
@@ -92,7 +94,8 @@ class GraphModel:
         """The graph is cancelled."""
         self.cancel, self.mute = policy, mute
         for node in self.nodes.values():
-            if mute and node.state not in ENDED and not (mute == "pending" and node.began):
+            running = node.began and node.decided
+            if mute and node.state not in ENDED and not (mute == "pending" and running):
                 node.state = "cancelled"
 
     def expire(self) -> None:
@@ -103,10 +106,31 @@ class GraphModel:
                 node.state = "expired"
 
     def settle(self) -> None:
+        """Draw all consequences, if they are drawn at once."""
+        if self.eager:
+            self.draw()
+
+    def draw(self) -> None:
         """Draw all consequences."""
         if self.mute:
             return
         while self._decide() or self._note_ends() or self._drop_losers() or self._spare():
+            pass
+
+    def follow(self, states: dict[str, str], spared: set[str]) -> None:
+        """Draw those consequences that a store has drawn so far, as the rules permit.
+
+        It may lag behind, in any order; but nothing loses while an end is still to be heard.
+        """
+        if self.mute:
+            return
+        while self._decide({key for key, state in states.items() if state != "waiting_children"}):
+            pass
+        self._note_ends()
+        if not any(self._decision(node) for node in self.nodes.values()):
+            while self._drop_losers({key for key, state in states.items() if state == "cancelled"}):
+                self._note_ends()
+        while self._spare(spared):
             pass
 
     def _note_ends(self) -> bool:
@@ -117,22 +141,28 @@ class GraphModel:
                 node.decided_in = self.replays
         return False
 
-    def _decide(self) -> bool:
+    def _decision(self, node: Node) -> str | None:
+        if node.state != "waiting_children":
+            return None
+        ends = [(on, self.nodes[source].state) for source, on in node.ins]
+        met = sum(state in ENDED and meets(on, state) for on, state in ends)
+        unmet = sum(state in ENDED and not meets(on, state) for on, state in ends)
+        if met >= node.need:
+            return "waiting"
+        return "skipped" if unmet > len(node.ins) - node.need else None
+
+    def _decide(self, among: Container[str] | None = None) -> bool:
         changed = False
-        for node in self.nodes.values():
-            if node.state != "waiting_children":
-                continue
-            ends = [(on, self.nodes[source].state) for source, on in node.ins]
-            met = sum(state in ENDED and meets(on, state) for on, state in ends)
-            unmet = sum(state in ENDED and not meets(on, state) for on, state in ends)
-            if met >= node.need:
-                node.state, node.released, changed = "waiting", True, True
-            elif unmet > len(node.ins) - node.need:
-                node.state, changed = "skipped", True
+        for key, node in self.nodes.items():
+            decision = self._decision(node) if among is None or key in among else None
+            if decision:
+                node.state, node.released, changed = decision, decision == "waiting", True
         return changed
 
-    def _drop_losers(self) -> bool:
+    def _drop_losers(self, among: Container[str] | None = None) -> bool:
         for key, node in self.nodes.items():
+            if among is not None and key not in among:
+                continue
             waiting_for = [dependent for dependent, _ in self.dependents(key)]
             if node.state in ENDED or not all(d.decided for d in waiting_for):
                 continue
@@ -143,8 +173,10 @@ class GraphModel:
                 return True
         return False
 
-    def _spare(self) -> bool:
+    def _spare(self, among: Container[str] | None = None) -> bool:
         for key, node in self.nodes.items():
+            if among is not None and key not in among:
+                continue
             if node.spared or node.state not in BAD | {"skipped"}:
                 continue
             for dependent, on in self.dependents(key):

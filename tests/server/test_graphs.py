@@ -144,6 +144,19 @@ async def test_a_graph_is_cancelled_and_replayed(anyone: httpx.AsyncClient) -> N
     assert (await anyone.get(path)).json()["state"] == "completed"
 
 
+@pytest.mark.parametrize(("policy", "cancelled"), [("cancel_pending", 1), ("leave", 0)])
+async def test_a_cancel_waits_for_the_members_that_it_ends(
+    anyone: httpx.AsyncClient, policy: str, cancelled: int
+) -> None:
+    """One that runs on keeps no caller waiting, and is not listed as failed."""
+    made = await create(anyone, "a", "b", edges=[{"from": "a", "to": "b"}])
+    await claim(anyone)
+    body = {"policy": policy, "wait": True, "wait_ms": 60_000}
+    async with asyncio.timeout(5):
+        done = await anyone.post(f"/v1/graphs/{made['id']}/cancel", json=body)
+    assert done.json() == {"state": "cancelled", "cancelled": cancelled}
+
+
 async def test_graphs_are_listed_by_tenant_and_state(site: Site) -> None:
     """Newest first, in pages."""
     async with site.client(await site.key(tenant=OURS)) as ours:

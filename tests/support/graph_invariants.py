@@ -11,7 +11,7 @@ import msgspec
 Record = dict[str, bytes]
 Families = dict[str, dict[str, Any]]
 
-GRAPH_FAMILIES = ("graph", "gm", "ge", "gw", "gl", "gs", "ga", "gr", "gc", "gtenants")
+GRAPH_FAMILIES = ("graph", "gm", "ge", "gw", "gk", "gl", "gs", "ga", "gr", "gc", "gtenants")
 
 _BAD = (b"failed", b"cancelled", b"expired")
 _TERMINAL = (b"completed", b"skipped", *_BAD)
@@ -26,11 +26,15 @@ def graph_timers(families: Families) -> dict[bytes, float | None]:
         if b"deadline" in graph and b"ended" not in graph and b"expired" not in graph:
             dues.append(float(graph[b"deadline"]))
         name = b"g:" + graph_id.encode()
-        if graph_id in families["gw"]:
+        if _has_work(families, graph_id):
             timers[name] = families["timers"].get("", {}).get(name, -1.0)
         else:
             timers[name] = min(dues, default=None)
     return timers
+
+
+def _has_work(families: Families, graph_id: str) -> bool:
+    return graph_id in families["gw"] or graph_id in families["gk"]
 
 
 def graph_problems(families: Families, records: dict[str, Record]) -> Iterator[str]:
@@ -54,7 +58,7 @@ def graph_problems(families: Families, records: dict[str, Record]) -> Iterator[s
 
 
 def _check_owners(families: Families, records: dict[str, Record]) -> Iterator[str]:
-    for family in ("gm", "ge", "gw", "gl", "gs", "ga", "gr"):
+    for family in ("gm", "ge", "gw", "gk", "gl", "gs", "ga", "gr"):
         for graph_id in families[family].keys() - families["graph"].keys():
             yield f"key {family}:{graph_id} belongs to no graph"
     unarchived = families["unarchived"].get("", {})
@@ -79,7 +83,7 @@ def _check_graph(
     for name, count in found.items():
         if int(graph.get(name, 0)) != count:
             yield f"says {name.decode()} {graph.get(name)!r}, there are {count}"
-    has_work = graph_id in families["gw"]
+    has_work = _has_work(families, graph_id)
     if (b"ended" in graph) != (not is_open and not has_work):
         yield f"has {len(is_open)} open members, its end says otherwise"
     if b"ended" in graph and b"cancel" not in graph:

@@ -118,7 +118,8 @@ def cancel(
         typer.Option("--policy", help="End all members, those not begun, or none of them."),
     ] = CancelPolicy.ALL,
     wait: Annotated[
-        float | None, typer.Option("--wait", help="Wait so many seconds for all to end.")
+        float | None,
+        typer.Option("--wait", help="Wait at most this many seconds for the members that it ends."),
     ] = None,
     reason: Reason = "",
     store: StoreOption = None,

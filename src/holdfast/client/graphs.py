@@ -124,7 +124,7 @@ class RemoteGraphs(Remote, Graphs):
         reason: str = "",
         wait_s: float | None = None,
     ) -> CancelledGraph:
-        """Cancel a graph; it waits for its members for up to a minute."""
+        """Cancel a graph; waits for the members that it ends for up to a minute."""
         body: dict[str, Any] = {"policy": policy, "reason": reason}
         wait_ms = 0
         if wait_s is not None:

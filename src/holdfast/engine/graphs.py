@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import heapq
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -39,14 +38,27 @@ from holdfast.store.store import Store
 
 #: Members with these states did not do what they were there for.
 _BAD = frozenset({State.FAILED, State.CANCELLED, State.EXPIRED})
+#: Members with these states are to be ended by a cancel.
+_ENDED_BY = {
+    CancelPolicy.ALL: frozenset(state for state in State if not state.is_terminal),
+    CancelPolicy.PENDING: frozenset({State.WAITING_CHILDREN, State.WAITING, State.DELAYED}),
+}
 
 
 class _GraphEndings(Endings[GraphState]):
     noun = "graph"
 
     async def _look(self, execution_id: str, *, process: str) -> GraphState | None:
-        state, has_ended = await self._store.graphs.watch(execution_id, process)
+        state, has_ended, _ = await self._store.graphs.watch(execution_id, process)
         return state if has_ended else None
+
+
+class _CancelEndings(Endings[GraphState]):
+    noun = "cancel of graph"
+
+    async def _look(self, execution_id: str, *, process: str) -> GraphState | None:
+        state, has_ended, is_busy = await self._store.graphs.watch(execution_id, process)
+        return state if has_ended or not is_busy else None
 
 
 class Graphs:
@@ -56,10 +68,12 @@ class Graphs:
         self._store = store
         self._payloads = payloads
         self._endings = _GraphEndings(store)
+        self._cancels = _CancelEndings(store)
 
     async def close(self) -> None:
         """Stop listening for the ends of graphs."""
         await self._endings.close()
+        await self._cancels.close()
 
     async def submit(
         self,
@@ -151,7 +165,8 @@ class Graphs:
     ) -> CancelledGraph:
         """Cancel a graph; once this returns, the store sees it through whatever happens here.
 
-        With `wait_s` the answer comes when all members have ended, or names those that have not.
+        With `wait_s` the answer comes when the members that it ends have ended, or names those that
+        have not. Those that the policy leaves alone are not among them.
         """
         _id(graph_id)
         chosen = CancelPolicy(checks.one_of("policy", policy, list(CancelPolicy)))
@@ -161,12 +176,15 @@ class Graphs:
         cancelled = await self._store.graphs.cancel(graph_id, chosen, reason)
         if wait_s is None:
             return CancelledGraph(state=GraphState.CANCELLED, cancelled=cancelled)
-        with contextlib.suppress(ResultNotReady):
-            await self._endings.wait(graph_id, wait_s)
+        failed = []
+        try:
+            if chosen is not CancelPolicy.LEAVE:
+                await self._cancels.wait(graph_id, wait_s)
+        except ResultNotReady:
+            _, members = await self._store.graphs.members(graph_id)
+            failed = [m.id for m in members.values() if m.state in _ENDED_BY[chosen]]
         graph, _ = await self._store.graphs.describe(graph_id)
-        _, members = await self._store.graphs.members(graph_id)
-        still_open = [m.id for m in members.values() if not m.state.is_terminal]
-        return CancelledGraph(state=graph.state, cancelled=graph.cancelled, failed=still_open)
+        return CancelledGraph(state=graph.state, cancelled=graph.cancelled, failed=failed)
 
     async def replay(self, graph_id: str, *, reason: str = "") -> None:
         """Run what failed again, and what was skipped because of it; the rest stays."""

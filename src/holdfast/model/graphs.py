@@ -418,5 +418,5 @@ class CancelledGraph:
     state: GraphState
     #: Members ended so far.
     cancelled: int
-    #: With `wait`: members that have not ended when the time was over.
+    #: With `wait`: members that it is to end and that had not ended when the time was over.
     failed: Sequence[ExecutionId] = ()

@@ -184,11 +184,14 @@ class Graphs(Domain):
         tag = self._store.tag_of(graph_id)
         await self._call.write("hf_graph_replay", tag, graph_id, new_id(), reason)
 
-    async def watch(self, graph_id: str, process: str) -> tuple[GraphState, bool]:
-        """Return state and whether it has ended; if not, have `process` told when it has."""
+    async def watch(self, graph_id: str, process: str) -> tuple[GraphState, bool, bool]:
+        """Return the state, whether it has ended, and whether its store has work to do for it.
+
+        If it has not ended, the store notifies `process` when it has, and when a cancel is done.
+        """
         tag = self._store.tag_of(graph_id)
-        state, ended = await self._call.write("hf_graph_watch", tag, graph_id, process)
-        return GraphState(state.decode()), bool(ended)
+        state, ended, busy = await self._call.write("hf_graph_watch", tag, graph_id, process)
+        return GraphState(state.decode()), bool(ended), bool(busy)
 
     async def describe(self, graph_id: str) -> tuple[Graph, list[Event]]:
         """Return what is known of a graph as a whole, and its history."""

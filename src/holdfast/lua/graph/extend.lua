@@ -46,7 +46,7 @@ local function run(tag, args)
   })
   local entry = { at = now, event = 'extended', request = request, revision = next_revision }
   graphs.note(tag, id, entry)
-  local list = work.new(tag, id, now, work.AT_ONCE)
+  local list = work.new(tag, id, now, graph.reopening and 0 or work.AT_ONCE)
   links.join(list, made)
   work.run(list)
   return { 'ok', next_revision }

@@ -19,7 +19,7 @@ local function run(tag, args)
   end
 
   graphs.note(tag, id, { at = now, event = 'replayed', request = request, reason = reason })
-  local changes = { 'state', 'running', 'replays', tonumber(graph.replays or 0) + 1 }
+  local changes = { 'state', 'running', 'replays', tonumber(graph.replays or 0) + 1, 'reopening', graph.members }
   if graph.deadline_span then
     changes[#changes + 1] = 'deadline'
     changes[#changes + 1] = now + tonumber(graph.deadline_span)

@@ -1,10 +1,10 @@
---- The outcome of a graph; if it has none yet, tell this process when it has.
+--- The outcome of a graph; if it has none yet, tell this process when it has, and when a cancel is done.
 --- @key tag the partition
 --- @arg id @arg process its mailbox, or empty to only read
---- @ok STATE, ENDED empty if it has not
+--- @ok STATE, ENDED empty if it has not, BUSY empty if it has no more work to do
 --- @no graph_not_found
 --- @flags allow-oom
---- @requires lib/keys lib/reply lib/graphs
+--- @requires lib/keys lib/reply lib/graphs lib/work
 
 local function run(tag, args)
   local id, process = unpack(args)
@@ -14,5 +14,5 @@ local function run(tag, args)
     server.call('SADD', keys.graph_watchers(tag, id), process)
     if not graph.watched then graphs.write(tag, id, graph, { 'watched', '1' }) end
   end
-  return { 'ok', graph.state, graph.ended or '' }
+  return { 'ok', graph.state, graph.ended or '', work.is_parked(tag, id) and '1' or '' }
 end

@@ -16,6 +16,7 @@ local function remove(tag, id, tenant, state, now)
     keys.graph_members(tag, id),
     keys.graph_edges(tag, id),
     keys.graph_work(tag, id),
+    keys.graph_walks(tag, id),
     keys.graph_log(tag, id),
     keys.graph_watchers(tag, id)
   )
@@ -31,7 +32,7 @@ function graph_due.fire(tag, id, now)
   local state, due, deadline, ended, expired, tenant = unpack(found)
   if not state then
     server.call('ZREM', keys.timers(tag), 'g:' .. id)
-  elseif server.call('EXISTS', keys.graph_work(tag, id)) == 1 then
+  elseif work.is_parked(tag, id) then
     local list = work.new(tag, id, now, work.BY_TIMER)
     work.run(list, true)
     return work.BY_TIMER - list.left

@@ -6,6 +6,7 @@
 ---   mute   all or pending: members are being ended, so their ends are told to nobody
 ---   cancel, reason, cancelled   policy and reason of a cancel, how many it ended; expired
 ---   budgets   of all members, comma separated
+---   reopening   a replay is at it: how many members there were before it
 ---   ended, replays, watched; lost: a member is or was kept for others though a join does without it
 --- @requires lib/keys lib/timers lib/settings lib/wake
 local graphs = {}
@@ -82,6 +83,20 @@ function graphs.answered(tag, id, request)
   return nil
 end
 
+local function wake_watchers(tag, id, graph)
+  if not graph.watched then return end
+  for _, process in ipairs(server.call('SMEMBERS', keys.graph_watchers(tag, id))) do
+    wake.process(tag, process, graph.state .. ' ' .. id)
+  end
+end
+
+--- The work of a graph is done, though it has not ended: a cancel has ended what it was to end.
+function graphs.rest(tag, id, now)
+  local graph = graphs.read(tag, id)
+  graphs.arm(tag, id, graph, now)
+  if graph.cancel then wake_watchers(tag, id, graph) end
+end
+
 --- End a graph whose members have all ended; its timer is armed for its removal.
 function graphs.finish(tag, id, now)
   local graph = graphs.read(tag, id)
@@ -92,10 +107,7 @@ function graphs.finish(tag, id, now)
   graphs.note(tag, id, { at = now, event = 'ended', state = state })
   graphs.arm(tag, id, graph, now)
   if not graph.watched then return end
-  local watchers = keys.graph_watchers(tag, id)
-  for _, process in ipairs(server.call('SMEMBERS', watchers)) do
-    wake.process(tag, process, state .. ' ' .. id)
-  end
-  server.call('DEL', watchers)
+  wake_watchers(tag, id, graph)
+  server.call('DEL', keys.graph_watchers(tag, id))
   graphs.clear(tag, id, graph, { 'watched' })
 end

@@ -39,6 +39,7 @@ function keys.graph(tag, id) return tag .. ':graph:' .. id end
 function keys.graph_members(tag, id) return tag .. ':gm:' .. id end
 function keys.graph_edges(tag, id) return tag .. ':ge:' .. id end
 function keys.graph_work(tag, id) return tag .. ':gw:' .. id end
+function keys.graph_walks(tag, id) return tag .. ':gk:' .. id end
 function keys.graph_log(tag, id) return tag .. ':gl:' .. id end
 function keys.graph_watchers(tag, id) return tag .. ':gs:' .. id end
 function keys.graph_again(tag, id) return tag .. ':ga:' .. id end

@@ -1,5 +1,5 @@
 --- New edges at members that exist: a flat list of from, on, input, to.
---- @requires lib/keys lib/record lib/reply lib/index lib/ready lib/timers lib/members lib/resolve
+--- @requires lib/keys lib/record lib/reply lib/index lib/ready lib/timers lib/members lib/work
 local links = {}
 
 --- Whether a member takes new upstreams: it waits for others, or has none and has not begun.
@@ -63,10 +63,11 @@ local function expect(list, to, on, input)
   end
 end
 
---- Join the edges. An upstream that has ended is heard at once, unless its end is being told just now.
+--- Join the edges. Those of an upstream that has ended are told, too, unless its end is being told
+--- anyway, and then along them as well.
 function links.join(list, made)
   local tag, graph = list.tag, list.graph
-  local old = {}
+  local resumed = {}
   for i = 1, #made, 4 do
     local from, on, input, to = made[i], made[i + 1], made[i + 2], made[i + 3]
     local edges = members.ins(tag, graph, to)
@@ -80,13 +81,14 @@ function links.join(list, made)
     local outs = members.outs(tag, graph, from)
     local listed = false
     for j = 1, #outs, 2 do listed = listed or outs[j] == to end
-    if not listed then append(tag, graph, '>', from, to, on) end
-    old[#old + 1] = { from = members.id(graph, from), on = on, to = members.id(graph, to) }
-  end
-  for _, edge in ipairs(old) do
-    local upstream = members.look(tag, edge.from)
-    if record.is_terminal(upstream.state) and not upstream.told then
-      resolve.tell_edge(list, edge.from, upstream, edge.on, edge.to)
+    if not listed then
+      append(tag, graph, '>', from, to, on)
+      local id = members.id(graph, from)
+      local upstream = members.look(tag, id)
+      if record.is_terminal(upstream.state) and not upstream.told and not resumed[id] then
+        resumed[id] = true
+        work.add(list, 'tell', id, upstream, #outs / 2)
+      end
     end
   end
 end

@@ -62,6 +62,9 @@ function members.undecided(member) return member.state == 'waiting_children' or 
 --- Whether its upstreams ever allowed a member to start.
 function members.released(member) return tonumber(member.met or 0) >= tonumber(member.need or 0) end
 
+--- Whether a worker has had a member. One that waits for its upstreams again, in a replay, has not begun.
+function members.begun(member) return member.attempts and not members.undecided(member) or false end
+
 --- Whether an upstream that ended in `state` meets an edge.
 function members.meets(on, state)
   return on == 'a' or (on == 's' and state == 'completed') or (on == 'f' and BAD[state] == true)
@@ -86,7 +89,7 @@ end
 --- Whether a member that is ready must not be claimed, because its graph is being ended.
 function members.barred(tag, rec)
   local mute = server.call('HGET', keys.graph(tag, rec.graph), 'mute')
-  return mute == 'all' or (mute == 'pending' and not rec.attempts)
+  return mute == 'all' or (mute == 'pending' and not members.begun(rec))
 end
 
 --- What an upstream passes on: input name, on, id, and unless that is left to be read later its

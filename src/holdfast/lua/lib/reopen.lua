@@ -6,7 +6,11 @@
 --- @requires lib/keys lib/record lib/index lib/timers lib/log lib/requeue lib/members lib/work lib/resolve
 local reopen = {}
 
+--- List a member, unless it is younger than the replay.
 local function mark(list, id)
+  local before = server.call('HGET', keys.graph(list.tag, list.graph), 'reopening')
+  local rank = server.call('ZRANK', keys.graph_members(list.tag, list.graph), id)
+  if before and rank >= tonumber(before) then return end
   if server.call('SADD', keys.graph_reopened(list.tag, list.graph), id) == 1 then
     server.call('RPUSH', keys.graph_again(list.tag, list.graph), id)
   end
@@ -101,7 +105,9 @@ end
 
 function work.handlers.reopen(list, item)
   local rest = through_again(list, item, function(id) reset(list, id) end)
-  return rest or turn_into(item, 'launch')
+  if rest then return rest end
+  server.call('HDEL', keys.graph(list.tag, list.graph), 'reopening')
+  return turn_into(item, 'launch')
 end
 
 function work.handlers.launch(list, item)

@@ -59,7 +59,7 @@ function resolve.decide(list, id, member, because)
 end
 
 --- Tell the end of a member, in `upstream.state`, along one edge.
-function resolve.tell_edge(list, upstream_id, upstream, on, id)
+local function tell_edge(list, upstream_id, upstream, on, id)
   local member = members.look(list.tag, id)
   if members.undecided(member) then
     local field = members.meets(on, upstream.state) and 'met' or 'unmet'
@@ -70,16 +70,23 @@ function resolve.tell_edge(list, upstream_id, upstream, on, id)
   if member.state then spare_if(list, upstream_id, upstream, on, member) end
 end
 
+--- Whether an item was parked before its graph was cancelled: those whom it concerns are being ended,
+--- or are to be left alone.
+local function is_muted(list, item)
+  return item.parked and server.call('HGET', keys.graph(list.tag, list.graph), 'mute')
+end
+
 --- Tell the end of a member along its out-edges.
 function work.handlers.tell(list, item)
-  local edges = members.outs(list.tag, list.graph, members.key(list.graph, item.id))
-  -- Those who would hear of it are being ended, or have been.
-  if item.parked and server.call('HGET', keys.graph(list.tag, list.graph), 'mute') then edges = {} end
   local upstream = item.rec or members.look(list.tag, item.id)
+  -- It was reopened since, and will end again.
+  if item.parked and upstream.told ~= item.offset then return nil end
+  local edges = members.outs(list.tag, list.graph, members.key(list.graph, item.id))
+  if is_muted(list, item) then edges = {} end
   for i = 2 * item.offset + 1, #edges, 2 do
     if list.left <= 0 then return (i - 1) / 2 end
     list.left = list.left - 1
-    resolve.tell_edge(list, item.id, upstream, edges[i + 1], members.id(list.graph, edges[i]))
+    tell_edge(list, item.id, upstream, edges[i + 1], members.id(list.graph, edges[i]))
   end
   if item.parked then server.call('HDEL', keys.record(list.tag, item.id), 'told') end
   return nil
@@ -117,7 +124,9 @@ end
 
 --- A member's join is decided, or it is let go itself: see to its upstreams.
 function work.handlers.walk(list, item)
+  if is_muted(list, item) then return nil end
   local rec = record.read(list.tag, item.id)
+  local lets_go = rec.losers or (rec.loser and not members.released(rec))
   local edges = members.ins(list.tag, list.graph, members.key(list.graph, item.id))
   for i = 3 * item.offset + 1, #edges, 3 do
     if list.left <= 0 then return (i - 1) / 3 end
@@ -126,7 +135,7 @@ function work.handlers.walk(list, item)
     local upstream = members.look(list.tag, id)
     if record.is_terminal(upstream.state) then
       spare_if(list, id, upstream, edges[i + 1], rec)
-    elseif rec.losers or rec.loser or upstream.lost then
+    elseif lets_go or upstream.lost then
       drop_loser(list, id, item.id)
     end
   end
@@ -140,8 +149,10 @@ function finish.resolve(tag, id, rec, now)
   server.call('HINCRBY', graph, 'open', -1)
   if members.is_bad(rec.state) and not rec.spared then server.call('HINCRBY', graph, 'bad', 1) end
   local list = rec.work or work.new(tag, rec.graph, now, work.AT_ONCE)
-  local mute, lost = unpack(server.call('HMGET', graph, 'mute', 'lost'))
+  local mute, lost, reopening = unpack(server.call('HMGET', graph, 'mute', 'lost', 'reopening'))
   list.lost = list.lost or lost
+  -- It is heard when all who are to hear it wait again.
+  if reopening then list.left = 0 end
   -- Nobody waits for a loser; but it may have waited for others, in vain.
   if not mute and not rec.loser then work.add(list, 'tell', id, rec) end
   local in_vain = not members.released(rec) and (rec.losers or rec.loser or list.lost)

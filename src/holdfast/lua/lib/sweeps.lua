@@ -36,7 +36,7 @@ function work.handlers.cancel(list, item)
   local graph = graphs.read(list.tag, list.graph)
   local pending = graph.mute == 'pending'
   return go_over(list, item, function(id, rec)
-    if record.is_terminal(rec.state) or (pending and rec.attempts) then return end
+    if record.is_terminal(rec.state) or (pending and members.begun(rec)) then return end
     rec.work = list
     finish.now(list.tag, id, rec, 'cancelled', list.now, {}, {
       event = 'cancelled',

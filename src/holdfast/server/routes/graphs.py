@@ -301,7 +301,7 @@ class CancelBody(Body):
 
     reason: Reason = ""
     policy: Literal["cancel_all", "cancel_pending", "leave"] = "cancel_all"
-    #: Answer when all members have ended, at most after `wait_ms`.
+    #: Answer when the members that the policy ends have ended, at most after `wait_ms`.
     wait: bool = False
     wait_ms: WaitMs = _CANCEL_WAIT_MS
 
@@ -311,7 +311,7 @@ class CancelledView(View):
 
     state: str
     cancelled: int
-    #: With `wait`: members that had not ended when the time was over.
+    #: With `wait`: members that it is to end and that had not ended when the time was over.
     failed: list[str] | UnsetType = UNSET
 
 
