@@ -161,6 +161,7 @@ class Client(Remote, Engine):
         worker: str,
         lanes: Sequence[str] = ("default",),
         capabilities: Sequence[str] = (),
+        kinds: Sequence[str] | None = None,
         tenant: str | None = None,
     ) -> AsyncIterator[Claimer]:
         """Open a claimer for one worker; the key decides whose work it gets."""
@@ -171,6 +172,7 @@ class Client(Remote, Engine):
             worker=checks.name("worker", worker),
             lanes=checks.names("lanes", lanes, limits.LANES, least=1),
             capabilities=checks.names("capabilities", capabilities, limits.CAPABILITIES),
+            kinds=checks.kinds("kinds", kinds),
         )
 
     def beats(self, *, timeout_s: float) -> RemoteBeats:
