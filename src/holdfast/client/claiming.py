@@ -37,7 +37,7 @@ class RemoteClaimer(Claimer):
         self._where = path("workers", worker, "claim")
         self._lanes = lanes
         self._capabilities = capabilities
-        self._kinds = kinds
+        self._named = kinds
         self._stopping = asyncio.Event()
 
     def stop(self) -> None:
@@ -102,7 +102,7 @@ class RemoteClaimer(Claimer):
         body = {
             "lanes": self._lanes,
             "capabilities": self._capabilities,
-            "kinds": self._kinds,
+            "kinds": self._named,
             "max": poll.limit,
             "lease_ms": poll.lease_ms,
             "wait_ms": poll.wait_ms,

@@ -150,9 +150,7 @@ def _lined_up(execution: Execution) -> Explanation:
     return Explanation(state=execution.state, why=why, holds=[{"type": "schedule", "id": schedule}])
 
 
-def _waiting(
-    standing: Standing, workers: Sequence[Worker], tasks: Iterable[str]
-) -> Explanation:
+def _waiting(standing: Standing, workers: Sequence[Worker], tasks: Iterable[str]) -> Explanation:
     execution = standing.execution
     if execution.hold is Hold.GRANT:
         why = "It is being claimed: its budgets and quotas are asked."
@@ -209,7 +207,7 @@ def _missing_worker(
     lane, kind, requires = execution.lane, execution.kind, execution.requires
     on_lane = _serving(execution, workers)
     if not on_lane:
-        return {"type": "no_worker", "id": lane, "lane": lane}, f"no live worker serves lane {lane}"
+        return {"type": "no_worker", "id": lane}, f"no live worker serves lane {lane}"
     capable = [one for one in on_lane if one.has(kind)]
     if not capable:
         return _missing_task(execution, workers, tasks)

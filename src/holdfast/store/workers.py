@@ -10,7 +10,6 @@ from holdfast.model.workers import Beat, Worker
 from holdfast.store import decode
 from holdfast.store.domain import Domain
 
-
 #: What stands for every kind in the registry; no kind has this name.
 _EVERY_KIND = "*"
 

@@ -5,7 +5,7 @@
 --- @ok upstreams awaited: key, state
 --- @no execution_not_found
 --- @flags no-writes
---- @requires lib/keys lib/clock lib/record lib/reply lib/ready lib/settings lib/members lib/limits
+--- @requires lib/clock lib/record lib/reply lib/ready lib/settings lib/members lib/limits
 
 local function run(tag, args)
   local id = args[1]

@@ -4,7 +4,7 @@
 local lanes = {}
 
 -- A claim looks at this many routes of a lane.
-local MOST_ROUTES = 512
+local MOST_ROUTES = 256
 
 local function serves(capabilities, requires)
   for capability in requires:gmatch('[^,]+') do
@@ -13,25 +13,30 @@ local function serves(capabilities, requires)
   return true
 end
 
---- Some routes of a lane with very many: those of the kinds that were named, each found by its name,
---- so that kinds which nobody knows cost nothing; without names, those after a place that moves on.
-local function some_routes(routes, count, kinds, now)
-  if kinds == '' then
-    local first = now % count
-    local some = server.call('ZRANGE', routes, first, first + MOST_ROUTES - 1)
-    if #some == MOST_ROUTES then return some end
-    local rest = server.call('ZRANGE', routes, 0, math.min(first, MOST_ROUTES - #some) - 1)
-    for _, place in ipairs(first > 0 and rest or {}) do some[#some + 1] = place end
-    return some
+--- Some routes of a lane with very many, beginning at a place that moves on.
+local function some_routes(routes, count, now)
+  local first = now % count
+  local some = server.call('ZRANGE', routes, first, first + MOST_ROUTES - 1)
+  if #some < MOST_ROUTES then
+    -- There are more than fit, so these are others.
+    for _, place in ipairs(server.call('ZRANGE', routes, 0, MOST_ROUTES - #some - 1)) do
+      some[#some + 1] = place
+    end
   end
+  return some
+end
+
+--- The same for named kinds. Each is found by its name, so that kinds which no worker has cost nothing.
+local function named_routes(routes, kinds, now)
+  local first = kinds:find(',', now % #kinds + 1, true)
   local some = {}
-  for kind in kinds:gmatch('[^,]+') do
+  for kind in (kinds:sub(first) .. kinds:sub(1, first)):gmatch('[^,]+') do
     local room = MOST_ROUTES - #some
+    if room == 0 then break end
     -- '}' follows '|', and neither is part of a kind.
-    local found =
-      server.call('ZRANGE', routes, '[' .. kind .. '|', '(' .. kind .. '}', 'BYLEX', 'LIMIT', 0, room)
+    local least, most = '[' .. kind .. '|', '(' .. kind .. '}'
+    local found = server.call('ZRANGE', routes, least, most, 'BYLEX', 'LIMIT', 0, room)
     for _, place in ipairs(found) do some[#some + 1] = place end
-    if #some == MOST_ROUTES then break end
   end
   return some
 end
@@ -40,8 +45,14 @@ end
 --- for all: a worker may have hundreds, so it is searched, not taken apart.
 local function open_routes(routes, kinds, capabilities, now)
   local count = server.call('ZCARD', routes)
-  local all = count <= MOST_ROUTES and server.call('ZRANGE', routes, 0, -1)
-    or some_routes(routes, count, kinds, now)
+  local all
+  if count <= MOST_ROUTES then
+    all = server.call('ZRANGE', routes, 0, -1)
+  elseif kinds == '' then
+    all = some_routes(routes, count, now)
+  else
+    all = named_routes(routes, kinds, now)
+  end
   local open = {}
   for _, place in ipairs(all) do
     local bar = place:find('|', 1, true)

@@ -12,7 +12,7 @@ local ready = {}
 ready.CLOCK = '|'
 
 -- The routes of a lane that a count looks at.
-local MOST_ROUTES = 512
+local MOST_ROUTES = 256
 
 --- Where work waits on its lane: its kind, and what it requires.
 function ready.place(rec) return rec.kind .. '|' .. (rec.requires or '') end

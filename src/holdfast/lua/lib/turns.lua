@@ -10,9 +10,9 @@
 local turns = {}
 
 -- Tenants of a route that are read at once.
-local TENANTS = 8
--- Of a tenant that shares the lane, so many executions are read first.
-local FEW = 2
+local TENANTS = 32
+-- Executions of a tenant that shares the lane that are read first, if it has one route.
+local FEW = 4
 -- Values in a call; Lua cannot pass many more.
 local MOST_VALUES = 1000
 
@@ -86,9 +86,10 @@ local function first_seat(tag, view)
 end
 
 --- Read on in the stacks of a seat that have nothing left to show.
-local function read_stacks(tag, view, one)
+local function read_stacks(view, one)
   local alone = #view.order == 1 and #view.unread == 0
-  local share = alone and math.ceil(view.most / #one.unread) or FEW
+  -- One more than it should need, so that the next is known.
+  local share = math.ceil((alone and view.most or FEW) / #one.unread) + 1
   for _, stack in ipairs(one.unread) do
     local size = stack.size or share
     stack.rows = server.call('ZRANGE', stack.ready, stack.read, stack.read + size - 1, 'WITHSCORES')
@@ -125,7 +126,7 @@ function turns.next(tag, view)
   while true do
     local one = first_seat(tag, view)
     if not one then return nil end
-    if #one.unread > 0 then read_stacks(tag, view, one) end
+    if #one.unread > 0 then read_stacks(view, one) end
     if #one.stacks > 0 then
       one.weight = one.weight or settings.weight(tag, view.lane, one.name)
       view.clock = one.key
@@ -138,21 +139,38 @@ function turns.next(tag, view)
   end
 end
 
---- Take out of the ready sets what was taken, and write the turns that have moved.
+--- Take out of a ready set what was taken; returns whether nothing is left.
+local function close_stack(stack)
+  if stack.taken > 0 then server.call('ZREMRANGEBYRANK', stack.ready, 0, stack.taken - 1) end
+  if not stack.rows or stack.taken < stack.read then return false end
+  return not stack.more or server.call('EXISTS', stack.ready) == 0
+end
+
+--- Call with many values, in parts.
+local function call_with(name, key, values)
+  for i = 1, #values, MOST_VALUES do
+    server.call(name, key, unpack(values, i, math.min(i + MOST_VALUES - 1, #values)))
+  end
+end
+
+--- Empty the ready sets of a route, and end turns without work. Turns that lag are only corrected
+--- where they are in the way: on a route with more tenants than are read at once. Returns whether
+--- nobody has a turn any more.
 local function close_route(tag, route)
-  local name, left = keys.turns(tag, route.route), false
+  local left, moved = {}, {}
+  local crowded = #route.stacks >= TENANTS
   for _, stack in ipairs(route.stacks) do
-    if stack.taken > 0 then server.call('ZREMRANGEBYRANK', stack.ready, 0, stack.taken - 1) end
-    local empty = stack.rows and stack.taken == stack.read
-    if empty and stack.more then empty = server.call('EXISTS', stack.ready) == 0 end
-    if empty then
-      left = true
-      server.call('ZREM', name, stack.seat.name)
-    elseif stack.seat.key > stack.copy then
-      server.call('ZADD', name, stack.seat.key, stack.seat.name)
+    if close_stack(stack) then
+      left[#left + 1] = stack.seat.name
+    elseif crowded and stack.seat.key > stack.copy then
+      moved[#moved + 1] = stack.seat.key
+      moved[#moved + 1] = stack.seat.name
     end
   end
-  return left and server.call('EXISTS', name) == 0
+  local name = keys.turns(tag, route.route)
+  call_with('ZADD', name, moved)
+  call_with('ZREM', name, left)
+  return #left > 0 and server.call('EXISTS', name) == 0
 end
 
 --- Write what was taken, and what it cost.
@@ -171,10 +189,6 @@ function turns.close(tag, view)
       values[#values + 1] = tenant
       values[#values + 1] = one.key
     end
-    if #values >= MOST_VALUES then
-      server.call('HSET', passes, unpack(values))
-      values = {}
-    end
   end
-  if #values > 0 then server.call('HSET', passes, unpack(values)) end
+  call_with('HSET', passes, values)
 end

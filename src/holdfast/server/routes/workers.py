@@ -15,7 +15,17 @@ from holdfast.model.executions import Claim
 from holdfast.model.workers import Worker
 from holdfast.server.call import Call
 from holdfast.server.declare import Answer, Routes
-from holdfast.server.fields import Body, Capabilities, Kinds, Lanes, LeaseMs, Name, Slots, View, WaitMs
+from holdfast.server.fields import (
+    Body,
+    Capabilities,
+    Kinds,
+    Lanes,
+    LeaseMs,
+    Name,
+    Slots,
+    View,
+    WaitMs,
+)
 from holdfast.server.paging import PageQuery
 from holdfast.server.times import rfc3339
 from holdfast.server.views import ClaimsView, ClaimView
