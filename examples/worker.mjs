@@ -19,6 +19,7 @@ const tasks = {
     return step("mail", async () => `sent ${receipt.receipt}`);
   },
 };
+const kinds = Object.keys(tasks); // Work of other kinds waits for a worker that has them.
 
 async function call(method, path, body) {
   const response = await fetch(url + path, {
@@ -38,7 +39,6 @@ async function run({ execution, input, lease, steps }) {
   const step = async (name, work) => name in steps ? steps[name]
     : (await call("POST", `${path}/steps`, { lease, name, result: (await work()) ?? null })).result;
   try {
-    if (!(execution.kind in tasks)) return await call("POST", `${path}/delay`, { lease, delay_ms: leaseMs });
     const result = await tasks[execution.kind](input, step);
     await call("POST", `${path}/complete`, { lease, result: result ?? null });
   } catch (error) {
@@ -51,10 +51,10 @@ async function run({ execution, input, lease, steps }) {
 
 while (!stopping) {
   try {
-    const { draining } = await call("PUT", `/v1/workers/${instance}`, { worker: "js", lanes, slots: 4 });
+    const { draining } = await call("PUT", `/v1/workers/${instance}`, { worker: "js", lanes, kinds, slots: 4 });
     if (draining) break;
     const { claims } = await call("POST", `/v1/workers/${instance}/claim`,
-      { lanes, max: 4, lease_ms: leaseMs, wait_ms: 5_000 });
+      { lanes, kinds, max: 4, lease_ms: leaseMs, wait_ms: 5_000 });
     await Promise.all(claims.map(run));
   } catch (error) {
     console.error(error.message);

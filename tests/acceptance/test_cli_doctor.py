@@ -64,6 +64,21 @@ async def test_overdue_timers_and_abandoned_lanes_are_warned_of(tmp_path: Path) 
     assert "mail" in found["workers"]["detail"]
 
 
+async def test_tasks_that_no_worker_has_are_warned_of(tmp_path: Path) -> None:
+    """Workers serve the lane, but none has the task."""
+    async with open_store(f"embedded://{tmp_path}") as store:
+        engine = Engine(store)
+        await engine.workers.register("w1", worker="w", lanes=["default"], kinds=["order.place"])
+        await engine.submit("order.place")
+        _, found = await _doctor(tmp_path)
+        assert found["workers"]["status"] == "ok"
+        await engine.submit("order.plac")
+        _, found = await _doctor(tmp_path)
+        await engine.close()
+    assert found["workers"]["status"] == "warning"
+    assert "no worker has: order.plac on lane default" in found["workers"]["detail"]
+
+
 async def test_a_server_that_keeps_nothing_is_a_problem(single_server: TestServer) -> None:
     """The servers of tests have no append-only file, and another library than ours."""
     url = StoreUrl(addresses=(("127.0.0.1", single_server.port),))

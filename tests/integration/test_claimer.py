@@ -94,6 +94,33 @@ async def test_an_idle_claimer_asks_only_the_partition_that_has_work(
     assert asked == [live.store.tag_of(made.id)]
 
 
+async def test_other_kinds_do_not_wake_a_claimer(
+    live: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The work of another app on its lane costs it no call."""
+    asked: list[str | bytes] = []
+    send = live.store.client._exec
+
+    async def watched(commands: list[Command]) -> list[object]:
+        asked.extend(c[3] for c in commands if c[1] == "hf_execution_claim")
+        return await send(commands)
+
+    async with live.claimer(worker="w", kinds=["ours"]) as claimer:
+        waiting = asyncio.ensure_future(claimer.claim(1, 30_000, wait_ms=5_000))
+
+        async def asleep() -> bool:
+            return not claimer._hopeful
+
+        await wait_for(asleep)
+        monkeypatch.setattr(live.store.client, "_exec", watched)
+        for _ in range(5):
+            await live.submit("theirs")
+        made = await live.submit("ours")
+        (claim,) = await waiting
+    assert claim.id == made.id
+    assert asked == [live.store.tag_of(made.id)]
+
+
 async def test_a_claimer_gets_only_what_it_serves(engine: Engine) -> None:
     """Lanes, capabilities and tenant all restrict it."""
     wanted = await _submit(engine, 5, lane="bulk", requires=["gpu"], tenant="acme")

@@ -138,6 +138,8 @@ for _field, _named, _values in (
     ("lanes", "lanes[0]", [[v] for v in BAD_NAMES]),
     ("capabilities", "capabilities", ["gpu", None, 5, [f"c{n}" for n in range(65)]]),
     ("capabilities", "capabilities[0]", [[v] for v in BAD_NAMES]),
+    ("kinds", "kinds", ["k", 5, [f"k{n}" for n in range(10_001)]]),
+    ("kinds", "kinds[0]", [[v] for v in ("", "a b", "a,b", "a|b", 5)]),
     ("slots", "slots", [0, -1, True, 1.5, "1", None, 100_001]),
     ("busy", "busy", [-1, True, 1.5, "1", None]),
     ("ttl_ms", "ttl_ms", BAD_LEASE_MS),
@@ -156,6 +158,10 @@ _add("claimer-lanes", "lanes", [[], "l", None], lambda e, v: _claim(e, {"lanes":
 _add("claimer-lane", "lanes[0]", BAD_NAMES, lambda e, v: _claim(e, {"lanes": [v]}, {}))
 _add("claimer-capability", "capabilities[0]", BAD_NAMES,
      lambda e, v: _claim(e, {"capabilities": [v]}, {}))  # fmt: skip
+_add("claimer-kinds", "kinds", ["k", 5, [f"k{n}" for n in range(10_001)]],
+     lambda e, v: _claim(e, {"kinds": v}, {}))  # fmt: skip
+_add("claimer-kind", "kinds[0]", ["", "a b", "a,b", "a|b", 5],
+     lambda e, v: _claim(e, {"kinds": [v]}, {}))  # fmt: skip
 _add("claimer-tenant", "tenant", ["", "a b", 5], lambda e, v: _claim(e, {"tenant": v}, {}))
 _add("claim-lease_ms", "lease_ms", BAD_LEASE_MS, lambda e, v: _claim(e, {}, {"lease_ms": v}))
 _add("claim-limit", "limit", [0, -1, 1001, 1.5, True, "1", None, math.nan],

@@ -18,12 +18,19 @@ from tests.support.lifecycle import (
 
 
 async def test_a_place_in_the_queue_is_told(store: Store) -> None:
-    """How many of the same tenant and route are before it."""
+    """How many of the same tenant, with the same requirements, are before it."""
     ids = await create_together(
         store, {}, {"tenant": "other"}, {"requires": ("gpu",)}, {}, {"priority": 9}
     )
     ahead = [(await store.queries.standing(one)).ahead for one in ids]
-    assert ahead == [1, 0, 0, 2, 0]
+    assert ahead == [{"work": count} for count in (1, 0, 0, 2, 0)]
+
+
+async def test_a_place_in_the_queue_is_told_by_kind(store: Store) -> None:
+    """Whether other kinds are ahead depends on who has them."""
+    kinds = [{"kind": kind} for kind in ("a", "b", "a", "c", "b")]
+    ids = await create_together(store, *kinds)
+    assert (await store.queries.standing(ids[4])).ahead == {"b": 1, "a": 2, "c": 1}
 
 
 async def test_what_does_not_wait_has_no_place(store: Store) -> None:

@@ -15,7 +15,7 @@ async def test_a_draining_worker_is_shown_as_such(store: Store) -> None:
     await store.workers.drain("w1-a")
     first, second = await store.workers.list()
     assert (first.draining, second.draining) == (True, False)
-    assert (first.serves("default", ()), second.serves("default", ())) == (False, True)
+    assert (first.serves("default", "t"), second.serves("default", "t")) == (False, True)
 
 
 async def test_draining_twice_changes_nothing(store: Store, dump: Dump) -> None:

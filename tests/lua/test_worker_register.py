@@ -11,7 +11,9 @@ from tests.support.lifecycle import Dump, register_worker
 
 async def test_a_worker_is_registered_with_its_description(store: Store) -> None:
     """All it says of itself can be read."""
-    answer = await register_worker(store, lanes=["a", "b"], capabilities=["gpu", "eu"], busy=3)
+    answer = await register_worker(
+        store, lanes=["a", "b"], capabilities=["gpu", "eu"], busy=3, kinds=("k", "m/n")
+    )
     until = from_ms(START_MS + 10_000)
     assert answer == (True, until, False)
     assert await store.workers.list() == [
@@ -26,8 +28,18 @@ async def test_a_worker_is_registered_with_its_description(store: Store) -> None
             registered_at=from_ms(START_MS),
             heartbeat_at=from_ms(START_MS),
             expires_at=until,
+            kinds=("k", "m/n"),
         )
     ]
+
+
+async def test_a_worker_without_kinds_differs_from_one_with_every_kind(store: Store) -> None:
+    """The first has no tasks, the second did not say which."""
+    await register_worker(store, "none", kinds=())
+    await register_worker(store, "every")
+    every, none = await store.workers.list()
+    assert (every.kinds, none.kinds) == (None, ())
+    assert (every.has("k"), none.has("k")) == (True, False)
 
 
 async def test_a_heartbeat_refreshes_and_replaces_the_description(

@@ -125,6 +125,7 @@ class LifecycleMachine(ComparingMachine):
         lanes=st.lists(draw.lanes, min_size=1, unique=True),
         capabilities=draw.capabilities,
         tenant=st.one_of(st.none(), draw.tenants),
+        kinds=draw.worker_kinds,
     )
     def claim(self, *, worker: str, lease_ms: int, limit: int, **wanted: Any) -> None:
         """Claim with a worker that can do some of it."""
@@ -139,9 +140,10 @@ class LifecycleMachine(ComparingMachine):
         lanes: Sequence[str],
         capabilities: Sequence[str],
         tenant: str | None = None,
+        kinds: Sequence[str] | None = None,
     ) -> None:
-        """Nothing eligible is left out, and inside a tenant and route the order is exact."""
-        eligible = self.model.eligible(lanes, capabilities, tenant)
+        """Nothing eligible is left out, and inside a tenant and lane the order is exact."""
+        eligible = self.model.eligible(lanes, capabilities, tenant, kinds)
         self.requests += 1
         request = f"r{self.requests}"
         claims = self.world.run(
@@ -154,6 +156,7 @@ class LifecycleMachine(ComparingMachine):
                 limit=limit,
                 lease_ms=lease_ms,
                 tenant=tenant,
+                kinds=kinds,
             )
         )
         assert len(claims) == min(limit, sum(map(len, eligible.values())))

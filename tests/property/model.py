@@ -21,7 +21,7 @@ PRIORITY_US = 60_000_000
 MAX_RECLAIMS = 20
 MAX_REPLAYS = 10
 
-Group = tuple[str, tuple[str, ...], str]
+Group = tuple[str, str]
 
 
 def content_of(item: NewExecution) -> NewExecution:
@@ -71,8 +71,8 @@ class Run:
 
     @property
     def group(self) -> Group:
-        """Where it queues: lane, required capabilities, tenant."""
-        return self.item.lane, self.item.requires, self.item.tenant
+        """Where it queues: lane and tenant; kinds and requirements do not split a queue."""
+        return self.item.lane, self.item.tenant
 
     @property
     def due(self) -> int | None:
@@ -195,7 +195,11 @@ class Model:
     # Claiming
 
     def eligible(
-        self, lanes: Iterable[str], capabilities: Iterable[str], tenant: str | None
+        self,
+        lanes: Iterable[str],
+        capabilities: Iterable[str],
+        tenant: str | None,
+        kinds: Sequence[str] | None,
     ) -> dict[Group, list[str]]:
         """Return what may be claimed, in the exact order inside each group."""
         open_lanes = {lane for lane in lanes if self.lanes.get(lane) != "paused"}
@@ -207,6 +211,7 @@ class Model:
             and run.item.lane in open_lanes
             and able.issuperset(run.item.requires)
             and tenant in (None, run.item.tenant)
+            and (kinds is None or run.item.kind in kinds)
             and (run.deadline is None or run.deadline > self.now)
         ]
         groups: dict[Group, list[str]] = {}

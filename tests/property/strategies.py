@@ -12,6 +12,7 @@ from holdfast.model.retry import Backoff, RetryPolicy
 LANES = ("fast", "slow")
 TENANTS = ("acme", "beta", "coyote")
 CAPABILITIES = ("cpu", "gpu")
+KINDS = ("mail", "ocr")
 STEPS = ("fetch", "parse", "store")
 LARGE = b"x" * 100
 
@@ -19,6 +20,8 @@ indexes = st.integers(0, 30)
 tenants = st.sampled_from(TENANTS)
 lanes = st.sampled_from(LANES)
 capabilities = st.sampled_from((CAPABILITIES, CAPABILITIES, CAPABILITIES[:1], ()))
+#: Of a worker: every kind, or only those that it names.
+worker_kinds = st.sampled_from((None, KINDS, KINDS[:1], KINDS[1:], ()))
 priorities = st.sampled_from((0, 1, -1, 5, 1000))
 lease_times = st.sampled_from((1_000, 5_000, 60_000))
 results = st.sampled_from((b"1", b"", LARGE))
@@ -47,7 +50,7 @@ def _without_none(fields: dict[str, Any]) -> dict[str, Any]:
 #: The fields of an execution. Those that keep it from running are rare, else little would run.
 contents = st.fixed_dictionaries(
     {
-        "kind": st.sampled_from(("mail", "ocr")),
+        "kind": st.sampled_from(KINDS),
         "tenant": tenants,
         "lane": lanes,
         "input": _mostly_without(b"1", b"", LARGE),

@@ -30,6 +30,39 @@ def code_of(response: httpx.Response) -> tuple[int, str]:
     return response.status_code, response.json()["code"]
 
 
+async def test_a_claim_gets_the_kinds_that_it_names(anyone: httpx.AsyncClient) -> None:
+    """Absent means every kind, none means none; each is checked."""
+    first, second = [await submit(anyone, kind=kind) for kind in ("a", "b/c")]
+    where = "/v1/workers/w1/claim"
+    none = await anyone.post(where, json={"lanes": ["default"], "max": 9, "kinds": []})
+    other = await anyone.post(where, json={"lanes": ["default"], "max": 9, "kinds": ["b"]})
+    assert none.json() == other.json() == {"claims": []}
+    assert (await claim(anyone, max=9, kinds=["b/c", "x"]))["execution"]["id"] == second
+    assert (await claim(anyone, max=9))["execution"]["id"] == first
+    for kinds in ("a", ["no spaces"], [5], [f"k{n}" for n in range(10_001)]):
+        refused = await anyone.post(where, json={"lanes": ["default"], "kinds": kinds})
+        assert code_of(refused) == (422, "invalid_input")
+
+
+async def test_a_task_that_no_worker_has_is_explained(anyone: httpx.AsyncClient) -> None:
+    """In words, and for machines."""
+    body = {"worker": "w", "lanes": ["default"], "kinds": ["order.place"]}
+    await anyone.put("/v1/workers/w1", json=body)
+    await anyone.put("/v1/workers/w2", json={**body, "lanes": ["other"], "kinds": None})
+    listed = (await anyone.get("/v1/workers")).json()["items"]
+    assert [one["kinds"] for one in listed] == [["order.place"], None]
+    execution_id = await submit(anyone, kind="order.plac")
+    told = (await anyone.get(f"/v1/executions/{execution_id}/explain")).json()
+    assert told["why"] == (
+        "It waits for a worker: no live worker has the task `order.plac`; "
+        "did you mean `order.place`?"
+    )
+    (hold,) = told["holds"]
+    expected = {"type": "no_worker", "kind": "order.plac", "suggestions": ["order.place"]}
+    assert expected.items() <= hold.items()
+    assert hold["lane"] == "default"
+
+
 async def test_a_submission_can_be_repeated(site: Site, anyone: httpx.AsyncClient) -> None:
     """By id and by key; other content is a conflict."""
     for name, conflict in (("id", "id_conflict"), ("idempotency_key", "idempotency_conflict")):

@@ -178,9 +178,9 @@ class _Partition:
         turns: dict[str, set[bytes]] = defaultdict(set)
         routes: dict[str, set[bytes]] = defaultdict(set)
         for queue in queues:
-            lane, requires, tenant = queue.split("|")
-            turns[f"{lane}|{requires}"].add(tenant.encode())
-            routes[lane].add(requires.encode())
+            lane, kind, requires, tenant = queue.split("|")
+            turns[f"{lane}|{kind}|{requires}"].add(tenant.encode())
+            routes[lane].add(f"{kind}|{requires}".encode())
         yield from _differences("turns", self._sets("turns"), turns)
         yield from _differences("routes of lane", self._sets("routes"), routes)
         for lane in self._families["pass"].keys() - routes.keys():
@@ -348,7 +348,7 @@ def _differences(what: str, found: dict[Any, Any], expected: dict[Any, Any]) -> 
 
 
 def _queue(record: Record) -> str:
-    names = (record["lane"], record.get("requires", b""), record["tenant"])
+    names = (record["lane"], record["kind"], record.get("requires", b""), record["tenant"])
     return "|".join(name.decode() for name in names)
 
 

@@ -221,6 +221,15 @@ async def _lanes(engine: Engine) -> Finding:
     if abandoned:
         detail = f"executions wait on lanes without workers: {', '.join(abandoned)}"
         return warning("workers", detail, "start a worker for them, see `holdfast workers`")
+    waiting = [one for one in await engine.count() if one.state is State.WAITING]
+    lacking = {
+        f"{one.kind} on lane {one.lane}"
+        for one in waiting
+        if not any(w.serves(one.lane, one.tenant) and w.has(one.kind) for w in workers)
+    }
+    if lacking:
+        detail = f"executions wait for tasks that no worker has: {', '.join(sorted(lacking))}"
+        return warning("workers", detail, "`holdfast explain ID` says what may have been meant")
     return ok("workers", f"{len(workers)} alive")
 
 

@@ -58,6 +58,7 @@ def beat_body(beat: Beat) -> dict[str, Any]:
         "worker": beat.worker,
         "lanes": beat.lanes,
         "capabilities": beat.capabilities,
+        "kinds": beat.kinds,
         "slots": beat.slots,
         "busy": beat.busy,
         "ttl_ms": beat.ttl_ms,

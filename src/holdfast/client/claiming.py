@@ -22,15 +22,22 @@ _TRIES = 3
 
 
 class RemoteClaimer(Claimer):
-    """Claims for one worker on fixed lanes with fixed capabilities."""
+    """Claims for one worker on fixed lanes with fixed capabilities and kinds."""
 
     def __init__(
-        self, http: Http, *, worker: str, lanes: Sequence[str], capabilities: Sequence[str]
+        self,
+        http: Http,
+        *,
+        worker: str,
+        lanes: Sequence[str],
+        capabilities: Sequence[str],
+        kinds: Sequence[str] | None,
     ) -> None:
         self._http = http
         self._where = path("workers", worker, "claim")
         self._lanes = lanes
         self._capabilities = capabilities
+        self._named = kinds
         self._stopping = asyncio.Event()
 
     def stop(self) -> None:
@@ -95,6 +102,7 @@ class RemoteClaimer(Claimer):
         body = {
             "lanes": self._lanes,
             "capabilities": self._capabilities,
+            "kinds": self._named,
             "max": poll.limit,
             "lease_ms": poll.lease_ms,
             "wait_ms": poll.wait_ms,

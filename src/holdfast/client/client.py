@@ -160,6 +160,7 @@ class Client(Remote, Engine):
         worker: str,
         lanes: Sequence[str] = ("default",),
         capabilities: Sequence[str] = (),
+        kinds: Sequence[str] | None = None,
         tenant: str | None = None,
     ) -> AsyncIterator[Claimer]:
         """Open a claimer for one worker; the key decides whose work it gets."""
@@ -170,6 +171,7 @@ class Client(Remote, Engine):
             worker=checks.name("worker", worker),
             lanes=checks.names("lanes", lanes, limits.LANES, least=1),
             capabilities=checks.names("capabilities", capabilities, limits.CAPABILITIES),
+            kinds=checks.kinds("kinds", kinds),
         )
 
     def beats(self, *, timeout_s: float) -> RemoteBeats:

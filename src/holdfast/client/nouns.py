@@ -71,6 +71,7 @@ class RemoteWorkers(Remote, Workers):
         busy: int = 0,
         ttl_ms: int = DEFAULT_TTL_MS,
         tenant: str | None = None,
+        kinds: Sequence[str] | None = None,
     ) -> Registration:
         """Register a worker, or say that it is still there; its key decides for which tenant."""
         del tenant
@@ -82,6 +83,7 @@ class RemoteWorkers(Remote, Workers):
             slots=slots,
             busy=busy,
             ttl_ms=ttl_ms,
+            kinds=None if kinds is None else tuple(kinds),
         )
         response = await self._http.send("PUT", path("workers", instance), body=beat_body(beat))
         reply = msgspec.json.decode(response.content)

@@ -21,7 +21,7 @@ POLL_S = 2.0
 
 
 class Claimer:
-    """Claims for one worker on fixed lanes with fixed capabilities."""
+    """Claims for one worker on fixed lanes with fixed capabilities and kinds."""
 
     def __init__(
         self,
@@ -32,6 +32,7 @@ class Claimer:
         worker: str,
         lanes: Sequence[str],
         capabilities: Sequence[str],
+        kinds: Sequence[str] | None,
         tenant: str | None,
     ) -> None:
         self._store = store
@@ -40,6 +41,7 @@ class Claimer:
         self._worker = worker
         self._lanes = lanes
         self._capabilities = capabilities
+        self._kinds = None if kinds is None else frozenset(kinds)
         self._tenant = tenant
         tags = list(store.tags())
         self._channels = {keys.wake_channel(tag, lane): tag for tag in tags for lane in lanes}
@@ -63,7 +65,9 @@ class Claimer:
         self._stopped = True
         self._woken.set()
 
-    def _on_wake(self, channel: str, _message: str) -> None:
+    def _on_wake(self, channel: str, kind: str) -> None:
+        if kind and self._kinds is not None and kind not in self._kinds:
+            return
         self._hopeful.add(self._channels[channel])
         self._woken.set()
 
@@ -155,5 +159,6 @@ class Claimer:
             limit=limit,
             lease_ms=lease_ms,
             tenant=self._tenant,
+            kinds=self._kinds,
         )
         return await self._admission.claim(tag, wanted)

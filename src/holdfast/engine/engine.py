@@ -17,7 +17,7 @@ from holdfast.engine.budgets import Budgets
 from holdfast.engine.changes import Changes
 from holdfast.engine.claimer import Claimer
 from holdfast.engine.courier import Courier
-from holdfast.engine.explain import Explanation, explain
+from holdfast.engine.explain import Explanation, explain, lacks_task
 from holdfast.engine.feeds import Feeds
 from holdfast.engine.graphs import Graphs
 from holdfast.engine.keyring import Keys
@@ -136,6 +136,7 @@ class Engine:
         worker: str,
         lanes: Sequence[str] = ("default",),
         capabilities: Sequence[str] = (),
+        kinds: Sequence[str] | None = None,
         tenant: str | None = None,
     ) -> AsyncIterator[Claimer]:
         """Open a claimer for one worker; it listens for work while the block runs."""
@@ -146,6 +147,7 @@ class Engine:
             worker=checks.name("worker", worker),
             lanes=checks.names("lanes", lanes, limits.LANES, least=1),
             capabilities=checks.names("capabilities", capabilities, limits.CAPABILITIES),
+            kinds=checks.kinds("kinds", kinds),
             tenant=None if tenant is None else checks.name("tenant", tenant),
         )
         await claimer.open()
@@ -364,7 +366,10 @@ class Engine:
         if standing.execution.state is State.SUSPENDED:
             _, wait = await self.store.waitpoints.of(execution_id)
         limit = await blocking_limit(self.store, standing.execution)
-        return explain(standing, workers, wait=wait, limit=limit)
+        tasks = {}
+        if lacks_task(standing, workers):
+            tasks = await self.store.tasks.list(standing.execution.tenant)
+        return explain(standing, workers, wait=wait, limit=limit, tasks=tasks)
 
 
 def _check_holder(execution_id: str, lease: Lease) -> None:

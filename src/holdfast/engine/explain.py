@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -32,6 +32,7 @@ class Explanation:
 
 
 _SHOWN_UPSTREAMS = 5
+_SUGGESTIONS = 3
 
 _DELAYS = {
     Hold.DELAY: "It was submitted to start later",
@@ -48,8 +49,9 @@ def explain(
     *,
     wait: Wait | None = None,
     limit: Budget | Quota | None = None,
+    tasks: Iterable[str] = (),
 ) -> Explanation:
-    """Put the facts into words."""
+    """Put the facts into words; `tasks` are the names that its tenant may have meant."""
     state = standing.execution.state
     if state.is_terminal:
         return Explanation(state=state, why=f"It has ended: {state}.")
@@ -63,7 +65,7 @@ def explain(
         State.DELAYED: _delayed,
         State.WAITING_CHILDREN: _dependent,
     }.get(state)
-    return tell(standing) if tell else _waiting(standing, workers)
+    return tell(standing) if tell else _waiting(standing, workers, tasks)
 
 
 def _running(standing: Standing) -> Explanation:
@@ -148,7 +150,7 @@ def _lined_up(execution: Execution) -> Explanation:
     return Explanation(state=execution.state, why=why, holds=[{"type": "schedule", "id": schedule}])
 
 
-def _waiting(standing: Standing, workers: Sequence[Worker]) -> Explanation:
+def _waiting(standing: Standing, workers: Sequence[Worker], tasks: Iterable[str]) -> Explanation:
     execution = standing.execution
     if execution.hold is Hold.GRANT:
         why = "It is being claimed: its budgets and quotas are asked."
@@ -158,40 +160,85 @@ def _waiting(standing: Standing, workers: Sequence[Worker]) -> Explanation:
     if standing.lane_setting == "paused":
         holds.append({"type": "lane_paused", "id": execution.lane})
         reasons.append(f"lane {execution.lane} is paused")
-    missing = _missing_worker(standing, workers)
+    missing = _missing_worker(execution, workers, tasks)
+    ahead = _ahead(standing, workers)
     if missing is not None:
         hold, reason = missing
         holds.append(hold)
         reasons.append(reason)
-    elif standing.ahead:
-        holds.append({"type": "queue", "id": execution.lane, "ahead": standing.ahead})
-        count = "1 execution" if standing.ahead == 1 else f"{standing.ahead} executions"
-        verb = "is" if standing.ahead == 1 else "are"
+    elif ahead:
+        holds.append({"type": "queue", "id": execution.lane, "ahead": ahead})
+        count = "1 execution" if ahead == 1 else f"{ahead} executions"
+        verb = "is" if ahead == 1 else "are"
         reasons.append(f"{count} of tenant {execution.tenant} {verb} ahead of it")
     elif not reasons:
         holds.append({"type": "queue", "id": execution.lane, "ahead": 0})
         reasons.append(f"it is next of tenant {execution.tenant} on lane {execution.lane}")
+    why = f"It waits for a worker: {', and '.join(reasons)}"
     return Explanation(
-        state=execution.state,
-        why=f"It waits for a worker: {', and '.join(reasons)}.",
-        holds=holds,
+        state=execution.state, why=why if why.endswith("?") else f"{why}.", holds=holds
     )
 
 
+def _ahead(standing: Standing, workers: Sequence[Worker]) -> int:
+    """Count what goes before it at the workers that have its task."""
+    execution = standing.execution
+    its = [one for one in _serving(execution, workers) if one.has(execution.kind)]
+    ahead = (standing.ahead or {}).items()
+    return sum(count for kind, count in ahead if any(one.has(kind) for one in its))
+
+
+def lacks_task(standing: Standing, workers: Sequence[Worker]) -> bool:
+    """Whether it waits on a lane where workers are, none of which has its task."""
+    execution = standing.execution
+    on_lane = _serving(execution, workers)
+    waits = execution.state is State.WAITING
+    return waits and bool(on_lane) and not any(one.has(execution.kind) for one in on_lane)
+
+
+def _serving(execution: Execution, workers: Sequence[Worker]) -> list[Worker]:
+    return [one for one in workers if one.serves(execution.lane, execution.tenant)]
+
+
 def _missing_worker(
-    standing: Standing, workers: Sequence[Worker]
+    execution: Execution, workers: Sequence[Worker], tasks: Iterable[str]
 ) -> tuple[Mapping[str, Any], str] | None:
     """Say why no single live worker can take it; None if one can."""
-    lane, requires = standing.execution.lane, standing.execution.requires
-    if any(worker.serves(lane, requires) for worker in workers):
-        return None
-    on_lane = [worker for worker in workers if worker.serves(lane, ())]
+    lane, kind, requires = execution.lane, execution.kind, execution.requires
+    on_lane = _serving(execution, workers)
     if not on_lane:
         return {"type": "no_worker", "id": lane}, f"no live worker serves lane {lane}"
-    offered = {name for worker in on_lane for name in worker.capabilities}
+    capable = [one for one in on_lane if one.has(kind)]
+    if not capable:
+        return _missing_task(execution, workers, tasks)
+    if any(one.can(requires) for one in capable):
+        return None
+    offered = {name for one in capable for name in one.capabilities}
     absent = [name for name in requires if name not in offered]
     hold = {"type": "no_capable_worker", "requires": requires, "missing": absent}
     if absent:
         listed = ", ".join(absent)
         return hold, f"no live worker on lane {lane} has the capability {listed}"
     return hold, f"no live worker on lane {lane} has all of {', '.join(requires)}"
+
+
+def _missing_task(
+    execution: Execution, workers: Sequence[Worker], tasks: Iterable[str]
+) -> tuple[Mapping[str, Any], str]:
+    """Say that no worker on its lane has its task: a wrong name, a wrong lane, or not there yet."""
+    lane, kind = execution.lane, execution.kind
+    hold = {"type": "no_worker", "id": lane, "lane": lane, "kind": kind, "suggestions": []}
+    ours = [one for one in workers if one.tenant in {None, execution.tenant} and one.kinds]
+    elsewhere = sorted({name for one in ours if one.has(kind) for name in one.lanes})
+    if elsewhere:
+        where = f"{'lane' if len(elsewhere) == 1 else 'lanes'} {', '.join(elsewhere)}"
+        return hold, f"no live worker on lane {lane} has the task `{kind}`, but one on {where} has"
+    known = {*tasks, *(name for one in ours for name in one.kinds or ())} - {kind}
+    # Of use here only, and not free to import.
+    import difflib  # noqa: PLC0415
+
+    hold["suggestions"] = difflib.get_close_matches(kind, sorted(known), _SUGGESTIONS)
+    why = f"no live worker has the task `{kind}`"
+    if hold["suggestions"]:
+        why += f"; did you mean {' or '.join(f'`{name}`' for name in hold['suggestions'])}?"
+    return hold, why

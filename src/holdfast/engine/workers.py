@@ -41,6 +41,7 @@ class Workers:
         busy: int = 0,
         ttl_ms: int = DEFAULT_TTL_MS,
         tenant: str | None = None,
+        kinds: Sequence[str] | None = None,
     ) -> Registration:
         """Register a worker, or say that it is still there."""
         beat = Beat(
@@ -52,6 +53,7 @@ class Workers:
             busy=checks.integer("busy", busy, 0, limits.SLOTS),
             ttl_ms=checks.lease_ms("ttl_ms", ttl_ms),
             tenant=None if tenant is None else checks.name("tenant", tenant),
+            kinds=checks.kinds("kinds", kinds),
         )
         is_new, expires_at, draining = await self._workers.register(beat)
         return Registration(is_new=is_new, expires_at=expires_at, draining=draining)

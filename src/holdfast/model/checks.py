@@ -7,7 +7,7 @@ coerced or trimmed.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from typing import Any, NoReturn, TypeVar
 
@@ -153,14 +153,26 @@ def payload(field: str, value: Any, most: int = limits.PAYLOAD_BYTES) -> bytes:
     return value
 
 
-def names(field: str, value: Any, most: int, *, least: int = 0) -> tuple[str, ...]:
+def names(
+    field: str,
+    value: Any,
+    most: int,
+    *,
+    least: int = 0,
+    check: Callable[[str, Any], str] = name,
+) -> tuple[str, ...]:
     """Check a set of names; returns it sorted and without repetitions."""
     if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
         refuse(field, "must be a list of names", value)
-    unique = sorted({name(f"{field}[{i}]", item) for i, item in enumerate(value)})
+    unique = sorted({check(f"{field}[{i}]", item) for i, item in enumerate(value)})
     if not least <= len(unique) <= most:
         refuse(field, f"must have {least} to {most} names", value)
     return tuple(unique)
+
+
+def kinds(field: str, value: Any) -> tuple[str, ...] | None:
+    """Check the kinds that a worker has; None stands for every kind."""
+    return None if value is None else names(field, value, limits.KINDS, check=kind)
 
 
 def tags(field: str, value: Any) -> dict[str, str]:

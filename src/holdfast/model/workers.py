@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -22,6 +23,8 @@ class Beat:
     ttl_ms: int = 30_000
     #: The only tenant that it serves; None: all.
     tenant: str | None = None
+    #: The kinds that it has; None: every kind.
+    kinds: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +45,17 @@ class Worker:
     expires_at: datetime
     #: The only tenant that it serves; None: all.
     tenant: str | None = None
+    #: The kinds that it has; None: every kind.
+    kinds: tuple[str, ...] | None = None
 
-    def serves(self, lane: str, requires: tuple[str, ...]) -> bool:
-        """Whether it may claim such work; a draining worker claims nothing."""
-        return not self.draining and lane in self.lanes and set(requires) <= set(self.capabilities)
+    def serves(self, lane: str, tenant: str) -> bool:
+        """Whether it claims on a lane for a tenant; a draining worker claims nothing."""
+        return not self.draining and lane in self.lanes and self.tenant in {None, tenant}
+
+    def has(self, kind: str) -> bool:
+        """Whether it has the task of a kind."""
+        return self.kinds is None or kind in self.kinds
+
+    def can(self, requires: Iterable[str]) -> bool:
+        """Whether it has all of these capabilities."""
+        return set(requires) <= set(self.capabilities)

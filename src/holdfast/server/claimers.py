@@ -14,8 +14,8 @@ from holdfast.model import checks, limits
 IDLE_S = 60.0
 #: With more than these, one that is not used is closed at once: workers choose their names.
 MOST_KEPT = 2_000
-#: Worker, lanes, capabilities, tenant.
-Key = tuple[str, tuple[str, ...], tuple[str, ...], str | None]
+#: Worker, lanes, capabilities, kinds, tenant.
+Key = tuple[str, tuple[str, ...], tuple[str, ...], tuple[str, ...] | None, str | None]
 
 
 @dataclass(slots=True)
@@ -41,6 +41,7 @@ class Claimers:
         worker: str,
         lanes: tuple[str, ...],
         capabilities: tuple[str, ...],
+        kinds: tuple[str, ...] | None,
         tenant: str | None,
     ) -> AsyncIterator[Claimer]:
         """Borrow the claimer of a worker."""
@@ -48,6 +49,7 @@ class Claimers:
             checks.name("instance", worker),
             checks.names("lanes", lanes, limits.LANES, least=1),
             checks.names("capabilities", capabilities, limits.CAPABILITIES),
+            checks.kinds("kinds", kinds),
             tenant,
         )
         kept = self._kept.get(key)
@@ -89,10 +91,10 @@ class Claimers:
                 del self._requests[key]
 
     async def _open(self, stack: contextlib.AsyncExitStack, key: Key) -> Claimer:
-        worker, lanes, capabilities, tenant = key
+        worker, lanes, capabilities, kinds, tenant = key
         return await stack.enter_async_context(
             self._engine.claimer(
-                worker=worker, lanes=lanes, capabilities=capabilities, tenant=tenant
+                worker=worker, lanes=lanes, capabilities=capabilities, kinds=kinds, tenant=tenant
             )
         )
 

@@ -44,6 +44,7 @@ Cursor = Annotated[str, Meta(max_length=limits.ID_CHARS)]
 WaitMs = Annotated[int, Meta(ge=0, le=60_000)]
 Lanes = Annotated[tuple[Name, ...], Meta(min_length=1, max_length=limits.LANES)]
 Capabilities = Annotated[tuple[Name, ...], Meta(max_length=limits.CAPABILITIES)]
+Kinds = Annotated[tuple[Kind, ...], Meta(max_length=limits.KINDS)]
 Slots = Annotated[int, Meta(ge=1, le=limits.SLOTS)]
 Base64 = Annotated[str, Meta(extra_json_schema={"contentEncoding": "base64"})]
 

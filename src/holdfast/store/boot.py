@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 OLDEST_MAJOR = 8
 #: Moves when the layout of the data changes in a way that old code cannot read.
-FORMAT = 1
+FORMAT = 2
 
 
 def check_server(info: str) -> None:

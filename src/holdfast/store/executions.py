@@ -265,6 +265,7 @@ class Executions(Domain):
         limit: int,
         lease_ms: int,
         tenant: str | None = None,
+        kinds: Sequence[str] | None = None,
     ) -> list[Claim]:
         """Lease ready executions of one partition that have no limits."""
         wanted = Wanted(
@@ -275,6 +276,7 @@ class Executions(Domain):
             limit=limit,
             lease_ms=lease_ms,
             tenant=tenant,
+            kinds=kinds,
         )
         claims, _ = await self.take(tag, wanted)
         return claims
@@ -291,6 +293,7 @@ class Executions(Domain):
             wanted.tenant or "",
             ",".join(wanted.lanes),
             ",".join(wanted.capabilities),
+            "" if wanted.kinds is None else f",{','.join(wanted.kinds)},",
         )
         claims, grants = [], []
         for row in rows:

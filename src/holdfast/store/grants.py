@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 
@@ -18,6 +18,8 @@ class Wanted:
     limit: int
     lease_ms: int
     tenant: str | None = None
+    #: Only executions of these kinds; None: of every kind.
+    kinds: Collection[str] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import heapq
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Any
 
 from holdfast.errors import InvalidInput
 from holdfast.model import checks, limits
@@ -36,8 +37,8 @@ class Standing:
     execution: Execution
     #: paused or draining, if the lane is not open.
     lane_setting: str | None
-    #: Ready executions of the same tenant and route before it.
-    ahead: int | None
+    #: How many executions of its tenant are ready before it, by kind; None: it is not ready itself.
+    ahead: Mapping[str, int] | None
     #: Upstreams that a member of a graph waits for, with their states; the first of them.
     awaited: Mapping[str, State] = field(default_factory=dict)
 
@@ -105,7 +106,7 @@ class Queries(Domain):
             now=from_ms(now),
             execution=decode.execution(execution_id, fields),
             lane_setting=lane_setting.decode() or None,
-            ahead=None if ahead == b"" else int(ahead),
+            ahead=None if ahead == b"" else _counts(ahead),
             awaited={k.decode(): State(v.decode()) for k, v in decode.pairs(awaited).items()},
         )
 
@@ -232,3 +233,7 @@ def parse_cursor(cursor: str | None) -> tuple[int, int]:
         message = "cursor: is not one that a list returned"
         raise InvalidInput(message, field="cursor")
     return int(stamp), int(partition)
+
+
+def _counts(flat: Sequence[Any]) -> dict[str, int]:
+    return {kind.decode(): int(count) for kind, count in zip(flat[::2], flat[1::2], strict=True)}

@@ -10,6 +10,9 @@ from holdfast.model.workers import Beat, Worker
 from holdfast.store import decode
 from holdfast.store.domain import Domain
 
+#: What stands for every kind in the registry; no kind has this name.
+_EVERY_KIND = "*"
+
 
 def register_args(beat: Beat) -> tuple[str, ...]:
     """Return what register.lua reads of a beat."""
@@ -22,6 +25,7 @@ def register_args(beat: Beat) -> tuple[str, ...]:
         str(beat.busy),
         str(beat.ttl_ms),
         beat.tenant or "",
+        _EVERY_KIND if beat.kinds is None else ",".join(beat.kinds),
     )
 
 
@@ -55,6 +59,7 @@ class Workers(Domain):
 
 def _worker(instance: str, fields: Sequence[bytes]) -> Worker:
     record = decode.pairs(fields)
+    kinds = record[b"kinds"]
     return Worker(
         instance=instance,
         worker=record[b"worker"].decode(),
@@ -67,4 +72,5 @@ def _worker(instance: str, fields: Sequence[bytes]) -> Worker:
         heartbeat_at=from_ms(int(record[b"heartbeat_at"])),
         expires_at=from_ms(int(record[b"expires_at"])),
         tenant=record.get(b"tenant", b"").decode() or None,
+        kinds=None if kinds == _EVERY_KIND.encode() else decode.names(kinds),
     )

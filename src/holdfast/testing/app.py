@@ -244,10 +244,10 @@ class TestApp:
                 capabilities=capabilities,
                 limit=free,
                 lease_ms=self._lease_ms,
+                kinds=tuple(self.app.tasks),
             )
             claims, _ = await self.engine.admission.claim(tag, wanted)
             for claim in await self.engine.payloads.open_claims(claims):
-                self.app.find(claim.kind)
                 self._attempts.start(claim)
             started += len(claims)
         return started
@@ -271,6 +271,8 @@ class TestApp:
     def _learn_routes(self, executions: Sequence[Execution]) -> bool:
         """Take up lanes and capabilities of waiting executions that are new to us."""
         waiting = [one for one in executions if one.state is State.WAITING]
+        for one in waiting:
+            self.app.find(one.kind)
         lanes = {one.lane for one in waiting} - self._seen_lanes
         capabilities = {name for one in waiting for name in one.requires}
         capabilities -= self._seen_capabilities

@@ -34,8 +34,6 @@ if TYPE_CHECKING:
 
 log: logging.Logger = logging.getLogger(__name__)
 
-#: An execution of a task that this worker does not have waits this long for another worker.
-UNKNOWN_TASK_DELAY_MS = 10_000
 _TRACEBACK_CHARS = 4_000
 _MESSAGE_CHARS = 2_000
 
@@ -64,10 +62,7 @@ class Runner:
 
     async def run(self, claim: Claim) -> None:
         """Run one execution to the end of its attempt. Never raises but for cancellation."""
-        task = self._app.tasks.get(claim.kind)
-        if task is None:
-            await self._leave_to_others(claim)
-            return
+        task = self._app.tasks[claim.kind]
         context = Context(self._engine, claim, self._lease_ms, self._slots)
         self.running[claim.key] = context
         try:
@@ -173,15 +168,6 @@ class Runner:
             f"tried again at {retry_at}" if retry_at else f"the execution is {state}",
             extra=_fields(claim),
         )
-
-    async def _leave_to_others(self, claim: Claim) -> None:
-        log.warning(
-            "this worker has no task %r: start one that has, or cancel the execution",
-            claim.kind,
-            extra=_fields(claim),
-        )
-        with contextlib.suppress(HoldfastError):
-            await self._engine.delay(claim.id, claim.lease, UNKNOWN_TASK_DELAY_MS)
 
 
 def failure_of(error: BaseException) -> Failure:

@@ -77,6 +77,8 @@ class Worker:
         host = "".join(c if c.isalnum() or c in "-." else "-" for c in socket.gethostname())
         self.instance: str = f"{settings.name[:60]}.{host[:40]}.{os.getpid()}.{new_id()[-6:]}"
         self.lanes: tuple[str, ...] = settings.lanes or _lanes_of(app)
+        #: It claims executions of these tasks only; others wait for a worker that has theirs.
+        self.kinds: tuple[str, ...] = tuple(sorted(app.tasks))
         self._slots = Slots(settings.slots)
         self._draining = asyncio.Event()
         self._releasing = False
@@ -122,6 +124,7 @@ class Worker:
             capabilities=settings.capabilities,
             slots=settings.slots,
             ttl_ms=settings.lease_ms,
+            kinds=self.kinds,
         )
         beats = self._engine.beats(timeout_s=settings.lease_ms / 3000)
         self._heartbeats = Heartbeats(beats, beat, on_lost=self._on_lost, on_drain=self.drain)
@@ -148,7 +151,10 @@ class Worker:
 
     async def _claim_until_drained(self) -> None:
         async with self._engine.claimer(
-            worker=self.instance, lanes=self.lanes, capabilities=self.settings.capabilities
+            worker=self.instance,
+            lanes=self.lanes,
+            capabilities=self.settings.capabilities,
+            kinds=self.kinds,
         ) as claimer:
             await insist(self._publish, self._draining)
             scheduling = await self._schedule()

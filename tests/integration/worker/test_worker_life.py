@@ -114,24 +114,84 @@ async def test_a_worker_runs_as_many_as_it_has_slots(app: App, working: Working)
     assert most == 3
 
 
-async def test_an_unknown_task_is_left_to_others(
-    app: App, working: Working, engine: Engine, caplog: pytest.LogCaptureFixture
+async def test_a_task_that_no_worker_has_waits_and_says_so(
+    app: App, working: Working, engine: Engine
 ) -> None:
-    """With a warning that says what to do, and without using up an attempt."""
+    """No worker takes it, nothing happens to it, and `explain` knows what may have been meant."""
 
-    @app.task
-    async def known() -> str:
+    @app.task(name="order.place")
+    async def place() -> str:
         return "ran"
 
-    made = await engine.submit("unknown")
+    made = await engine.submit("order.plac")
     async with working(slots=1):
-        assert await (await known.submit()).result(timeout=5) == "ran"
+        assert await (await place.submit()).result(timeout=5) == "ran"
+        explanation = await engine.explain(made.id)
+    assert explanation.why == (
+        "It waits for a worker: no live worker has the task `order.plac`; "
+        "did you mean `order.place`?"
+    )
     described = await engine.describe(made.id)
-    assert (described.state, described.attempts, described.failures) == (State.DELAYED, 1, 0)
-    assert described.attempt_open
-    (record,) = [r for r in caplog.records if "no task 'unknown'" in r.message]
-    assert record.levelno == logging.WARNING
-    assert record.__dict__["execution"] == made.id
+    assert (described.state, described.attempts) == (State.WAITING, 0)
+    assert [event.event for event in await engine.history(made.id)] == ["created"]
+
+
+async def test_two_apps_share_a_lane(app: App, working: Working, engine: Engine) -> None:
+    """Each gets its own work, at once, and none of the other's."""
+    other = App()
+    other.attach(engine)
+
+    @app.task
+    async def ours() -> str:
+        return "ours"
+
+    @other.task
+    async def theirs() -> str:
+        return "theirs"
+
+    async with working(slots=2), other.worker():
+        handles = [await task.submit() for _ in range(20) for task in (ours, theirs)]
+        results = [await handle.result(timeout=5) for handle in handles]
+    assert results == ["ours", "theirs"] * 20
+    for handle in handles:
+        assert (await engine.describe(handle.id)).attempts == 1
+
+
+async def test_a_worker_of_an_app_without_tasks_claims_nothing(
+    working: Working, engine: Engine
+) -> None:
+    """No tasks are not every task."""
+    made = await engine.submit("anything")
+    async with working(slots=1):
+        (worker,) = await engine.workers.list()
+        assert worker.kinds == ()
+        async with engine.claimer(worker="other", kinds=["anything"]) as claimer:
+            (claim,) = await claimer.claim(1, 30_000)
+    assert claim.id == made.id
+
+
+async def test_a_new_task_waits_for_the_worker_that_has_it(
+    app: App, working: Working, engine: Engine
+) -> None:
+    """In a rolling deployment old workers leave it alone, and the first new one takes it."""
+
+    @app.task
+    async def old() -> str:
+        return "old"
+
+    newer = App()
+    newer.attach(engine)
+
+    @newer.task
+    async def fresh() -> str:
+        return "fresh"
+
+    async with working(slots=1):
+        handle = await fresh.submit()
+        assert await (await old.submit()).result(timeout=5) == "old"
+        assert await handle.state() is State.WAITING
+        async with newer.worker():
+            assert await handle.result(timeout=5) == "fresh"
 
 
 async def test_draining_finishes_what_runs_and_takes_no_more(

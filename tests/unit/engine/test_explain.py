@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -34,11 +35,20 @@ def _standing(
         "created_at": NOW,
         **fields,
     }
-    return Standing(now=NOW, execution=Execution(**values), lane_setting=lane_setting, ahead=ahead)
+    return Standing(
+        now=NOW,
+        execution=Execution(**values),
+        lane_setting=lane_setting,
+        ahead=None if ahead is None else {values["kind"]: ahead},
+    )
 
 
 def _worker(
-    *capabilities: str, lanes: tuple[str, ...] = ("bulk",), draining: bool = False
+    *capabilities: str,
+    lanes: tuple[str, ...] = ("bulk",),
+    draining: bool = False,
+    kinds: tuple[str, ...] | None = None,
+    tenant: str | None = None,
 ) -> Worker:
     return Worker(
         instance=f"w-{'-'.join(capabilities)}",
@@ -51,6 +61,8 @@ def _worker(
         registered_at=NOW,
         heartbeat_at=NOW,
         expires_at=NOW,
+        kinds=kinds,
+        tenant=tenant,
     )
 
 
@@ -121,6 +133,63 @@ def test_a_draining_worker_serves_nobody() -> None:
     """It finishes what it has."""
     told = explain(_standing(State.WAITING, ahead=0), [_worker(draining=True)])
     assert told.holds == [{"type": "no_worker", "id": "bulk"}]
+
+
+def test_a_task_that_no_worker_has_is_named() -> None:
+    """With what may have been meant: other names of workers, and published ones."""
+    standing = _standing(State.WAITING, kind="order.plac", ahead=0)
+    told = explain(standing, [_worker(kinds=("order.place", "x"))], tasks=["orders.plac", "mail"])
+    assert told.why == (
+        "It waits for a worker: no live worker has the task `order.plac`; "
+        "did you mean `orders.plac` or `order.place`?"
+    )
+    assert told.holds == [
+        {
+            "type": "no_worker",
+            "id": "bulk",
+            "lane": "bulk",
+            "kind": "order.plac",
+            "suggestions": ["orders.plac", "order.place"],
+        }
+    ]
+
+
+def test_a_task_like_no_other_has_no_suggestions() -> None:
+    """A rolling deployment will bring it, or nothing is like it."""
+    told = explain(_standing(State.WAITING, ahead=0), [_worker(kinds=("order.place",))])
+    assert told.why == "It waits for a worker: no live worker has the task `mail`."
+
+
+def test_a_task_that_workers_of_another_lane_have_names_their_lane() -> None:
+    """Its name is right, its lane is not."""
+    others = [_worker(kinds=("x",)), _worker(kinds=("mail",), lanes=("fast",))]
+    told = explain(_standing(State.WAITING, ahead=0), others)
+    assert told.why == (
+        "It waits for a worker: no live worker on lane bulk has the task `mail`, "
+        "but one on lane fast has."
+    )
+
+
+def test_workers_of_other_tenants_neither_serve_nor_suggest() -> None:
+    """No tenant learns what another one has."""
+    theirs = _worker(kinds=("mail", "mails"), tenant="other")
+    told = explain(_standing(State.WAITING, ahead=0), [theirs])
+    assert told.why == "It waits for a worker: no live worker serves lane bulk."
+    told = explain(_standing(State.WAITING, ahead=0), [theirs, _worker(kinds=("x",))])
+    assert told.why == "It waits for a worker: no live worker has the task `mail`."
+
+
+def test_a_worker_that_names_no_kinds_has_every_task() -> None:
+    """As workers in other languages may do."""
+    told = explain(_standing(State.WAITING, ahead=0), [_worker(kinds=("x",)), _worker()])
+    assert [hold["type"] for hold in told.holds] == ["queue"]
+
+
+def test_kinds_that_its_workers_lack_are_not_ahead() -> None:
+    """The backlog of another app on the same lane does not hold it up."""
+    standing = replace(_standing(State.WAITING), ahead={"mail": 1, "sms": 2, "other-app": 50})
+    told = explain(standing, [_worker(kinds=("mail", "sms")), _worker(kinds=("other-app",))])
+    assert told.why == "It waits for a worker: 3 executions of tenant acme are ahead of it."
 
 
 def test_all_reasons_are_told_at_once() -> None:

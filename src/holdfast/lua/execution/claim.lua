@@ -3,7 +3,7 @@
 --- @key tag the partition
 --- @arg request id of this call; repeated, it returns the same leases @arg worker @arg max
 --- @arg lease_ms @arg tenant only this one, or empty @arg lanes comma separated
---- @arg capabilities comma separated
+--- @arg capabilities comma separated @arg kinds only these, as `,a,b,`, or empty for every kind
 --- @ok claims: id, fields, input, tags, steps, signals of the last wait, what upstreams pass on, of each;
 --- @ok of those with limits: id, epoch, limits
 --- @event claimed | resumed
@@ -11,10 +11,10 @@
 --- @requires lib/keys lib/clock lib/claims lib/lanes lib/timers
 
 -- Executions past their deadline are passed over; this bounds how many in one call.
-local MOST_TURNS = 2000
+local MOST_PASSED_OVER = 2000
 
 local function run(tag, args)
-  local request, worker, max, lease_ms, tenant, lanes_csv, capabilities_csv = unpack(args)
+  local request, worker, max, lease_ms, tenant, lanes_csv, capabilities, kinds = unpack(args)
   local now = clock.now(tag)
   local only = tenant ~= '' and tenant or nil
   -- Callers choose the ids of their requests: those of one tenant must not repeat another's.
@@ -22,27 +22,24 @@ local function run(tag, args)
   local known = server.call('GET', memory)
   if known then return claims.again(tag, request, known) end
 
-  local open = lanes.open(tag, lanes_csv, capabilities_csv)
-  local claimed, opened, granted, left = { 'ok' }, {}, {}, tonumber(max)
-  for _ = 1, MOST_TURNS do
-    if left == 0 then break end
-    local taken = lanes.take_turn(tag, open, only, left)
-    if not taken then break end
-    for _, id in ipairs(taken) do
-      local claim, rec, grant = claims.open(tag, id, request, worker, tonumber(lease_ms), now)
-      if claim then
-        local list = grant and granted or opened
-        claimed[#claimed + 1] = claim
-        list[#list + 1] = { id, rec }
-        left = left - 1
-      end
+  local left = tonumber(max)
+  local wanted = { lanes = lanes_csv, capabilities = capabilities, kinds = kinds, only = only, most = left }
+  local open = lanes.open(tag, wanted, now)
+  local claimed, opened, granted = { 'ok' }, {}, {}
+  for _ = 1, left + MOST_PASSED_OVER do
+    local id = left > 0 and lanes.next(tag, open)
+    if not id then break end
+    local claim, rec, grant = claims.open(tag, id, request, worker, tonumber(lease_ms), now)
+    if claim then
+      local list = grant and granted or opened
+      claimed[#claimed + 1] = claim
+      list[#list + 1] = { id, rec }
+      left = left - 1
     end
   end
+  lanes.close(tag, open)
   if #opened > 0 then claims.settle(tag, opened, now) end
   if #granted > 0 then timers.arm_many(tag, granted, now) end
-  if #claimed > 1 then
-    lanes.close(tag, open)
-    claims.remember(memory, opened, granted)
-  end
+  if #claimed > 1 then claims.remember(memory, opened, granted) end
   return claimed
 end

@@ -1,18 +1,18 @@
 --- The facts behind "why is it not running": the execution, its lane, its place in the queue.
 --- @key tag the partition
 --- @arg id
---- @ok NOW, fields as name, value pairs, lane setting, how many are ahead, upstreams awaited: key, state
+--- @ok NOW, fields as name, value pairs, lane setting, ahead of it: kind, count, or empty,
+--- @ok upstreams awaited: key, state
 --- @no execution_not_found
 --- @flags no-writes
---- @requires lib/keys lib/clock lib/record lib/reply lib/ready lib/settings lib/members lib/limits
+--- @requires lib/clock lib/record lib/reply lib/ready lib/settings lib/members lib/limits
 
 local function run(tag, args)
   local id = args[1]
   local rec, flat = record.read(tag, id)
   if not rec then return reply.no('execution_not_found', 'id', id) end
   limits.show(tag, id, rec, flat)
-  local queue = keys.ready(tag, ready.route(rec.lane, rec.requires or ''), rec.tenant)
-  local ahead = server.call('ZRANK', queue, id)
+  local ahead = ready.ahead(tag, id, rec)
   local awaited = rec.state == 'waiting_children' and members.awaited(tag, id, rec) or {}
   return { 'ok', clock.now(tag), flat, settings.lane(tag, rec.lane) or '', ahead or '', awaited }
 end

@@ -14,8 +14,8 @@ local function publish(channel, message)
   server.call(verb, channel, message)
 end
 
---- Work became ready on a lane.
-function wake.lane(tag, lane) publish(keys.wake_channel(tag, lane), '') end
+--- Work became ready on a lane; `kind` says which, for those who cannot do all.
+function wake.lane(tag, lane, kind) publish(keys.wake_channel(tag, lane), kind or '') end
 
 --- A timer is due earlier than the maintenance loop plans to look.
 function wake.ticker(tag) publish(keys.tick_channel(tag), '') end

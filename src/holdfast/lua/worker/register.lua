@@ -2,13 +2,14 @@
 --- @key tag the global partition
 --- @arg instance @arg worker @arg lanes comma separated @arg capabilities comma separated
 --- @arg slots @arg busy @arg ttl_ms @arg tenant the only one that it serves, or empty
+--- @arg kinds comma separated, or * for every kind
 --- @ok registered | refreshed, EXPIRES_AT, DRAINING as 1 or 0
 --- @no worker_not_found
 --- @flags allow-oom
 --- @requires lib/keys lib/clock lib/timers lib/reply
 
 local function run(tag, args)
-  local instance, worker, lanes_csv, capabilities, slots, busy, ttl_ms, tenant = unpack(args)
+  local instance, worker, lanes_csv, capabilities, slots, busy, ttl_ms, tenant, kinds = unpack(args)
   local now = clock.now(tag)
   local key = keys.worker(tag, instance)
   local before = server.call('HMGET', key, 'registered_at', 'draining', 'expires_at', 'tenant')
@@ -28,6 +29,7 @@ local function run(tag, args)
     'slots', slots,
     'busy', busy,
     'tenant', tenant,
+    'kinds', kinds,
     'registered_at', before[1] or now,
     'heartbeat_at', now,
     'expires_at', expires_at

@@ -15,7 +15,17 @@ from holdfast.model.executions import Claim
 from holdfast.model.workers import Worker
 from holdfast.server.call import Call
 from holdfast.server.declare import Answer, Routes
-from holdfast.server.fields import Body, Capabilities, Lanes, LeaseMs, Name, Slots, View, WaitMs
+from holdfast.server.fields import (
+    Body,
+    Capabilities,
+    Kinds,
+    Lanes,
+    LeaseMs,
+    Name,
+    Slots,
+    View,
+    WaitMs,
+)
 from holdfast.server.paging import PageQuery
 from holdfast.server.times import rfc3339
 from holdfast.server.views import ClaimsView, ClaimView
@@ -30,6 +40,8 @@ class BeatBody(Body):
     worker: Name
     lanes: Lanes
     capabilities: Capabilities = ()
+    #: The tasks that it has, for `explain`; absent: every kind.
+    kinds: Kinds | None = None
     slots: Slots = 1
     #: Slots in use.
     busy: Annotated[int, Meta(ge=0, le=limits.SLOTS)] = 0
@@ -67,6 +79,7 @@ async def register(call: Call, instance: str, body: BeatBody) -> Answer[BeatView
         busy=body.busy,
         ttl_ms=body.ttl_ms,
         tenant=call.identity.tenant,
+        kinds=body.kinds,
     )
     call.audited = answer.is_new
     view = BeatView(
@@ -90,6 +103,8 @@ class WorkerView(View):
     expires_at: str
     #: The only tenant that it serves; null: all.
     tenant: str | None
+    #: The tasks that it has; null: every kind.
+    kinds: tuple[str, ...] | None
 
     @classmethod
     def of(cls, one: Worker) -> WorkerView:
@@ -106,6 +121,7 @@ class WorkerView(View):
             heartbeat_at=rfc3339(one.heartbeat_at),
             expires_at=rfc3339(one.expires_at),
             tenant=one.tenant,
+            kinds=one.kinds,
         )
 
 
@@ -154,6 +170,8 @@ class ClaimBody(Body):
 
     lanes: Lanes
     capabilities: Capabilities = ()
+    #: Only executions of these kinds; absent: of every kind.
+    kinds: Kinds | None = None
     #: 0, with `again`, asks for what it got before and nothing else.
     max: Annotated[int, Meta(ge=0, le=limits.CLAIM_ITEMS)] = 1
     lease_ms: LeaseMs = 30_000
@@ -173,6 +191,7 @@ class ClaimBody(Body):
 async def claim(call: Call, instance: str, body: ClaimBody) -> ClaimsView:
     """Claim executions, each with a lease that allows to run it.
 
+    A worker that names its `kinds` gets no others; those wait for a worker that has them.
     A key of one tenant claims that tenant's work only; another one that of all tenants, which
     take turns by their shares.
     """
@@ -181,7 +200,7 @@ async def claim(call: Call, instance: str, body: ClaimBody) -> ClaimsView:
     with call.waiting() if waits else contextlib.nullcontext():
         async with (
             claimers.alone(tenant, body.request),
-            claimers.use(instance, body.lanes, body.capabilities, tenant) as claimer,
+            claimers.use(instance, body.lanes, body.capabilities, body.kinds, tenant) as claimer,
         ):
             if body.wait_ms:
                 claims = await _claim_waiting(call, claimer, body)

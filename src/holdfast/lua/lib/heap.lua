@@ -1,0 +1,39 @@
+--- Things by what comes first: the least `key`, of equal ones the least `name`. The first is at 1.
+local heap = {}
+
+--- Whether one goes before another.
+function heap.before(a, b) return a.key < b.key or (a.key == b.key and a.name < b.name) end
+
+function heap.push(things, thing)
+  local at = #things + 1
+  while at > 1 do
+    local parent = math.floor(at / 2)
+    if not heap.before(thing, things[parent]) then break end
+    things[at] = things[parent]
+    at = parent
+  end
+  things[at] = thing
+end
+
+--- Put the first where it belongs, after it has moved back.
+function heap.sink(things)
+  local thing, size, at = things[1], #things, 1
+  while true do
+    local child = at * 2
+    if child > size then break end
+    if child < size and heap.before(things[child + 1], things[child]) then child = child + 1 end
+    if not heap.before(things[child], thing) then break end
+    things[at] = things[child]
+    at = child
+  end
+  things[at] = thing
+end
+
+--- Take the first away.
+function heap.pop(things)
+  local first, size = things[1], #things
+  things[1] = things[size]
+  things[size] = nil
+  if size > 2 then heap.sink(things) end
+  return first
+end
