@@ -6,12 +6,14 @@ import asyncio
 import contextlib
 import heapq
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from holdfast.engine.results import Endings
 from holdfast.errors import (
     GraphFailed,
     InvalidGraph,
+    InvalidInput,
     ResultNotReady,
     StaleGraphRevision,
 )
@@ -69,9 +71,30 @@ class Graphs:
         checks.known_fields("graph", fields, FIELDS)
         shape = Shape(members=members, edges=edges, joins=joins or {})
         new = NewGraph(shape=shape, **fields)
+        new = new.with_shape(await self._completed(new.shape))
         graph_id, revision, duplicate = await self._store.graphs.create(new)
         ids = {key: member_id(graph_id, key) for key in members}
         return SubmittedGraph(id=graph_id, revision=revision, members=ids, duplicate=duplicate)
+
+    async def _completed(self, shape: Shape) -> Shape:
+        """Return the same with what the tasks of its members declare; raises InvalidInput.
+
+        Inputs that results of upstreams complete are not known yet, so they are not checked.
+        """
+        fed = {edge.target for edge in shape.edges if edge.input}
+        items = [
+            item.unchecked() if key in fed and item.check else item
+            for key, item in shape.members.items()
+        ]
+        members: dict[str, NewExecution] = {}
+        completed = await self._store.declarations.complete(items)
+        for key, item in zip(shape.members, completed, strict=True):
+            if isinstance(item, InvalidInput):
+                prefix = f"members[{key}]."
+                field = f"{prefix}{item.context.get('field')}"
+                raise InvalidInput(prefix + item.message, field=field)
+            members[key] = item
+        return replace(shape, members=members)
 
     async def extend(
         self,
@@ -106,6 +129,7 @@ class Graphs:
                 problem = "duplicate_member"
                 raise InvalidGraph(message, field="members", problem=problem, member=taken[0])
             shape.check(known, [edge for member in known.values() for edge in member.edges])
+        shape = await self._completed(shape)
         revision = await self._store.graphs.extend(graph_id, expected_revision, shape)
         ids = {key: member_id(graph_id, key) for key in shape.members}
         return SubmittedGraph(id=graph_id, revision=revision, members=ids)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -315,6 +316,12 @@ class NewGraph:
         shape = self.shape.of_tenant(self.tenant).spending(self.budgets)
         object.__setattr__(self, "shape", shape)
         self.shape.check()
+
+    def with_shape(self, shape: Shape) -> Self:
+        """Return the same with another shape, checked before."""
+        other = copy.copy(self)
+        object.__setattr__(other, "shape", shape)
+        return other
 
     def digest(self) -> str:
         """Return a short digest of the content."""
