@@ -75,7 +75,9 @@ async def options_of(engine: Engine, execution_id: str) -> dict[str, Any]:
 
 
 def _lasts(row: Execution) -> float | None:
-    return row.deadline_at and (row.deadline_at - row.created_at).total_seconds()
+    if row.deadline_at is None:
+        return None
+    return (row.deadline_at - row.created_at).total_seconds()
 
 
 DECLARED = {
@@ -265,13 +267,14 @@ async def test_no_input_is_no_arguments(engine: Engine) -> None:
 async def test_input_is_not_checked_where_nothing_is_known(engine: Engine) -> None:
     """No worker has published the task, or one that takes bytes, or its schema is none."""
     assert (await engine.submit("reserve", input=b"\xff")).id
-    for schema in (
+    schemas: list[dict[str, Any]] = [
         {"contentMediaType": "application/octet-stream"},
         {"type": 17},
         {"$ref": "https://example.org/schema"},
         {"properties": []},
         {"$ref": "#"},
-    ):
+    ]
+    for schema in schemas:
         await publish(engine, options={}, input=schema)
         payload = b"\xff" if "contentMediaType" in schema else b"{}"
         assert (await engine.submit("reserve", input=payload)).id, schema

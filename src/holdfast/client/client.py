@@ -393,7 +393,9 @@ class Client(Remote, Engine):
 
     async def tasks(self, *, tenant: str | None = None) -> dict[str, dict[str, Any]]:
         """Return what workers published of their tasks: those of all tenants and of this one."""
-        reply = await self._http.get("/v1/tasks", tenant=tenant or self._tenant)
+        # The tenant of the key needs not be named.
+        whose = None if tenant == "default" else tenant
+        reply = await self._http.get("/v1/tasks", tenant=whose or self._tenant)
         return {item.pop("name"): item for item in reply["items"]}
 
     async def publish_tasks(

@@ -30,7 +30,7 @@ class ListQuery(Query):
     tenant: Name | None = None
 
 
-@routes.get("/v1/tasks", query_example={"tenant": "default"})
+@routes.get("/v1/tasks")
 async def list_tasks(call: Call, query: ListQuery) -> TaskPage:  # noqa: ARG001
     """List the published tasks, as they hold for the submissions of a tenant.
 
