@@ -177,7 +177,11 @@ class NewExecution:
 
     def completed(self, options: Mapping[str, Any]) -> Self:
         """Return the same with a task's options, checked before, where it leaves them unset."""
-        taken = {name: options[name] for name in self.unset & options.keys()}
+        taken = {
+            name: options[name]
+            for name in self.unset & options.keys()
+            if options[name] != getattr(self, name)
+        }
         if not taken:
             return self
         if "budgets" in taken and self.budgets:
