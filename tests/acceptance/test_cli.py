@@ -169,9 +169,9 @@ class Shop:
     engine: Engine
 
     async def submit(self, kind: str, arguments: object = None, **fields: Any) -> str:
-        """Submit an execution and return its id."""
+        """Submit an execution and return its id; those that nobody runs need no arguments."""
         payload = json.dumps(arguments).encode()
-        return (await self.engine.submit(kind, input=payload, **fields)).id
+        return (await self.engine.submit(kind, input=payload, check=False, **fields)).id
 
     async def ended(self, kind: str, arguments: object = None, **fields: Any) -> str:
         """Submit an execution, wait for its end, and return its id."""
@@ -217,7 +217,8 @@ async def test_all_options_of_submit_reach_the_execution(shop: Shop) -> None:
     """What was asked for is what is stored, and the same key finds the same execution."""
     options = ("--tenant", "acme", "--priority", "-5", "--delay", "1h", "--deadline", "2h")
     more = ("--retries", "2", "--key", "order-1", "--tag", "shop=east", "--requires", "gpu,disk")
-    command = ("submit", "greet", *options, *more, "--lane", "slow", "--id", "my-own")
+    named = ("--lane", "slow", "--id", "my-own", "--input", '{"name": "Ada"}')
+    command = ("submit", "greet", *options, *more, *named)
     first = asked(*command, folder=shop.folder)
     again = asked(*command, folder=shop.folder)
     assert first == {"id": "my-own", "state": "delayed", "duplicate": False}
@@ -229,6 +230,28 @@ async def test_all_options_of_submit_reach_the_execution(shop: Shop) -> None:
     assert stored.deadline_at is not None
     assert stored.run_at - stored.created_at == timedelta(hours=1)
     assert stored.deadline_at - stored.created_at == timedelta(hours=2)
+
+
+async def test_input_is_checked_before_it_is_submitted(shop: Shop) -> None:
+    """The field is named, and nothing is created; whoever knows better says so."""
+    wrong = ("submit", "greet", "-i", '{"name": 7}', "--id", "unchecked", "--lane", "nobody")
+    shown = holdfast(*wrong, folder=shop.folder)
+    assert shown.returncode == 2
+    assert "input.name: 7 is not of type 'string'" in shown.stderr
+    assert asked(*wrong, "--no-check", folder=shop.folder)["id"] == "unchecked"
+
+
+async def test_timeout_and_retention_reach_the_execution(shop: Shop) -> None:
+    """What the task declares is not all that can be said."""
+    long = ("submit", "hold", "-i", json.dumps({"gate": str(shop.folder / "never")}))
+    shown = holdfast(*long, "--timeout", "500ms", "--retention", "1h", "--wait", folder=shop.folder)
+    assert shown.returncode == 1
+    row = await shop.engine.describe(shown.stderr.split()[1])
+    assert row.error is not None
+    assert row.error["type"] == "AttemptTimedOut"
+    assert row.forget_at is not None
+    assert row.completed_at is not None
+    assert row.forget_at - row.completed_at == timedelta(hours=1)
 
 
 async def test_retries_are_tried(shop: Shop) -> None:

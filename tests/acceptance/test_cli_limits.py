@@ -131,7 +131,7 @@ def test_wrong_limits_are_told(shop: Shop) -> None:
         (("budgets", "create", "x", "--on-hard", "explode"), "invalid_input"),
         (("quotas", "create", "x"), "invalid_input"),
         (("quotas", "create", "x", "--window", "1m"), "invalid_input"),
-        (("submit", "hold", "--quota", "none"), "quota_not_found"),
+        (("submit", "hold", "--no-check", "--quota", "none"), "quota_not_found"),
         (("submit", "hold", "--debounce", "key"), "invalid_input"),
     ):
         shown = holdfast(*command, "--json", folder=shop.folder)

@@ -156,6 +156,11 @@ class Place:
         about = {"lane": name, "description": "Work.", "input": schema, "result": {}}
         await self.engine.publish_tasks({name: {**about, "options": {"priority": 3}}})
 
+    async def tenants_tasks(self, name: str) -> None:
+        """Publish a task of one tenant."""
+        about = {"lane": name, "options": {"priority": 3}}
+        await self.engine.publish_tasks({name: about}, tenant=name)
+
     async def graph(self, name: str) -> None:
         """Submit a graph of its own tenant."""
         shape = members("abc", lane=name), edges("a>b", "b>c:x")

@@ -34,6 +34,7 @@ from holdfast.cli import (
     queues,
     quotas,
     result,
+    retention,
     schedules,
     server,
     show,
@@ -97,6 +98,7 @@ app.add_typer(waitpoints.app, name="waitpoints", rich_help_panel=_WAIT)
 app.add_typer(keyring.app, name="keyring", rich_help_panel=_OPERATE)
 app.add_typer(graphs.app, name="graphs", rich_help_panel=_WORK)
 app.add_typer(lanes.app, name="lanes", rich_help_panel=_OPERATE)
+app.add_typer(retention.app, name="retention", rich_help_panel=_OPERATE)
 app.add_typer(schedules.app, name="schedules", rich_help_panel=_OPERATE)
 app.add_typer(budgets.app, name="budgets", rich_help_panel=_OPERATE)
 app.add_typer(quotas.app, name="quotas", rich_help_panel=_OPERATE)

@@ -100,7 +100,7 @@ def show(
     facts: dict[str, object] = {
         "kind": plan.execution.kind,
         "tenant": found.tenant,
-        "lane": plan.execution.lane,
+        "lane": "the task's" if "lane" in plan.execution.unset else plan.execution.lane,
         "when": _when(found),
         "state": _state(found),
         "next": times.stamp(found.next_at),
@@ -133,9 +133,15 @@ Zone = Annotated[str, typer.Option("--timezone", help="Of the cron fields, such 
 Input = Annotated[
     str, typer.Option("--input", "-i", metavar="JSON", help="Arguments; @FILE and - work too.")
 ]
-Lane = Annotated[str, typer.Option("--lane")]
+Lane = Annotated[str | None, typer.Option("--lane", show_default="the task's, or default")]
 Tenant = Annotated[str, typer.Option("--tenant", help="On whose behalf.")]
-Priority = Annotated[int, typer.Option("--priority", help="-1000 to 1000.")]
+Priority = Annotated[
+    int | None,
+    typer.Option("--priority", help="-1000 to 1000.", show_default="the task's, or 0"),
+]
+NoCheck = Annotated[
+    bool, typer.Option("--no-check", help="The input need not fit what the task takes.")
+]
 CatchUp = Annotated[str, typer.Option("--catch-up", help="Missed ticks: none, one or all.")]
 Overlap = Annotated[
     str, typer.Option("--overlap", help="While an earlier one runs: allow, skip or queue.")
@@ -154,13 +160,14 @@ def create(
     at: At = None,
     timezone: Zone = "UTC",
     data: Input = "null",
-    lane: Lane = "default",
+    lane: Lane = None,
     tenant: Tenant = "default",
-    priority: Priority = 0,
+    priority: Priority = None,
     catch_up: CatchUp = "none",
     overlap: Overlap = "allow",
     jitter: Jitter = "0",
     paused: Paused = False,
+    no_check: NoCheck = False,
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -168,8 +175,15 @@ def create(
     from holdfast.model.executions import NewExecution  # noqa: PLC0415 - so that others start fast
     from holdfast.model.schedules import NewSchedule  # noqa: PLC0415
 
-    execution = NewExecution(
-        kind=kind, input=inputs.payload(data), lane=lane, tenant=tenant, priority=priority
+    said = {"lane": lane, "priority": priority}
+    execution = NewExecution.from_fields(
+        {
+            "kind": kind,
+            "input": inputs.payload(data),
+            "tenant": tenant,
+            "check": not no_check,
+            **{name: value for name, value in said.items() if value is not None},
+        }
     )
     given: dict[str, Any] = {
         "id": schedule_id,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any
 
-import msgspec
 import typer
 
 from holdfast.cli import inputs, output, result, session
@@ -24,6 +23,7 @@ _BACKOFF = Backoff(jitter=0.2)
 
 
 _THE_TASKS = "the task's, or 0"
+_IF_ANY = "the task's, if any"
 
 #: Writes a remark for people.
 Note = Callable[[str], None]
@@ -44,7 +44,32 @@ Priority = Annotated[
     typer.Option("--priority", help="-1000 to 1000, higher is sooner.", show_default=_THE_TASKS),
 ]
 Delay = Annotated[str | None, typer.Option("--delay", help="Start later: 30, 10m, 2h.")]
-Deadline = Annotated[str | None, typer.Option("--deadline", help="It expires after this long.")]
+Deadline = Annotated[
+    str | None,
+    typer.Option("--deadline", help="It expires after this long.", show_default=_IF_ANY),
+]
+Timeout = Annotated[
+    str | None,
+    typer.Option("--timeout", help="Ends an attempt that takes longer.", show_default=_IF_ANY),
+]
+Retention = Annotated[
+    str | None,
+    typer.Option(
+        "--retention", help="Keep it this long after its end.", show_default="the task's, or set"
+    ),
+]
+MaxReclaims = Annotated[
+    int | None,
+    typer.Option(
+        "--max-reclaims",
+        min=0,
+        help="How often it may lose its worker.",
+        show_default="the task's, or 20",
+    ),
+]
+NoCheck = Annotated[
+    bool, typer.Option("--no-check", help="The input need not fit what the task takes.")
+]
 Retries = Annotated[
     int | None,
     typer.Option("--retries", min=0, help="Tries after the first.", show_default=_THE_TASKS),
@@ -84,7 +109,10 @@ def submit(
     priority: Priority = None,
     delay: Delay = None,
     deadline: Deadline = None,
+    timeout: Timeout = None,
+    retention: Retention = None,
     retries: Retries = None,
+    max_reclaims: MaxReclaims = None,
     key: Key = None,
     execution_id: Id = None,
     tag: Tags = None,
@@ -93,10 +121,14 @@ def submit(
     quota: Quotas = None,
     debounce: Debounce = None,
     throttle: Throttle = None,
+    no_check: NoCheck = False,
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Submit an execution of a task. Prints its id, or with --wait its result."""
+    """Submit an execution of a task. Prints its id, or with --wait its result.
+
+    What no option says, the task's declaration decides, if a worker has published it.
+    """
     given: dict[str, Any] = {
         "input": inputs.payload(data, raw=raw),
         "lane": lane,
@@ -104,6 +136,10 @@ def submit(
         "priority": priority,
         "delay_ms": inputs.optional_ms("delay", delay),
         "deadline_ms": inputs.optional_ms("deadline", deadline),
+        "attempt_timeout_ms": inputs.optional_ms("timeout", timeout),
+        "retention_ms": inputs.optional_ms("retention", retention),
+        "max_reclaims": max_reclaims,
+        "check": not no_check,
         "retry": None
         if retries is None
         else RetryPolicy(max_attempts=retries + 1, backoff=_BACKOFF),
@@ -164,13 +200,10 @@ async def _work(
 
 
 async def _submit(engine: Engine, kind: str, fields: dict[str, Any], note: Note) -> Submitted:
-    """Submit with the options of the task, where none are given and a worker has published it."""
-    published = await engine.tasks()
-    if kind not in published and published:
-        known = ", ".join(sorted(published))
-        note(f"note: no worker has published a task {kind!r}; known are: {known}")
-    task = published.get(kind, {})
-    options = {"lane": task.get("lane", "default"), **task.get("options", {})}
-    if "retry" in options:
-        options["retry"] = msgspec.convert(options["retry"], RetryPolicy)
-    return await engine.submit(kind, **{**options, **fields})
+    """Submit; say so if no worker has published the task, because it may be a slip."""
+    if note is not output.nothing:
+        published = await engine.tasks(tenant=fields["tenant"])
+        if kind not in published and published:
+            known = ", ".join(sorted(published))
+            note(f"note: no worker has published a task {kind!r}; known are: {known}")
+    return await engine.submit(kind, **fields)

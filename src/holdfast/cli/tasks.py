@@ -20,11 +20,15 @@ Description = Mapping[str, Any]
 def tasks(
     name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="Only this task.")] = None,
     *,
+    tenant: Annotated[
+        str | None,
+        typer.Option("--tenant", help="Also those of this tenant's workers; they come first."),
+    ] = None,
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """List the tasks that workers have published, with their signatures; with NAME, its schema."""
-    found = session.ask(store, lambda engine: engine.tasks())
+    found = session.ask(store, lambda engine: engine.tasks(tenant=tenant))
     if name is not None:
         if name not in found:
             known = ", ".join(found) or "none"

@@ -392,9 +392,10 @@ class Client(Remote, Engine):
         return msgspec.convert(await self._http.items("/v1/lanes"), list[LaneView])
 
     async def tasks(self, *, tenant: str | None = None) -> dict[str, dict[str, Any]]:
-        """Return what workers published of their tasks."""
-        del tenant
-        reply = await self._http.get("/v1/tasks")
+        """Return what workers published of their tasks: those of all tenants and of this one."""
+        # The tenant of the key needs not be named.
+        whose = None if tenant == "default" else tenant
+        reply = await self._http.get("/v1/tasks", tenant=whose or self._tenant)
         return {item.pop("name"): item for item in reply["items"]}
 
     async def publish_tasks(

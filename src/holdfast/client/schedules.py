@@ -17,7 +17,7 @@ from holdfast.client.submitting import template_of
 from holdfast.engine.schedules import Schedules
 from holdfast.errors import ScheduleConflict, TaskError
 from holdfast.model import checks
-from holdfast.model.executions import ExecutionId, NewExecution, Submitted
+from holdfast.model.executions import OPTIONS, ExecutionId, NewExecution, Submitted
 from holdfast.model.ids import new_id
 from holdfast.model.moments import to_ms
 from holdfast.model.schedules import NewSchedule, Schedule, SchedulePage
@@ -174,4 +174,5 @@ def _item(template: Mapping[str, msgspec.Raw]) -> NewExecution:
     encoded = values.pop("input_base64", None)
     if encoded is None:
         encoded = base64.b64encode(bytes(template["input"])).decode()
-    return msgspec.convert({**values, "input": encoded}, NewExecution)
+    unset = OPTIONS - values.keys()
+    return msgspec.convert({**values, "input": encoded, "unset": unset}, NewExecution)

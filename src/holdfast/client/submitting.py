@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields
 from typing import Any
 
 import msgspec
@@ -15,12 +14,6 @@ from holdfast.model.executions import ExecutionId, NewExecution, Submitted
 from holdfast.model.ids import new_id
 from holdfast.model.retry import RetryPolicy
 from holdfast.model.states import State
-
-_DEFAULTS = {
-    field.name: field.default
-    for field in fields(NewExecution)
-    if field.name not in {"kind", "input", "tags"}
-}
 
 
 def body_of(item: NewExecution, tenant: str | None) -> tuple[dict[str, Any], bool]:
@@ -37,13 +30,11 @@ def body_of(item: NewExecution, tenant: str | None) -> tuple[dict[str, Any], boo
 
 def template_of(item: NewExecution, tenant: str | None) -> dict[str, Any]:
     """Return the fields of an item. The tenant of the key needs not be named."""
-    body: dict[str, Any] = {"kind": item.kind, **payloads.fields("input", item.input)}
-    for name, default in _DEFAULTS.items():
-        value = getattr(item, name)
-        if value != default:
-            body[name] = _retry(value) if isinstance(value, RetryPolicy) else value
-    if item.tags:
-        body["tags"] = item.tags
+    body = item.stated()
+    del body["input"]
+    body |= payloads.fields("input", item.input)
+    if item.retry is not None and "retry" in body:
+        body["retry"] = _retry(item.retry)
     if tenant is not None and "tenant" not in body:
         body["tenant"] = tenant
     return body

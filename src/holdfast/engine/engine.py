@@ -33,10 +33,10 @@ from holdfast.engine.streams import Streams
 from holdfast.engine.ticker import Ticker
 from holdfast.engine.waitpoints import Waitpoints
 from holdfast.engine.workers import Workers
-from holdfast.errors import GraphFinished, HoldfastError
+from holdfast.errors import GraphFinished, HoldfastError, InvalidInput
 from holdfast.fencing.kept import StoreObjects
 from holdfast.fencing.leases import Leases
-from holdfast.model import checks, limits
+from holdfast.model import checks, declarations, limits
 from holdfast.model.executions import (
     Attempt,
     Count,
@@ -55,6 +55,7 @@ from holdfast.model.states import State
 from holdfast.queues import Queues, QueueTicker
 from holdfast.services import Supervisor
 from holdfast.store.blocking import BlockingStore
+from holdfast.store.declarations import blamed
 from holdfast.store.exports import Exported
 from holdfast.store.queries import Pulse
 from holdfast.store.store import Store, StoreSettings, open_store
@@ -108,14 +109,18 @@ class Engine:
         await self._results.close()
         await self.graphs.close()
         await self.changes.close()
+        await self.store.declarations.close()
 
     # Submitting
 
     async def submit(self, kind: str, **fields: Any) -> Submitted:
-        """Create an execution; the fields are those of NewExecution."""
+        """Create an execution; the fields are those of NewExecution.
+
+        Options that are not given are those that workers published of the task. Its input must fit
+        the published schema, unless `check` is False.
+        """
         item = NewExecution.from_fields({"kind": kind, **fields})
-        items = await self.payloads.store_inputs([item])
-        (answer,) = await self.store.executions.create(items)
+        (answer,) = await self.submit_many([item])
         if isinstance(answer, HoldfastError):
             raise answer
         return answer
@@ -123,8 +128,22 @@ class Engine:
     async def submit_many(self, items: Sequence[NewExecution]) -> list[Submitted | HoldfastError]:
         """Create up to 1,000 executions: an answer or an error for each, in order."""
         checks.integer("number of items", len(items), 0, limits.BATCH_ITEMS)
+        is_complete = True
         for number, item in enumerate(items):
             checks.instance(f"items[{number}]", item, NewExecution)
+            is_complete = is_complete and not (item.unset or item.check)
+        if is_complete:
+            return await self._create(items)
+        completed = await self.store.declarations.complete(items)
+        good = [item for item in completed if isinstance(item, NewExecution)]
+        made = iter(await self._create(good))
+        answers = [one if isinstance(one, InvalidInput) else next(made) for one in completed]
+        return [
+            blamed(item, answer) if isinstance(answer, HoldfastError) else answer
+            for item, answer in zip(items, answers, strict=True)
+        ]
+
+    async def _create(self, items: Sequence[NewExecution]) -> list[Submitted | HoldfastError]:
         return await self.store.executions.create(await self.payloads.store_inputs(items))
 
     # Running
@@ -342,16 +361,25 @@ class Engine:
         return await self.store.queries.pulse()
 
     async def tasks(self, *, tenant: str | None = None) -> dict[str, dict[str, Any]]:
-        """Return what workers published of their tasks: those of all tenants and of this one."""
+        """Return what workers published of their tasks: those of all tenants and of this one.
+
+        What a worker of the tenant published of a task replaces what one of all tenants did.
+        """
+        if tenant is not None:
+            checks.name("tenant", tenant)
         return await self.store.tasks.list(tenant)
 
     async def publish_tasks(
         self, described: Mapping[str, Mapping[str, Any]], *, tenant: str | None = None
     ) -> None:
-        """Publish descriptions of tasks; those of the same name are replaced."""
-        for name in checks.mapping("tasks", described):
-            checks.kind("task", name)
+        """Publish descriptions of tasks, as `Task.describe` gives them; submissions follow them.
+
+        Those of the same name are replaced.
+        """
+        for name, description in checks.mapping("tasks", described).items():
+            declarations.check(checks.kind("task", name), description)
         await self.store.tasks.publish(described, tenant)
+        self.store.declarations.forget()
 
     async def ping(self) -> None:
         """Ask the store for a sign of life, library included."""

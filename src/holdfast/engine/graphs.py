@@ -13,6 +13,7 @@ from holdfast.engine.results import Endings, result_of
 from holdfast.errors import (
     GraphFailed,
     InvalidGraph,
+    InvalidInput,
     ResultNotReady,
     StaleGraphRevision,
 )
@@ -86,7 +87,7 @@ class Graphs:
         checks.known_fields("graph", fields, FIELDS)
         shape = Shape(members=members, edges=edges, joins=joins or {})
         new = NewGraph(shape=shape, **fields)
-        new = new.kept_as(await self._stored(new.shape))
+        new = new.with_shape(await self._stored(await self._completed(new.shape)))
         graph_id, revision, duplicate = await self._store.graphs.create(new)
         ids = {key: member_id(graph_id, key) for key in members}
         return SubmittedGraph(id=graph_id, revision=revision, members=ids, duplicate=duplicate)
@@ -98,6 +99,26 @@ class Graphs:
         if items is members:
             return shape
         return replace(shape, members=dict(zip(shape.members, items, strict=True)))
+
+    async def _completed(self, shape: Shape) -> Shape:
+        """Return the same with what the tasks of its members declare; raises InvalidInput.
+
+        Inputs that results of upstreams complete are not known yet, so they are not checked.
+        """
+        fed = {edge.target for edge in shape.edges if edge.input}
+        items = [
+            item.unchecked() if key in fed and item.check else item
+            for key, item in shape.members.items()
+        ]
+        members: dict[str, NewExecution] = {}
+        completed = await self._store.declarations.complete(items)
+        for key, item in zip(shape.members, completed, strict=True):
+            if isinstance(item, InvalidInput):
+                prefix = f"members[{key}]."
+                field = f"{prefix}{item.context.get('field')}"
+                raise InvalidInput(prefix + item.message, field=field)
+            members[key] = item
+        return replace(shape, members=members)
 
     async def extend(
         self,
@@ -132,7 +153,7 @@ class Graphs:
                 problem = "duplicate_member"
                 raise InvalidGraph(message, field="members", problem=problem, member=taken[0])
             shape.check(known, [edge for member in known.values() for edge in member.edges])
-        shape = await self._stored(shape)
+        shape = await self._stored(await self._completed(shape))
         revision = await self._store.graphs.extend(graph_id, expected_revision, shape)
         ids = {key: member_id(graph_id, key) for key in shape.members}
         return SubmittedGraph(id=graph_id, revision=revision, members=ids)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from holdfast.errors import HoldfastError, ScheduleMoved
 from holdfast.model import limits
@@ -89,7 +89,8 @@ class Firing:
             return False
         try:
             if plan.fire:
-                await self._take(schedule, steps_of(schedule.next_ms, plan))
+                whole = await self.completed(schedule)
+                await self._take(whole, steps_of(schedule.next_ms, plan))
             else:
                 await self._store.schedules.skip(schedule, schedule.next_ms, plan.next, plan.missed)
         except ScheduleMoved:
@@ -99,6 +100,14 @@ class Firing:
             log.log(level(error), "schedule %s could not be fired yet: %s", schedule.id, error)
             return False
         return True
+
+    async def completed(self, schedule: Schedule) -> Schedule:
+        """Return the same with what the task declares now; its input was checked before."""
+        execution = schedule.plan.execution
+        whole = await self._store.declarations.completed(execution, check=False)
+        if whole is execution:
+            return schedule
+        return replace(schedule, plan=replace(schedule.plan, execution=whole))
 
     async def _take(self, schedule: Schedule, steps: list[Step]) -> None:
         size = max(1, len(schedule.plan.execution.input))

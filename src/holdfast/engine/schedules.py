@@ -11,7 +11,7 @@ from typing import Any
 from holdfast.engine.scheduler import Firing
 from holdfast.errors import ScheduleChanged, ScheduleConflict, ScheduleNotFound
 from holdfast.model import checks, limits
-from holdfast.model.executions import Submitted
+from holdfast.model.executions import NewExecution, Submitted
 from holdfast.model.ids import id_of_key, new_id
 from holdfast.model.moments import from_ms, to_ms
 from holdfast.model.schedules import NewSchedule, Schedule, SchedulePage
@@ -36,7 +36,9 @@ class Schedules:
             ScheduleConflict: its id belongs to one that says something else.
         """
         checks.instance("schedule", plan, NewSchedule)
-        now_ms, _ = await self._schedules.read(plan.id)
+        now_ms, old = await self._schedules.read(plan.id)
+        if old is None or old.plan.execution != plan.execution:
+            await self._store.declarations.completed(plan.execution)
         answer = await self._schedules.put(plan, None, _first(plan, now_ms))
         return await self.get(plan.id), answer == "created"
 
@@ -54,6 +56,8 @@ class Schedules:
         The tick at which it stands stays the same, unless its timing changes or it was paused.
         """
         checks.mapping("changes", changes)
+        if isinstance(changes.get("execution"), NewExecution):
+            await self._store.declarations.completed(changes["execution"])
         return await self._change(schedule_id, lambda old: old.plan.changed(changes))
 
     async def pause(self, schedule_id: str) -> Schedule:
@@ -123,7 +127,8 @@ class Schedules:
             checks.text("key", key, limits.ID_CHARS, empty=False)
         schedule = await self.get(schedule_id)
         name = new_id() if key is None else id_of_key(schedule_id, key)
-        return await self._schedules.trigger(schedule, f"now.{name}")
+        whole = await self._firing.completed(schedule)
+        return await self._schedules.trigger(whole, f"now.{name}")
 
     async def next_times(self, schedule_id: str, count: int = 10) -> builtins.list[datetime]:
         """Return when it fires next, jitter included; of a paused one, when it would."""

@@ -21,6 +21,25 @@ ExecutionId = NewType("ExecutionId", str)
 
 JSON_CONTENT_TYPE = "application/json"
 
+#: What a task declares for all its executions, unless a submission says otherwise.
+OPTIONS = frozenset(
+    {
+        "lane",
+        "priority",
+        "requires",
+        "deadline_ms",
+        "attempt_timeout_ms",
+        "retry",
+        "max_reclaims",
+        "retention_ms",
+        "tags",
+        "budgets",
+        "quotas",
+    }
+)
+#: Stands for the options that have their default value.
+_AS_DEFAULT = frozenset({"*"})
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewExecution:
@@ -64,9 +83,19 @@ class NewExecution:
     throttle: Window | None = None
     #: The place in a trace from which it was submitted (W3C Trace Context).
     traceparent: str | None = None
+    #: Whether its input must fit the schema that workers published of the task.
+    check: bool = True
+    #: The options that it does not state: the declaration of the task decides them. Unless given,
+    #: those that have their default value.
+    unset: frozenset[str] = _AS_DEFAULT
+    #: The digest of what was submitted, once the declaration of the task has filled in the rest.
+    said: str | None = None
 
     def __post_init__(self) -> None:
         checks.kind("kind", self.kind)
+        checks.flag("check", self.check)
+        if self.unset == _AS_DEFAULT:
+            object.__setattr__(self, "unset", OPTIONS - self.chosen().keys())
         references.check_is_none("input", checks.payload("input", self.input))
         checks.name("tenant", self.tenant)
         checks.name("lane", self.lane)
@@ -125,10 +154,50 @@ class NewExecution:
     @classmethod
     def from_fields(cls, values: Mapping[str, Any]) -> Self:
         """Make one from a mapping, refusing fields that do not exist."""
-        checks.known_fields("execution", values, (f.name for f in fields(cls)))
+        checks.known_fields("execution", values, GIVEN)
         if "kind" not in values:
             checks.refuse("kind", "is required", None)
-        return cls(**values)
+        return cls(**values, unset=OPTIONS - values.keys())
+
+    def chosen(self) -> dict[str, Any]:
+        """Return the options that differ from their defaults."""
+        options = {name: getattr(self, name) for name in sorted(OPTIONS)}
+        return {name: value for name, value in options.items() if value != _DEFAULTS[name]}
+
+    def stated(self) -> dict[str, Any]:
+        """Return what it says: its input, the options that it does not leave to its task, and
+        other fields that are not as always.
+        """
+        return {
+            name: value
+            for name in GIVEN
+            if name not in self.unset
+            and ((value := getattr(self, name)) != _DEFAULTS[name] or name in _STATED)
+        }
+
+    def completed(self, options: Mapping[str, Any]) -> Self:
+        """Return the same with a task's options, checked before, where it leaves them unset."""
+        taken = {
+            name: options[name]
+            for name in self.unset & options.keys()
+            if options[name] != getattr(self, name)
+        }
+        if not taken:
+            return self
+        if "budgets" in taken and self.budgets:
+            # Those of its graph.
+            both = dict.fromkeys((*taken["budgets"], *self.budgets))
+            taken["budgets"] = checks.names("budgets", tuple(both), limits.BUDGETS)
+        other = self.kept_as(self.input)
+        for name, value in (taken | {"unset": frozenset(), "said": self.digest()}).items():
+            object.__setattr__(other, name, value)
+        return other
+
+    def unchecked(self) -> Self:
+        """Return the same, whose input is not checked against a schema."""
+        other = self.kept_as(self.input)
+        object.__setattr__(other, "check", False)
+        return other
 
     def with_input(self, payload: bytes, traceparent: str | None = None) -> Self:
         """Return the same with another input; only that is checked again."""
@@ -147,7 +216,12 @@ class NewExecution:
         return other
 
     def digest(self) -> str:
-        """Return a short digest of the content, to tell a repetition from a conflict."""
+        """Return a short digest of the content, to tell a repetition from a conflict.
+
+        What the declaration of the task filled in is no part of it: that may change meanwhile.
+        """
+        if self.said is not None:
+            return self.said
         content = [getattr(self, name) for name in _FIELDS if name not in _NAMING]
         content += [references.identity(self.input), self.run_at and to_ms(self.run_at)]
         packed = msgspec.msgpack.encode(content, order="deterministic")
@@ -155,8 +229,14 @@ class NewExecution:
 
 
 _FIELDS = tuple(f.name for f in fields(NewExecution))
+_DEFAULTS: dict[str, Any] = {f.name: f.default for f in fields(NewExecution)} | {"tags": {}}
+#: The fields that a caller may give.
+_STATED = OPTIONS | {"input"}
+GIVEN = tuple(name for name in _FIELDS if name not in {"unset", "said"})
 _SLOTS = tuple(getattr(NewExecution, name) for name in _FIELDS)
-_NAMING = frozenset({"id", "idempotency_key", "run_at", "input", "traceparent"})
+_NAMING = frozenset(
+    {"id", "idempotency_key", "run_at", "input", "traceparent", "check", "unset", "said"}
+)
 _CLASHES = {"debounce": ("throttle", "delay_ms", "run_at"), "throttle": ("debounce",)}
 _DURATIONS = (
     ("delay_ms", 0),

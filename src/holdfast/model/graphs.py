@@ -317,8 +317,8 @@ class NewGraph:
         object.__setattr__(self, "shape", shape)
         self.shape.check()
 
-    def kept_as(self, shape: Shape) -> Self:
-        """Return the same with members as the store keeps them."""
+    def with_shape(self, shape: Shape) -> Self:
+        """Return the same with another shape, checked before."""
         other = copy.copy(self)
         object.__setattr__(other, "shape", shape)
         return other

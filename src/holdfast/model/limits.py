@@ -36,6 +36,8 @@ SIGNAL_DEPTH = 64
 ANSWERERS = 64
 TITLE_CHARS = 256
 SCHEMA_BYTES = 16 << 10
+#: Inputs are checked against published schemas up to this size.
+TASK_SCHEMA_BYTES = 64 << 10
 EXPRESSION_CHARS = 1_000
 CONDITION_NODES = 64
 CONDITION_DEPTH = 6

@@ -166,11 +166,7 @@ class Schedule:
     def view(self) -> dict[str, Any]:
         """Return what JSON can hold, flat, as `NewSchedule.from_fields` takes it and more."""
         timing = {name: getattr(self.plan.timing, name) for name in _TIMING}
-        execution = {
-            name: value
-            for name in (f.name for f in fields(NewExecution))
-            if (value := getattr(self.plan.execution, name)) not in (None, (), {})
-        }
+        execution = self.plan.execution.stated()
         execution["input"] = _shown(self.plan.execution.input)
         return {
             "id": self.id,

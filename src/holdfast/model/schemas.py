@@ -1,4 +1,4 @@
-"""JSON Schema: what a waitpoint accepts as payload.
+"""JSON Schema: what a waitpoint accepts as payload, and a task as input.
 
 Schemas come from workers and payloads from strangers, and both meet in a process that serves others
 too. So patterns are matched in linear time, and a check that takes too long is given up.
@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from holdfast.errors import InvalidPayload
+from holdfast.errors import InvalidInput, InvalidPayload
 from holdfast.model import checks, limits
 
 #: Time of the processor that a check may take.
@@ -25,6 +25,10 @@ _ends_at: ContextVar[float] = ContextVar("_ends_at")
 
 class _TooSlow(ArithmeticError):
     """A schema asks for more work than a payload is worth."""
+
+
+class Uncheckable(Exception):
+    """A value cannot be checked: the schema is none, or the check takes too long."""
 
 
 def encode(field: str, schema: Any) -> bytes:
@@ -54,6 +58,10 @@ def checkable(schema: Any) -> Any:
     """Return the schema of a model without what `encode` refuses; the model itself checks that."""
     if isinstance(schema, dict):
         kept = {name: checkable(value) for name, value in schema.items() if name != _BY_PATTERN}
+        if _BY_PATTERN in schema:
+            # Which properties are the others is not known without it.
+            for others in ("additionalProperties", "unevaluatedProperties"):
+                kept.pop(others, None)
         pattern = kept.get("pattern")
         if isinstance(pattern, str) and not _is_linear(pattern):
             del kept["pattern"]
@@ -63,19 +71,46 @@ def checkable(schema: Any) -> Any:
 
 def check(schema: bytes, payload: Any) -> None:
     """Raise InvalidPayload unless a decoded payload fits."""
-    from referencing.exceptions import Unresolvable  # noqa: PLC0415 - loaded when used
-
-    validator = _validator(schema)
-    _ends_at.set(time.thread_time() + CHECK_S)
     try:
-        problem = next(iter(validator.iter_errors(payload)), None)
-    except (Unresolvable, RecursionError, ArithmeticError, TypeError, AttributeError) as error:
-        # A schema that refers to something that is none, or numbers beyond all bounds.
-        message = f"payload: cannot be checked ({type(error).__name__.lstrip('_')})"
+        problem = _problem(schema, payload)
+    except Uncheckable as error:
+        message = f"payload: cannot be checked ({error})"
         raise InvalidPayload(message, field="payload") from error
     if problem is not None:
         field = ".".join(["payload", *map(str, problem.absolute_path)])
         raise InvalidPayload(f"{field}: {problem.message[:500]}", field=field)
+
+
+def misfit(schema: bytes, name: str, value: Any) -> InvalidInput | None:
+    """Return what is wrong with a decoded value, None if it fits; raises Uncheckable."""
+    problem = _problem(schema, value)
+    if problem is None:
+        return None
+    path = [name, *map(str, problem.absolute_path), *_culprit(problem)]
+    field = ".".join(path)
+    return InvalidInput(f"{field}: {problem.message[:500]}", field=field)
+
+
+def _culprit(problem: Any) -> list[str]:
+    """Return the property that is missing, or is one too many."""
+    names: list[str] = []
+    if problem.validator == "required":
+        names = [one for one in problem.validator_value if one not in problem.instance]
+    elif problem.validator == "additionalProperties":
+        known = problem.schema.get("properties", {})
+        names = [one for one in problem.instance if one not in known]
+    return names[:1]
+
+
+def _problem(schema: bytes, value: Any) -> Any:
+    """Return the first error of a decoded value, or None; raises Uncheckable."""
+    _ends_at.set(time.thread_time() + CHECK_S)
+    try:
+        return next(iter(_validator(schema).iter_errors(value)), None)
+    except Exception as error:
+        # A schema that makes no sense, or refers to something that is none; numbers beyond all
+        # bounds; too much work: each fails in its own way.
+        raise Uncheckable(type(error).__name__.lstrip("_")) from error
 
 
 @lru_cache(maxsize=256)

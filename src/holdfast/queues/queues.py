@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import builtins
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TypeVar
 
-from holdfast.errors import HoldfastError, InvalidDeadLetter, QueueConflict, QueueNotFound
+from holdfast.errors import (
+    HoldfastError,
+    InvalidDeadLetter,
+    InvalidInput,
+    QueueConflict,
+    QueueNotFound,
+)
 from holdfast.model import checks, limits
 from holdfast.model.queues import (
     SIDES,
@@ -233,10 +240,26 @@ class Queues:
             checks.instance(f"effects[{number}]", effect, Push | Submit)  # type: ignore[arg-type]
         targets = {effect.queue for effect in effects if isinstance(effect, Push)}
         await asyncio.gather(*(self.describe(target) for target in targets))
-        packed = [effect.pack() for effect in effects]
+        packed = [effect.pack() for effect in await self._completed(effects)]
         settled = await self._calls.commit(_queue(name), handle, packed)
         await self._outboxes.deliver_if_owed(name)
         return settled
+
+    async def _completed(self, effects: Sequence[Effect]) -> Sequence[Effect]:
+        """Return the effects, executions with what their tasks declare; raises InvalidInput."""
+        whole: builtins.list[Effect] = []
+        for number, effect in enumerate(effects):
+            if isinstance(effect, Push):
+                whole.append(effect)
+                continue
+            try:
+                item = await self._store.declarations.completed(effect.execution)
+            except InvalidInput as error:
+                prefix = f"effects[{number}].execution."
+                field = f"{prefix}{error.context.get('field')}"
+                raise InvalidInput(prefix + error.message, field=field) from error
+            whole.append(Submit(item))
+        return whole
 
     async def nack(
         self, name: str, handle: str, *, delay_ms: int | None = None, reason: str = ""

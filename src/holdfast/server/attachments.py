@@ -38,6 +38,7 @@ async def foreign_limits(call: Call, items: Iterable[NewExecution]) -> dict[str,
     own = call.identity.tenant
     if own is None:
         return {}
+    items = await declared_limits(call, items)
     budgets: set[str] = set()
     quotas: set[str] = set()
     for item in items:
@@ -50,6 +51,16 @@ async def foreign_limits(call: Call, items: Iterable[NewExecution]) -> dict[str,
         for (kind, limit_id), error in zip(named, refused, strict=True)
         if error is not None
     }
+
+
+async def declared_limits(call: Call, items: Iterable[NewExecution]) -> list[NewExecution]:
+    """Return the items with the limits that their tasks declare."""
+    items = list(items)
+    completed = await call.engine.store.declarations.complete(items, check=False)
+    return [
+        one if isinstance(one, NewExecution) else item
+        for item, one in zip(items, completed, strict=True)
+    ]
 
 
 async def _refusal(call: Call, own: str, kind: str, limit_id: str) -> HoldfastError | None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from msgspec import UNSET, Meta, Raw, UnsetType, field
+from msgspec import UNSET, Meta, Raw, UnsetType
 
 from holdfast.model import limits
-from holdfast.model.executions import NewExecution
+from holdfast.model.executions import OPTIONS, NewExecution
 from holdfast.model.quotas import Window
 from holdfast.model.retry import Backoff, RetryPolicy
 from holdfast.server.fields import (
@@ -22,6 +22,7 @@ from holdfast.server.fields import (
     Name,
     PositiveMs,
     Priority,
+    Query,
     Traceparent,
     payload,
 )
@@ -84,7 +85,10 @@ class WindowBody(Body):
 
 
 class ExecutionBody(Body):
-    """An execution to be created."""
+    """An execution to be created.
+
+    Options that are absent are those that workers published of the task; null is a value.
+    """
 
     kind: Kind
     #: Any JSON, kept as it is written; or bytes, in `input_base64`.
@@ -93,58 +97,68 @@ class ExecutionBody(Body):
     #: Minted if absent.
     id: Id | None = None
     tenant: Name | None = None
-    lane: Name = "default"
-    priority: Priority = 0
+    #: The task's if absent, or `default`.
+    lane: Name | UnsetType = UNSET
+    priority: Priority | UnsetType = UNSET
     #: Capabilities that a worker must have, all of them.
-    requires: Capabilities = ()
+    requires: Capabilities | UnsetType = UNSET
     delay_ms: DurationMs | None = None
     run_at: Moment | None = None
     #: It expires this long after its creation, whatever its state.
-    deadline_ms: PositiveMs | None = None
-    attempt_timeout_ms: PositiveMs | None = None
-    retry: RetryBody | None = None
-    max_reclaims: Annotated[int, Meta(ge=0, le=limits.MAX_RECLAIMS)] | None = None
+    deadline_ms: PositiveMs | UnsetType | None = UNSET
+    attempt_timeout_ms: PositiveMs | UnsetType | None = UNSET
+    retry: RetryBody | UnsetType | None = UNSET
+    max_reclaims: Annotated[int, Meta(ge=0, le=limits.MAX_RECLAIMS)] | UnsetType | None = UNSET
     max_replays: Annotated[int, Meta(ge=0, le=limits.MAX_REPLAYS)] | None = None
     idempotency_key: Key | None = None
-    tags: Tags = field(default_factory=dict)
-    retention_ms: DurationMs | None = None
+    tags: Tags | UnsetType = UNSET
+    retention_ms: DurationMs | UnsetType | None = UNSET
     #: Budgets that it spends from; it starts only while something of each is left.
-    budgets: Annotated[tuple[Name, ...], Meta(max_length=limits.BUDGETS)] = ()
+    budgets: Annotated[tuple[Name, ...], Meta(max_length=limits.BUDGETS)] | UnsetType = UNSET
     #: Quotas that must admit it before it starts.
-    quotas: Annotated[tuple[Name, ...], Meta(max_length=limits.QUOTAS)] = ()
+    quotas: Annotated[tuple[Name, ...], Meta(max_length=limits.QUOTAS)] | UnsetType = UNSET
     #: The last submission with this key wins: it starts when none has come for the window.
     debounce: WindowBody | None = None
     #: The first submission with this key wins: others within its window are answered with it.
     throttle: WindowBody | None = None
     #: The place in a trace (W3C); absent: the header of the same name.
     traceparent: Traceparent | None = None
+    #: False: the input need not fit the schema that workers published of the task.
+    check: bool = True
 
     def item(self, tenant: str, traceparent: str | None = None) -> NewExecution:
         """Return what the engine takes."""
+        options: dict[str, Any] = {
+            name: value for name in OPTIONS if (value := getattr(self, name)) is not UNSET
+        }
+        if isinstance(self.retry, RetryBody):
+            options["retry"] = self.retry.policy()
         return NewExecution(
             kind=self.kind,
             input=payload("input", self.input, self.input_base64),
             id=self.id,
             tenant=tenant,
-            lane=self.lane,
-            priority=self.priority,
-            requires=self.requires,
             delay_ms=self.delay_ms,
             run_at=self.run_at,
-            deadline_ms=self.deadline_ms,
-            attempt_timeout_ms=self.attempt_timeout_ms,
-            retry=None if self.retry is None else self.retry.policy(),
-            max_reclaims=self.max_reclaims,
             max_replays=self.max_replays,
             idempotency_key=self.idempotency_key,
-            tags=self.tags,
-            retention_ms=self.retention_ms,
-            budgets=self.budgets,
-            quotas=self.quotas,
             debounce=None if self.debounce is None else self.debounce.window(),
             throttle=None if self.throttle is None else self.throttle.window(),
             traceparent=self.traceparent or traceparent,
+            check=self.check,
+            unset=OPTIONS - options.keys(),
+            **options,
         )
+
+
+class CheckQuery(Query):
+    """Whether inputs must fit the schemas that workers published."""
+
+    check: bool = True
+
+    def apply(self, item: NewExecution) -> NewExecution:
+        """Return the item as the query wants it."""
+        return item if self.check else item.unchecked()
 
 
 class BatchBody(Body):

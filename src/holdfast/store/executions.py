@@ -200,6 +200,15 @@ class Executions(Domain):
         duplicate = item.id is not None or item.idempotency_key is not None
         return Submitted(id=ExecutionId(other), state=known, duplicate=duplicate)
 
+    async def is_repetition(self, item: NewExecution) -> bool:
+        """Whether an item with an id or a key of its own was taken before."""
+        execution_id = item.id
+        if execution_id is None and item.idempotency_key is not None:
+            execution_id = id_of_key(item.tenant, item.idempotency_key)
+        if execution_id is None:
+            return False
+        return await self._bound_state(execution_id, item.digest()) is not None
+
     async def _bound_state(self, execution_id: str, digest: str) -> State | None:
         """Return the state of the execution that a key is bound to.
 

@@ -19,6 +19,7 @@ from holdfast.store.audit import Audit
 from holdfast.store.budgets import Budgets
 from holdfast.store.call import Caller
 from holdfast.store.client import TRY_TIMEOUT_MS, Client
+from holdfast.store.declarations import Declarations
 from holdfast.store.embedded import EmbeddedServer
 from holdfast.store.executions import Executions
 from holdfast.store.feeds import Feeds
@@ -99,6 +100,7 @@ class Store:
         self.audit: Audit = Audit(self)
         self.feeds: Feeds = Feeds(self)
         self.subscriptions: Subscriptions = Subscriptions(client)
+        self.declarations: Declarations = Declarations(self)
 
     async def boot(self) -> None:
         """Check the servers, load the library, agree on the partitions."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -12,6 +12,7 @@ from holdfast.store.domain import Domain
 
 #: Between the tenant and the name of a task that only one tenant has.
 _OF_TENANT = "|"
+_NAMES_IN_CALL = 1_000
 
 
 class Tasks(Domain):
@@ -32,11 +33,27 @@ class Tasks(Domain):
         await self._call.write("hf_task_publish", self._store.global_tag, *pairs)
 
     async def list(self, tenant: str | None = None) -> dict[str, dict[str, Any]]:
-        """Return the descriptions by name: those of all tenants, and this one's own."""
+        """Return the descriptions by name: those of all tenants, and this one's own instead."""
         (flat,) = await self._call.read("hf_task_list", self._store.global_tag)
-        described = {}
-        for name, text in sorted(decode.pairs(flat).items()):
-            owner, own, kind = name.decode().rpartition(_OF_TENANT)
-            if not own or owner == tenant:
-                described[kind] = msgspec.json.decode(text)
-        return described
+        common: dict[str, dict[str, Any]] = {}
+        own: dict[str, dict[str, Any]] = {}
+        for name, text in decode.pairs(flat).items():
+            owner, _, kind = name.decode().rpartition(_OF_TENANT)
+            if owner in ("", tenant):
+                (own if owner else common)[kind] = msgspec.json.decode(text)
+        return dict(sorted({**common, **own}.items()))
+
+    async def read(
+        self, wanted: Sequence[tuple[str, str]]
+    ) -> dict[tuple[str, str], dict[str, Any] | None]:
+        """Return the descriptions that hold for tenants and kinds; None: there is none."""
+        names = [name for tenant, kind in wanted for name in (f"{tenant}{_OF_TENANT}{kind}", kind)]
+        texts: list[bytes | None] = []
+        for start in range(0, len(names), _NAMES_IN_CALL):
+            chunk = names[start : start + _NAMES_IN_CALL]
+            (part,) = await self._call.read("hf_task_read", self._store.global_tag, *chunk)
+            texts += part
+        return {
+            pair: None if (text := own or common) is None else msgspec.json.decode(text)
+            for pair, own, common in zip(wanted, texts[::2], texts[1::2], strict=True)
+        }

@@ -43,20 +43,6 @@ C = TypeVar("C")
 
 Pool = Literal["thread", "process"]
 
-#: Fields of NewExecution that tools take over when they submit a task by its name.
-PUBLISHED_OPTIONS = (
-    "priority",
-    "requires",
-    "deadline_ms",
-    "attempt_timeout_ms",
-    "retry",
-    "max_reclaims",
-    "retention_ms",
-    "tags",
-    "budgets",
-    "quotas",
-)
-
 #: Small enough that other tasks of the event loop get their turn in between.
 _CHUNK = 100
 _CHUNKS_UNDER_WAY = 4
@@ -149,6 +135,9 @@ class TaskOptions:
             quotas=cast("tuple[str, ...]", self.quotas),
             debounce=_window("debounce", self.debounce),
             throttle=_window("throttle", self.throttle),
+            # All of it is said here, and the input is checked by the function's hints.
+            check=False,
+            unset=frozenset(),
         )
 
 
@@ -255,12 +244,13 @@ class Task(Generic[P, R, C]):
     def describe(self) -> dict[str, Any]:
         """Return what tools may know of it: JSON Schema, options, documentation."""
         about = (self.fn.__doc__ or "").strip()
-        options = {name: getattr(self._template, name) for name in PUBLISHED_OPTIONS}
+        options = self._template.chosen()
+        options.pop("lane", None)
         return {
             **self.signature.schema(),
             "lane": self.lane,
             "description": about,
-            "options": {name: value for name, value in options.items() if value},
+            "options": options,
         }
 
     def handle(self, execution_id: str) -> Handle[R]:

@@ -10,7 +10,7 @@ import pytest
 
 from holdfast.errors import InvalidInput, TooLarge
 from holdfast.model import limits
-from holdfast.model.executions import Failure, Filter, Lease, NewExecution
+from holdfast.model.executions import OPTIONS, Failure, Filter, Lease, NewExecution
 from holdfast.model.references import Reference
 from holdfast.model.retry import Backoff, RetryPolicy
 from holdfast.model.states import State
@@ -204,9 +204,35 @@ def test_the_digest_differs_when_the_start_differs() -> None:
 
 def test_the_fields_of_the_digest_are_all_tested() -> None:
     """A new field must be put into the tests above."""
-    assert {*OTHER, *WINDOWS, "id", "idempotency_key", "run_at", "traceparent"} == set(
-        NewExecution.__dataclass_fields__
-    )
+    beside = {"id", "idempotency_key", "run_at", "traceparent", "check", "unset", "said"}
+    assert {*OTHER, *WINDOWS, *beside} == set(NewExecution.__dataclass_fields__)
+
+
+def test_what_a_submission_leaves_to_its_task_is_known() -> None:
+    """By the fields that were given; an item leaves out what has its default value."""
+    assert NewExecution.from_fields({"kind": "k", "lane": "default"}).unset == OPTIONS - {"lane"}
+    assert NewExecution(kind="k", lane="default").unset == OPTIONS
+    assert NewExecution(kind="k", max_reclaims=0).unset == OPTIONS - {"max_reclaims"}
+    assert NewExecution(kind="k", unset=frozenset()).unset == frozenset()
+
+
+def test_a_completed_item_keeps_what_it_says_and_its_digest() -> None:
+    """The declaration of the task may change; a repetition stays one."""
+    item = NewExecution.from_fields({"kind": "k", "lane": "mine", "id": "x"})
+    whole = item.completed({"lane": "declared", "priority": 7, "budgets": ("b",)})
+    assert (whole.lane, whole.priority, whole.budgets) == ("mine", 7, ("b",))
+    assert whole.unset == frozenset()
+    assert whole.digest() == item.digest()
+    assert item.completed({"lane": "declared"}) is item
+    assert whole.completed({"priority": 8}) is whole
+
+
+def test_an_item_states_what_it_does_not_leave_to_its_task() -> None:
+    """So that it can be sent on and means the same."""
+    item = NewExecution.from_fields({"kind": "k", "retry": None, "priority": 0, "check": False})
+    stated = item.stated()
+    assert stated == {"kind": "k", "input": b"null", "retry": None, "priority": 0, "check": False}
+    assert NewExecution.from_fields(stated) == item
 
 
 @pytest.mark.parametrize("naming", [{"id": "other"}, {"idempotency_key": "other"}])

@@ -18,6 +18,10 @@ def app() -> App:
     return App("embedded://unused")
 
 
+#: Of what the SDK submits: no option is left to what workers have published.
+ALL_SAID: dict[str, Any] = {"check": False, "unset": frozenset()}
+
+
 def submitted(task: Task[Any, Any, Any], *args: Any) -> NewExecution:
     """What a submission of the task sends."""
     return task._item(args, {})
@@ -52,7 +56,7 @@ def test_a_task_without_options_is_submitted_with_defaults(app: App) -> None:
     @app.task
     def work(x: int) -> None: ...
 
-    assert submitted(work, 1) == NewExecution(kind="work", input=b'{"x":1}')
+    assert submitted(work, 1) == NewExecution(kind="work", input=b'{"x":1}', **ALL_SAID)
 
 
 def test_every_option_reaches_the_execution(app: App) -> None:
@@ -93,6 +97,7 @@ def test_every_option_reaches_the_execution(app: App) -> None:
         idempotency_key="once",
         id="x1",
         delay_ms=1_500,
+        **ALL_SAID,
     )
 
 
@@ -182,7 +187,7 @@ def test_other_options_make_another_task_of_the_same_name(app: App) -> None:
 
     urgent = work.options(priority=9, tags={"why": "vip"})
     assert submitted(urgent) == NewExecution(
-        kind="work", input=b"{}", lane="a", priority=9, tags={"why": "vip"}
+        kind="work", input=b"{}", lane="a", priority=9, tags={"why": "vip"}, **ALL_SAID
     )
     assert submitted(work).priority == 1
     assert app.tasks == {"work": work}
@@ -213,6 +218,23 @@ def test_a_task_describes_itself_to_tools(app: App) -> None:
     assert described["description"] == "Send a mail."
     assert described["input"]["required"] == ["to"]
     assert described["result"] == {"type": "null"}
+    assert described["options"] == {}
+
+
+def test_a_task_publishes_what_it_declares(app: App) -> None:
+    """Also zeros, which are no defaults."""
+
+    @app.task(retries=1, retention=0, max_reclaims=0, timeout=3, budgets=["llm"], quotas=["http"])
+    def work() -> None: ...
+
+    assert work.describe()["options"] == {
+        "retry": RetryPolicy(max_attempts=2, backoff=Backoff(jitter=0.2)),
+        "retention_ms": 0,
+        "max_reclaims": 0,
+        "attempt_timeout_ms": 3_000,
+        "budgets": ("llm",),
+        "quotas": ("http",),
+    }
 
 
 def test_submitting_checks_the_arguments_before_the_store(app: App) -> None:

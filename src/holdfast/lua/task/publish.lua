@@ -1,11 +1,22 @@
---- Publish what workers know of their tasks: the JSON Schema of input and result.
+--- Publish what workers know of their tasks: the JSON Schema of input and result, and options.
+--- Processes that have read them before learn of changes.
 --- @key tag the global partition
 --- @arg tasks name, description in JSON pairs
 --- @ok
 --- @flags allow-oom
---- @requires lib/keys
+--- @requires lib/keys lib/wake
 
 local function run(tag, args)
-  server.call('HSET', keys.tasks(tag), unpack(args))
+  local key, changed = keys.tasks(tag), {}
+  for i = 1, #args, 2 do
+    if server.call('HGET', key, args[i]) ~= args[i + 1] then
+      changed[#changed + 1] = args[i]
+      changed[#changed + 1] = args[i + 1]
+    end
+  end
+  if #changed > 0 then
+    server.call('HSET', key, unpack(changed))
+    wake.lane(tag, 'tasks')
+  end
   return { 'ok' }
 end

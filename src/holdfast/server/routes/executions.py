@@ -16,8 +16,13 @@ from holdfast.model.access import Role
 from holdfast.model.executions import Filter, NewExecution, Outcome, Submitted
 from holdfast.model.states import State
 from holdfast.server import problems
-from holdfast.server.attachments import check_limits, foreign_limits, refused_limit
-from holdfast.server.bodies import BatchBody, ExecutionBody, RawBatchBody
+from holdfast.server.attachments import (
+    check_limits,
+    declared_limits,
+    foreign_limits,
+    refused_limit,
+)
+from holdfast.server.bodies import BatchBody, CheckQuery, ExecutionBody, RawBatchBody
 from holdfast.server.call import Call
 from holdfast.server.declare import CHANGING, Answer, Routes
 from holdfast.server.fields import (
@@ -75,13 +80,14 @@ _RESULT_HEADERS = {"Content-Security-Policy": "sandbox; default-src 'none'"}
     errors=_REFUSALS,
     example=_EXAMPLE,
 )
-async def create(call: Call, body: ExecutionBody) -> Answer[SubmittedView]:
+async def create(call: Call, query: CheckQuery, body: ExecutionBody) -> Answer[SubmittedView]:
     """Submit an execution.
 
+    What workers published of the task decides the options that the body leaves out.
     When the answer is there, the work is held fast. A repetition with the same id or the same
     idempotency key gets 200 and `duplicate`; send one of them to be able to repeat safely.
     """
-    item = body.item(str(call.tenant), _traceparent(call))
+    item = query.apply(body.item(str(call.tenant), _traceparent(call)))
     await check_limits(call, [item])
     (answer,) = await call.engine.submit_many([item])
     if isinstance(answer, HoldfastError):
@@ -97,7 +103,7 @@ async def create(call: Call, body: ExecutionBody) -> Answer[SubmittedView]:
     documented=BatchBody,
     example={"items": [_EXAMPLE, {"kind": "mail.send", "id": "mail-18"}]},
 )
-async def create_batch(call: Call, body: RawBatchBody) -> BatchView:
+async def create_batch(call: Call, query: CheckQuery, body: RawBatchBody) -> BatchView:
     """Submit up to 1,000 executions.
 
     Each is accepted or refused on its own; the answers are in order.
@@ -109,16 +115,17 @@ async def create_batch(call: Call, body: RawBatchBody) -> BatchView:
     for place, raw in enumerate(body.items):
         try:
             one = _decode_item(raw)
-            good.append(one.item(call.tenant_named(one.tenant), trace))
+            good.append(query.apply(one.item(call.tenant_named(one.tenant), trace)))
             places.append(place)
         except msgspec.ValidationError as error:
             answers[place] = misfit(error, ExecutionBody, f"items[{place}]")
         except (InvalidInput, errors.Forbidden) as error:
             answers[place] = error
     foreign = await foreign_limits(call, good)
-    for place, item in zip(places, good, strict=True):
+    whole = await declared_limits(call, good) if foreign else good
+    for place, item in zip(places, whole, strict=True):
         answers[place] = refused_limit(item, foreign)
-    allowed = [item for item in good if refused_limit(item, foreign) is None]
+    allowed = [item for place, item in zip(places, good, strict=True) if answers[place] is None]
     found = iter(await call.engine.submit_many(allowed))
     for place in places:
         answers[place] = answers[place] or next(found)

@@ -13,7 +13,7 @@ from holdfast.model.access import Role
 from holdfast.model.executions import NewExecution
 from holdfast.model.graphs import Edge, Join, SubmittedGraph, by_key
 from holdfast.server.attachments import check_limits
-from holdfast.server.bodies import ExecutionBody
+from holdfast.server.bodies import CheckQuery, ExecutionBody
 from holdfast.server.call import Call
 from holdfast.server.declare import CHANGING, Answer, Routes
 from holdfast.server.fields import (
@@ -135,13 +135,13 @@ class SubmittedGraphView(View, omit_defaults=True):
     most_bytes=GRAPH_BYTES,
     example={"members": _MEMBERS, "edges": _EDGES, "joins": {"parse": {"policy": "all"}}},
 )
-async def create(call: Call, body: GraphBody) -> Answer[SubmittedGraphView]:
+async def create(call: Call, query: CheckQuery, body: GraphBody) -> Answer[SubmittedGraphView]:
     """Submit a graph, all of it or nothing.
 
     A repetition with the same id or idempotency key gets 200 and `duplicate`.
     """
     tenant = str(call.tenant)
-    members = _members(body.members, tenant)
+    members = _members(body.members, tenant, query)
     shared = [NewExecution(kind="graph", budgets=body.budgets)]
     await check_limits(call, [*members.values(), *shared])
     made = await call.engine.graphs.submit(
@@ -161,8 +161,10 @@ async def create(call: Call, body: GraphBody) -> Answer[SubmittedGraphView]:
     return Answer(view, 200 if made.duplicate else 201)
 
 
-def _members(members: Sequence[MemberBody], tenant: str) -> dict[str, NewExecution]:
-    return by_key((one.key, one.item(one.tenant or tenant)) for one in members)
+def _members(
+    members: Sequence[MemberBody], tenant: str, query: CheckQuery
+) -> dict[str, NewExecution]:
+    return by_key((one.key, query.apply(one.item(one.tenant or tenant))) for one in members)
 
 
 def _edges(edges: Sequence[EdgeBody]) -> list[Edge]:
@@ -214,10 +216,15 @@ class GrownView(View):
         "edges": [{"from": "fetch", "to": "store"}],
     },
 )
-async def add_members(call: Call, id: str, body: GrowBody) -> GrownView:  # noqa: A002
+async def add_members(
+    call: Call,
+    id: str,  # noqa: A002
+    query: CheckQuery,
+    body: GrowBody,
+) -> GrownView:
     """Add members and edges to a graph that has not ended."""
     tenant = call.tenant or await call.engine.graphs.owner(id)
-    members = _members(body.members, tenant)
+    members = _members(body.members, tenant, query)
     await check_limits(call, list(members.values()))
     made = await call.engine.graphs.extend(
         id,

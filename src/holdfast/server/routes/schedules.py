@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
 from typing import Annotated, Any
 
 import msgspec
@@ -16,7 +15,7 @@ from holdfast.model.executions import NewExecution
 from holdfast.model.moments import from_ms
 from holdfast.model.schedules import CatchUp, NewSchedule, Overlap, Schedule
 from holdfast.server.attachments import check_limits
-from holdfast.server.bodies import ExecutionBody
+from holdfast.server.bodies import CheckQuery, ExecutionBody
 from holdfast.server.call import Call
 from holdfast.server.declare import Answer, Owner, Routes
 from holdfast.server.fields import (
@@ -164,11 +163,9 @@ class ScheduleView(View):
 def _template(item: NewExecution) -> dict[str, Any]:
     """Return an execution as the body of a submission has it."""
     shown: dict[str, Any] = payloads.fields("input", item.input)
-    for name in (f.name for f in fields(NewExecution) if f.name != "input"):
-        value = getattr(item, name)
-        if value not in (None, (), {}):
-            shown[name] = msgspec.to_builtins(value)
-    return shown
+    return shown | {
+        name: msgspec.to_builtins(value) for name, value in item.stated().items() if name != "input"
+    }
 
 
 @routes.post(
@@ -183,7 +180,7 @@ def _template(item: NewExecution) -> dict[str, Any]:
         "execution": {"kind": "report.make"},
     },
 )
-async def create(call: Call, body: ScheduleBody) -> Answer[ScheduleView]:
+async def create(call: Call, query: CheckQuery, body: ScheduleBody) -> Answer[ScheduleView]:
     """Create a schedule; repeated with the same content, it is there already.
 
     It belongs to the tenant of its executions.
@@ -191,7 +188,8 @@ async def create(call: Call, body: ScheduleBody) -> Answer[ScheduleView]:
     given = _given(body)
     tenant = call.tenant_named(body.execution.tenant)
     call.tenant = tenant
-    plan = NewSchedule.from_fields({**given, "execution": body.execution.item(tenant)})
+    execution = query.apply(body.execution.item(tenant))
+    plan = NewSchedule.from_fields({**given, "execution": execution})
     await check_limits(call, [plan.execution])
     schedule, created = await call.engine.schedules.create(plan)
     return Answer(ScheduleView.of(schedule), 201 if created else 200)
@@ -239,12 +237,17 @@ async def describe(call: Call, id: str) -> ScheduleView:  # noqa: A002
     ),
     example={"paused": True},
 )
-async def change(call: Call, id: str, body: ChangeBody) -> ScheduleView:  # noqa: A002
+async def change(
+    call: Call,
+    id: str,  # noqa: A002
+    query: CheckQuery,
+    body: ChangeBody,
+) -> ScheduleView:
     """Change some fields; `paused` stops it, and starts it again with the next tick from then."""
     changes = _given(body)
     if body.execution is not UNSET:
         tenant = body.execution.tenant or (await call.engine.schedules.get(id)).tenant
-        changes["execution"] = body.execution.item(call.tenant_named(tenant))
+        changes["execution"] = query.apply(body.execution.item(call.tenant_named(tenant)))
         await check_limits(call, [changes["execution"]])
     return ScheduleView.of(await call.engine.schedules.update(id, changes))
 

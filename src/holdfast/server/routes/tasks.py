@@ -9,7 +9,7 @@ from msgspec import Meta
 from holdfast.model.access import Role
 from holdfast.server.call import Call
 from holdfast.server.declare import Routes
-from holdfast.server.fields import Kind, View
+from holdfast.server.fields import Kind, Name, Query, View
 
 routes: Routes = Routes("tasks", "What workers have published of their tasks.")
 
@@ -24,10 +24,19 @@ class TaskPage(View):
     next_cursor: str | None = None
 
 
+class ListQuery(Query):
+    """Whose tasks, besides those of all tenants."""
+
+    tenant: Name | None = None
+
+
 @routes.get("/v1/tasks")
-async def list_tasks(call: Call) -> TaskPage:
-    """List the published tasks: those of all tenants, and those of the caller's own."""
-    found = await call.engine.tasks(tenant=call.identity.tenant)
+async def list_tasks(call: Call, query: ListQuery) -> TaskPage:  # noqa: ARG001
+    """List the published tasks, as they hold for the submissions of a tenant.
+
+    What a worker of the tenant published replaces what one of all tenants published.
+    """
+    found = await call.engine.tasks(tenant=call.tenant)
     return TaskPage(items=[{"name": name, **about} for name, about in found.items()])
 
 
@@ -43,6 +52,10 @@ class PublishedView(View):
     example={"mail.send": {"input": {"type": "object"}, "description": "Send a mail."}},
 )
 async def publish(call: Call, body: Described) -> PublishedView:
-    """Publish what a worker knows of its tasks; those of the same name are replaced."""
+    """Publish what a worker knows of its tasks; those of the same name are replaced.
+
+    Of each: `input` and `result` (JSON Schema), `lane`, `description`, and `options`, named as in
+    POST /v1/executions: the defaults of all submissions of that kind.
+    """
     await call.engine.publish_tasks(body, tenant=call.identity.tenant)
     return PublishedView(published=len(body))

@@ -1,0 +1,63 @@
+"""`holdfast retention`: how long executions are kept after their end."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from holdfast.cli import inputs, output, session, times
+from holdfast.cli.groups import Noun
+from holdfast.cli.options import JsonOption, StoreOption
+
+app: typer.Typer = typer.Typer(
+    cls=Noun, help="How long ended executions are kept: show, set, for all tenants or for one."
+)
+
+EVERYONE = "all"
+
+
+@app.command()
+def ls(*, store: StoreOption = None, as_json: JsonOption = False) -> None:
+    """List what was set, by tenant and state."""
+    settings = session.ask(store, lambda engine: engine.lanes.retention())
+    if as_json:
+        output.emit({"items": [{"tenant": t, "keep_ms": keep} for t, keep in settings.items()]})
+        return
+    rows = [
+        (tenant or EVERYONE, state, times.span(keep_ms / 1000))
+        for tenant, keep in settings.items()
+        for state, keep_ms in keep.items()
+    ]
+    output.show_table(("tenant", "state", "kept for"), rows, nothing="nothing was set")
+
+
+@app.command(name="set")
+def set_(
+    times_: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="STATE=TIME...", help="Such as completed=1h; `STATE=` goes back to the default."
+        ),
+    ],
+    *,
+    tenant: Annotated[
+        str | None, typer.Option("--tenant", help="For this tenant only.", show_default=EVERYONE)
+    ] = None,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Set how long executions that end in a state from now on are kept."""
+    keep_ms = {
+        state: inputs.duration_ms(state, text) if text else None
+        for state, text in inputs.pairs("retention", times_).items()
+    }
+    session.ask(
+        store, lambda engine: engine.lanes.set_retention(keep_ms, tenant=tenant), create=True
+    )
+    if as_json:
+        output.emit({"tenant": tenant, "keep_ms": keep_ms})
+        return
+    for state, keep in keep_ms.items():
+        shown = "the default" if keep is None else times.span(keep / 1000)
+        output.say(f"retention of {state}, tenant {tenant or EVERYONE}: {shown}")

@@ -1,0 +1,76 @@
+"""Declarations: what workers published of a task, as far as submissions depend on it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from holdfast.errors import InvalidInput
+from holdfast.model import checks, limits, schemas
+from holdfast.model.executions import OPTIONS, NewExecution
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Declaration:
+    """The options of a task, and the schema of its input."""
+
+    options: Mapping[str, Any]
+    #: JSON Schema; None: nothing is known that inputs could be checked against.
+    schema: bytes | None
+
+    def misfit(self, payload: bytes) -> InvalidInput | None:
+        """Return what is wrong with an input; raises schemas.Uncheckable."""
+        if self.schema is None:
+            return None
+        try:
+            value = msgspec.json.decode(payload)
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            return InvalidInput(f"input: must be JSON ({error})", field="input")
+        except RecursionError as error:
+            raise schemas.Uncheckable("RecursionError") from error
+        problem = schemas.misfit(self.schema, "input", value)
+        if problem is not None and value is None:
+            # No arguments at all may be written as null.
+            return schemas.misfit(self.schema, "input", {})
+        return problem
+
+
+def declaration(kind: str, description: Mapping[str, Any]) -> Declaration:
+    """Read the description of a task; raises InvalidInput. Options of later versions are none."""
+    given = dict(checks.mapping(f"{kind}.options", description.get("options") or {}))
+    if description.get("lane") is not None:
+        given["lane"] = description["lane"]
+    known = {name: value for name, value in given.items() if name in OPTIONS}
+    try:
+        item = msgspec.convert({"kind": kind, **known}, NewExecution)
+    except msgspec.ValidationError as error:
+        raise InvalidInput(f"{kind}.options: {error}", field=f"{kind}.options") from error
+    except InvalidInput as error:
+        field = f"{kind}.options.{error.context.get('field')}"
+        raise InvalidInput(f"{kind}.options.{error.message}", field=field) from error
+    options = {name: getattr(item, name) for name in known}
+    return Declaration(options=options, schema=_schema(description.get("input")))
+
+
+def check(kind: str, description: Any) -> None:
+    """Check a description that a worker publishes; raises InvalidInput."""
+    checks.mapping(kind, description)
+    declaration(kind, description)
+    checks.known_fields(f"{kind}.options", description.get("options") or {}, OPTIONS)
+    if not isinstance(description.get("input", True), dict | bool):
+        problem = "must be a JSON Schema: an object or a boolean"
+        checks.refuse(f"{kind}.input", problem, description["input"])
+
+
+def _schema(schema: Any) -> bytes | None:
+    """Return what inputs are checked against; None if nothing can be, or need be."""
+    if not isinstance(schema, dict) or "contentMediaType" in schema:
+        return None
+    try:
+        encoded = msgspec.json.encode(schemas.checkable(schema))
+    except RecursionError:
+        return None
+    return encoded if len(encoded) <= limits.TASK_SCHEMA_BYTES else None

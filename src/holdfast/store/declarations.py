@@ -1,0 +1,168 @@
+"""The declarations of tasks, known here: no submission has to ask for them.
+
+They are read when they are first needed. A change is announced by the store; as such news may be
+lost, they are read again after a while, too.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Collection, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from holdfast.errors import BudgetNotFound, HoldfastError, InvalidInput, QuotaNotFound
+from holdfast.model.declarations import Declaration, declaration
+from holdfast.model.executions import NewExecution
+from holdfast.model.schemas import Uncheckable
+from holdfast.store import keys
+
+if TYPE_CHECKING:
+    from holdfast.store.store import Store
+
+log: logging.Logger = logging.getLogger(__name__)
+
+#: The lane of the global partition on which changes are announced.
+LANE = "tasks"
+#: Read again after this long, in case news were lost.
+FRESH_S = 30.0
+#: Time of the processor that the checks of one call may take; what is left is not checked.
+CHECKS_S = 0.5
+#: Others get their turn after this many checks.
+_CHECKS_AT_ONCE = 20
+_MOST = 10_000
+
+#: A tenant and a kind.
+Pair = tuple[str, str]
+
+
+class Declarations:
+    """What workers have published of their tasks."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._known: dict[Pair, tuple[float, Declaration | None]] = {}
+        #: Goes up whenever what is known may have changed.
+        self._revision = 0
+        self._channel = keys.wake_channel(store.global_tag, LANE)
+        self._listening = False
+        self._lock = asyncio.Lock()
+
+    async def close(self) -> None:
+        """Stop listening."""
+        if self._listening:
+            self._listening = False
+            self.forget()
+            await self._store.subscriptions.remove([self._channel], self._on_news)
+
+    def forget(self) -> None:
+        """Read all of them again when they are needed."""
+        self._revision += 1
+        self._known.clear()
+
+    async def complete(
+        self, items: Sequence[NewExecution], *, check: bool = True
+    ) -> list[NewExecution | InvalidInput]:
+        """Return items with what their tasks declare, or what is wrong with their input."""
+        asking = {
+            (item.tenant, item.kind) for item in items if item.unset or (item.check and check)
+        }
+        if not asking:
+            return list(items)
+        found = await self._of(asking)
+        if not any(found.values()):
+            return list(items)
+        answers: list[NewExecution | InvalidInput] = []
+        ends_at = time.thread_time() + CHECKS_S
+        checked = 0
+        for item in items:
+            declared = found.get((item.tenant, item.kind))
+            if declared is None:
+                answers.append(item)
+                continue
+            if check and item.check and time.thread_time() < ends_at:
+                checked += 1
+                if checked % _CHECKS_AT_ONCE == 0:
+                    await asyncio.sleep(0)
+                if (problem := await self._misfit(item, declared)) is not None:
+                    answers.append(problem)
+                    continue
+            answers.append(_completed(item, declared))
+        return answers
+
+    async def completed(self, item: NewExecution, *, check: bool = True) -> NewExecution:
+        """Return an item with what its task declares; raises InvalidInput."""
+        (answer,) = await self.complete([item], check=check)
+        if isinstance(answer, InvalidInput):
+            raise answer
+        return answer
+
+    async def _misfit(self, item: NewExecution, declared: Declaration) -> InvalidInput | None:
+        try:
+            problem = declared.misfit(item.input)
+        except Uncheckable as error:
+            # The worker decides; a schema that is broken must not stop submissions.
+            log.debug("an input of %s cannot be checked (%s)", item.kind, error)
+            return None
+        if problem is None or await self._store.executions.is_repetition(item):
+            return None
+        return problem
+
+    async def _of(self, pairs: Collection[Pair]) -> Mapping[Pair, Declaration | None]:
+        now = asyncio.get_running_loop().time()
+        found: dict[Pair, Declaration | None] = {}
+        missing = []
+        for pair in pairs:
+            known = self._known.get(pair)
+            if known is not None and now - known[0] < FRESH_S:
+                found[pair] = known[1]
+            else:
+                missing.append(pair)
+        if missing:
+            await self._listen()
+            revision = self._revision
+            rows = await self._store.tasks.read(missing)
+            fresh = {pair: _read(pair[1], row) for pair, row in rows.items()}
+            found |= fresh
+            if revision == self._revision:
+                if len(self._known) + len(fresh) > _MOST:
+                    self._known.clear()
+                self._known |= {pair: (now, declared) for pair, declared in fresh.items()}
+        return found
+
+    async def _listen(self) -> None:
+        """Listen before the first read, so that no change falls in between."""
+        async with self._lock:
+            if not self._listening:
+                await self._store.subscriptions.add([self._channel], self._on_news)
+                self._listening = True
+
+    def _on_news(self, _channel: str, _message: str) -> None:
+        self.forget()
+
+
+def _read(kind: str, description: dict[str, Any] | None) -> Declaration | None:
+    if description is None:
+        return None
+    try:
+        return declaration(kind, description)
+    except InvalidInput as error:
+        log.warning("what was published of task %s is passed over: %s", kind, error)
+        return None
+
+
+def _completed(item: NewExecution, declared: Declaration) -> NewExecution | InvalidInput:
+    try:
+        return item.completed(declared.options)
+    except InvalidInput as error:
+        return error
+
+
+def blamed(item: NewExecution, error: HoldfastError) -> HoldfastError:
+    """Return the refusal of an item, naming its task if that declares what is missing."""
+    for kind, field in ((BudgetNotFound, "budgets"), (QuotaNotFound, "quotas")):
+        if type(error) is kind and field in item.unset:
+            message = f"task {item.kind} declares a limit that is missing: {error.message}"
+            return kind(message, **{**error.context, "kind": item.kind})
+    return error
