@@ -126,7 +126,7 @@ FAR = [
         "@ work --cron '0 6 * * *' -i '[1.50]'",
         "schedules show @",
     ),
-    Case("schedules create", Place.nothing, "@ work --at 2h --tenant @", "schedules show @"),
+    Case("schedules create", Place.nothing, "@ work --at 2h --tenant @", "schedules show @ --tenant @"),
     Case("schedules create", Place.schedule, "@ work --every 1h"),
     Case("schedules pause", Place.schedule, "@", "schedules show @"),
     Case("schedules resume", Place.paused_schedule, "@", "schedules show @"),

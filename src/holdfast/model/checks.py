@@ -13,6 +13,7 @@ from typing import Any, NoReturn, TypeVar
 
 from holdfast.errors import InvalidInput, TooLarge
 from holdfast.model import limits
+from holdfast.model.names import DEFAULT_TENANT, ID_SEPARATOR, split_id
 
 T = TypeVar("T")
 K = TypeVar("K")
@@ -54,9 +55,17 @@ def queue(field: str, value: Any) -> str:
     tenant, slash, rest = value.partition("/") if isinstance(value, str) else ("", "", "")
     if not slash:
         return name(field, value)
-    if name(field, tenant) == "default":
+    if name(field, tenant) == DEFAULT_TENANT:
         refuse(field, "of the tenant default is named without it", value)
     name(field, rest)
+    return str(value)
+
+
+def stored_schedule(field: str, value: Any) -> str:
+    """Check the id of a schedule as it is stored: ID, or TENANT=ID."""
+    text(field, value, 2 * limits.NAME_CHARS + 1)
+    for part in split_id(value):
+        name(field, part)
     return str(value)
 
 
@@ -66,8 +75,14 @@ def kind(field: str, value: Any) -> str:
 
 
 def execution_id(field: str, value: Any) -> str:
-    """Check the id of an execution."""
-    return _pattern(field, value, _ID, limits.ID_CHARS, "A-Z a-z 0-9 _ . : @ / ~ -")
+    """Check the id of an execution or a graph: ID, or TENANT=ID of another tenant than default."""
+    own = value
+    if isinstance(value, str) and ID_SEPARATOR in value:
+        tenant, own = split_id(value)
+        if name(field, tenant) == DEFAULT_TENANT:
+            refuse(field, "of the tenant default is named without it", value)
+    _pattern(field, own, _ID, limits.ID_CHARS, "A-Z a-z 0-9 _ . : @ / ~ -")
+    return str(value)
 
 
 def traceparent(field: str, value: Any) -> str:

@@ -13,6 +13,7 @@ from typing import Any
 
 from holdfast import errors
 from holdfast.errors import HoldfastError, OutcomeUnknown, StoreUnavailable
+from holdfast.model import names
 from holdfast.store.client import CallFailed, Client
 
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.01, 0.5
@@ -144,6 +145,9 @@ def refusal_of(reply: list[bytes]) -> HoldfastError:
     """Make the error of a refusal: code, then context as name, value pairs."""
     code, *pairs = (part.decode() if isinstance(part, bytes) else part for part in reply)
     context = dict(zip(pairs[::2], pairs[1::2], strict=True))
+    if code.startswith("schedule_"):
+        # As the tenant knows it that asked for it.
+        _, context["id"] = names.split_id(context["id"])
     return refusal(str(code), {k: int(v) if k in _NUMBERS else v for k, v in context.items()})
 
 

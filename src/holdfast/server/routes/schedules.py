@@ -18,7 +18,7 @@ from holdfast.model.schedules import CatchUp, NewSchedule, Overlap, Schedule
 from holdfast.server.attachments import check_limits
 from holdfast.server.bodies import ExecutionBody
 from holdfast.server.call import Call
-from holdfast.server.declare import Answer, Owner, Routes
+from holdfast.server.declare import Answer, Routes
 from holdfast.server.fields import (
     Body,
     Cursor,
@@ -30,21 +30,12 @@ from holdfast.server.fields import (
     Tenants,
     View,
 )
+from holdfast.server.scoping import TenantQuery
 from holdfast.server.times import optional, rfc3339
 from holdfast.server.views import SubmittedView
 
 routes: Routes = Routes("schedules", "Executions that are submitted by the clock.")
 
-
-async def _owner(call: Call, schedule_id: str) -> str:
-    return (await call.engine.schedules.get(schedule_id)).tenant
-
-
-def _missing(schedule_id: str) -> ScheduleNotFound:
-    return ScheduleNotFound(f"no schedule has the id {schedule_id}", id=schedule_id)
-
-
-SCHEDULE: Owner = Owner("id", _owner, _missing)
 #: A schedule submits, so whoever may submit may make one.
 _MAKERS = (Role.SUBMITTER, Role.OPERATOR)
 _TAKING = (errors.BudgetNotFound, errors.QuotaNotFound, errors.StoreFull)
@@ -222,16 +213,15 @@ async def list_schedules(call: Call, query: ListQuery) -> SchedulePage:
     return SchedulePage(items=items, next_cursor=page.next_cursor)
 
 
-@routes.get("/v1/schedules/{id}", owner=SCHEDULE, errors=(ScheduleNotFound,))
-async def describe(call: Call, id: str) -> ScheduleView:  # noqa: A002
+@routes.get("/v1/schedules/{id}", errors=(ScheduleNotFound,))
+async def describe(call: Call, id: str, query: TenantQuery) -> ScheduleView:  # noqa: A002, ARG001
     """Read a schedule."""
-    return ScheduleView.of(await call.engine.schedules.get(id))
+    return ScheduleView.of(await call.engine.schedules.get(id, tenant=str(call.tenant)))
 
 
 @routes.patch(
     "/v1/schedules/{id}",
     role=_MAKERS,
-    owner=SCHEDULE,
     errors=(
         ScheduleNotFound,
         errors.ScheduleChanged,
@@ -239,26 +229,31 @@ async def describe(call: Call, id: str) -> ScheduleView:  # noqa: A002
     ),
     example={"paused": True},
 )
-async def change(call: Call, id: str, body: ChangeBody) -> ScheduleView:  # noqa: A002
+async def change(
+    call: Call,
+    id: str,  # noqa: A002
+    body: ChangeBody,
+    query: TenantQuery,  # noqa: ARG001
+) -> ScheduleView:
     """Change some fields; `paused` stops it, and starts it again with the next tick from then."""
     changes = _given(body)
     if body.execution is not UNSET:
-        tenant = body.execution.tenant or (await call.engine.schedules.get(id)).tenant
-        changes["execution"] = body.execution.item(call.tenant_named(tenant))
+        tenant = call.tenant_named(body.execution.tenant or call.tenant)
+        changes["execution"] = body.execution.item(tenant)
         await check_limits(call, [changes["execution"]])
-    return ScheduleView.of(await call.engine.schedules.update(id, changes))
+    schedule = await call.engine.schedules.update(id, changes, tenant=str(call.tenant))
+    return ScheduleView.of(schedule)
 
 
 @routes.delete(
     "/v1/schedules/{id}",
     role=_MAKERS,
-    owner=SCHEDULE,
     status=204,
     errors=(ScheduleNotFound,),
 )
-async def delete(call: Call, id: str) -> None:  # noqa: A002
+async def delete(call: Call, id: str, query: TenantQuery) -> None:  # noqa: A002, ARG001
     """Remove a schedule; what it has fired goes on."""
-    await call.engine.schedules.delete(id)
+    await call.engine.schedules.delete(id, tenant=str(call.tenant))
 
 
 class TriggerBody(Body):
@@ -270,7 +265,6 @@ class TriggerBody(Body):
 @routes.post(
     "/v1/schedules/{id}/trigger",
     role=_MAKERS,
-    owner=SCHEDULE,
     errors=(
         ScheduleNotFound,
         errors.LaneDraining,
@@ -279,12 +273,18 @@ class TriggerBody(Body):
     ),
     example={"key": "by-hand-17"},
 )
-async def trigger(call: Call, id: str, body: TriggerBody) -> SubmittedView:  # noqa: A002
+async def trigger(
+    call: Call,
+    id: str,  # noqa: A002
+    body: TriggerBody,
+    query: TenantQuery,  # noqa: ARG001
+) -> SubmittedView:
     """Fire now, besides its ticks, also when it is paused."""
-    return SubmittedView.of(await call.engine.schedules.trigger(id, key=body.key))
+    tenant = str(call.tenant)
+    return SubmittedView.of(await call.engine.schedules.trigger(id, key=body.key, tenant=tenant))
 
 
-class NextQuery(Query):
+class NextQuery(TenantQuery):
     """How many times."""
 
     count: Annotated[int, Meta(ge=1, le=limits.FIRE_TIMES)] = 10
@@ -297,8 +297,9 @@ class TimesPage(View):
     next_cursor: str | None = None
 
 
-@routes.get("/v1/schedules/{id}/next", owner=SCHEDULE, errors=(ScheduleNotFound,))
+@routes.get("/v1/schedules/{id}/next", errors=(ScheduleNotFound,))
 async def next_times(call: Call, id: str, query: NextQuery) -> TimesPage:  # noqa: A002
     """Read when it fires next; of a paused one, when it would."""
-    found = await call.engine.schedules.next_times(id, query.count)
-    return TimesPage(items=[rfc3339(one) for one in found])
+    tenant = str(call.tenant)
+    times = await call.engine.schedules.next_times(id, query.count, tenant=tenant)
+    return TimesPage(items=[rfc3339(one) for one in times])
