@@ -188,7 +188,7 @@ async def test_schedules(far: Client, engine: Engine) -> None:
     plan = NewSchedule(id="s", execution=item, timing=Timing(every_ms=5_000), jitter_ms=100)
     made, is_new = await far.schedules.create(plan)
     assert is_new
-    assert made == await engine.schedules.get("s")
+    assert made == await engine.schedules.get("s", tenant=item.tenant)
     assert made.plan == plan
     assert (await far.schedules.list()).items == (made,)
     other = NewSchedule(id="s", execution=item, timing=Timing(cron="0 6 * * *"))

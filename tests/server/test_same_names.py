@@ -16,7 +16,7 @@ import pytest
 from holdfast import App
 from holdfast.client import Client
 from holdfast.engine import Engine
-from holdfast.errors import InvalidInput, ScheduleNotFound
+from holdfast.errors import InvalidInput, QuotaNotFound, ScheduleNotFound
 from holdfast.model.executions import Filter, NewExecution
 from holdfast.model.schedules import NewSchedule
 from holdfast.model.timing import Timing
@@ -51,9 +51,7 @@ NIGHTLY: dict[str, Any] = {"id": "nightly", "cron": "0 3 * * *", "execution": {"
 def nightly(tenant: str, **fields: Any) -> NewSchedule:
     """Return a schedule of a tenant."""
     execution = NewExecution(kind="work", tenant=tenant)
-    return NewSchedule(
-        id="nightly", execution=execution, timing=Timing(every_ms=60_000), **fields
-    )
+    return NewSchedule(id="nightly", execution=execution, timing=Timing(every_ms=60_000), **fields)
 
 
 async def test_two_tenants_have_a_schedule_of_the_same_name(
@@ -120,7 +118,7 @@ async def test_a_schedule_stays_with_its_tenant(engine: Engine) -> None:
     """It belongs to the tenant of its executions, so these cannot become another's."""
     await engine.schedules.create(nightly(OURS))
     execution = NewExecution(kind="work", tenant=THEIRS)
-    with pytest.raises(InvalidInput, match="execution.tenant"):
+    with pytest.raises(InvalidInput, match=r"execution\.tenant"):
         await engine.schedules.update("nightly", {"execution": execution}, tenant=OURS)
 
 
@@ -155,3 +153,137 @@ async def test_a_worker_declares_its_schedules_in_its_tenant(site: Site, engine:
         await client.schedules.put(replace(plan, jitter_ms=5))
     assert (await engine.schedules.get("report", tenant=OURS)).plan.jitter_ms == 5
     assert (await engine.schedules.get("report", tenant=THEIRS)).plan.paused
+
+
+# Budgets and quotas
+
+LIMITS: dict[str, dict[str, Any]] = {
+    "budgets": {"id": "packers", "limits": {"tokens": {"hard": 10}}},
+    "quotas": {"id": "packers", "max_concurrent": 1},
+}
+
+
+@pytest.mark.parametrize("noun", LIMITS)
+async def test_two_tenants_have_a_limit_of_the_same_name(
+    ours: httpx.AsyncClient, theirs: httpx.AsyncClient, operator: httpx.AsyncClient, noun: str
+) -> None:
+    """What runs under one does not count against the other."""
+    for client in (ours, theirs):
+        created = await client.post(f"/v1/{noun}", json=LIMITS[noun])
+        assert (created.status_code, created.json()["id"]) == (201, "packers"), created.text
+    submitted = await ask(ours, "POST", "executions", {"kind": "work", noun: ["packers"]})
+    view = await ask(ours, "GET", f"executions/{submitted['id']}")
+    assert view[noun] == ["packers"]
+    other = {"budgets": {"limits": {"n": {"hard": 1}}}, "quotas": {"max_concurrent": 7}}[noun]
+    conflict = await ours.post(f"/v1/{noun}", json={**LIMITS[noun], **other})
+    assert (conflict.status_code, OURS in conflict.text) == (409, False)
+    for client in (ours, theirs):
+        listed = (await ask(client, "GET", noun))["items"]
+        assert [one["id"] for one in listed] == ["packers"]
+    assert (await operator.get(f"/v1/{noun}/packers")).status_code == 404
+    for path in (f"{noun}/packers?tenant={OURS}", f"{noun}/{OURS}%2Fpackers"):
+        named = await ask(operator, "GET", path)
+        assert (named["id"], named["tenant"]) == ("packers", OURS)
+    own = await ask(ours, "GET", f"{noun}/{OURS}%2Fpackers")
+    assert own["id"] == "packers"
+    foreign = await theirs.get(f"/v1/{noun}/{OURS}%2Fpackers")
+    nothing = await theirs.get(f"/v1/{noun}/{OURS}%2Fnothing")
+    assert foreign.status_code == 404
+    assert foreign.text.replace("packers", "nothing") == nothing.text
+
+
+async def test_charges_of_one_name_are_apart(
+    ours: httpx.AsyncClient, theirs: httpx.AsyncClient, engine: Engine
+) -> None:
+    """Usage, reservations, breaches and resets are each tenant's own, and so are parents."""
+    for client in (ours, theirs):
+        await ask(client, "POST", "budgets", {"id": "top", "limits": {"tokens": {"hard": 8}}})
+        child = {"id": "packers", "limits": {}, "parent": "top"}
+        assert (await ask(client, "POST", "budgets", child))["parent"] == "top"
+    usage = {"usage": {"tokens": 7}, "key": "k"}
+    assert (await ask(ours, "POST", "budgets/packers/usage", usage))["status"] == "ok"
+    assert (await ask(theirs, "POST", "budgets/packers/usage", usage))["status"] == "ok"
+    over = await ask(ours, "POST", "budgets/packers/usage", {"usage": {"tokens": 7}})
+    assert (over["status"], over["budget"]) == ("hard_breach", "top")
+    assert len((await ask(ours, "GET", "budgets/top/breaches"))["items"]) == 1
+    assert (await ask(theirs, "GET", "budgets/top/breaches"))["items"] == []
+    await ask(ours, "POST", "budgets/top/reset")
+    assert (await ask(theirs, "GET", "budgets/top"))["usage"] == {"tokens": 7}
+    await ask(ours, "PATCH", "budgets/top", {"limits": {"tokens": {"hard": 1}}})
+    assert (await engine.budgets.get("top", tenant=THEIRS)).limits["tokens"].hard == 8
+    held = {"usage": {"tokens": 1}, "key": "r"}
+    assert (await ask(theirs, "POST", "budgets/top/reserve", held))["status"] == "ok"
+    assert (await ask(theirs, "POST", "budgets/top/settle", held))["status"] == "ok"
+
+
+async def test_a_quota_of_one_tenant_holds_nobody_else_back(
+    ours: httpx.AsyncClient, theirs: httpx.AsyncClient
+) -> None:
+    """Each tenant fills its own; the reason is told with its own name."""
+    for client in (ours, theirs):
+        await ask(client, "POST", "quotas", LIMITS["quotas"])
+        item = {"kind": "work", "quotas": ["packers"], "lane": "packing"}
+        ids = [(await ask(client, "POST", "executions", item))["id"] for _ in range(2)]
+        claimed = await ask(client, "POST", "workers/w/claim", {"lanes": ["packing"], "max": 5})
+        assert len(claimed["claims"]) == 1
+        assert claimed["claims"][0]["quotas"] == ["packers"]
+        why = (await ask(client, "GET", f"executions/{ids[1]}/explain"))["why"]
+        assert "quota packers" in why
+    await ask(ours, "PUT", "quotas/packers", {"max_concurrent": 3})
+    assert (await ask(theirs, "GET", "quotas/packers"))["max_concurrent"] == 1
+    await ask(ours, "DELETE", "quotas/packers")
+    assert (await ask(theirs, "GET", "quotas/packers"))["running"] == 1
+
+
+async def test_near_and_far_limits_have_the_same_names(site: Site, engine: Engine) -> None:
+    """A tenant's client names no tenant, an operator's does, near the store as well."""
+    async with (
+        Client(site.url, key=await site.key(tenant=OURS)) as ours,
+        Client(site.url, key=await site.key(tenant=None)) as operator,
+    ):
+        await ours.quotas.create("packers", max_concurrent=1)
+        await operator.quotas.create("packers", tenant=THEIRS, max_concurrent=2)
+        await engine.quotas.create("packers", max_concurrent=3)
+        await ours.budgets.create("packers", limits={"tokens": {"hard": 1}})
+        await operator.budgets.create("packers", tenant=THEIRS, limits={"tokens": {"hard": 2}})
+        await engine.budgets.create("packers", limits={"tokens": {"hard": 3}})
+        for most, tenant in enumerate((OURS, THEIRS, "default"), 1):
+            for place in (engine, operator):
+                quota = await place.quotas.get("packers", tenant=tenant)
+                budget = await place.budgets.get("packers", tenant=tenant)
+                assert (quota.tenant, quota.max_concurrent) == (tenant, most)
+                assert (budget.tenant, budget.limits["tokens"].hard) == (tenant, most)
+        assert (await ours.quotas.get("packers")).max_concurrent == 1
+        await operator.quotas.set("packers", max_concurrent=9, tenant=OURS)
+        await operator.budgets.set_limits("packers", {"tokens": {"hard": 9}}, tenant=OURS)
+        assert (await ours.quotas.get("packers")).max_concurrent == 9
+        charge = await operator.budgets.report("packers", {"tokens": 10}, tenant=OURS)
+        assert charge.budget == "packers"
+        await operator.budgets.reserve("packers", {"tokens": 1}, key="k", tenant=OURS)
+        await operator.budgets.settle("packers", {"tokens": 1}, key="k", tenant=OURS)
+        assert len(await operator.budgets.breaches("packers", tenant=OURS)) == 1
+        assert (await operator.budgets.reset("packers", tenant=OURS)).usage == {}
+        await operator.quotas.delete("packers", tenant=OURS)
+        with pytest.raises(QuotaNotFound):
+            await ours.quotas.get("packers")
+
+
+async def test_an_operator_puts_tenants_under_one_limit(
+    ours: httpx.AsyncClient, operator: httpx.AsyncClient, engine: Engine
+) -> None:
+    """By a rule, or by its name in full; its tenant sees whose it is."""
+    await engine.quotas.create("all", max_concurrent=1)
+    await engine.quotas.create("bulk", tenant=THEIRS, max_concurrent=1)
+    await ask(operator, "POST", f"quotas/bulk/attach?tenant={THEIRS}", LANE)
+    assert [rule.id for rule in await engine.quotas.rules.list()] == [f"{THEIRS}/bulk"]
+    item = {"kind": "work", "tenant": OURS, "lane": "packing", "quotas": ["default/all"]}
+    made = await ask(operator, "POST", "executions", item)
+    view = await ask(ours, "GET", f"executions/{made['id']}")
+    assert sorted(view["quotas"]) == ["default/all", f"{THEIRS}/bulk"]
+    refused = await ours.post("/v1/executions", json={"kind": "work", "quotas": ["default/all"]})
+    assert (refused.status_code, refused.json()["code"]) == (404, "quota_not_found")
+    await ask(operator, "POST", f"quotas/bulk/detach?tenant={THEIRS}", LANE)
+    assert await engine.quotas.rules.list() == []
+
+
+LANE = {"subject": "lane", "value": "packing"}

@@ -185,8 +185,8 @@ class Place:
         """Create a budget with a breach, and somebody who waits for it."""
         limits = {"tokens": {"hard": 10, "soft": 5}}
         await self.engine.budgets.create(name, limits=limits, tenant=name, reset_ms=3_600_000)
-        await self.engine.budgets.report(name, {"tokens": 7})
-        await self.engine.budgets.report(name, {"tokens": 7})
+        await self.engine.budgets.report(name, {"tokens": 7}, tenant=name)
+        await self.engine.budgets.report(name, {"tokens": 7}, tenant=name)
 
     async def quota(self, name: str) -> None:
         """Create a quota."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -108,6 +108,10 @@ class Engine:
         if isinstance(answer, HoldfastError):
             raise answer
         return answer
+
+    async def check_limits(self, items: Iterable[NewExecution]) -> None:
+        """Raise BudgetNotFound or QuotaNotFound unless all limits that the items name exist."""
+        await asyncio.gather(*(self.store.attach(item) for item in items))
 
     async def submit_many(self, items: Sequence[NewExecution]) -> list[Submitted | HoldfastError]:
         """Create up to 1,000 executions: an answer or an error for each, in order."""

@@ -7,7 +7,7 @@ coerced or trimmed.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from typing import Any, NoReturn, TypeVar
 
@@ -57,6 +57,16 @@ def queue(field: str, value: Any) -> str:
         return name(field, value)
     if name(field, tenant) == DEFAULT_TENANT:
         refuse(field, "of the tenant default is named without it", value)
+    name(field, rest)
+    return str(value)
+
+
+def limit(field: str, value: Any) -> str:
+    """Check the name of a budget or quota: NAME of the tenant that it is for, or TENANT/NAME."""
+    tenant, slash, rest = value.partition("/") if isinstance(value, str) else ("", "", "")
+    if not slash:
+        return name(field, value)
+    name(field, tenant)
     name(field, rest)
     return str(value)
 
@@ -168,11 +178,18 @@ def payload(field: str, value: Any, most: int = limits.PAYLOAD_BYTES) -> bytes:
     return value
 
 
-def names(field: str, value: Any, most: int, *, least: int = 0) -> tuple[str, ...]:
+def names(
+    field: str,
+    value: Any,
+    most: int,
+    *,
+    least: int = 0,
+    check: Callable[[str, Any], str] = name,
+) -> tuple[str, ...]:
     """Check a set of names; returns it sorted and without repetitions."""
     if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
         refuse(field, "must be a list of names", value)
-    unique = sorted({name(f"{field}[{i}]", item) for i, item in enumerate(value)})
+    unique = sorted({check(f"{field}[{i}]", item) for i, item in enumerate(value)})
     if not least <= len(unique) <= most:
         refuse(field, f"must have {least} to {most} names", value)
     return tuple(unique)

@@ -107,7 +107,8 @@ class NewExecution:
     def _check_limits(self) -> None:
         for name, most in (("budgets", limits.BUDGETS), ("quotas", limits.QUOTAS)):
             if getattr(self, name) != ():
-                object.__setattr__(self, name, checks.names(name, getattr(self, name), most))
+                given = checks.names(name, getattr(self, name), most, check=checks.limit)
+                object.__setattr__(self, name, given)
         for name in ("debounce", "throttle"):
             window = getattr(self, name)
             if window is None:

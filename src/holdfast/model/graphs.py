@@ -298,7 +298,8 @@ class NewGraph:
 
     def __post_init__(self) -> None:
         checks.instance("graph", self.shape, Shape)
-        object.__setattr__(self, "budgets", checks.names("budgets", self.budgets, limits.BUDGETS))
+        budgets = checks.names("budgets", self.budgets, limits.BUDGETS, check=checks.limit)
+        object.__setattr__(self, "budgets", budgets)
         checks.name("tenant", self.tenant)
         if self.id is not None:
             checks.execution_id("id", self.id)

@@ -24,10 +24,10 @@ _MINTED = re.compile(r"g?(?:0[0-9a-hjkmnp-tv-z]{19}|k[0-9a-hjkmnp-tv-z]{24})(?:~
 
 
 def stored(tenant: str, name: str) -> str:
-    """Return the stored name of a thing of a tenant; a name in full stays."""
-    if tenant == DEFAULT_TENANT or NAME_SEPARATOR in name:
-        return name
-    return f"{tenant}{NAME_SEPARATOR}{name}"
+    """Return the stored name of a thing of a tenant; a name in full, TENANT/NAME, says whose."""
+    if NAME_SEPARATOR in name:
+        tenant, _, name = name.partition(NAME_SEPARATOR)
+    return name if tenant == DEFAULT_TENANT else f"{tenant}{NAME_SEPARATOR}{name}"
 
 
 def split(name: str) -> tuple[str, str]:
@@ -38,7 +38,7 @@ def split(name: str) -> tuple[str, str]:
 def seen(name: str, tenant: str) -> str:
     """Return a stored name as a tenant knows it; that of another tenant in full."""
     owner, rest = split(name)
-    return rest if owner == tenant else name
+    return rest if owner == tenant else f"{owner}{NAME_SEPARATOR}{rest}"
 
 
 def stored_id(tenant: str, own: str) -> str:

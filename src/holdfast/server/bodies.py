@@ -18,6 +18,7 @@ from holdfast.server.fields import (
     Id,
     Key,
     Kind,
+    LimitName,
     Moment,
     Name,
     PositiveMs,
@@ -109,9 +110,9 @@ class ExecutionBody(Body):
     tags: Tags = field(default_factory=dict)
     retention_ms: DurationMs | None = None
     #: Budgets that it spends from; it starts only while something of each is left.
-    budgets: Annotated[tuple[Name, ...], Meta(max_length=limits.BUDGETS)] = ()
+    budgets: Annotated[tuple[LimitName, ...], Meta(max_length=limits.BUDGETS)] = ()
     #: Quotas that must admit it before it starts.
-    quotas: Annotated[tuple[Name, ...], Meta(max_length=limits.QUOTAS)] = ()
+    quotas: Annotated[tuple[LimitName, ...], Meta(max_length=limits.QUOTAS)] = ()
     #: The last submission with this key wins: it starts when none has come for the window.
     debounce: WindowBody | None = None
     #: The first submission with this key wins: others within its window are answered with it.

@@ -13,6 +13,7 @@ from starlette.requests import Request
 from holdfast.engine import Engine
 from holdfast.errors import Forbidden, NotFound
 from holdfast.model import checks
+from holdfast.model.names import DEFAULT_TENANT
 from holdfast.server.archives import Archives
 from holdfast.server.claimers import Claimers
 from holdfast.server.declare import Route
@@ -23,7 +24,6 @@ from holdfast.server.throttle import Open, Rate
 
 T = TypeVar("T")
 
-DEFAULT_TENANT = "default"
 #: Lists with this name show everything that the key may see.
 EVERY_TENANT = "*"
 

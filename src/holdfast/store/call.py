@@ -26,6 +26,9 @@ _FAULTS = ("user_function", "WRONGTYPE", "CROSSSLOT", "wrong number of arg", "un
 #: Context that is kept as text in records, and is a number.
 _NUMBERS = frozenset({"epoch", "revision"})
 
+#: Refusals about things that have a name of their tenant.
+_OWN = ("schedule_", "budget_", "quota_", "reservation_")
+
 #: Refusal codes of the Lua library: the error and its sentence.
 REFUSALS: dict[str, tuple[type[HoldfastError], str]] = {
     "execution_not_found": (errors.ExecutionNotFound, "no execution has the id {id}"),
@@ -145,9 +148,10 @@ def refusal_of(reply: list[bytes]) -> HoldfastError:
     """Make the error of a refusal: code, then context as name, value pairs."""
     code, *pairs = (part.decode() if isinstance(part, bytes) else part for part in reply)
     context = dict(zip(pairs[::2], pairs[1::2], strict=True))
-    if code.startswith("schedule_"):
+    if code.startswith(_OWN):
         # As the tenant knows it that asked for it.
-        _, context["id"] = names.split_id(context["id"])
+        split = names.split_id if code.startswith("schedule_") else names.split
+        _, context["id"] = split(context["id"])
     return refusal(str(code), {k: int(v) if k in _NUMBERS else v for k, v in context.items()})
 
 

@@ -72,7 +72,9 @@ class Schedules(Domain):
             )
         )
         parts = [([_schedule(row) for row in rows], more) for more, rows in found]
-        merged = heapq.merge(*(part for part, _ in parts), key=lambda schedule: schedule.plan.stored_id)
+        merged = heapq.merge(
+            *(part for part, _ in parts), key=lambda schedule: schedule.plan.stored_id
+        )
         # What follows the end of a part that was cut off may not be next.
         known = min((part[-1].plan.stored_id for part, more in parts if more), default=None)
         complete = [one for one in merged if known is None or one.plan.stored_id <= known]

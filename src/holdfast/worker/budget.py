@@ -157,7 +157,8 @@ class ContextBudget:
         more = answer.value
         if isinstance(more, dict) and "limit" in more:
             changes = {str(charge.dimension): {"hard": more["limit"]}}
-            await self._raise_limit(str(charge.budget), changes)
+            tenant = self._claim.tenant
+            await self._raise_limit(str(charge.budget), changes, tenant=tenant)
 
     def _key(self, key: str | None) -> str:
         """Return a key that is the same in every attempt, or a new one."""

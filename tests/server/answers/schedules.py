@@ -102,7 +102,7 @@ async def _without_its_budget(stage: Stage, name: str) -> Request:
 async def _without_its_quota(stage: Stage, name: str) -> Request:
     quota, _ = await stage.engine.quotas.create(tenant=OURS, max_concurrent=1)
     schedule_id = await _schedule(stage, quotas=(quota.id,))
-    await stage.engine.quotas.delete(quota.id)
+    await stage.engine.quotas.delete(quota.id, tenant=OURS)
     return await stage.request(name, {"id": schedule_id})
 
 

@@ -16,7 +16,7 @@ from holdfast.model.access import Role
 from holdfast.model.executions import Filter, NewExecution, Outcome, Submitted
 from holdfast.model.states import State
 from holdfast.server import problems
-from holdfast.server.attachments import check_limits, foreign_limits, refused_limit
+from holdfast.server.attachments import check_limits
 from holdfast.server.bodies import BatchBody, ExecutionBody, RawBatchBody
 from holdfast.server.call import Call
 from holdfast.server.declare import CHANGING, Answer, Routes
@@ -82,7 +82,7 @@ async def create(call: Call, body: ExecutionBody) -> Answer[SubmittedView]:
     idempotency key gets 200 and `duplicate`; send one of them to be able to repeat safely.
     """
     item = body.item(str(call.tenant), _traceparent(call))
-    await check_limits(call, [item])
+    check_limits(call, [item])
     (answer,) = await call.engine.submit_many([item])
     if isinstance(answer, HoldfastError):
         raise answer
@@ -109,19 +109,17 @@ async def create_batch(call: Call, body: RawBatchBody) -> BatchView:
     for place, raw in enumerate(body.items):
         try:
             one = _decode_item(raw)
-            good.append(one.item(call.tenant_named(one.tenant), trace))
+            item = one.item(call.tenant_named(one.tenant), trace)
+            check_limits(call, [item])
+            good.append(item)
             places.append(place)
         except msgspec.ValidationError as error:
             answers[place] = misfit(error, ExecutionBody, f"items[{place}]")
-        except (InvalidInput, errors.Forbidden) as error:
+        except (InvalidInput, errors.Forbidden, errors.NotFound) as error:
             answers[place] = error
-    foreign = await foreign_limits(call, good)
-    for place, item in zip(places, good, strict=True):
-        answers[place] = refused_limit(item, foreign)
-    allowed = [item for item in good if refused_limit(item, foreign) is None]
-    found = iter(await call.engine.submit_many(allowed))
+    found = iter(await call.engine.submit_many(good))
     for place in places:
-        answers[place] = answers[place] or next(found)
+        answers[place] = next(found)
     problems.raise_if_all_will_pass(answers)
     return BatchView(items=[_answer_view(answer) for answer in answers])
 

@@ -23,6 +23,7 @@ from holdfast.server.fields import (
     Id,
     Key,
     Kind,
+    LimitName,
     Name,
     PageLimit,
     PositiveMs,
@@ -109,7 +110,7 @@ class GraphBody(Body):
     idempotency_key: Key | None = None
     retention_ms: DurationMs | None = None
     #: Budgets that all its members spend from.
-    budgets: Annotated[tuple[Name, ...], Meta(max_length=limits.BUDGETS)] = ()
+    budgets: Annotated[tuple[LimitName, ...], Meta(max_length=limits.BUDGETS)] = ()
 
 
 class SubmittedGraphView(View, omit_defaults=True):
@@ -143,7 +144,7 @@ async def create(call: Call, body: GraphBody) -> Answer[SubmittedGraphView]:
     tenant = str(call.tenant)
     members = _members(body.members, tenant)
     shared = [NewExecution(kind="graph", budgets=body.budgets)]
-    await check_limits(call, [*members.values(), *shared])
+    check_limits(call, [*members.values(), *shared])
     made = await call.engine.graphs.submit(
         members,
         _edges(body.edges),
@@ -218,7 +219,7 @@ async def add_members(call: Call, id: str, body: GrowBody) -> GrownView:  # noqa
     """Add members and edges to a graph that has not ended."""
     tenant = call.tenant or await call.engine.graphs.owner(id)
     members = _members(body.members, tenant)
-    await check_limits(call, list(members.values()))
+    check_limits(call, list(members.values()))
     made = await call.engine.graphs.extend(
         id,
         body.expected_revision,

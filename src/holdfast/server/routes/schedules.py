@@ -15,7 +15,7 @@ from holdfast.model.access import Role
 from holdfast.model.executions import NewExecution
 from holdfast.model.moments import from_ms
 from holdfast.model.schedules import CatchUp, NewSchedule, Overlap, Schedule
-from holdfast.server.attachments import check_limits
+from holdfast.server.attachments import check_limits_exist
 from holdfast.server.bodies import ExecutionBody
 from holdfast.server.call import Call
 from holdfast.server.declare import Answer, Routes
@@ -183,7 +183,7 @@ async def create(call: Call, body: ScheduleBody) -> Answer[ScheduleView]:
     tenant = call.tenant_named(body.execution.tenant)
     call.tenant = tenant
     plan = NewSchedule.from_fields({**given, "execution": body.execution.item(tenant)})
-    await check_limits(call, [plan.execution])
+    await check_limits_exist(call, [plan.execution])
     schedule, created = await call.engine.schedules.create(plan)
     return Answer(ScheduleView.of(schedule), 201 if created else 200)
 
@@ -240,7 +240,7 @@ async def change(
     if body.execution is not UNSET:
         tenant = call.tenant_named(body.execution.tenant or call.tenant)
         changes["execution"] = body.execution.item(tenant)
-        await check_limits(call, [changes["execution"]])
+        await check_limits_exist(call, [changes["execution"]])
     schedule = await call.engine.schedules.update(id, changes, tenant=str(call.tenant))
     return ScheduleView.of(schedule)
 
