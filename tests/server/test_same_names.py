@@ -162,6 +162,11 @@ LIMITS: dict[str, dict[str, Any]] = {
     "quotas": {"id": "packers", "max_concurrent": 1},
 }
 
+OTHER: dict[str, dict[str, Any]] = {
+    "budgets": {"limits": {"n": {"hard": 1}}},
+    "quotas": {"max_concurrent": 7},
+}
+
 
 @pytest.mark.parametrize("noun", LIMITS)
 async def test_two_tenants_have_a_limit_of_the_same_name(
@@ -174,8 +179,7 @@ async def test_two_tenants_have_a_limit_of_the_same_name(
     submitted = await ask(ours, "POST", "executions", {"kind": "work", noun: ["packers"]})
     view = await ask(ours, "GET", f"executions/{submitted['id']}")
     assert view[noun] == ["packers"]
-    other = {"budgets": {"limits": {"n": {"hard": 1}}}, "quotas": {"max_concurrent": 7}}[noun]
-    conflict = await ours.post(f"/v1/{noun}", json={**LIMITS[noun], **other})
+    conflict = await ours.post(f"/v1/{noun}", json={**LIMITS[noun], **OTHER[noun]})
     assert (conflict.status_code, OURS in conflict.text) == (409, False)
     for client in (ours, theirs):
         listed = (await ask(client, "GET", noun))["items"]
@@ -226,7 +230,6 @@ async def test_a_quota_of_one_tenant_holds_nobody_else_back(
         ids = [(await ask(client, "POST", "executions", item))["id"] for _ in range(2)]
         claimed = await ask(client, "POST", "workers/w/claim", {"lanes": ["packing"], "max": 5})
         assert len(claimed["claims"]) == 1
-        assert claimed["claims"][0]["quotas"] == ["packers"]
         why = (await ask(client, "GET", f"executions/{ids[1]}/explain"))["why"]
         assert "quota packers" in why
     await ask(ours, "PUT", "quotas/packers", {"max_concurrent": 3})
