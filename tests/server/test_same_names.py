@@ -18,6 +18,7 @@ from holdfast.client import Client
 from holdfast.engine import Engine
 from holdfast.errors import InvalidInput, QuotaNotFound, ScheduleNotFound
 from holdfast.model.executions import Filter, NewExecution
+from holdfast.model.ids import new_id
 from holdfast.model.schedules import NewSchedule
 from holdfast.model.timing import Timing
 from holdfast.testing.clock import Clock
@@ -290,3 +291,157 @@ async def test_an_operator_puts_tenants_under_one_limit(
 
 
 LANE = {"subject": "lane", "value": "packing"}
+
+
+# Executions and graphs
+
+
+async def claim(client: httpx.AsyncClient, lane: str = "default") -> dict[str, Any]:
+    """Claim one execution."""
+    reply = await ask(client, "POST", "workers/w/claim", {"lanes": [lane]})
+    (claimed,) = reply["claims"]
+    found: dict[str, Any] = claimed
+    return found
+
+
+async def test_two_tenants_have_an_execution_of_the_same_id(
+    ours: httpx.AsyncClient, theirs: httpx.AsyncClient, operator: httpx.AsyncClient
+) -> None:
+    """From its submission to its result, each sees its own, under the id that it chose."""
+    for n, client in enumerate((ours, theirs)):
+        made = await client.post("/v1/executions", json={"id": "order-1", "kind": "k", "input": n})
+        assert (made.status_code, made.json()["id"]) == (201, "order-1"), made.text
+        again = await client.post("/v1/executions", json={"id": "order-1", "kind": "k", "input": n})
+        assert (again.status_code, again.json()["id"]) == (200, "order-1")
+        batch = {"items": [{"id": "order-1", "kind": "k", "input": n}]}
+        (item,) = (await ask(client, "POST", "executions:batch", batch))["items"]
+        assert (item["id"], item["duplicate"]) == ("order-1", True)
+    for n, client in enumerate((ours, theirs)):
+        claimed = await claim(client)
+        assert claimed["execution"]["id"] == "order-1"
+        lease = claimed["lease"]
+        held = {"items": [{"execution": "order-1", "lease": lease}]}
+        assert (await ask(client, "POST", "leases:renew", held))["items"][0]["ok"]
+        done = {"lease": lease, "result": n}
+        await ask(client, "POST", "executions/order-1/complete", done)
+        assert await ask(client, "GET", "executions/order-1/result") == n
+        for path in ("executions/order-1", f"executions/{(OURS, THEIRS)[n]}=order-1"):
+            assert (await ask(client, "GET", path))["id"] == "order-1"
+        listed = (await ask(client, "GET", "executions"))["items"]
+        assert [one["id"] for one in listed] == ["order-1"]
+    assert (await operator.get("/v1/executions/order-1")).status_code == 404
+    for path in (f"executions/order-1?tenant={OURS}", f"executions/{OURS}=order-1"):
+        view = await ask(operator, "GET", path)
+        assert (view["id"], view["tenant"]) == (f"{OURS}=order-1", OURS)
+
+
+async def test_an_id_of_another_tenant_is_that_of_nothing(
+    ours: httpx.AsyncClient, theirs: httpx.AsyncClient
+) -> None:
+    """No status, no code and no word tells it; and no key can write into another tenant."""
+    await ask(ours, "POST", "executions", {"id": "order-1", "kind": "k"})
+    minted = (await ask(ours, "POST", "executions", {"kind": "k"}))["id"]
+    for given in ("order-1", f"{OURS}=order-1", minted):
+        for path in ("", "/history", "/explain", "/result", "/events", "/export", "/waitpoints"):
+            response = await theirs.get(f"/v1/executions/{given}{path}")
+            assert (response.status_code, response.json()["code"]) == (404, "execution_not_found")
+            assert f"no execution has the id {given}" in response.json()["detail"]
+    into = await theirs.post("/v1/executions", json={"id": f"{OURS}=order-2", "kind": "k"})
+    assert (into.status_code, into.json()["code"]) == (422, "invalid_input")
+    spelled = await ours.post("/v1/executions", json={"id": f"{OURS}=order-1", "kind": "k"})
+    assert (spelled.status_code, spelled.json()["id"]) == (200, "order-1")
+    other = await ours.post("/v1/executions", json={"id": "order-1", "kind": "other"})
+    assert (other.status_code, OURS in other.text) == (409, False)
+
+
+async def test_waits_of_executions_of_one_id_are_apart(
+    ours: httpx.AsyncClient, theirs: httpx.AsyncClient, anyone: httpx.AsyncClient
+) -> None:
+    """Waitpoints have the id of their execution; whoever has the token needs no tenant."""
+    tokens = []
+    for client in (ours, theirs):
+        await ask(client, "POST", "executions", {"id": "order-1", "kind": "k"})
+        lease = (await claim(client))["lease"]
+        body = {"lease": lease, "waitpoints": [{"name": "ok"}]}
+        (made,) = (await ask(client, "POST", "executions/order-1/waitpoints", body))["items"]
+        assert (made["id"], made["execution"]) == ("order-1~w1", "order-1")
+        wait = {"waitpoint": "ok", "signal": "approve"}
+        waiting = {"lease": lease, "waitpoints": [{"id": "order-1~w1"}], "condition": wait}
+        answer = await ask(client, "POST", "executions/order-1/suspend", waiting)
+        assert answer["state"] == "suspended"
+        read = await ask(client, "GET", "executions/order-1/waitpoints/order-1~w1/token")
+        tokens.append(read["token"])
+        inbox = (await ask(client, "GET", "waitpoints"))["items"]
+        assert [one["id"] for one in inbox] == ["order-1~w1"]
+        held = await ask(client, "GET", "executions/order-1/explain")
+        assert (OURS not in str(held), THEIRS not in str(held)) == (True, True)
+    signal = {"token": tokens[1], "name": "approve"}
+    assert await ask(anyone, "POST", "signals/order-1~w1/read", {"token": tokens[1]})
+    assert (await ask(anyone, "POST", "signals/order-1~w1", signal))["effect"] == "resumed"
+    (sent,) = (await ask(theirs, "GET", "executions/order-1/signals"))["items"]
+    assert sent["waitpoint"] == "order-1~w1"
+    assert (await ask(theirs, "GET", "executions/order-1"))["state"] == "waiting"
+    assert (await ask(ours, "GET", "executions/order-1"))["state"] == "suspended"
+    full = {"token": tokens[0], "name": "approve"}
+    assert (await ask(anyone, "POST", f"signals/{OURS}=order-1~w1", full))["effect"] == "resumed"
+    stolen = await anyone.post(f"/v1/signals/{THEIRS}=order-1~w1", json=full)
+    assert (stolen.status_code, stolen.json()["code"]) == (401, "invalid_token")
+
+
+async def test_two_tenants_have_a_graph_of_the_same_id(
+    ours: httpx.AsyncClient, theirs: httpx.AsyncClient, operator: httpx.AsyncClient
+) -> None:
+    """With members, which have ids of their own."""
+    for n, client in enumerate((ours, theirs)):
+        graph = {"id": "import", "members": [{"key": "a", "kind": f"k{n}"}]}
+        made = await client.post("/v1/graphs", json=graph)
+        assert (made.status_code, made.json()["id"]) == (201, "import"), made.text
+        assert made.json()["members"] == {"a": "import~a"}
+        grown = {"expected_revision": 1, "members": [{"key": "b", "kind": "k"}]}
+        added = await ask(client, "POST", "graphs/import/members", grown)
+        assert added["members"] == {"b": "import~b"}
+        view = await ask(client, "GET", "graphs/import")
+        assert (view["id"], view["members"]["a"]["id"]) == ("import", "import~a")
+        member = await ask(client, "GET", "executions/import~a")
+        assert (member["id"], member["graph"], member["kind"]) == ("import~a", "import", f"k{n}")
+        listed = (await ask(client, "GET", "executions?graph=import"))["items"]
+        assert sorted(one["id"] for one in listed) == ["import~a", "import~b"]
+        assert [one["id"] for one in (await ask(client, "GET", "graphs"))["items"]] == ["import"]
+    await ask(ours, "POST", "graphs/import/cancel", {})
+    assert (await ask(theirs, "GET", "graphs/import"))["state"] == "running"
+    assert (await operator.get("/v1/graphs/import")).status_code == 404
+    assert (await ask(operator, "GET", f"graphs/import?tenant={THEIRS}"))["tenant"] == THEIRS
+
+
+async def test_near_and_far_executions_have_the_same_ids(site: Site, engine: Engine) -> None:
+    """Near the store, and for an operator, an id is in full; it finds the same execution."""
+    async with (
+        Client(site.url, key=await site.key(tenant=OURS)) as ours,
+        Client(site.url, key=await site.key(tenant=None)) as operator,
+    ):
+        assert (await ours.submit("k", id="order-1")).id == "order-1"
+        for place in (operator, engine):
+            for tenant in (OURS, THEIRS):
+                made = await place.submit("k", id="order-1", tenant=tenant)
+                assert made.id == f"{tenant}=order-1"
+                assert made.duplicate == (tenant == OURS or place is engine)
+                assert (await place.describe(made.id)).tenant == tenant
+        assert (await engine.submit("k", id="order-1")).id == "order-1"
+        assert (await ours.describe("order-1")).tenant == OURS
+        with pytest.raises(InvalidInput):
+            await engine.submit("k", id=f"{THEIRS}=order-2", tenant=OURS)
+        await ours.cancel("order-1")
+        assert (await engine.describe(f"{OURS}=order-1")).state == "cancelled"
+        assert (await engine.describe(f"{THEIRS}=order-1")).state == "waiting"
+
+
+async def test_executions_of_a_schedule_have_ids_that_their_tenant_can_use(
+    ours: httpx.AsyncClient,
+) -> None:
+    """Also where the id of the schedule looks as if it were minted."""
+    for schedule_id in ("nightly", new_id()):
+        await ask(ours, "POST", "schedules", {**NIGHTLY, "id": schedule_id})
+        fired = await ask(ours, "POST", f"schedules/{schedule_id}/trigger", {"key": "k"})
+        view = await ask(ours, "GET", f"executions/{fired['id']}")
+        assert view["id"] == fired["id"]
+        assert view["tags"]["schedule"] == schedule_id

@@ -91,7 +91,20 @@ def execution_id(field: str, value: Any) -> str:
         tenant, own = split_id(value)
         if name(field, tenant) == DEFAULT_TENANT:
             refuse(field, "of the tenant default is named without it", value)
-    _pattern(field, own, _ID, limits.ID_CHARS, "A-Z a-z 0-9 _ . : @ / ~ -")
+    own_id(field, own)
+    return str(value)
+
+
+def own_id(field: str, value: Any) -> str:
+    """Check an id without a tenant."""
+    return _pattern(field, value, _ID, limits.ID_CHARS, "A-Z a-z 0-9 _ . : @ / ~ -")
+
+
+def id_of(field: str, value: Any, tenant: str) -> str:
+    """Check the id of a new thing of a tenant; in full, it must be one of that tenant."""
+    execution_id(field, value)
+    if ID_SEPARATOR in value and split_id(value)[0] != tenant:
+        refuse(field, f"must not name another tenant than {tenant}", value)
     return str(value)
 
 

@@ -71,7 +71,7 @@ class NewExecution:
         checks.name("tenant", self.tenant)
         checks.name("lane", self.lane)
         if self.id is not None:
-            checks.execution_id("id", self.id)
+            checks.id_of("id", self.id, self.tenant)
         if self.idempotency_key is not None:
             key = self.idempotency_key
             checks.text("idempotency_key", key, limits.ID_CHARS, empty=False)

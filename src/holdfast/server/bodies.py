@@ -15,7 +15,6 @@ from holdfast.server.fields import (
     Body,
     Capabilities,
     DurationMs,
-    Id,
     Key,
     Kind,
     LimitName,
@@ -23,6 +22,7 @@ from holdfast.server.fields import (
     Name,
     PositiveMs,
     Priority,
+    ScopedId,
     Traceparent,
     payload,
 )
@@ -92,7 +92,7 @@ class ExecutionBody(Body):
     input: Raw | UnsetType = UNSET
     input_base64: Base64 | UnsetType = UNSET
     #: Minted if absent.
-    id: Id | None = None
+    id: ScopedId | None = None
     tenant: Name | None = None
     lane: Name = "default"
     priority: Priority = 0

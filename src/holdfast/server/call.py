@@ -12,7 +12,7 @@ from starlette.requests import Request
 
 from holdfast.engine import Engine
 from holdfast.errors import Forbidden, NotFound
-from holdfast.model import checks
+from holdfast.model import checks, names
 from holdfast.model.names import DEFAULT_TENANT
 from holdfast.server.archives import Archives
 from holdfast.server.claimers import Claimers
@@ -95,6 +95,10 @@ class Call:
         if named == EVERY_TENANT:
             return self.identity.tenant
         return self.tenant_named(named)
+
+    def stored_id(self, given: str) -> str:
+        """Return the stored id of what a call names: an id of its tenant, or one in full."""
+        return names.stored_id(self.tenant or self.identity.tenant or DEFAULT_TENANT, given)
 
     async def owned(self, execution_ids: list[str]) -> list[bool]:
         """Tell which of these executions the caller may touch."""

@@ -37,6 +37,15 @@ Kind = Annotated[
     str, Meta(min_length=1, max_length=limits.NAME_CHARS, pattern="^[A-Za-z0-9_.:@/-]+$")
 ]
 Id = Annotated[str, Meta(min_length=1, max_length=limits.ID_CHARS, pattern="^[A-Za-z0-9_.:@/~-]+$")]
+#: An execution or graph: an id of the caller's tenant, or TENANT=ID.
+ScopedId = Annotated[
+    str,
+    Meta(
+        min_length=1,
+        max_length=limits.NAME_CHARS + 1 + limits.ID_CHARS,
+        pattern="^([A-Za-z0-9_.:@-]+=)?[A-Za-z0-9_.:@/~-]+$",
+    ),
+]
 Key = Annotated[str, Meta(min_length=1, max_length=limits.ID_CHARS)]
 DurationMs = Annotated[int, Meta(ge=0, le=limits.DURATION_MS)]
 PositiveMs = Annotated[int, Meta(ge=1, le=limits.DURATION_MS)]

@@ -16,7 +16,7 @@ log: logging.Logger = logging.getLogger(__name__)
 
 OLDEST_MAJOR = 8
 #: Moves when the layout of the data changes in a way that old code cannot read.
-FORMAT = 1
+FORMAT = 2
 
 
 def check_server(info: str) -> None:

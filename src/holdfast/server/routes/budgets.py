@@ -10,7 +10,7 @@ from holdfast import errors
 from holdfast.model import limits
 from holdfast.model.access import Role
 from holdfast.model.budgets import Breach, Budget, Charge, OnHard, Reservation
-from holdfast.server import attachments
+from holdfast.server import attachments, shown
 from holdfast.server.call import Call
 from holdfast.server.declare import Answer, Routes
 from holdfast.server.fields import (
@@ -87,7 +87,7 @@ class BreachView(View):
             dimension=one.dimension,
             current=one.current,
             limit=one.limit,
-            execution=one.execution,
+            execution=shown.own_or_none(one.execution),
         )
 
 

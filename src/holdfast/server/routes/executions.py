@@ -11,23 +11,24 @@ from starlette.responses import Response
 from holdfast import errors
 from holdfast.engine.tracing import current_traceparent
 from holdfast.errors import HoldfastError, InvalidInput, ResultNotReady
-from holdfast.model import checks, limits
+from holdfast.model import checks, limits, names
 from holdfast.model.access import Role
 from holdfast.model.executions import Filter, NewExecution, Outcome, Submitted
+from holdfast.model.names import DEFAULT_TENANT
 from holdfast.model.states import State
-from holdfast.server import problems
+from holdfast.server import problems, shown
 from holdfast.server.attachments import check_limits
 from holdfast.server.bodies import BatchBody, ExecutionBody, RawBatchBody
 from holdfast.server.call import Call
 from holdfast.server.declare import CHANGING, Answer, Routes
 from holdfast.server.fields import (
     Cursor,
-    Id,
     Kind,
     Moment,
     Name,
     PageLimit,
     Query,
+    ScopedId,
     Tenants,
     View,
     WaitMs,
@@ -140,9 +141,9 @@ def _traceparent(call: Call) -> str | None:
 
 def _answer_view(answer: Submitted | HoldfastError | None) -> BatchItem:
     if isinstance(answer, Submitted):
-        return BatchItem(id=answer.id, state=answer.state, duplicate=answer.duplicate)
+        return BatchItem(id=shown.own(answer.id), state=answer.state, duplicate=answer.duplicate)
     error = answer or HoldfastError("no answer")
-    return BatchItem(code=error.code, detail=error.message)
+    return BatchItem(code=error.code, detail=shown.text(error.message))
 
 
 class ListQuery(Query):
@@ -155,7 +156,7 @@ class ListQuery(Query):
     #: One tag as NAME:VALUE.
     tag: Annotated[str, Meta(max_length=limits.NAME_CHARS + limits.TAG_VALUE_CHARS)] | None = None
     #: Members of this graph.
-    graph: Id | None = None
+    graph: ScopedId | None = None
     #: Created at or after.
     since: Moment | None = None
     #: Created before.
@@ -184,7 +185,7 @@ def filter_of(query: ListQuery, tenant: str | None) -> Filter:
         lane=query.lane,
         kind=query.kind,
         tag=_tag(query.tag),
-        graph=query.graph,
+        graph=query.graph and names.stored_id(tenant or DEFAULT_TENANT, query.graph),
         since=query.since,
         until=query.until,
     )
@@ -328,8 +329,10 @@ async def export(call: Call, id: str) -> Response:  # noqa: A002
 async def explain(call: Call, id: str) -> ExplanationView:  # noqa: A002
     """Say why it is not running: one sentence, and what holds it."""
     found = await call.engine.explain(id)
-    holds = [{name: _shown(value) for name, value in hold.items()} for hold in found.holds]
-    return ExplanationView(state=found.state, why=found.why, holds=holds)
+    holds = [
+        {name: _shown(value) for name, value in shown.own_ids(hold).items()} for hold in found.holds
+    ]
+    return ExplanationView(state=found.state, why=shown.text(found.why), holds=holds)
 
 
 def _shown(value: Any) -> Any:

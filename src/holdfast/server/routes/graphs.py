@@ -12,6 +12,7 @@ from holdfast.model import limits
 from holdfast.model.access import Role
 from holdfast.model.executions import NewExecution
 from holdfast.model.graphs import Edge, Join, SubmittedGraph, by_key
+from holdfast.server import shown
 from holdfast.server.attachments import check_limits
 from holdfast.server.bodies import ExecutionBody
 from holdfast.server.call import Call
@@ -20,7 +21,6 @@ from holdfast.server.fields import (
     Body,
     Cursor,
     DurationMs,
-    Id,
     Key,
     Kind,
     LimitName,
@@ -29,6 +29,7 @@ from holdfast.server.fields import (
     PositiveMs,
     Query,
     Reason,
+    ScopedId,
     Tenants,
     View,
     WaitMs,
@@ -103,7 +104,7 @@ class GraphBody(Body):
     edges: Edges = field(default_factory=list)
     joins: Joins = field(default_factory=dict)
     #: Minted if absent.
-    id: Id | None = None
+    id: ScopedId | None = None
     tenant: Name | None = None
     #: Its open members expire this long after its creation.
     deadline_ms: PositiveMs | None = None
@@ -157,9 +158,16 @@ async def create(call: Call, body: GraphBody) -> Answer[SubmittedGraphView]:
         budgets=body.budgets,
     )
     view = SubmittedGraphView(
-        id=made.id, revision=made.revision, members=dict(made.members), duplicate=made.duplicate
+        id=shown.own(made.id),
+        revision=made.revision,
+        members=_own_members(made),
+        duplicate=made.duplicate,
     )
     return Answer(view, 200 if made.duplicate else 201)
+
+
+def _own_members(made: SubmittedGraph) -> dict[str, str]:
+    return {key: shown.own(member) for key, member in made.members.items()}
 
 
 def _members(members: Sequence[MemberBody], tenant: str) -> dict[str, NewExecution]:
@@ -199,7 +207,7 @@ class GrownView(View):
     @classmethod
     def of(cls, made: SubmittedGraph) -> GrownView:
         """Show an answer."""
-        return cls(revision=made.revision, members=dict(made.members) or UNSET)
+        return cls(revision=made.revision, members=_own_members(made) or UNSET)
 
 
 @routes.post(
@@ -333,7 +341,7 @@ async def cancel(call: Call, id: str, body: CancelBody) -> CancelledView:  # noq
         done = await graphs.cancel(
             id, policy=body.policy, reason=body.reason, wait_s=body.wait_ms / 1000
         )
-    failed: Any = [str(one) for one in done.failed] or UNSET
+    failed: Any = [shown.own(one) for one in done.failed] or UNSET
     return CancelledView(state=done.state, cancelled=done.cancelled, failed=failed)
 
 

@@ -15,6 +15,7 @@ from holdfast.model.access import Role
 from holdfast.model.executions import NewExecution
 from holdfast.model.moments import from_ms
 from holdfast.model.schedules import CatchUp, NewSchedule, Overlap, Schedule
+from holdfast.server import shown
 from holdfast.server.attachments import check_limits_exist
 from holdfast.server.bodies import ExecutionBody
 from holdfast.server.call import Call
@@ -140,7 +141,7 @@ class ScheduleView(View):
             next_at=optional(one.next_at),
             next_tick_at=None if one.next_ms is None else rfc3339(from_ms(one.next_ms)),
             last_at=optional(one.last_at),
-            last_execution=one.last_execution,
+            last_execution=shown.own_or_none(one.last_execution),
             fired=one.fired,
             skipped=one.skipped,
             missed=one.missed,
