@@ -103,7 +103,7 @@ FAR = [
     Case("keyring show", Place.nothing),
     Case("keyring rotate", Place.nothing, "--grace 2h"),
     Case("keyring rotate", Place.nothing, "--kid @ --secret-hex xy"),
-    Case("graphs ls", Place.graph, "--tenant @"),
+    Case("graphs ls", Place.tenants_graph, "--tenant @"),
     Case("graphs ls", Place.failed_graph, "--state failed --limit 1"),
     Case("graphs show", Place.failed_graph, "@"),
     Case("graphs show", Place.graph, "@ --mermaid"),
@@ -356,7 +356,7 @@ async def test_a_key_that_may_not_says_what_it_lacks(monkeypatch: pytest.MonkeyP
         code, told = await ended(tenants, "show x")
         assert (code, told) == (3, "holdfast: no execution has the id x (execution_not_found)\n")
         assert await ended(tenants, "submit work --id mine") == (0, "")
-        assert (await own.engine.describe("mine")).tenant == "acme"
+        assert (await own.engine.describe("acme=mine")).tenant == "acme"
         system = "this needs an API key that belongs to no tenant (forbidden)"
         assert await ended(tenants, "lanes pause slow") == (1, f"holdfast: {system}\n")
 

@@ -20,6 +20,7 @@ from holdfast.errors import (
     ScheduleConflict,
     StaleDelivery,
 )
+from holdfast.model import names
 from holdfast.model.executions import NewExecution
 from holdfast.model.queues import LetterFilter, NewMessage, QueueSettings, Start
 from holdfast.model.quotas import Window
@@ -72,7 +73,8 @@ async def test_queues(far: Client, engine: Engine) -> None:
     effects = (Submit(NewExecution(kind="work", id="made")), Push("log", message))
     assert (await queues.ack("mail", third.handle, *effects)).repeated is False
     assert (await far.describe("made")).kind == "work"
-    assert (await engine.describe("made")).tenant == (await far.describe("made")).tenant
+    tenant = (await far.describe("made")).tenant
+    assert (await engine.describe(names.stored_id(tenant, "made"))).tenant == tenant
     stats = await queues.stats("mail")
     assert (stats.mode, stats.groups["default"].acked, stats.groups["default"].dead) == (
         *("work", 2),

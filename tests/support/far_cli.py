@@ -157,8 +157,13 @@ class Place:
         await self.engine.publish_tasks({name: {**about, "options": {"priority": 3}}})
 
     async def graph(self, name: str) -> None:
-        """Submit a graph of its own tenant."""
+        """Submit a graph."""
         shape = members("abc", lane=name), edges("a>b", "b>c:x")
+        await self.engine.graphs.submit(*shape, id=name)
+
+    async def tenants_graph(self, name: str) -> None:
+        """Submit a graph of its own tenant."""
+        shape = members("a"), edges()
         await self.engine.graphs.submit(*shape, id=name, tenant=name)
 
     async def failed_graph(self, name: str) -> None:
