@@ -132,12 +132,16 @@ class Background:
 
 
 @contextmanager
-def background(args: Sequence[str], folder: Path) -> Iterator[Background]:
+def background(args: Sequence[str], folder: Path, **variables: str) -> Iterator[Background]:
     """Start a command; both its streams go to a file."""
     log = folder / f"{args[0]}.log"
     with log.open("wb") as stream:
         process = subprocess.Popen(
-            [COMMAND, *args], cwd=folder, env=environment(), stdout=stream, stderr=stream
+            [COMMAND, *args],
+            cwd=folder,
+            env={**environment(), **variables},
+            stdout=stream,
+            stderr=stream,
         )
     try:
         yield Background(process, log)

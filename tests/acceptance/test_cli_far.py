@@ -107,7 +107,7 @@ FAR = [
     Case("keyring show", Place.nothing),
     Case("keyring rotate", Place.nothing, "--grace 2h"),
     Case("keyring rotate", Place.nothing, "--kid @ --secret-hex xy"),
-    Case("graphs ls", Place.graph, "--tenant @"),
+    Case("graphs ls", Place.tenants_graph, "--tenant @"),
     Case("graphs ls", Place.failed_graph, "--state failed --limit 1"),
     Case("graphs show", Place.failed_graph, "@"),
     Case("graphs show", Place.graph, "@ --mermaid"),
@@ -133,7 +133,12 @@ FAR = [
         "@ work --cron '0 6 * * *' -i '[1.50]'",
         "schedules show @",
     ),
-    Case("schedules create", Place.nothing, "@ work --at 2h --tenant @", "schedules show @"),
+    Case(
+        "schedules create",
+        Place.nothing,
+        "@ work --at 2h --tenant @",
+        "schedules show @ --tenant @",
+    ),
     Case("schedules create", Place.schedule, "@ work --every 1h"),
     Case("schedules create", Place.tasks, "@ @ --every 1h --no-check", "schedules trigger @"),
     Case("schedules create", Place.tasks, "@ @ --every 1h"),
@@ -144,18 +149,33 @@ FAR = [
     Case("schedules next", Place.schedule, "@ --count 3"),
     Case("budgets ls", Place.budget),
     Case("budgets ls", Place.budget, "--tenant @"),
-    Case("budgets show", Place.budget, "@"),
+    Case("budgets show", Place.budget, "@ --tenant @"),
     Case("budgets create", Place.nothing, "@ --hard n=9 --soft n=5 --reset 1h", "budgets show @"),
-    Case("budgets create", Place.budget, "@ --hard tokens=1"),
-    Case("budgets set", Place.budget, "@ --hard tokens=20 --soft tokens=", "budgets show @"),
-    Case("budgets reset", Place.budget, "@", "budgets show @"),
-    Case("budgets history", Place.budget, "@"),
+    Case("budgets create", Place.budget, "@ --tenant @ --hard tokens=1"),
+    Case(
+        "budgets set",
+        Place.budget,
+        "@ --tenant @ --hard tokens=20 --soft tokens=",
+        "budgets show @ --tenant @",
+    ),
+    Case("budgets reset", Place.budget, "@ --tenant @", "budgets show @ --tenant @"),
+    Case("budgets history", Place.budget, "@ --tenant @"),
     Case("quotas ls", Place.quota, "--tenant @"),
-    Case("quotas show", Place.quota, "@"),
-    Case("quotas create", Place.nothing, "@ --max-concurrent 1 --tenant @", "quotas show @"),
+    Case("quotas show", Place.quota, "@ --tenant @"),
+    Case(
+        "quotas create",
+        Place.nothing,
+        "@ --max-concurrent 1 --tenant @",
+        "quotas show @ --tenant @",
+    ),
     Case("quotas create", Place.nothing, "@"),
-    Case("quotas set", Place.quota, "@ --max-per-window 9 --window 1m", "quotas show @"),
-    Case("quotas delete", Place.quota, "@", "quotas show @"),
+    Case(
+        "quotas set",
+        Place.quota,
+        "@ --tenant @ --max-per-window 9 --window 1m",
+        "quotas show @ --tenant @",
+    ),
+    Case("quotas delete", Place.quota, "@ --tenant @", "quotas show @ --tenant @"),
     Case("workers ls", Place.worker),
     Case("workers drain", Place.worker, "@", "workers ls"),
     Case("workers drain", Place.nothing, "@"),
@@ -345,7 +365,7 @@ async def test_a_key_that_may_not_says_what_it_lacks(monkeypatch: pytest.MonkeyP
         code, told = await ended(tenants, "show x")
         assert (code, told) == (3, "holdfast: no execution has the id x (execution_not_found)\n")
         assert await ended(tenants, "submit work --id mine") == (0, "")
-        assert (await own.engine.describe("mine")).tenant == "acme"
+        assert (await own.engine.describe("acme=mine")).tenant == "acme"
         system = "this needs an API key that belongs to no tenant (forbidden)"
         assert await ended(tenants, "lanes pause slow") == (1, f"holdfast: {system}\n")
 

@@ -18,7 +18,7 @@ async def test_a_budget_is_as_it_was_asked_for(store: Store, clock: Clock) -> No
     limits = {"tokens": Limit(hard=5, soft=3), "calls": Limit(soft=1), "ms": Limit(hard=0)}
     new = NewBudget(id="b", tenant="t", limits=limits, reset_ms=5_000, on_hard=OnHard.CANCEL)
     assert await store.budgets.create(new) is True
-    found = await store.budgets.get("b")
+    found = await store.budgets.get("t/b")
     assert (found.id, found.tenant, found.parent, found.on_hard) == ("b", "t", None, "cancel")
     assert found.limits == limits
     assert (found.reset_ms, found.next_reset_at) == (5_000, from_ms(clock.now_ms + 5_000))
@@ -38,10 +38,11 @@ async def test_the_same_again_is_no_news(store: Store, dump: Dump) -> None:
 
 @pytest.mark.parametrize(
     "fields",
-    [{"tenant": "other"}, {"reset_ms": 1_000}, {"on_hard": "cancel"}, {"limits": {}}],
+    [{"parent": "root"}, {"reset_ms": 1_000}, {"on_hard": "cancel"}, {"limits": {}}],
 )
 async def test_other_content_is_refused(store: Store, dump: Dump, fields: dict[str, str]) -> None:
     """An id means one budget."""
+    await make_budget(store, "root")
     await make_budget(store)
     other = NewBudget(**{"id": "b", "limits": {"tokens": Limit(hard=100)}, **fields})  # type: ignore[arg-type]
     await refused(store.budgets.create(other), BudgetConflict, dump, id="b")

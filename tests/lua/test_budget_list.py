@@ -11,7 +11,7 @@ async def test_pages_go_through_all_in_the_order_of_tenant_and_id(store: Store) 
     names = [("t1", "a"), ("t1", "b"), ("t1", "c"), ("t2", "a2"), ("t2", "r")]
     await make_budget(store, "r", tenant="t2")
     for tenant, budget_id in names[:-1]:
-        await make_budget(store, budget_id, tenant=tenant, parent="r")
+        await make_budget(store, budget_id, tenant=tenant, parent="t2/r")
     first, cursor = await store.budgets.page(None, 3, None)
     second, end = await store.budgets.page(None, 3, cursor)
     assert [(one.tenant, one.id) for one in (*first, *second)] == names

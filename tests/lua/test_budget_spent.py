@@ -12,15 +12,15 @@ async def test_usage_is_known_by_execution_and_by_tenant(store: Store) -> None:
     await make_budget(store, "c1", tenant="t", parent="top")
     await make_budget(store, "solo", tenant="t")
     await make_budget(store, "else", tenant="other")
-    await store.budgets.report("c1", {"tokens": 4}, "k", "e1")
-    await store.budgets.report("c1", {"tokens": 4}, "k", "e1")
-    await store.budgets.report("c1", {"tokens": 9}, None, "e1")
-    await reserve(store, 5, budget="solo")
-    await store.budgets.settle("solo", {"tokens": 2, "calls": 1}, "k", "e1")
-    await store.budgets.report("else", {"tokens": 1}, None, "e2")
+    await store.budgets.report("t/c1", {"tokens": 4}, "k", "e1")
+    await store.budgets.report("t/c1", {"tokens": 4}, "k", "e1")
+    await store.budgets.report("t/c1", {"tokens": 9}, None, "e1")
+    await reserve(store, 5, budget="t/solo")
+    await store.budgets.settle("t/solo", {"tokens": 2, "calls": 1}, "k", "e1")
+    await store.budgets.report("other/else", {"tokens": 1}, None, "e2")
     assert await store.budgets.spent("e1") == {
-        "c1": {"tokens": 4},
-        "solo": {"tokens": 2, "calls": 1},
+        "t/c1": {"tokens": 4},
+        "t/solo": {"tokens": 2, "calls": 1},
     }
     assert await store.budgets.total("t") == {"tokens": 6, "calls": 1}
     assert await store.budgets.total("other") == {"tokens": 1}

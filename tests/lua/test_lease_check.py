@@ -12,11 +12,11 @@ from tests.support.limits import claim_one_limited, make_budget
 
 
 async def test_the_holder_learns_its_budgets(engine: Engine) -> None:
-    """As their users know them."""
+    """And its tenant, which owns their names."""
     await make_budget(engine.store, "root")
     await make_budget(engine.store, parent="root")
     claim = await claim_one_limited(engine, await create_one(engine.store, budgets=("b",)))
-    assert await engine.store.leases.check(claim.id, claim.lease) == ("b",)
+    assert await engine.store.leases.check(claim.id, claim.lease) == ("default", ("b",))
     assert claim.budgets == ("b",)
 
 

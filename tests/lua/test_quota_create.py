@@ -16,7 +16,7 @@ async def test_a_quota_is_as_it_was_asked_for(store: Store, clock: Clock) -> Non
     """Both limits, its tenant and its birth; nothing counts against it yet."""
     new = NewQuota(id="q", tenant="t", window_ms=1_000, max_per_window=5, max_concurrent=2)
     assert await store.quotas.create(new) is True
-    found = await store.quotas.get("q")
+    found = await store.quotas.get("t/q")
     assert (found.id, found.tenant, found.created_at) == ("q", "t", from_ms(clock.now_ms))
     assert (found.window_ms, found.max_per_window, found.max_concurrent) == (1_000, 5, 2)
     assert (found.running, found.in_window, found.waiting, found.promised) == (0, 0, 0, 0)
@@ -35,7 +35,6 @@ async def test_the_same_again_is_no_news(store: Store, dump: Dump) -> None:
     "other",
     [
         NewQuota(id="q", max_concurrent=3),
-        NewQuota(id="q", max_concurrent=2, tenant="other"),
         NewQuota(id="q", max_concurrent=2, max_per_window=1, window_ms=1),
     ],
 )

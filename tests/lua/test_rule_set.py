@@ -31,9 +31,15 @@ async def test_new_executions_get_the_limits_of_rules(engine: Engine) -> None:
     await rules.attach("v", tag="size=large")
     await rules.attach("each", tag="customer")
     await engine.budgets.rules.attach("child", tenant="acme")
-    fields = {"tenant": "acme", "lane": "bulk", "kind": "mail/send", "quotas": ("own", "t")}
+    fields = {
+        "tenant": "acme",
+        "lane": "bulk",
+        "kind": "mail/send",
+        "quotas": ("default/own", "default/t"),
+    }
     found = await _limits(engine, **fields, tags={"size": "large", "customer": "a#b, c"})
-    assert found == (("child",), ("own", "t", "l", "k", "v", "each#a#b, c"))
+    quotas = ("own", "t", "l", "k", "v", "each#a#b, c")
+    assert found == (("default/child",), tuple(f"default/{name}" for name in quotas))
     assert await _limits(engine, tags={"size": "small"}) == ((), ())
 
 

@@ -109,7 +109,7 @@ async def test_rules(operator: Client, ours: Client, engine: Engine) -> None:
     assert await operator.quotas.rules.list() == [rule] == await engine.quotas.rules.list()
     assert await operator.budgets.rules.list() == await engine.budgets.rules.list()
     made = await ours.submit("mail.send")
-    assert (await ours.describe(made.id)).budgets == ("b",)
+    assert (await ours.describe(made.id)).budgets == ("default/b",)
     await operator.quotas.rules.detach("q", tag="customer")
     assert await engine.quotas.rules.list() == []
     with pytest.raises(BudgetNotFound):

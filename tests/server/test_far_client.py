@@ -23,6 +23,7 @@ from holdfast.errors import (
     StaleDelivery,
 )
 from holdfast.fencing import FolderObjects
+from holdfast.model import names
 from holdfast.model.executions import NewExecution
 from holdfast.model.queues import LetterFilter, NewMessage, QueueSettings, Start
 from holdfast.model.quotas import Window
@@ -91,7 +92,8 @@ async def test_queues(far: Client, engine: Engine) -> None:
     effects = (Submit(NewExecution(kind="work", id="made")), Push("log", message))
     assert (await queues.ack("mail", third.handle, *effects)).repeated is False
     assert (await far.describe("made")).kind == "work"
-    assert (await engine.describe("made")).tenant == (await far.describe("made")).tenant
+    tenant = (await far.describe("made")).tenant
+    assert (await engine.describe(names.stored_id(tenant, "made"))).tenant == tenant
     stats = await queues.stats("mail")
     assert (stats.mode, stats.groups["default"].acked, stats.groups["default"].dead) == (
         *("work", 2),
@@ -207,7 +209,7 @@ async def test_schedules(far: Client, engine: Engine) -> None:
     plan = NewSchedule(id="s", execution=item, timing=Timing(every_ms=5_000), jitter_ms=100)
     made, is_new = await far.schedules.create(plan)
     assert is_new
-    assert made == await engine.schedules.get("s")
+    assert made == await engine.schedules.get("s", tenant=item.tenant)
     assert made.plan == plan
     assert (await far.schedules.list()).items == (made,)
     other = NewSchedule(id="s", execution=item, timing=Timing(cron="0 6 * * *"))

@@ -184,5 +184,5 @@ async def test_tenants_attach_their_own_limits_only(site: Site) -> None:
     async with site.client(await site.key(tenant=None)) as operator:
         everything = await operator.get("/v1/budgets", params={"tenant": "*"})
         assert [one["tenant"] for one in everything.json()["items"]] == [OURS]
-        named = {"kind": "work", "tenant": THEIRS, "budgets": ["b"]}
+        named = {"kind": "work", "tenant": THEIRS, "budgets": [f"{OURS}/b"]}
         assert (await operator.post("/v1/executions", json=named)).status_code == 201

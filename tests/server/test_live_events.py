@@ -122,11 +122,11 @@ async def test_a_tenant_is_followed(site: Site) -> None:
             ((seen, name, data),) = await take(events, 1)
             assert (name, data["execution"], data["from"], data["state"]) == (
                 "execution",
-                one.id,
+                "a1",
                 None,
                 "waiting",
             )
-        await site.engine.cancel("a1")
+        await site.engine.cancel(one.id)
         await site.engine.submit("k", tenant="acme", id="a2")
         async with tail(client, "/v1/events", **{"Last-Event-ID": str(seen)}) as events:
             received = await take(events, 3)

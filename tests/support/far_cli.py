@@ -162,8 +162,13 @@ class Place:
         await self.engine.publish_tasks({name: about}, tenant=name)
 
     async def graph(self, name: str) -> None:
-        """Submit a graph of its own tenant."""
+        """Submit a graph."""
         shape = members("abc", lane=name), edges("a>b", "b>c:x")
+        await self.engine.graphs.submit(*shape, id=name)
+
+    async def tenants_graph(self, name: str) -> None:
+        """Submit a graph of its own tenant."""
+        shape = members("a"), edges()
         await self.engine.graphs.submit(*shape, id=name, tenant=name)
 
     async def failed_graph(self, name: str) -> None:
@@ -190,8 +195,8 @@ class Place:
         """Create a budget with a breach, and somebody who waits for it."""
         limits = {"tokens": {"hard": 10, "soft": 5}}
         await self.engine.budgets.create(name, limits=limits, tenant=name, reset_ms=3_600_000)
-        await self.engine.budgets.report(name, {"tokens": 7})
-        await self.engine.budgets.report(name, {"tokens": 7})
+        await self.engine.budgets.report(name, {"tokens": 7}, tenant=name)
+        await self.engine.budgets.report(name, {"tokens": 7}, tenant=name)
 
     async def quota(self, name: str) -> None:
         """Create a quota."""

@@ -8,7 +8,7 @@ import typer
 
 from holdfast.cli import inputs, output, rules, session, times
 from holdfast.cli.groups import Noun
-from holdfast.cli.options import JsonOption, StoreOption
+from holdfast.cli.options import JsonOption, StoreOption, WhoseOption
 from holdfast.errors import InvalidInput
 from holdfast.model.budgets import Budget
 
@@ -80,9 +80,15 @@ def _usage(budget: Budget) -> str:
 
 
 @app.command()
-def show(budget_id: BudgetId, *, store: StoreOption = None, as_json: JsonOption = False) -> None:
+def show(
+    budget_id: BudgetId,
+    *,
+    tenant: WhoseOption = "default",
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
     """Show a budget: limits, usage, reservations, who waits for it."""
-    found = session.ask(store, lambda engine: engine.budgets.get(budget_id))
+    found = session.ask(store, lambda engine: engine.budgets.get(budget_id, tenant=tenant))
     if as_json:
         output.emit(found)
         return
@@ -113,7 +119,7 @@ def create(
     *,
     hard: Hard = None,
     soft: Soft = None,
-    tenant: Annotated[str, typer.Option("--tenant", help="Whose it is.")] = "default",
+    tenant: WhoseOption = "default",
     parent: Annotated[
         str | None, typer.Option("--parent", help="It counts against this one as well.")
     ] = None,
@@ -154,19 +160,29 @@ def set_(
     *,
     hard: Hard = None,
     soft: Soft = None,
+    tenant: WhoseOption = "default",
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Change limits; executions that wait go on if something is left."""
     limits = _limits(hard, soft)
-    found = session.ask(store, lambda engine: engine.budgets.set_limits(budget_id, limits))
+    found = session.ask(
+        store, lambda engine: engine.budgets.set_limits(budget_id, limits, tenant=tenant)
+    )
     _changed(found, as_json=as_json)
 
 
 @app.command()
-def reset(budget_id: BudgetId, *, store: StoreOption = None, as_json: JsonOption = False) -> None:
+def reset(
+    budget_id: BudgetId,
+    *,
+    tenant: WhoseOption = "default",
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
     """Start anew: nothing is used."""
-    _changed(session.ask(store, lambda engine: engine.budgets.reset(budget_id)), as_json=as_json)
+    budget = session.ask(store, lambda engine: engine.budgets.reset(budget_id, tenant=tenant))
+    _changed(budget, as_json=as_json)
 
 
 def _changed(budget: Budget, *, as_json: bool) -> None:
@@ -174,9 +190,15 @@ def _changed(budget: Budget, *, as_json: bool) -> None:
 
 
 @app.command()
-def history(budget_id: BudgetId, *, store: StoreOption = None, as_json: JsonOption = False) -> None:
+def history(
+    budget_id: BudgetId,
+    *,
+    tenant: WhoseOption = "default",
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
     """List the last breaches, oldest first."""
-    found = session.ask(store, lambda engine: engine.budgets.breaches(budget_id))
+    found = session.ask(store, lambda engine: engine.budgets.breaches(budget_id, tenant=tenant))
     if as_json:
         output.emit({"items": found})
         return

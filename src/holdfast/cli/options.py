@@ -31,6 +31,10 @@ JsonOption = Annotated[
     bool, typer.Option("--json", help="Write JSON for programs; errors as well, to stderr.")
 ]
 
+WhoseOption = Annotated[
+    str, typer.Option("--tenant", help="Whose it is; over HTTP that of the key.")
+]
+
 ExecutionId = Annotated[str, typer.Argument(metavar="ID", help="The id of the execution.")]
 
 Reason = Annotated[str, typer.Option("--reason", help="Kept in the history.")]

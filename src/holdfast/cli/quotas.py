@@ -8,7 +8,7 @@ import typer
 
 from holdfast.cli import inputs, output, rules, session
 from holdfast.cli.groups import Noun
-from holdfast.cli.options import JsonOption, StoreOption
+from holdfast.cli.options import JsonOption, StoreOption, WhoseOption
 from holdfast.model.quotas import Quota
 
 if TYPE_CHECKING:
@@ -72,11 +72,14 @@ def show(
     quota_id: QuotaId,
     *,
     value: Tag = None,
+    tenant: WhoseOption = "default",
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Show a quota: its limits, and what counts against them."""
-    found = session.ask(store, lambda engine: engine.quotas.get(quota_id, value=value))
+    found = session.ask(
+        store, lambda engine: engine.quotas.get(quota_id, value=value, tenant=tenant)
+    )
     if as_json:
         output.emit(found)
         return
@@ -94,7 +97,7 @@ def create(
     max_concurrent: Concurrent = None,
     max_per_window: PerWindow = None,
     window: Window = None,
-    tenant: Annotated[str, typer.Option("--tenant", help="Whose it is.")] = "default",
+    tenant: WhoseOption = "default",
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -125,6 +128,7 @@ def set_(
     max_concurrent: Concurrent = None,
     max_per_window: PerWindow = None,
     window: Window = None,
+    tenant: WhoseOption = "default",
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -137,6 +141,7 @@ def set_(
             window_ms=window_ms,
             max_per_window=max_per_window,
             max_concurrent=max_concurrent,
+            tenant=tenant,
         ),
     )
     if as_json:
@@ -147,9 +152,15 @@ def set_(
 
 
 @app.command()
-def delete(quota_id: QuotaId, *, store: StoreOption = None, as_json: JsonOption = False) -> None:
+def delete(
+    quota_id: QuotaId,
+    *,
+    tenant: WhoseOption = "default",
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
     """Remove a quota and its rules; whoever waits for it goes on."""
-    session.ask(store, lambda engine: engine.quotas.delete(quota_id))
+    session.ask(store, lambda engine: engine.quotas.delete(quota_id, tenant=tenant))
     output.answer(
         {"id": quota_id, "deleted": True}, f"quota {quota_id} is deleted", as_json=as_json
     )

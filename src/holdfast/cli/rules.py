@@ -13,7 +13,9 @@ if TYPE_CHECKING:
     from holdfast.engine import Engine
     from holdfast.engine.rules import Rules
 
-LimitId = Annotated[str, typer.Argument(metavar="ID", help="The id of the budget or quota.")]
+LimitId = Annotated[
+    str, typer.Argument(metavar="ID", help="The budget or quota: ID, or TENANT/ID.")
+]
 Tenant = Annotated[str | None, typer.Option("--tenant", help="Executions of this tenant.")]
 Lane = Annotated[str | None, typer.Option("--lane", help="Executions on this lane.")]
 Kind = Annotated[str | None, typer.Option("--kind", help="Executions of this task.")]

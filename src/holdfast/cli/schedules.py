@@ -9,7 +9,7 @@ import typer
 
 from holdfast.cli import inputs, output, session, times
 from holdfast.cli.groups import Noun
-from holdfast.cli.options import JsonOption, StoreOption
+from holdfast.cli.options import JsonOption, StoreOption, WhoseOption
 from holdfast.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -89,10 +89,14 @@ def _state(schedule: Schedule) -> str:
 
 @app.command()
 def show(
-    schedule_id: ScheduleId, *, store: StoreOption = None, as_json: JsonOption = False
+    schedule_id: ScheduleId,
+    *,
+    tenant: WhoseOption = "default",
+    store: StoreOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Show all about a schedule."""
-    found = session.ask(store, lambda engine: engine.schedules.get(schedule_id))
+    found = session.ask(store, lambda engine: engine.schedules.get(schedule_id, tenant=tenant))
     if as_json:
         output.emit(found.view())
         return
@@ -213,18 +217,34 @@ def _moment(text: str | None) -> datetime | None:
 
 @app.command()
 def pause(
-    schedule_id: ScheduleId, *, store: StoreOption = None, as_json: JsonOption = False
+    schedule_id: ScheduleId,
+    *,
+    tenant: WhoseOption = "default",
+    store: StoreOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Fire nothing until it is resumed; what was fired goes on."""
-    _change(store, lambda engine: engine.schedules.pause(schedule_id), as_json=as_json)
+    _change(
+        store,
+        lambda engine: engine.schedules.pause(schedule_id, tenant=tenant),
+        as_json=as_json,
+    )
 
 
 @app.command()
 def resume(
-    schedule_id: ScheduleId, *, store: StoreOption = None, as_json: JsonOption = False
+    schedule_id: ScheduleId,
+    *,
+    tenant: WhoseOption = "default",
+    store: StoreOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Go on with the next tick from now."""
-    _change(store, lambda engine: engine.schedules.resume(schedule_id), as_json=as_json)
+    _change(
+        store,
+        lambda engine: engine.schedules.resume(schedule_id, tenant=tenant),
+        as_json=as_json,
+    )
 
 
 def _change(
@@ -247,20 +267,27 @@ def trigger(
     schedule_id: ScheduleId,
     *,
     key: Annotated[str | None, typer.Option("--key", help="The same key triggers once.")] = None,
+    tenant: WhoseOption = "default",
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Fire now, besides the ticks. Prints the id of the execution."""
-    made = session.ask(store, lambda engine: engine.schedules.trigger(schedule_id, key=key))
+    made = session.ask(
+        store, lambda engine: engine.schedules.trigger(schedule_id, key=key, tenant=tenant)
+    )
     output.answer(made, made.id, as_json=as_json)
 
 
 @app.command()
 def delete(
-    schedule_id: ScheduleId, *, store: StoreOption = None, as_json: JsonOption = False
+    schedule_id: ScheduleId,
+    *,
+    tenant: WhoseOption = "default",
+    store: StoreOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Remove a schedule; what it has fired goes on."""
-    session.ask(store, lambda engine: engine.schedules.delete(schedule_id))
+    session.ask(store, lambda engine: engine.schedules.delete(schedule_id, tenant=tenant))
     output.answer(
         {"id": schedule_id, "state": "deleted"},
         f"schedule {schedule_id} is deleted",
@@ -273,11 +300,14 @@ def next_times(
     schedule_id: ScheduleId,
     *,
     count: Annotated[int, typer.Option("--count", "-n", min=1, max=1000, help="How many.")] = 10,
+    tenant: WhoseOption = "default",
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Print when it fires next."""
-    found = session.ask(store, lambda engine: engine.schedules.next_times(schedule_id, count))
+    found = session.ask(
+        store, lambda engine: engine.schedules.next_times(schedule_id, count, tenant=tenant)
+    )
     if as_json:
         output.emit({"items": found})
         return

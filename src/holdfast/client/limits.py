@@ -17,6 +17,7 @@ from holdfast.model import checks
 from holdfast.model.budgets import Breach, Budget, Charge, OnHard, Reservation, Usage
 from holdfast.model.executions import Lease
 from holdfast.model.ids import new_id
+from holdfast.model.names import DEFAULT_TENANT
 from holdfast.model.quotas import Quota, Rule
 
 EVERY_TENANT = "*"
@@ -48,8 +49,12 @@ class _Remote(Remote):
         return msgspec.convert(reply["items"], list[kind]), reply["next_cursor"]  # type: ignore[valid-type]
 
     def _whose(self, tenant: str) -> str | None:
-        """Return the tenant to name; that of the key needs not be."""
-        return self._tenant if tenant == "default" else tenant
+        """Return the tenant to name; that of the key needs no name."""
+        return self._tenant if tenant == DEFAULT_TENANT else tenant
+
+    async def _post(self, where: str, tenant: str, body: Any = None) -> Any:
+        query = {"tenant": self._whose(tenant)}
+        return (await self._http.send("POST", where, body=body, query=query)).decode()
 
 
 class RemoteBudgets(_Remote, Budgets):
@@ -65,7 +70,7 @@ class RemoteBudgets(_Remote, Budgets):
         budget_id: str | None = None,
         *,
         limits: Mapping[str, Any],
-        tenant: str = "default",
+        tenant: str = DEFAULT_TENANT,
         parent: str | None = None,
         reset_ms: int | None = None,
         on_hard: str = OnHard.REFUSE,
@@ -75,9 +80,10 @@ class RemoteBudgets(_Remote, Budgets):
         body |= {"reset_ms": reset_ms, "on_hard": on_hard}
         return await self._create("/v1/budgets", budget_id, Budget, body)
 
-    async def get(self, budget_id: str) -> Budget:
+    async def get(self, budget_id: str, *, tenant: str = DEFAULT_TENANT) -> Budget:
         """Return a budget with its usage."""
-        return msgspec.convert(await self._http.get(_budget(budget_id)), Budget)
+        reply = await self._http.get(_budget(budget_id), tenant=self._whose(tenant))
+        return msgspec.convert(reply, Budget)
 
     async def list(
         self, tenant: str | None = None, *, limit: int = 50, cursor: str | None = None
@@ -85,40 +91,66 @@ class RemoteBudgets(_Remote, Budgets):
         """Return a page of budgets in the order of tenant and id, and the cursor to go on with."""
         return await self._page("/v1/budgets", Budget, tenant, limit, cursor)
 
-    async def set_limits(self, budget_id: str, limits: Mapping[str, Any]) -> Budget:
+    async def set_limits(
+        self, budget_id: str, limits: Mapping[str, Any], *, tenant: str = DEFAULT_TENANT
+    ) -> Budget:
         """Change limits by dimension; None removes a limit, what is not named stays."""
-        where = _budget(budget_id)
-        response = await self._http.send("PATCH", where, body={"limits": limits})
+        query = {"tenant": self._whose(tenant)}
+        response = await self._http.send(
+            "PATCH", _budget(budget_id), body={"limits": limits}, query=query
+        )
         return msgspec.json.decode(response.content, type=Budget)
 
-    async def reset(self, budget_id: str) -> Budget:
-        """Start anew: nothing is used. What is reserved stays so."""
-        return msgspec.convert(await self._http.post(_budget(budget_id, "reset")), Budget)
+    async def reset(self, budget_id: str, *, tenant: str = DEFAULT_TENANT) -> Budget:
+        """Start again: nothing is used. What is reserved stays so."""
+        return msgspec.convert(await self._post(_budget(budget_id, "reset"), tenant), Budget)
 
-    async def report(self, budget_id: str, usage: Usage, *, key: str | None = None) -> Charge:
+    async def report(
+        self,
+        budget_id: str,
+        usage: Usage,
+        *,
+        key: str | None = None,
+        tenant: str = DEFAULT_TENANT,
+    ) -> Charge:
         """Charge what was used, once per key: all of it, or nothing on a hard breach."""
         body = {"usage": usage, "key": new_id() if key is None else key}
-        return msgspec.convert(await self._http.post(_budget(budget_id, "usage"), body), Charge)
+        reply = await self._post(_budget(budget_id, "usage"), tenant, body)
+        return msgspec.convert(reply, Charge)
 
     async def reserve(
-        self, budget_id: str, usage: Usage, *, key: str, ttl_ms: int = DEFAULT_TTL_MS
+        self,
+        budget_id: str,
+        usage: Usage,
+        *,
+        key: str,
+        ttl_ms: int = DEFAULT_TTL_MS,
+        tenant: str = DEFAULT_TENANT,
     ) -> Reservation:
         """Set amounts aside until they are settled or `ttl_ms` has passed, once per key."""
         body = {"usage": usage, "key": key, "ttl_ms": ttl_ms}
-        reply = await self._http.post(_budget(budget_id, "reserve"), body)
+        reply = await self._post(_budget(budget_id, "reserve"), tenant, body)
         return msgspec.convert(reply, Reservation)
 
-    async def settle(self, budget_id: str, usage: Usage, *, key: str) -> Charge:
+    async def settle(
+        self, budget_id: str, usage: Usage, *, key: str, tenant: str = DEFAULT_TENANT
+    ) -> Charge:
         """Charge what was used of a reservation, once; the rest returns."""
         body = {"usage": usage, "key": key}
-        return msgspec.convert(await self._http.post(_budget(budget_id, "settle"), body), Charge)
+        reply = await self._post(_budget(budget_id, "settle"), tenant, body)
+        return msgspec.convert(reply, Charge)
 
-    async def breaches(self, budget_id: str) -> Sequence[Breach]:
+    async def breaches(self, budget_id: str, *, tenant: str = DEFAULT_TENANT) -> Sequence[Breach]:
         """Return the last 100 breaches, oldest first."""
-        reply = await self._http.get(_budget(budget_id, "breaches"))
+        reply = await self._http.get(_budget(budget_id, "breaches"), tenant=self._whose(tenant))
         return msgspec.convert(reply["items"], list[Breach])
 
-    async def spent(self, execution_id: str) -> dict[str, dict[str, int]]:
+    async def spent(
+        self,
+        execution_id: str,
+        *,
+        tenant: str = DEFAULT_TENANT,  # noqa: ARG002 - the server knows it
+    ) -> dict[str, dict[str, int]]:
         """Return what an execution spent, by budget and dimension."""
         reply = await self._http.get(_holder(execution_id, "usage"))
         return dict(reply["budgets"])
@@ -220,7 +252,7 @@ class RemoteQuotas(_Remote, Quotas):
         self,
         quota_id: str | None = None,
         *,
-        tenant: str = "default",
+        tenant: str = DEFAULT_TENANT,
         window_ms: int | None = None,
         max_per_window: int | None = None,
         max_concurrent: int | None = None,
@@ -230,9 +262,13 @@ class RemoteQuotas(_Remote, Quotas):
         body["tenant"] = self._whose(tenant)
         return await self._create("/v1/quotas", quota_id, Quota, body)
 
-    async def get(self, quota_id: str, *, value: str | None = None) -> Quota:
+    async def get(
+        self, quota_id: str, *, value: str | None = None, tenant: str = DEFAULT_TENANT
+    ) -> Quota:
         """Return a quota; `value` counts one value of the tag of its rule only."""
-        return msgspec.convert(await self._http.get(_quota(quota_id), value=value), Quota)
+        whose = self._whose(tenant)
+        reply = await self._http.get(_quota(quota_id), value=value, tenant=whose)
+        return msgspec.convert(reply, Quota)
 
     async def list(
         self, tenant: str | None = None, *, limit: int = 50, cursor: str | None = None
@@ -247,14 +283,18 @@ class RemoteQuotas(_Remote, Quotas):
         window_ms: int | None = None,
         max_per_window: int | None = None,
         max_concurrent: int | None = None,
+        tenant: str = DEFAULT_TENANT,
     ) -> Quota:
-        """Replace the limits of a quota; whoever waits is served if there is room now."""
+        """Replace the limits of a quota; executions that wait start if there is room now."""
         body = _caps(window_ms, max_per_window, max_concurrent)
-        return msgspec.convert(await self._http.put(_quota(quota_id), body), Quota)
+        query = {"tenant": self._whose(tenant)}
+        response = await self._http.send("PUT", _quota(quota_id), body=body, query=query)
+        return msgspec.json.decode(response.content, type=Quota)
 
-    async def delete(self, quota_id: str) -> None:
+    async def delete(self, quota_id: str, *, tenant: str = DEFAULT_TENANT) -> None:
         """Remove a quota and its rules: it limits nothing any more."""
-        await self._http.delete(_quota(quota_id))
+        query = {"tenant": self._whose(tenant)}
+        await self._http.send("DELETE", _quota(quota_id), query=query)
 
 
 def _caps(
@@ -268,11 +308,11 @@ def _caps(
 
 
 def _budget(budget_id: str, *rest: str) -> str:
-    return path("budgets", checks.name("budget", budget_id), *rest)
+    return path("budgets", checks.limit("budget", budget_id), *rest)
 
 
 def _quota(quota_id: str) -> str:
-    return path("quotas", checks.name("quota", quota_id))
+    return path("quotas", checks.limit("quota", quota_id))
 
 
 def _holder(execution_id: str, *rest: str) -> str:

@@ -20,6 +20,7 @@ from holdfast.model import checks
 from holdfast.model.executions import OPTIONS, ExecutionId, NewExecution, Submitted
 from holdfast.model.ids import new_id
 from holdfast.model.moments import to_ms
+from holdfast.model.names import DEFAULT_TENANT
 from holdfast.model.schedules import NewSchedule, Schedule, SchedulePage
 from holdfast.model.states import State
 from holdfast.model.timing import Timing
@@ -59,23 +60,31 @@ class RemoteSchedules(Remote, Schedules):
         except ScheduleConflict:
             body = self._body(plan)
             del body["paused"]
-            return await self._patch(plan.id, body)
+            return await self._patch(plan.id, plan.execution.tenant, body)
         return found
 
-    async def update(self, schedule_id: str, changes: Mapping[str, Any]) -> Schedule:
+    async def update(
+        self, schedule_id: str, changes: Mapping[str, Any], *, tenant: str = DEFAULT_TENANT
+    ) -> Schedule:
         """Change some fields, such as {"cron": "0 6 * * *"} or {"paused": True}."""
         body = dict(checks.mapping("changes", changes))
         if isinstance(body.get("execution"), NewExecution):
             body["execution"] = template_of(body["execution"], self._tenant)
-        return await self._patch(schedule_id, body)
+        return await self._patch(schedule_id, tenant, body)
 
-    async def _patch(self, schedule_id: str, body: Mapping[str, Any]) -> Schedule:
-        response = await self._http.send("PATCH", _at(schedule_id), body=body)
+    async def _patch(self, schedule_id: str, tenant: str, body: Mapping[str, Any]) -> Schedule:
+        where = _at(schedule_id)
+        response = await self._http.send("PATCH", where, body=body, query=self._whose(tenant))
         return _schedule(response.content)
 
-    async def get(self, schedule_id: str) -> Schedule:
+    def _whose(self, tenant: str) -> dict[str, str | None]:
+        """Return the tenant to name; that of the key needs no name."""
+        return {"tenant": self._tenant if tenant == DEFAULT_TENANT else tenant}
+
+    async def get(self, schedule_id: str, *, tenant: str = DEFAULT_TENANT) -> Schedule:
         """Return what is known of a schedule."""
-        return _schedule((await self._http.send("GET", _at(schedule_id))).content)
+        query = self._whose(tenant)
+        return _schedule((await self._http.send("GET", _at(schedule_id), query=query)).content)
 
     async def list(
         self, *, tenant: str | None = None, limit: int = 50, cursor: str | None = None
@@ -87,22 +96,28 @@ class RemoteSchedules(Remote, Schedules):
         items = tuple(one.schedule() for one in page.items)
         return SchedulePage(items=items, next_cursor=page.next_cursor)
 
-    async def delete(self, schedule_id: str) -> None:
+    async def delete(self, schedule_id: str, *, tenant: str = DEFAULT_TENANT) -> None:
         """Remove a schedule; what it has fired goes on."""
-        await self._http.delete(_at(schedule_id))
+        await self._http.send("DELETE", _at(schedule_id), query=self._whose(tenant))
 
-    async def trigger(self, schedule_id: str, *, key: str | None = None) -> Submitted:
+    async def trigger(
+        self, schedule_id: str, *, key: str | None = None, tenant: str = DEFAULT_TENANT
+    ) -> Submitted:
         """Fire now, besides its ticks, also when it is paused; the same key does so once."""
         body = {"key": new_id() if key is None else key}
-        reply = await self._http.post(_at(schedule_id, "trigger"), body)
+        where, query = _at(schedule_id, "trigger"), self._whose(tenant)
+        reply = (await self._http.send("POST", where, body=body, query=query)).decode()
         duplicate = bool(reply.get("duplicate")) and key is not None
         return Submitted(
             id=ExecutionId(reply["id"]), state=State(reply["state"]), duplicate=duplicate
         )
 
-    async def next_times(self, schedule_id: str, count: int = 10) -> builtins.list[datetime]:
+    async def next_times(
+        self, schedule_id: str, count: int = 10, *, tenant: str = DEFAULT_TENANT
+    ) -> builtins.list[datetime]:
         """Return when it fires next, jitter included; of a paused one, when it would."""
-        reply = await self._http.get(_at(schedule_id, "next"), count=count)
+        where = _at(schedule_id, "next")
+        reply = await self._http.get(where, count=count, **self._whose(tenant))
         return [decode.moment(one) for one in reply["items"]]
 
     async def run_due(self) -> int:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from holdfast.errors import NotFound
+from holdfast.model import names
 from holdfast.model.budgets import Budget
 from holdfast.model.executions import Execution
 from holdfast.model.quotas import Quota
@@ -19,9 +20,9 @@ async def blocking_limit(store: Store, execution: Execution) -> Budget | Quota |
         return None
     try:
         if execution.hold is Hold.BUDGET:
-            return await store.budgets.get(execution.blocked_by)
+            return await store.budgets.get(names.stored(execution.tenant, execution.blocked_by))
         quota_id, _, value = execution.blocked_by.partition("#")
-        return await store.quotas.get(quota_id, value or None)
+        return await store.quotas.get(names.stored(execution.tenant, quota_id), value or None)
     except NotFound:
         return None
 

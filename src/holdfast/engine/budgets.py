@@ -7,8 +7,8 @@ from typing import Any
 
 from holdfast.engine.courier import Courier
 from holdfast.engine.rules import Rules
-from holdfast.engine.spending import DEFAULT_TTL_MS, Spending, checked_key
-from holdfast.model import checks, limits
+from holdfast.engine.spending import DEFAULT_TTL_MS, Spending, checked_key, seen_by
+from holdfast.model import checks, limits, names
 from holdfast.model.budgets import (
     Breach,
     Budget,
@@ -20,6 +20,7 @@ from holdfast.model.budgets import (
     checked_usage,
 )
 from holdfast.model.ids import new_id
+from holdfast.model.names import DEFAULT_TENANT
 from holdfast.store.store import Store
 
 
@@ -41,7 +42,7 @@ class Budgets:
         budget_id: str | None = None,
         *,
         limits: Mapping[str, Any],
-        tenant: str = "default",
+        tenant: str = DEFAULT_TENANT,
         parent: str | None = None,
         reset_ms: int | None = None,
         on_hard: str = OnHard.REFUSE,
@@ -59,11 +60,11 @@ class Budgets:
             on_hard=OnHard(checks.one_of("on_hard", on_hard, list(OnHard))),
         )
         created = await self._budgets.create(budget)
-        return await self._budgets.get(budget.id), created
+        return await self._budgets.get(budget.stored_id), created
 
-    async def get(self, budget_id: str) -> Budget:
+    async def get(self, budget_id: str, *, tenant: str = DEFAULT_TENANT) -> Budget:
         """Return a budget with its usage."""
-        return await self._budgets.get(_id(budget_id))
+        return await self._budgets.get(_stored(budget_id, tenant))
 
     async def list(
         self, tenant: str | None = None, *, limit: int = 50, cursor: str | None = None
@@ -74,52 +75,77 @@ class Budgets:
             checks.name("tenant", tenant)
         return await self._budgets.page(tenant, limit, cursor)
 
-    async def set_limits(self, budget_id: str, limits: Mapping[str, Any]) -> Budget:
+    async def set_limits(
+        self, budget_id: str, limits: Mapping[str, Any], *, tenant: str = DEFAULT_TENANT
+    ) -> Budget:
         """Change limits by dimension: `{"tokens": {"hard": 2000}}`; None removes a limit.
 
         What is not named stays. Executions that wait go on if something is left now.
         """
         changes = checked_changes(limits)
-        await self._budgets.limit(_id(budget_id), changes)
-        return await self._changed(budget_id)
+        stored = _stored(budget_id, tenant)
+        await self._budgets.limit(stored, changes)
+        return await self._changed(stored)
 
-    async def reset(self, budget_id: str) -> Budget:
-        """Start anew: nothing is used. What is reserved stays so."""
-        await self._budgets.reset(_id(budget_id))
-        return await self._changed(budget_id)
+    async def reset(self, budget_id: str, *, tenant: str = DEFAULT_TENANT) -> Budget:
+        """Start again: nothing is used. What is reserved stays so."""
+        stored = _stored(budget_id, tenant)
+        await self._budgets.reset(stored)
+        return await self._changed(stored)
 
-    async def _changed(self, budget_id: str) -> Budget:
-        self._courier.poke(await self._budgets.tag(budget_id))
-        return await self._budgets.get(budget_id)
+    async def _changed(self, stored: str) -> Budget:
+        self._courier.poke(await self._budgets.tag(stored))
+        return await self._budgets.get(stored)
 
-    async def report(self, budget_id: str, usage: Usage, *, key: str | None = None) -> Charge:
+    async def report(
+        self,
+        budget_id: str,
+        usage: Usage,
+        *,
+        key: str | None = None,
+        tenant: str = DEFAULT_TENANT,
+    ) -> Charge:
         """Charge what was used, once per key: all of it, or nothing on a hard breach."""
         if key is not None:
             checked_key(key)
-        return await self._budgets.report(_id(budget_id), checked_usage(usage), key)
+        stored, amounts = _stored(budget_id, tenant), checked_usage(usage)
+        return seen_by(tenant, await self._budgets.report(stored, amounts, key))
 
     async def reserve(
-        self, budget_id: str, usage: Usage, *, key: str, ttl_ms: int = DEFAULT_TTL_MS
+        self,
+        budget_id: str,
+        usage: Usage,
+        *,
+        key: str,
+        ttl_ms: int = DEFAULT_TTL_MS,
+        tenant: str = DEFAULT_TENANT,
     ) -> Reservation:
         """Set amounts aside until they are settled or `ttl_ms` has passed, once per key."""
         checks.integer("ttl_ms", ttl_ms, 1, limits.RESERVATION_MAX_MS)
         amounts = checked_usage(usage)
-        return await self._budgets.reserve(_id(budget_id), amounts, checked_key(key), ttl_ms)
+        stored = _stored(budget_id, tenant)
+        found = await self._budgets.reserve(stored, amounts, checked_key(key), ttl_ms)
+        return seen_by(tenant, found)
 
-    async def settle(self, budget_id: str, usage: Usage, *, key: str) -> Charge:
+    async def settle(
+        self, budget_id: str, usage: Usage, *, key: str, tenant: str = DEFAULT_TENANT
+    ) -> Charge:
         """Charge what was used of a reservation, once; the rest returns."""
-        amounts = checked_usage(usage)
-        charge = await self._budgets.settle(_id(budget_id), amounts, checked_key(key))
-        self._courier.poke(await self._budgets.tag(budget_id))
-        return charge
+        stored, amounts = _stored(budget_id, tenant), checked_usage(usage)
+        charge = await self._budgets.settle(stored, amounts, checked_key(key))
+        self._courier.poke(await self._budgets.tag(stored))
+        return seen_by(tenant, charge)
 
-    async def breaches(self, budget_id: str) -> Sequence[Breach]:
+    async def breaches(self, budget_id: str, *, tenant: str = DEFAULT_TENANT) -> Sequence[Breach]:
         """Return the last 100 breaches, oldest first."""
-        return await self._budgets.breaches(_id(budget_id))
+        return await self._budgets.breaches(_stored(budget_id, tenant))
 
-    async def spent(self, execution_id: str) -> dict[str, dict[str, int]]:
-        """Return what an execution spent, by budget and dimension."""
-        return await self._budgets.spent(checks.execution_id("execution", execution_id))
+    async def spent(
+        self, execution_id: str, *, tenant: str = DEFAULT_TENANT
+    ) -> dict[str, dict[str, int]]:
+        """Return what an execution spent, by dimension and budget, as its tenant knows it."""
+        spent = await self._budgets.spent(checks.execution_id("execution", execution_id))
+        return {names.seen(stored, tenant): amounts for stored, amounts in spent.items()}
 
     async def total(self, tenant: str) -> dict[str, int]:
         """Return what the budgets of a tenant were charged since the beginning, by dimension."""
@@ -144,5 +170,6 @@ def checked_changes(value: Mapping[str, Any]) -> dict[tuple[str, str], int | Non
 _KINDS = ("hard", "soft")
 
 
-def _id(budget_id: str) -> str:
-    return checks.name("budget", budget_id)
+def _stored(budget_id: str, tenant: str) -> str:
+    checks.name("tenant", tenant)
+    return names.stored(tenant, checks.limit("budget", budget_id))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -124,6 +124,10 @@ class Engine:
         if isinstance(answer, HoldfastError):
             raise answer
         return answer
+
+    async def check_limits(self, items: Iterable[NewExecution]) -> None:
+        """Raise BudgetNotFound or QuotaNotFound unless all limits that the items name exist."""
+        await asyncio.gather(*(self.store.attach(item) for item in items))
 
     async def submit_many(self, items: Sequence[NewExecution]) -> list[Submitted | HoldfastError]:
         """Create up to 1,000 executions: an answer or an error for each, in order."""
@@ -377,7 +381,7 @@ class Engine:
         Those of the same name are replaced.
         """
         for name, description in checks.mapping("tasks", described).items():
-            declarations.check(checks.kind("task", name), description)
+            declarations.check(checks.kind("task", name), description, tenant)
         await self.store.tasks.publish(described, tenant)
         self.store.declarations.forget()
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from holdfast.engine.blocked import describe_limit
-from holdfast.model import conditions
+from holdfast.model import conditions, names
 from holdfast.model.budgets import Budget
 from holdfast.model.executions import Execution
 from holdfast.model.moments import to_ms
@@ -145,7 +145,7 @@ def _listed(awaited: Mapping[str, State]) -> str:
 
 
 def _lined_up(execution: Execution) -> Explanation:
-    schedule, _, _ = execution.id.partition(ROOT_SEPARATOR)
+    schedule, _, _ = names.split_id(execution.id)[1].partition(ROOT_SEPARATOR)
     why = f"Schedule {schedule} starts it when its earlier executions have ended."
     return Explanation(state=execution.state, why=why, holds=[{"type": "schedule", "id": schedule}])
 

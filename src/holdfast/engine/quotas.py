@@ -5,8 +5,9 @@ from __future__ import annotations
 from holdfast.engine.courier import Courier
 from holdfast.engine.rules import Rules
 from holdfast.errors import QuotaNotFound
-from holdfast.model import checks, limits
+from holdfast.model import checks, limits, names
 from holdfast.model.ids import new_id
+from holdfast.model.names import DEFAULT_TENANT
 from holdfast.model.quotas import NewQuota, Quota, check_caps
 from holdfast.store.store import Store
 
@@ -23,7 +24,7 @@ class Quotas:
         self,
         quota_id: str | None = None,
         *,
-        tenant: str = "default",
+        tenant: str = DEFAULT_TENANT,
         window_ms: int | None = None,
         max_per_window: int | None = None,
         max_concurrent: int | None = None,
@@ -37,13 +38,15 @@ class Quotas:
             max_concurrent=max_concurrent,
         )
         created = await self._store.quotas.create(quota)
-        return await self._store.quotas.get(quota.id), created
+        return await self._store.quotas.get(quota.stored_id), created
 
-    async def get(self, quota_id: str, *, value: str | None = None) -> Quota:
+    async def get(
+        self, quota_id: str, *, value: str | None = None, tenant: str = DEFAULT_TENANT
+    ) -> Quota:
         """Return a quota; `value` counts one value of the tag of its rule only."""
         if value is not None:
             checks.text("value", value, limits.TAG_VALUE_CHARS, empty=False)
-        return await self._store.quotas.get(checks.name("quota", quota_id), value)
+        return await self._store.quotas.get(_stored(quota_id, tenant), value)
 
     async def list(
         self, tenant: str | None = None, *, limit: int = 50, cursor: str | None = None
@@ -61,21 +64,27 @@ class Quotas:
         window_ms: int | None = None,
         max_per_window: int | None = None,
         max_concurrent: int | None = None,
+        tenant: str = DEFAULT_TENANT,
     ) -> Quota:
-        """Replace the limits of a quota; whoever waits is served if there is room now."""
-        checks.name("quota", quota_id)
+        """Replace the limits of a quota; executions that wait start if there is room now."""
+        stored = _stored(quota_id, tenant)
         check_caps(window_ms, max_per_window, max_concurrent)
-        await self._store.quotas.set(quota_id, window_ms, max_per_window, max_concurrent)
-        self._courier.poke(self._store.quota_tag(quota_id))
-        return await self._store.quotas.get(quota_id)
+        await self._store.quotas.set(stored, window_ms, max_per_window, max_concurrent)
+        self._courier.poke(self._store.quota_tag(stored))
+        return await self._store.quotas.get(stored)
 
-    async def delete(self, quota_id: str) -> None:
+    async def delete(self, quota_id: str, *, tenant: str = DEFAULT_TENANT) -> None:
         """Remove a quota and its rules: it limits nothing any more."""
-        checks.name("quota", quota_id)
+        stored = _stored(quota_id, tenant)
         for rule in await self.rules.list():
-            if rule.id == quota_id:
-                await self.rules.detach(quota_id, **{rule.subject: rule.value})
-        existed = await self._store.quotas.delete(quota_id)
-        self._courier.poke(self._store.quota_tag(quota_id))
+            if rule.id == stored:
+                await self.rules.detach(stored, **{rule.subject: rule.value})
+        existed = await self._store.quotas.delete(stored)
+        self._courier.poke(self._store.quota_tag(stored))
         if not existed:
             raise QuotaNotFound(f"no quota has the id {quota_id}", id=quota_id)
+
+
+def _stored(quota_id: str, tenant: str) -> str:
+    checks.name("tenant", tenant)
+    return names.stored(tenant, checks.limit("quota", quota_id))

@@ -20,12 +20,15 @@ class Rules:
     async def attach(self, limit_id: str, **subject: str) -> Rule:
         """Add a rule for one of tenant=, lane=, kind= or tag=; it may be there already.
 
+        Rules are about all tenants, so the limit of another tenant than `default` is named in
+        full, as TENANT/NAME.
+
         Raises:
             BudgetNotFound, QuotaNotFound: there is nothing to attach.
         """
         rule = self._rule(limit_id, subject)
         if self._limit == "quota":
-            await self._store.quotas.get(limit_id)
+            await self._store.quotas.get(rule.id)
         await self._store.rules.set(rule, await self._as_stored(rule), wanted=True)
         return rule
 

@@ -10,10 +10,11 @@ from typing import Any
 
 from holdfast.engine.scheduler import Firing
 from holdfast.errors import ScheduleChanged, ScheduleConflict, ScheduleNotFound
-from holdfast.model import checks, limits
+from holdfast.model import checks, limits, names
 from holdfast.model.executions import NewExecution, Submitted
 from holdfast.model.ids import id_of_key, new_id
 from holdfast.model.moments import from_ms, to_ms
+from holdfast.model.names import DEFAULT_TENANT
 from holdfast.model.schedules import NewSchedule, Schedule, SchedulePage
 from holdfast.store.store import Store
 
@@ -32,25 +33,33 @@ class Schedules:
     async def create(self, plan: NewSchedule) -> tuple[Schedule, bool]:
         """Create a schedule; returns it, and whether it is new.
 
+        It belongs to the tenant of its executions.
+
         Raises:
-            ScheduleConflict: its id belongs to one that says something else.
+            ScheduleConflict: its id belongs to one of the tenant that says something else.
         """
         checks.instance("schedule", plan, NewSchedule)
-        now_ms, old = await self._schedules.read(plan.id)
+        tenant = plan.execution.tenant
+        now_ms, old = await self._schedules.read(plan.stored_id)
         if old is None or old.plan.execution != plan.execution:
             await self._store.declarations.completed(plan.execution)
         answer = await self._schedules.put(plan, None, _first(plan, now_ms))
-        return await self.get(plan.id), answer == "created"
+        return await self.get(plan.id, tenant=tenant), answer == "created"
 
     async def put(self, plan: NewSchedule) -> Schedule:
         """Create a schedule, or have it say something else; one that is paused stays so."""
         try:
             found, _ = await self.create(plan)
         except ScheduleConflict:
-            return await self._change(plan.id, lambda old: replace(plan, paused=old.plan.paused))
+            tenant = plan.execution.tenant
+            return await self._change(
+                plan.id, tenant, lambda old: replace(plan, paused=old.plan.paused)
+            )
         return found
 
-    async def update(self, schedule_id: str, changes: Mapping[str, Any]) -> Schedule:
+    async def update(
+        self, schedule_id: str, changes: Mapping[str, Any], *, tenant: str = DEFAULT_TENANT
+    ) -> Schedule:
         """Change some fields, such as {"cron": "0 6 * * *"} or {"paused": True}.
 
         The tick at which it stands stays the same, unless its timing changes or it was paused.
@@ -58,22 +67,19 @@ class Schedules:
         checks.mapping("changes", changes)
         if isinstance(changes.get("execution"), NewExecution):
             await self._store.declarations.completed(changes["execution"])
-        return await self._change(schedule_id, lambda old: old.plan.changed(changes))
+        return await self._change(schedule_id, tenant, lambda old: old.plan.changed(changes))
 
-    async def pause(self, schedule_id: str) -> Schedule:
+    async def pause(self, schedule_id: str, *, tenant: str = DEFAULT_TENANT) -> Schedule:
         """Fire no more ticks until it is resumed; what was fired goes on."""
-        return await self.update(schedule_id, {"paused": True})
+        return await self.update(schedule_id, {"paused": True}, tenant=tenant)
 
-    async def resume(self, schedule_id: str) -> Schedule:
+    async def resume(self, schedule_id: str, *, tenant: str = DEFAULT_TENANT) -> Schedule:
         """Go on with the next tick from now; those since the pause are not made up for."""
-        return await self.update(schedule_id, {"paused": False})
+        return await self.update(schedule_id, {"paused": False}, tenant=tenant)
 
-    async def _change(self, schedule_id: str, change: Any) -> Schedule:
-        checks.name("id", schedule_id)
+    async def _change(self, schedule_id: str, tenant: str, change: Any) -> Schedule:
         for _ in range(_TRIES):
-            now_ms, old = await self._schedules.read(schedule_id)
-            if old is None:
-                raise _not_found(schedule_id)
+            now_ms, old = await self._read(schedule_id, tenant)
             plan: NewSchedule = change(old)
             if plan == old.plan:
                 return old
@@ -86,61 +92,70 @@ class Schedules:
                 await self._schedules.put(plan, old.version, next_ms)
             except ScheduleChanged:
                 continue
-            return await self.get(schedule_id)
+            return await self.get(schedule_id, tenant=tenant)
         raise ScheduleChanged(f"schedule {schedule_id} is changed all the time", id=schedule_id)
 
-    async def get(self, schedule_id: str) -> Schedule:
+    async def get(self, schedule_id: str, *, tenant: str = DEFAULT_TENANT) -> Schedule:
         """Return what is known of a schedule."""
-        checks.name("id", schedule_id)
-        _, found = await self._schedules.read(schedule_id)
-        if found is None:
+        _, schedule = await self._read(schedule_id, tenant)
+        return schedule
+
+    async def _read(self, schedule_id: str, tenant: str) -> tuple[int, Schedule]:
+        """Return the time of the store in ms, and a schedule."""
+        now_ms, schedule = await self._schedules.read(_stored(schedule_id, tenant))
+        if schedule is None:
             raise _not_found(schedule_id)
-        return found
+        return now_ms, schedule
 
     async def list(
         self, *, tenant: str | None = None, limit: int = 50, cursor: str | None = None
     ) -> SchedulePage:
         """Return a page of schedules, by id."""
         checks.integer("limit", limit, 1, limits.PAGE_ITEMS)
-        if tenant is not None:
-            checks.name("tenant", tenant)
-        after = "" if cursor is None else checks.name("cursor", cursor)
+        prefix = "" if tenant is None else names.stored_schedule(checks.name("tenant", tenant), "")
+        after = prefix if cursor is None else checks.stored_schedule("cursor", cursor)
         items: builtins.list[Schedule] = []
         more = True
         while more and len(items) <= limit:
-            found, more = await self._schedules.page(after, limit)
-            items += [one for one in found if tenant in (None, one.tenant)]
-            after = found[-1].id if found else after
+            page, more = await self._schedules.page(after, limit)
+            items += [one for one in page if tenant in (None, one.tenant)]
+            after = page[-1].plan.stored_id if page else after
+            # Those of a tenant follow one another, but for those of `default`.
+            more = more and after.startswith(prefix)
         more = len(items) > limit
         items = items[:limit]
-        return SchedulePage(items=tuple(items), next_cursor=items[-1].id if more else None)
+        following = items[-1].plan.stored_id if more else None
+        return SchedulePage(items=tuple(items), next_cursor=following)
 
-    async def delete(self, schedule_id: str) -> None:
+    async def delete(self, schedule_id: str, *, tenant: str = DEFAULT_TENANT) -> None:
         """Remove a schedule; what it has fired goes on."""
-        checks.name("id", schedule_id)
-        if not await self._schedules.remove(schedule_id):
+        if not await self._schedules.remove(_stored(schedule_id, tenant)):
             raise _not_found(schedule_id)
 
-    async def trigger(self, schedule_id: str, *, key: str | None = None) -> Submitted:
+    async def trigger(
+        self, schedule_id: str, *, key: str | None = None, tenant: str = DEFAULT_TENANT
+    ) -> Submitted:
         """Fire now, besides its ticks, also when it is paused; the same key does so once."""
         if key is not None:
             checks.text("key", key, limits.ID_CHARS, empty=False)
-        schedule = await self.get(schedule_id)
+        schedule = await self.get(schedule_id, tenant=tenant)
         name = new_id() if key is None else id_of_key(schedule_id, key)
         whole = await self._firing.completed(schedule)
         return await self._schedules.trigger(whole, f"now.{name}")
 
-    async def next_times(self, schedule_id: str, count: int = 10) -> builtins.list[datetime]:
+    async def next_times(
+        self, schedule_id: str, count: int = 10, *, tenant: str = DEFAULT_TENANT
+    ) -> builtins.list[datetime]:
         """Return when it fires next, jitter included; of a paused one, when it would."""
         checks.integer("count", count, 1, limits.FIRE_TIMES)
-        now_ms, found = await self._schedules.read(checks.name("id", schedule_id))
-        if found is None:
-            raise _not_found(schedule_id)
-        timing = found.plan.timing
-        tick = timing.next_after(now_ms, found.anchor_ms) if found.plan.paused else found.next_ms
+        now_ms, schedule = await self._read(schedule_id, tenant)
+        timing = schedule.plan.timing
+        tick = schedule.next_ms
+        if schedule.plan.paused:
+            tick = timing.next_after(now_ms, schedule.anchor_ms)
         times: builtins.list[datetime] = []
         while tick is not None and len(times) < count:
-            times.append(from_ms(found.plan.due(tick)))
+            times.append(from_ms(schedule.plan.due(tick)))
             tick = timing.following(tick)
         return times
 
@@ -163,6 +178,11 @@ def _first(plan: NewSchedule, now_ms: int) -> int | None:
         # Also one that has passed: `catch_up` says what becomes of it.
         return to_ms(plan.timing.at)
     return plan.timing.next_after(now_ms, now_ms)
+
+
+def _stored(schedule_id: str, tenant: str) -> str:
+    checks.name("id", schedule_id)
+    return names.stored_schedule(checks.name("tenant", tenant), schedule_id)
 
 
 def _not_found(schedule_id: str) -> ScheduleNotFound:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 from typing import TypeVar
 
 from holdfast.engine.courier import Courier
 from holdfast.errors import AlreadyTerminal, BudgetNotFound
-from holdfast.model import checks, limits
+from holdfast.model import checks, limits, names
 from holdfast.model.budgets import (
     Charge,
     ChargeStatus,
@@ -52,7 +53,7 @@ class Spending:
         """
         amounts = checked_usage(usage)
         key = new_id() if key is None else checked_key(key)
-        ids = await self._budgets(execution_id, lease, budget)
+        tenant, ids = await self._budgets(execution_id, lease, budget)
         if not ids:
             return Charge(status=ChargeStatus.OK)
         if len(ids) == 1:
@@ -61,7 +62,7 @@ class Spending:
             charge = await self._reserve(ids, amounts, key, DEFAULT_TTL_MS, execution_id)
             if charge.accepted:
                 charge = await self._settle(ids, amounts, key, execution_id)
-        return await self._obey(execution_id, charge)
+        return await self._obey(execution_id, tenant, charge)
 
     async def reserve(
         self,
@@ -77,11 +78,11 @@ class Spending:
         amounts = checked_usage(usage)
         checked_key(key)
         checks.integer("ttl_ms", ttl_ms, 1, limits.RESERVATION_MAX_MS)
-        ids = await self._budgets(execution_id, lease, budget)
+        tenant, ids = await self._budgets(execution_id, lease, budget)
         if not ids:
             return Reservation(status=ChargeStatus.OK)
         answer = await self._reserve(ids, amounts, key, ttl_ms, execution_id)
-        return await self._obey(execution_id, answer)
+        return await self._obey(execution_id, tenant, answer)
 
     async def settle(
         self,
@@ -95,23 +96,28 @@ class Spending:
         """Charge what was used of a reservation; the rest returns."""
         amounts = checked_usage(usage)
         checked_key(key)
-        ids = await self._budgets(execution_id, lease, budget)
+        tenant, ids = await self._budgets(execution_id, lease, budget)
         if not ids:
             return Charge(status=ChargeStatus.OK)
-        return await self._obey(execution_id, await self._settle(ids, amounts, key, execution_id))
+        charge = await self._settle(ids, amounts, key, execution_id)
+        return await self._obey(execution_id, tenant, charge)
 
     async def _budgets(
         self, execution_id: str, lease: Lease, budget: str | None
-    ) -> tuple[str, ...]:
+    ) -> tuple[str, tuple[str, ...]]:
+        """Return the tenant of an execution and the stored names of the budgets to charge."""
         checks.execution_id("id", execution_id)
         checks.instance("lease", lease, Lease)
-        attached = await self._store.leases.check(execution_id, lease)
+        if budget is not None:
+            checks.limit("budget", budget)
+        tenant, attached = await self._store.leases.check(execution_id, lease)
         if budget is None:
-            return attached
-        if checks.name("budget", budget) not in attached:
+            return tenant, attached
+        stored = names.stored(tenant, budget)
+        if stored not in attached:
             message = f"execution {execution_id} is not subject to a budget {budget}"
             raise BudgetNotFound(message, id=budget)
-        return (budget,)
+        return tenant, (stored,)
 
     async def _reserve(
         self, ids: Sequence[str], amounts: Usage, key: str, ttl_ms: int, execution_id: str
@@ -149,13 +155,24 @@ class Spending:
                 answer = charge
         return answer
 
-    async def _obey(self, execution_id: str, charge: C) -> C:
-        """Do what the budget wants done with an execution that would pass its hard limit."""
+    async def _obey(self, execution_id: str, tenant: str, charge: C) -> C:
+        """Do what the budget wants done with an execution that would pass its hard limit.
+
+        Returns the answer with the budget as the tenant of the execution knows it.
+        """
+        charge = seen_by(tenant, charge)
         if not charge.accepted and charge.on_hard is OnHard.CANCEL:
             reason = f"budget {charge.budget}: no more {charge.dimension} (limit {charge.limit})"
             with contextlib.suppress(AlreadyTerminal):
                 await self._cancel(execution_id, reason)
         return charge
+
+
+def seen_by(tenant: str, charge: C) -> C:
+    """Return an answer with the budget as a tenant knows it."""
+    if charge.budget is None:
+        return charge
+    return replace(charge, budget=names.seen(charge.budget, tenant))
 
 
 def checked_key(key: str) -> str:

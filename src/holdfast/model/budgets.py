@@ -8,7 +8,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, Self
 
-from holdfast.model import checks, limits
+from holdfast.model import checks, limits, names
 
 #: Amounts by dimension, such as tokens, calls, or money in millionths.
 Usage = Mapping[str, int]
@@ -90,7 +90,7 @@ class NewBudget:
 
     id: str
     tenant: str = "default"
-    #: It counts against this one as well, and against all above it.
+    #: It counts against this one as well, and against all above it; TENANT/NAME of another's.
     parent: str | None = None
     limits: Mapping[str, Limit] = field(default_factory=dict)
     #: It starts anew each time this has passed.
@@ -101,14 +101,24 @@ class NewBudget:
         checks.name("id", self.id)
         checks.name("tenant", self.tenant)
         if self.parent is not None:
-            checks.name("parent", self.parent)
-            if self.parent == self.id:
+            checks.limit("parent", self.parent)
+            if self.stored_parent == self.stored_id:
                 checks.refuse("parent", "must be another budget", self.parent)
         object.__setattr__(self, "limits", checked_limits(self.limits))
         if self.reset_ms is not None:
             checks.integer("reset_ms", self.reset_ms, limits.RESET_MIN_MS, limits.DURATION_MS)
         word = checks.one_of("on_hard", self.on_hard, list(OnHard))
         object.__setattr__(self, "on_hard", OnHard(word))
+
+    @property
+    def stored_id(self) -> str:
+        """The id in the store."""
+        return names.stored(self.tenant, self.id)
+
+    @property
+    def stored_parent(self) -> str | None:
+        """The id of the parent in the store."""
+        return None if self.parent is None else names.stored(self.tenant, self.parent)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,6 +149,7 @@ class Breaches:
 class Budget:
     """What is known about a budget."""
 
+    #: As its tenant knows it; the parent likewise.
     id: str
     tenant: str
     parent: str | None

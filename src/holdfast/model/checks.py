@@ -13,6 +13,7 @@ from typing import Any, NoReturn, TypeVar
 
 from holdfast.errors import InvalidInput, TooLarge
 from holdfast.model import limits
+from holdfast.model.names import DEFAULT_TENANT, ID_SEPARATOR, split_id
 
 T = TypeVar("T")
 K = TypeVar("K")
@@ -54,9 +55,27 @@ def queue(field: str, value: Any) -> str:
     tenant, slash, rest = value.partition("/") if isinstance(value, str) else ("", "", "")
     if not slash:
         return name(field, value)
-    if name(field, tenant) == "default":
+    if name(field, tenant) == DEFAULT_TENANT:
         refuse(field, "of the tenant default is named without it", value)
     name(field, rest)
+    return str(value)
+
+
+def limit(field: str, value: Any) -> str:
+    """Check the name of a budget or quota: NAME of the tenant that it is for, or TENANT/NAME."""
+    tenant, slash, rest = value.partition("/") if isinstance(value, str) else ("", "", "")
+    if not slash:
+        return name(field, value)
+    name(field, tenant)
+    name(field, rest)
+    return str(value)
+
+
+def stored_schedule(field: str, value: Any) -> str:
+    """Check the id of a schedule as it is stored: ID, or TENANT=ID."""
+    text(field, value, 2 * limits.NAME_CHARS + 1)
+    for part in split_id(value):
+        name(field, part)
     return str(value)
 
 
@@ -66,8 +85,27 @@ def kind(field: str, value: Any) -> str:
 
 
 def execution_id(field: str, value: Any) -> str:
-    """Check the id of an execution."""
+    """Check the id of an execution or a graph: ID, or TENANT=ID of another tenant than default."""
+    own = value
+    if isinstance(value, str) and ID_SEPARATOR in value:
+        tenant, own = split_id(value)
+        if name(field, tenant) == DEFAULT_TENANT:
+            refuse(field, "of the tenant default is named without it", value)
+    own_id(field, own)
+    return str(value)
+
+
+def own_id(field: str, value: Any) -> str:
+    """Check an id without a tenant."""
     return _pattern(field, value, _ID, limits.ID_CHARS, "A-Z a-z 0-9 _ . : @ / ~ -")
+
+
+def id_of(field: str, value: Any, tenant: str) -> str:
+    """Check the id of a new thing of a tenant; in full, it must be one of that tenant."""
+    execution_id(field, value)
+    if ID_SEPARATOR in value and split_id(value)[0] != tenant:
+        refuse(field, f"must not name another tenant than {tenant}", value)
+    return str(value)
 
 
 def traceparent(field: str, value: Any) -> str:

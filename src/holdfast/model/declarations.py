@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from holdfast.errors import InvalidInput
-from holdfast.model import checks, limits, schemas
+from holdfast.model import checks, limits, names, schemas
 from holdfast.model.executions import OPTIONS, NewExecution
 
 
@@ -55,10 +55,17 @@ def declaration(kind: str, description: Mapping[str, Any]) -> Declaration:
     return Declaration(options=options, schema=_schema(description.get("input")))
 
 
-def check(kind: str, description: Any) -> None:
-    """Check a description that a worker publishes; raises InvalidInput."""
+def check(kind: str, description: Any, tenant: str | None) -> None:
+    """Check a description that a worker publishes; raises InvalidInput.
+
+    A task of one tenant names that tenant's limits only.
+    """
     checks.mapping(kind, description)
-    declaration(kind, description)
+    options = declaration(kind, description).options
+    for field in ("budgets", "quotas"):
+        for name in options.get(field, ()):
+            if tenant is not None and names.split(names.stored(tenant, name))[0] != tenant:
+                checks.refuse(f"{kind}.options.{field}", "must be the tenant's own", name)
     checks.known_fields(f"{kind}.options", description.get("options") or {}, OPTIONS)
     if not isinstance(description.get("input", True), dict | bool):
         problem = "must be a JSON Schema: an object or a boolean"

@@ -100,7 +100,7 @@ class NewExecution:
         checks.name("tenant", self.tenant)
         checks.name("lane", self.lane)
         if self.id is not None:
-            checks.execution_id("id", self.id)
+            checks.id_of("id", self.id, self.tenant)
         if self.idempotency_key is not None:
             key = self.idempotency_key
             checks.text("idempotency_key", key, limits.ID_CHARS, empty=False)
@@ -136,7 +136,8 @@ class NewExecution:
     def _check_limits(self) -> None:
         for name, most in (("budgets", limits.BUDGETS), ("quotas", limits.QUOTAS)):
             if getattr(self, name) != ():
-                object.__setattr__(self, name, checks.names(name, getattr(self, name), most))
+                given = checks.names(name, getattr(self, name), most, check=checks.limit)
+                object.__setattr__(self, name, given)
         for name in ("debounce", "throttle"):
             window = getattr(self, name)
             if window is None:
@@ -165,9 +166,7 @@ class NewExecution:
         return {name: value for name, value in options.items() if value != _DEFAULTS[name]}
 
     def stated(self) -> dict[str, Any]:
-        """Return what it says: its input, the options that it does not leave to its task, and
-        other fields that are not as always.
-        """
+        """Return its input, the options that it does not leave to its task, and other fields set."""
         return {
             name: value
             for name in GIVEN

@@ -299,10 +299,11 @@ class NewGraph:
 
     def __post_init__(self) -> None:
         checks.instance("graph", self.shape, Shape)
-        object.__setattr__(self, "budgets", checks.names("budgets", self.budgets, limits.BUDGETS))
+        budgets = checks.names("budgets", self.budgets, limits.BUDGETS, check=checks.limit)
+        object.__setattr__(self, "budgets", budgets)
         checks.name("tenant", self.tenant)
         if self.id is not None:
-            checks.execution_id("id", self.id)
+            checks.id_of("id", self.id, self.tenant)
         if self.deadline_ms is not None:
             checks.integer("deadline_ms", self.deadline_ms, 1, limits.DURATION_MS)
         if self.retention_ms is not None:

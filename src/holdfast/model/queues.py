@@ -120,7 +120,7 @@ class NewMessage:
     def __post_init__(self) -> None:
         checks.payload("payload", self.payload)
         if self.id is not None:
-            checks.execution_id("id", self.id)
+            checks.own_id("id", self.id)
         checks.integer("priority", self.priority, -limits.PRIORITY, limits.PRIORITY)
         for name in ("key", "dedup"):
             value = getattr(self, name)
@@ -315,7 +315,7 @@ class Start:
         if (self.place == "at") != (self.at is not None):
             checks.refuse("start.at", "goes with a start at a time", self.at)
         if self.after is not None:
-            checks.execution_id("start.after", self.after)
+            checks.own_id("start.after", self.after)
         if self.at is not None:
             checks.instant("start.at", self.at)
 

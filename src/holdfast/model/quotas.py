@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
-from holdfast.model import checks, limits
+from holdfast.model import checks, limits, names
 
 #: What a rule can look at.
 RuleSubject = Literal["tenant", "lane", "kind", "tag"]
@@ -27,6 +27,11 @@ class NewQuota:
         checks.name("id", self.id)
         checks.name("tenant", self.tenant)
         check_caps(self.window_ms, self.max_per_window, self.max_concurrent)
+
+    @property
+    def stored_id(self) -> str:
+        """The id in the store."""
+        return names.stored(self.tenant, self.id)
 
 
 def check_caps(
@@ -49,6 +54,7 @@ def check_caps(
 class Quota:
     """What is known about a quota."""
 
+    #: As its tenant knows it.
     id: str
     tenant: str
     window_ms: int | None
@@ -76,12 +82,14 @@ class Rule:
     value: str
     #: budget or quota.
     limit: Literal["budget", "quota"]
+    #: NAME of the tenant `default`, or TENANT/NAME.
     id: str
 
     def __post_init__(self) -> None:
         checks.one_of("subject", self.subject, ("tenant", "lane", "kind", "tag"))
         checks.one_of("limit", self.limit, ("budget", "quota"))
-        checks.name(self.limit, self.id)
+        checks.limit(self.limit, self.id)
+        object.__setattr__(self, "id", names.stored(names.DEFAULT_TENANT, self.id))
         if self.subject == "kind":
             checks.kind("kind", self.value)
         elif self.subject == "tag":

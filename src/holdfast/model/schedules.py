@@ -10,7 +10,7 @@ from typing import Any, Literal, Self
 
 import msgspec
 
-from holdfast.model import checks, limits
+from holdfast.model import checks, limits, names
 from holdfast.model.executions import NewExecution
 from holdfast.model.moments import from_ms, to_ms
 from holdfast.model.timing import Timing, jitter_of
@@ -81,6 +81,11 @@ class NewSchedule:
         """Return the same with some fields changed; a new kind of timing replaces the old one."""
         known = {f.name for f in fields(self)} - {"timing", "id"}
         checks.known_fields("schedule", changes, known | set(_TIMING))
+        if "execution" in changes:
+            execution = checks.instance("execution", changes["execution"], NewExecution)
+            if execution.tenant != self.execution.tenant:
+                problem = f"must stay {self.execution.tenant}: the schedule belongs to it"
+                checks.refuse("execution.tenant", problem, execution.tenant)
         times = {name: changes[name] for name in _TIMING if name in changes}
         timing = self.timing
         if times:
@@ -91,6 +96,11 @@ class NewSchedule:
             timing = Timing(**{**kept, **times})
         rest = {name: value for name, value in changes.items() if name in known}
         return replace(self, timing=timing, **rest)
+
+    @property
+    def stored_id(self) -> str:
+        """The id in the store: a schedule belongs to the tenant of its executions."""
+        return names.stored_schedule(self.execution.tenant, self.id)
 
     def pack(self) -> bytes:
         """Return all of it as bytes."""
@@ -140,7 +150,7 @@ class Schedule:
 
     @property
     def id(self) -> str:
-        """The id."""
+        """The id, as its tenant knows it."""
         return self.plan.id
 
     @property

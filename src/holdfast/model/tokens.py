@@ -113,6 +113,15 @@ class KeyRing:
 _INVALID = "the token is not valid here"
 
 
+def waitpoint_of(text: str) -> str | None:
+    """Return the waitpoint that a token names; whether the token is genuine is not checked."""
+    match = _FORM.match(text) if len(text) <= limits.TOKEN_CHARS else None
+    try:
+        return None if match is None else _decode(match[2]).waitpoint
+    except InvalidToken:
+        return None
+
+
 def fingerprint(grant: Grant) -> str:
     """Return what identifies a token in lists and logs, whichever key signs it."""
     return hashlib.sha256(b"holdfast token\0" + msgspec.json.encode(grant)).hexdigest()[:16]

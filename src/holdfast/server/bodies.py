@@ -15,14 +15,15 @@ from holdfast.server.fields import (
     Body,
     Capabilities,
     DurationMs,
-    Id,
     Key,
     Kind,
+    LimitName,
     Moment,
     Name,
     PositiveMs,
     Priority,
     Query,
+    ScopedId,
     Traceparent,
     payload,
 )
@@ -95,7 +96,7 @@ class ExecutionBody(Body):
     input: Raw | UnsetType = UNSET
     input_base64: Base64 | UnsetType = UNSET
     #: Minted if absent.
-    id: Id | None = None
+    id: ScopedId | None = None
     tenant: Name | None = None
     #: The task's if absent, or `default`.
     lane: Name | UnsetType = UNSET
@@ -114,9 +115,9 @@ class ExecutionBody(Body):
     tags: Tags | UnsetType = UNSET
     retention_ms: DurationMs | UnsetType | None = UNSET
     #: Budgets that it spends from; it starts only while something of each is left.
-    budgets: Annotated[tuple[Name, ...], Meta(max_length=limits.BUDGETS)] | UnsetType = UNSET
+    budgets: Annotated[tuple[LimitName, ...], Meta(max_length=limits.BUDGETS)] | UnsetType = UNSET
     #: Quotas that must admit it before it starts.
-    quotas: Annotated[tuple[Name, ...], Meta(max_length=limits.QUOTAS)] | UnsetType = UNSET
+    quotas: Annotated[tuple[LimitName, ...], Meta(max_length=limits.QUOTAS)] | UnsetType = UNSET
     #: The last submission with this key wins: it starts when none has come for the window.
     debounce: WindowBody | None = None
     #: The first submission with this key wins: others within its window are answered with it.

@@ -12,7 +12,8 @@ from starlette.requests import Request
 
 from holdfast.engine import Engine
 from holdfast.errors import Forbidden, NotFound
-from holdfast.model import checks
+from holdfast.model import checks, names
+from holdfast.model.names import DEFAULT_TENANT
 from holdfast.model.services import ServiceStatus
 from holdfast.server.archives import Archives
 from holdfast.server.claimers import Claimers
@@ -24,7 +25,6 @@ from holdfast.server.throttle import Open, Rate
 
 T = TypeVar("T")
 
-DEFAULT_TENANT = "default"
 #: Lists with this name show everything that the key may see.
 EVERY_TENANT = "*"
 
@@ -96,6 +96,10 @@ class Call:
         if named == EVERY_TENANT:
             return self.identity.tenant
         return self.tenant_named(named)
+
+    def stored_id(self, given: str) -> str:
+        """Return the stored id of what a call names: an id of its tenant, or one in full."""
+        return names.stored_id(self.tenant or self.identity.tenant or DEFAULT_TENANT, given)
 
     async def owned(self, execution_ids: list[str]) -> list[bool]:
         """Tell which of these executions the caller may touch."""

@@ -52,8 +52,10 @@ class Owner:
     param: str
     #: Returns the tenant; raises NotFound.
     find: Callable[[Call, str], Awaitable[str | None]]
-    #: The error for a thing that is not there, or is somebody else's.
+    #: The error for a thing that is not there, or is another tenant's.
     missing: Callable[[str], NotFound]
+    #: Parameters that are ids of the tenant: the thing, and parts of it.
+    params: frozenset[str] = frozenset({"id", "wp"})
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Mapping
-from typing import Any, NoReturn
+from typing import Any
 
 import msgspec
 from starlette.requests import ClientDisconnect, Request
@@ -32,9 +32,9 @@ from holdfast.errors import (
 )
 from holdfast.model import limits
 from holdfast.model.audit import AuditEntry, AuditLog
-from holdfast.server import problems
+from holdfast.server import problems, shown
 from holdfast.server.call import Call, Services
-from holdfast.server.declare import Answer, Route, Scope
+from holdfast.server.declare import Answer, Owner, Route, Scope
 from holdfast.server.fields import Body
 from holdfast.server.identity import NOBODY
 from holdfast.server.misfits import misfit
@@ -46,6 +46,8 @@ log: logging.Logger = logging.getLogger(__name__)
 BODY_TIMEOUT_S = 30.0
 #: Longer names are not those of anything; the audit log has this much of them.
 _SHOWN = 2 * limits.ID_CHARS
+#: The parameter by which an operator says whose the thing is that a path names.
+_TENANT = "tenant"
 _UNKNOWN_ERROR = "the server failed; its log has the request id"
 
 
@@ -120,6 +122,7 @@ class Endpoint:
             services.rate.take(identity.key or "")
             # Only now: a call over the rate must cost the store nothing, so no log has it.
             call.identity = identity
+            shown.show_to(identity.tenant)
             if not call.identity.may(route.roles):
                 needed = " or ".join(route.roles)
                 raise Forbidden(f"this needs an API key with the role {needed}")
@@ -128,11 +131,12 @@ class Endpoint:
         elif route.reads_body:
             call.count_address()
         arguments = {name: call.request.path_params[name] for name in route.params}
-        await self._check_owner(call, arguments)
+        if route.owner is not None:
+            await _check_owner(call, route.owner, arguments)
         if route.query is not None:
             arguments["query"] = _query(call.request, route)
         elif call.request.scope["query_string"]:
-            _refuse_query(call.request)
+            _refuse_query(call.request, route)
         if route.reads_body:
             data = await _read(call.request, route.most_bytes)
             body = _decoded(self._decoders[route], data)
@@ -142,16 +146,6 @@ class Endpoint:
             find = call.tenant_listed if route.method == "GET" else call.tenant_named
             call.tenant = find(named)
         return _encoded(route, await route.handler(call, **arguments))
-
-    async def _check_owner(self, call: Call, arguments: Mapping[str, str]) -> None:
-        """Let nobody learn of, or touch, what belongs to another tenant."""
-        owner, own = call.route.owner, call.identity.tenant
-        if owner is None or own is None:
-            return
-        named = arguments[owner.param]
-        if await owner.find(call, named) != own:
-            raise owner.missing(named)
-        call.tenant = own
 
     async def _write_down(self, call: Call, status: int, code: str | None) -> None:
         """Append to the audit log. What cannot be appended is told to the process's log."""
@@ -179,6 +173,21 @@ class Endpoint:
             urgency = level(error) if changed_nothing else logging.ERROR
             text = msgspec.json.encode(entry).decode()
             log.log(urgency, "not in the audit log (%s): %s", error, text)
+
+
+async def _check_owner(call: Call, owner: Owner, arguments: dict[str, str]) -> None:
+    """Let nobody learn of, or touch, what belongs to another tenant.
+
+    What the path names is an id of the tenant of the key, or of the one that an operator names.
+    """
+    named = call.request.query_params.get(_TENANT)
+    tenant = call.identity.tenant if named is None else call.tenant_named(named)
+    call.tenant = tenant
+    given = arguments[owner.param]
+    for param in owner.params & arguments.keys():
+        arguments[param] = call.stored_id(arguments[param])
+    if tenant is not None and await owner.find(call, arguments[owner.param]) != tenant:
+        raise owner.missing(given)
 
 
 async def _read(request: Request, most: int) -> bytes:
@@ -219,7 +228,7 @@ def _decoded(decoder: msgspec.json.Decoder[Any], data: bytes) -> Any:
 
 
 def _query(request: Request, route: Route) -> Any:
-    given = request.query_params.multi_items()
+    given = _parameters(request, route)
     values = dict(given)
     if len(values) != len(given):
         raise InvalidInput("query: a parameter is given twice", field="query")
@@ -233,9 +242,17 @@ def _query(request: Request, route: Route) -> Any:
     return query
 
 
-def _refuse_query(request: Request) -> NoReturn:
-    name = next(iter(request.query_params), "query")
-    raise InvalidInput(f"{name}: is not a known parameter", field=name)
+def _refuse_query(request: Request, route: Route) -> None:
+    for name, _ in _parameters(request, route):
+        raise InvalidInput(f"{name}: is not a known parameter", field=name)
+    if not request.query_params:
+        raise InvalidInput("query: is not a known parameter", field="query")
+
+
+def _parameters(request: Request, route: Route) -> list[tuple[str, str]]:
+    """Return the parameters of the query; the tenant of what a path names was read before."""
+    given = request.query_params.multi_items()
+    return [one for one in given if route.owner is None or one[0] != _TENANT]
 
 
 def _named_tenant(arguments: Mapping[str, Any]) -> str | None:

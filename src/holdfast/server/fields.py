@@ -20,6 +20,15 @@ from holdfast.model.executions import Lease
 _NAME = "^[A-Za-z0-9_.:@-]+$"
 
 Name = Annotated[str, Meta(min_length=1, max_length=limits.NAME_CHARS, pattern=_NAME)]
+#: A budget or quota: NAME, or TENANT/NAME, for keys that belong to no tenant.
+LimitName = Annotated[
+    str,
+    Meta(
+        min_length=1,
+        max_length=2 * limits.NAME_CHARS + 1,
+        pattern="^([A-Za-z0-9_.:@-]+/)?[A-Za-z0-9_.:@-]+$",
+    ),
+]
 #: A tenant, or * for all that the key may see.
 Tenants = Annotated[
     str, Meta(min_length=1, max_length=limits.NAME_CHARS, pattern=r"^(\*|[A-Za-z0-9_.:@-]+)$")
@@ -28,6 +37,15 @@ Kind = Annotated[
     str, Meta(min_length=1, max_length=limits.NAME_CHARS, pattern="^[A-Za-z0-9_.:@/-]+$")
 ]
 Id = Annotated[str, Meta(min_length=1, max_length=limits.ID_CHARS, pattern="^[A-Za-z0-9_.:@/~-]+$")]
+#: An execution or graph: an id of the caller's tenant, or TENANT=ID.
+ScopedId = Annotated[
+    str,
+    Meta(
+        min_length=1,
+        max_length=limits.NAME_CHARS + 1 + limits.ID_CHARS,
+        pattern="^([A-Za-z0-9_.:@-]+=)?[A-Za-z0-9_.:@/~-]+$",
+    ),
+]
 Key = Annotated[str, Meta(min_length=1, max_length=limits.ID_CHARS)]
 DurationMs = Annotated[int, Meta(ge=0, le=limits.DURATION_MS)]
 PositiveMs = Annotated[int, Meta(ge=1, le=limits.DURATION_MS)]

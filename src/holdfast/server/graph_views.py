@@ -7,6 +7,7 @@ from typing import Any
 from msgspec import UNSET, UnsetType, field
 
 from holdfast.model.graphs import Edge, Graph, GraphView, Join, Member
+from holdfast.server import shown
 from holdfast.server.fields import View
 from holdfast.server.times import optional, rfc3339
 from holdfast.server.views import event_view
@@ -53,7 +54,7 @@ class MemberView(View):
     def of(cls, one: Member) -> MemberView:
         """Show a member."""
         return cls(
-            id=one.id,
+            id=shown.own(one.id),
             state=one.state,
             kind=one.kind,
             join=JoinView.of(one.join),
@@ -118,7 +119,7 @@ class GraphDetail(GraphSummary):
 
 def _fields(one: Graph) -> dict[str, Any]:
     return {
-        "id": one.id,
+        "id": shown.own(one.id),
         "tenant": one.tenant,
         "state": one.state,
         "revision": one.revision,

@@ -59,7 +59,11 @@ def document(tables: Sequence[Routes]) -> dict[str, Any]:
         reply = next(found) if route.reply else None
         query = next(found) if route.query else None
         operation = _operation(route, body, reply, problem)
-        operation["parameters"] = [*_path_parameters(route), *_query_parameters(query, components)]
+        operation["parameters"] = [
+            *_path_parameters(route),
+            *_query_parameters(query, components),
+            *([_TENANT] if route.owner is not None else []),
+        ]
         paths.setdefault(route.path, {})[route.method.lower()] = operation
     used = {name: schema for name, schema in components.items() if not name.endswith("Query")}
     return {
@@ -186,6 +190,16 @@ def _path_parameters(route: Route) -> list[dict[str, Any]]:
         }
         for name in re.findall(r"{(\w+)}", route.path)
     ]
+
+
+#: A thing that a path names may have the same id in several tenants.
+_TENANT = {
+    "name": "tenant",
+    "in": "query",
+    "required": False,
+    "description": "Whose it is, for a key that belongs to no tenant; `default` if absent.",
+    "schema": {"type": "string", "minLength": 1},
+}
 
 
 def _query_parameters(

@@ -12,6 +12,7 @@ from starlette.responses import Response
 
 from holdfast import errors
 from holdfast.errors import HoldfastError
+from holdfast.server import shown
 from holdfast.server.times import rfc3339
 
 MEDIA_TYPE = "application/problem+json"
@@ -74,11 +75,12 @@ def document(error: HoldfastError, status: int | None = None) -> dict[str, Any]:
         "type": f"urn:holdfast:problem:{error.code}",
         "title": HTTPStatus(status).phrase,
         "status": status,
-        "detail": error.message,
+        "detail": shown.text(error.message),
         "code": error.code,
         "retryable": is_retryable(type(error)),
     }
-    context = {k: _shown(v) for k, v in error.context.items() if k not in _MEMBERS}
+    facts = shown.own_ids(error.context)
+    context = {k: _shown(v) for k, v in facts.items() if k not in _MEMBERS}
     return problem | context
 
 

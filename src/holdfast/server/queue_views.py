@@ -8,6 +8,7 @@ from typing import Any
 from msgspec import UNSET, UnsetType
 
 from holdfast.errors import HoldfastError
+from holdfast.model import names
 from holdfast.model.payloads import as_base64, as_json
 from holdfast.model.queues import (
     DEFAULT_GROUP,
@@ -80,7 +81,7 @@ class QueueView(View):
     @classmethod
     def of(cls, one: Queue) -> QueueView:
         """Show a queue."""
-        tenant, name = scoping.queue_of(one.name)
+        tenant, name = names.split(one.name)
         settings = {f: getattr(one.settings, f) for f in _SETTINGS}
         target = settings.pop("dead_letter")
         return cls(

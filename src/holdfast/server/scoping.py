@@ -8,8 +8,9 @@ under a name that no caller over HTTP can write.
 from __future__ import annotations
 
 from holdfast.errors import InvalidInput
-from holdfast.model import checks
-from holdfast.server.call import DEFAULT_TENANT, Call
+from holdfast.model import checks, names
+from holdfast.model.names import DEFAULT_TENANT
+from holdfast.server.call import Call
 from holdfast.server.fields import Name, Query
 
 #: Where the writer leases of tenants are, but for those of `default`.
@@ -25,19 +26,12 @@ class TenantQuery(Query):
 def queue(call: Call, name: str, field: str = "queue") -> str:
     """Return the stored name of a queue of the tenant that a call is for."""
     checks.name(field, name)
-    tenant = call.tenant or DEFAULT_TENANT
-    return name if tenant == DEFAULT_TENANT else f"{tenant}/{name}"
-
-
-def queue_of(stored: str) -> tuple[str, str]:
-    """Return the tenant and the name of a stored queue."""
-    tenant, slash, name = stored.partition("/")
-    return (tenant, name) if slash else (DEFAULT_TENANT, stored)
+    return names.stored(call.tenant or DEFAULT_TENANT, name)
 
 
 def seen(stored: str, tenant: str) -> str:
     """Return the name of a queue as its tenant knows it; that of another tenant in full."""
-    owner, name = queue_of(stored)
+    owner, name = names.split(stored)
     return name if owner == tenant else stored
 
 

@@ -8,6 +8,7 @@ from msgspec import UNSET, Raw, UnsetType
 
 from holdfast.model.executions import Attempt, Claim, Event, Execution, Step, Submitted
 from holdfast.model.payloads import as_base64, as_json
+from holdfast.server import shown
 from holdfast.server.fields import View
 from holdfast.server.times import optional, rfc3339
 from holdfast.server.waiting_views import SignalView
@@ -24,7 +25,7 @@ class SubmittedView(View, omit_defaults=True):
     @classmethod
     def of(cls, answer: Submitted) -> SubmittedView:
         """Show an answer."""
-        return cls(id=answer.id, state=answer.state, duplicate=answer.duplicate)
+        return cls(id=shown.own(answer.id), state=answer.state, duplicate=answer.duplicate)
 
 
 class StateView(View, omit_defaults=True):
@@ -109,7 +110,7 @@ class ExecutionView(View):
         """Show an execution."""
         vector = one.state_vector
         return cls(
-            id=one.id,
+            id=shown.own(one.id),
             tenant=one.tenant,
             kind=one.kind,
             lane=one.lane,
@@ -142,7 +143,7 @@ class ExecutionView(View):
             reason=one.reason,
             tags=dict(one.tags),
             idempotency_key=one.idempotency_key,
-            graph=one.graph,
+            graph=shown.own_or_none(one.graph),
             wait_until=optional(one.wait_until),
             on_timeout=one.on_timeout,
             budgets=one.budgets,
@@ -170,7 +171,7 @@ def event_view(event: Event) -> dict[str, Any]:
     """Show something that happened."""
     data = {
         name: rfc3339(value) if hasattr(value, "isoformat") else value
-        for name, value in event.data.items()
+        for name, value in shown.own_ids(event.data).items()
     }
     return {"at": rfc3339(event.at), "event": event.event, **data}
 
@@ -295,13 +296,13 @@ class ClaimView(View):
         steps: dict[str, Any] = {}
         encoded: dict[str, str] = {}
         for name, result in claim.steps.items():
-            shown: Raw | None = as_json(result)
-            steps[name] = shown
-            if shown is None:
+            recorded: Raw | None = as_json(result)
+            steps[name] = recorded
+            if recorded is None:
                 encoded[name] = as_base64(result)
         return cls(
             execution=ClaimedExecution(
-                id=claim.id,
+                id=shown.own(claim.id),
                 tenant=claim.tenant,
                 kind=claim.kind,
                 lane=claim.lane,

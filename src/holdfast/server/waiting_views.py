@@ -9,6 +9,7 @@ from msgspec import UNSET, UnsetType
 
 from holdfast.model.tokens import Token
 from holdfast.model.waitpoints import InboxItem, Signal, Waitpoint
+from holdfast.server import shown
 from holdfast.server.fields import View
 from holdfast.server.times import optional, rfc3339
 
@@ -42,7 +43,7 @@ class SignalView(View):
             source=SourceView(type=one.source.type, identity=one.source.identity),
             at=rfc3339(one.at),
             effect=one.effect,
-            waitpoint=one.waitpoint,
+            waitpoint=shown.own_or_none(one.waitpoint),
             idempotency_key=one.idempotency_key,
             correlation=one.correlation,
         )
@@ -149,8 +150,8 @@ class InboxPage(View):
 
 def _fields(one: Waitpoint) -> dict[str, Any]:
     return {
-        "id": one.id,
-        "execution": one.execution_id,
+        "id": shown.own(one.id),
+        "execution": shown.own(one.execution_id),
         "name": one.name,
         "state": one.state,
         "created_at": rfc3339(one.created_at),

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import msgspec
 
 from holdfast.errors import BudgetConflict, BudgetNotFound
+from holdfast.model import names
 from holdfast.model.budgets import (
     Breach,
     Breaches,
@@ -29,6 +30,7 @@ from holdfast.model.budgets import (
 from holdfast.model.ids import new_id
 from holdfast.model.moments import from_ms
 from holdfast.store import catalog, decode
+from holdfast.store.call import refusal
 from holdfast.store.domain import Domain, Partitioned
 
 #: How long a key of the caller is remembered, and one that was minted for a single call.
@@ -40,7 +42,7 @@ _unpack = msgspec.msgpack.Decoder().decode
 
 
 class Budgets(Domain):
-    """Budgets."""
+    """Budgets. The ids of calls are those that are stored."""
 
     def __init__(self, store: Partitioned) -> None:
         super().__init__(store)
@@ -56,7 +58,7 @@ class Budgets(Domain):
             return known
         (found,) = await self._address("", "", budget_id)
         if found == "?":
-            raise BudgetNotFound(f"no budget has the id {budget_id}", id=budget_id)
+            raise refusal("budget_not_found", {"id": names.split(budget_id)[1]})
         if len(self._roots) >= _MOST_ROOTS:
             self._roots.clear()
         return self._roots.setdefault(budget_id, found or budget_id)
@@ -82,24 +84,25 @@ class Budgets(Domain):
 
     async def create(self, budget: NewBudget) -> bool:
         """Create a budget; returns whether it is new."""
-        root = budget.id if budget.parent is None else await self.root(budget.parent)
+        budget_id, parent = budget.stored_id, budget.stored_parent
+        root = budget_id if parent is None else await self.root(parent)
         tag = self._store.budget_tag(root)
-        if tag != self._store.budget_tag(budget.id):
-            await self._tell_root(budget.id, root)
+        if tag != self._store.budget_tag(budget_id):
+            await self._tell_root(budget_id, root)
         try:
             return await self._create_in(tag, budget, root)
         except BudgetConflict:
-            await self._tell_root(budget.id, root)
+            await self._tell_root(budget_id, root)
             return await self._create_in(tag, budget, root)
 
     async def _create_in(self, tag: str, budget: NewBudget, root: str) -> bool:
         (word,) = await self._call.write(
             "hf_budget_create",
             tag,
-            budget.id,
+            budget.stored_id,
             budget.tenant,
-            "" if root == budget.id else root,
-            budget.parent or "",
+            "" if root == budget.stored_id else root,
+            budget.stored_parent or "",
             budget.on_hard,
             "" if budget.reset_ms is None else str(budget.reset_ms),
             *limit_args(budget.limits),
@@ -119,7 +122,7 @@ class Budgets(Domain):
             # Its creation under another root has failed midway.
             (known,) = await self._address(root, known, budget_id)
         if known != root:
-            raise BudgetConflict(f"budget {budget_id} exists with other content", id=budget_id)
+            raise refusal("budget_conflict", {"id": names.split(budget_id)[1]})
 
     async def limit(self, budget_id: str, changes: Mapping[tuple[str, str], int | None]) -> None:
         """Change limits, by dimension and `hard` or `soft`; None removes one."""
@@ -296,11 +299,12 @@ def _decode(budget_id: str, record: Mapping[bytes, bytes], waiting: int, last: b
         if bar:
             by_letter[letter][dimension] = int(value)
     hard, soft = by_letter["h"], by_letter["s"]
-    period = record.get(b"period")
+    period, tenant = record.get(b"period"), record[b"tenant"].decode()
+    parent = decode.text(record.get(b"parent"))
     return Budget(
-        id=budget_id,
-        tenant=record[b"tenant"].decode(),
-        parent=decode.text(record.get(b"parent")),
+        id=names.split(budget_id)[1],
+        tenant=tenant,
+        parent=None if parent is None else names.seen(parent, tenant),
         limits={
             name: Limit(hard=hard.get(name), soft=soft.get(name)) for name in sorted({*hard, *soft})
         },

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast import errors
 from holdfast.errors import HoldfastError, OutcomeUnknown, StoreUnavailable
+from holdfast.model import names
 from holdfast.store import library
 from holdfast.store.client import CallFailed, Client
 from holdfast.store.outages import Outage
@@ -28,6 +29,9 @@ _FAULTS = ("user_function", "WRONGTYPE", "CROSSSLOT", "wrong number of arg", "un
 
 #: Context that is kept as text in records, and is a number.
 _NUMBERS = frozenset({"epoch", "revision"})
+
+#: Refusals about things that have a name of their tenant.
+_OWN = ("schedule_", "budget_", "quota_", "reservation_")
 
 #: Refusal codes of the Lua library: the error and its sentence.
 REFUSALS: dict[str, tuple[type[HoldfastError], str]] = {
@@ -148,6 +152,10 @@ def refusal_of(reply: list[bytes]) -> HoldfastError:
     """Make the error of a refusal: code, then context as name, value pairs."""
     code, *pairs = (part.decode() if isinstance(part, bytes) else part for part in reply)
     context = dict(zip(pairs[::2], pairs[1::2], strict=True))
+    if code.startswith(_OWN):
+        # As the tenant knows it that asked for it.
+        split = names.split_id if code.startswith("schedule_") else names.split
+        _, context["id"] = split(context["id"])
     return refusal(str(code), {k: int(v) if k in _NUMBERS else v for k, v in context.items()})
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from holdfast.model import names as tenancy
 from holdfast.model.executions import (
     JSON_CONTENT_TYPE,
     Attempt,
@@ -51,15 +52,25 @@ def moment(value: bytes | None) -> datetime | None:
 
 
 def limit_names(value: bytes | None, kind: str) -> tuple[str, ...]:
-    """Decode budgets (`b:`) or quotas (`q:`) out of limits, one per line."""
+    """Decode the stored names of budgets (`b:`) or quotas (`q:`) out of limits, one per line."""
     if not value:
         return ()
     lines = value.decode().split("\n")
     return tuple(limit_name(line) for line in lines if line.startswith(kind))
 
 
+def seen_limit(stored: str, tenant: str) -> str:
+    """Return a budget or quota as a tenant knows it; `#` and the value of a tag may follow."""
+    limit, sharp, value = stored.partition("#")
+    return tenancy.seen(limit, tenant) + sharp + value
+
+
+def _seen_limits(value: bytes | None, kind: str, tenant: str) -> tuple[str, ...]:
+    return tuple(seen_limit(name, tenant) for name in limit_names(value, kind))
+
+
 def limit_name(limit: str) -> str:
-    """Return the id of a budget or quota as its users know it: without the root of its tree."""
+    """Return the stored name of a budget or quota: without the root of its tree."""
     _, _, address = limit.partition(":")
     return address.rpartition("~")[2] if limit.startswith("b:") else address
 
@@ -99,8 +110,8 @@ def claim(row: Sequence[Any], lease_id: str) -> Claim:
         replays=int(get(b"replays", 0)),
         steps={step.name: step.result for step in steps(journal)} if journal else {},
         traceparent=text(get(b"trace")),
-        budgets=limit_names(get(b"limits"), "b:"),
-        quotas=limit_names(get(b"limits"), "q:"),
+        budgets=_seen_limits(get(b"limits"), "b:", record[b"tenant"].decode()),
+        quotas=_seen_limits(get(b"limits"), "q:", record[b"tenant"].decode()),
         **(_ended_wait(execution_id.decode(), *wait) if wait else {}),
         passed=[passed(*given) for given in upstreams[0]] if upstreams else (),
     )
@@ -244,11 +255,11 @@ def _due_times(record: Record, state: State) -> dict[str, Any]:
 def _limits(record: Record) -> dict[str, Any]:
     """Decode what an execution is subject to, and what of it holds it back."""
     get = record.get
-    blocker = get(b"blocker")
+    blocker, tenant = get(b"blocker"), record[b"tenant"].decode()
     return {
-        "budgets": limit_names(get(b"limits"), "b:"),
-        "quotas": limit_names(get(b"limits"), "q:"),
-        "blocked_by": limit_name(blocker.decode()) if blocker else None,
+        "budgets": _seen_limits(get(b"limits"), "b:", tenant),
+        "quotas": _seen_limits(get(b"limits"), "q:", tenant),
+        "blocked_by": seen_limit(limit_name(blocker.decode()), tenant) if blocker else None,
         "retry_at": moment(get(b"retry_at")),
     }
 

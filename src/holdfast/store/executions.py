@@ -10,6 +10,7 @@ from decimal import Decimal
 import msgspec
 
 from holdfast.errors import ExecutionNotFound, HoldfastError, IdempotencyConflict
+from holdfast.model import names
 from holdfast.model.executions import (
     Claim,
     ExecutionId,
@@ -127,7 +128,7 @@ class Executions(Domain):
         ids: list[str] = []
         limits: list[str] = []
         for index, item in enumerate(items):
-            execution_id = item.id
+            execution_id = item.id and names.stored_id(item.tenant, item.id)
             if item.idempotency_key is not None:
                 if execution_id is None:
                     execution_id = id_of_key(item.tenant, item.idempotency_key)

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from holdfast.errors import StagingLost
+from holdfast.model import names
 from holdfast.model.executions import Event, ExecutionId
 from holdfast.model.graphs import (
     CancelPolicy,
@@ -91,7 +92,7 @@ class Graphs(Domain):
 
     async def create(self, new: NewGraph) -> tuple[str, int, bool]:
         """Create a graph, all of it or nothing; returns id, revision, whether it existed."""
-        graph_id = new.id
+        graph_id = new.id and names.stored_id(new.tenant, new.id)
         if graph_id is None and new.idempotency_key is not None:
             graph_id = graph_id_of_key(new.tenant, new.idempotency_key)
         graph_id = graph_id or f"g{new_id()}"

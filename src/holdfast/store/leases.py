@@ -67,11 +67,14 @@ class Leases(Domain):
         )
         return answers  # type: ignore[return-value]
 
-    async def check(self, execution_id: str, lease: Lease) -> tuple[str, ...]:
-        """Return the budgets of an execution to the holder of its lease; raises LeaseLost."""
+    async def check(self, execution_id: str, lease: Lease) -> tuple[str, tuple[str, ...]]:
+        """Return the tenant of an execution and the stored names of its budgets.
+
+        Only to the holder of its lease; raises LeaseLost.
+        """
         tag = self._store.tag_of(execution_id)
-        (found,) = await self._call.read("hf_lease_check", tag, execution_id, lease.fence)
-        return decode.limit_names(found, "b:")
+        tenant, found = await self._call.read("hf_lease_check", tag, execution_id, lease.fence)
+        return tenant.decode(), decode.limit_names(found, "b:")
 
     async def revoke(self, execution_id: str, reason: str) -> None:
         """Take the lease from its holder; the execution is ready again."""

@@ -7,6 +7,7 @@ import time
 from collections.abc import Sequence
 
 from holdfast.errors import QuotaNotFound
+from holdfast.model import names
 from holdfast.model.moments import from_ms
 from holdfast.model.quotas import NewQuota, Quota
 from holdfast.store import catalog, decode
@@ -17,7 +18,7 @@ _SEEN_S = 5.0
 
 
 class Quotas(Domain):
-    """Quotas."""
+    """Quotas. The ids of calls are those that are stored."""
 
     def __init__(self, store: Partitioned) -> None:
         super().__init__(store)
@@ -28,8 +29,8 @@ class Quotas(Domain):
         caps = (quota.window_ms, quota.max_per_window, quota.max_concurrent)
         (word,) = await self._call.write(
             "hf_quota_create",
-            self._store.quota_tag(quota.id),
-            quota.id,
+            self._store.quota_tag(quota.stored_id),
+            quota.stored_id,
             quota.tenant,
             *map(_optional, caps),
         )
@@ -67,7 +68,7 @@ class Quotas(Domain):
         window, most, slots = (record.get(key) for key in (b"window", b"most", b"slots"))
         running, in_window, waiting, promised = counts
         return Quota(
-            id=quota_id,
+            id=names.split(quota_id)[1],
             tenant=record[b"tenant"].decode(),
             window_ms=None if window is None else int(window),
             max_per_window=None if most is None else int(most),
@@ -112,8 +113,8 @@ class Quotas(Domain):
         None for each that all admitted, else the quota that refused and when to expect room.
         """
         args = [request]
-        for execution_id, epoch, names in items:
-            args += [execution_id, str(epoch), "\n".join(names)]
+        for execution_id, epoch, limits in items:
+            args += [execution_id, str(epoch), "\n".join(limits)]
         flat = await self._call.write("hf_quota_admit", tag, *args)
         return [
             (name.decode(), int(at) if at else None) if name else None
@@ -125,8 +126,8 @@ class Quotas(Domain):
     ) -> list[bytes]:
         """Give back admissions in one partition; returns what its outbox has."""
         args: list[str] = []
-        for execution_id, epoch, used, names in items:
-            args += [execution_id, epoch, used, "\n".join(names)]
+        for execution_id, epoch, used, limits in items:
+            args += [execution_id, epoch, used, "\n".join(limits)]
         (entries,) = await self._call.write("hf_quota_release", tag, *args)
         return list(entries)
 

@@ -38,7 +38,7 @@ class Step:
 
 
 class Schedules(Domain):
-    """Schedules, each in the partition of its id."""
+    """Schedules, each in the partition of its id. The ids of calls are those that are stored."""
 
     async def read(self, schedule_id: str) -> tuple[int, Schedule | None]:
         """Return the time of the store in ms, and the schedule if there is one."""
@@ -50,8 +50,8 @@ class Schedules(Domain):
         """Create a schedule, or replace a version of it: created, replaced, or same."""
         answer, _ = await self._call.write(
             "hf_schedule_put",
-            self._store.tag_of(plan.id),
-            plan.id,
+            self._store.tag_of(plan.stored_id),
+            plan.stored_id,
             new_id(),
             "" if version is None else str(version),
             plan.digest(),
@@ -72,10 +72,12 @@ class Schedules(Domain):
             )
         )
         parts = [([_schedule(row) for row in rows], more) for more, rows in found]
-        merged = heapq.merge(*(part for part, _ in parts), key=lambda schedule: schedule.id)
+        merged = heapq.merge(
+            *(part for part, _ in parts), key=lambda schedule: schedule.plan.stored_id
+        )
         # What follows the end of a part that was cut off may not be next.
-        known = min((part[-1].id for part, more in parts if more), default=None)
-        complete = [one for one in merged if known is None or one.id <= known]
+        known = min((part[-1].plan.stored_id for part, more in parts if more), default=None)
+        complete = [one for one in merged if known is None or one.plan.stored_id <= known]
         return complete[:limit], known is not None or len(complete) > limit
 
     async def due(self, tag: str, limit: int) -> tuple[int, list[Schedule]]:
@@ -90,9 +92,10 @@ class Schedules(Domain):
         except NotFound as error:
             return [error.code] * len(steps)
         args: list[bytes] = []
+        stored_id = schedule.plan.stored_id
         for step in steps:
             fields = {
-                "id": schedule.id,
+                "id": stored_id,
                 "version": str(schedule.version),
                 "from": str(step.start),
                 "tick": str(step.tick),
@@ -102,16 +105,17 @@ class Schedules(Domain):
             }
             if step.missed:
                 fields["missed"] = step.missed  # type: ignore[assignment]
-            args += _item(schedule, f"{schedule.id}{ROOT_SEPARATOR}{step.tick}", limits, fields)
-        tag = self._store.tag_of(schedule.id)
+            args += _item(schedule, f"{stored_id}{ROOT_SEPARATOR}{step.tick}", limits, fields)
+        tag = self._store.tag_of(stored_id)
         replies = await self._call.write("hf_execution_create", tag, *args)
         return [(rest[0] if word == b"no" else word).decode() for word, *rest in replies]
 
     async def trigger(self, schedule: Schedule, name: str) -> Submitted:
         """Fire once, outside the ticks; the same name again finds the same execution."""
-        execution_id = f"{schedule.id}{ROOT_SEPARATOR}{name}"
-        fields = {"id": schedule.id, "hand": True, "overlap": schedule.plan.overlap}
-        tag = self._store.tag_of(schedule.id)
+        stored_id = schedule.plan.stored_id
+        execution_id = f"{stored_id}{ROOT_SEPARATOR}{name}"
+        fields = {"id": stored_id, "hand": True, "overlap": schedule.plan.overlap}
+        tag = self._store.tag_of(stored_id)
         limits = await self._store.attach(schedule.plan.execution)
         args = _item(schedule, execution_id, limits, fields)
         ((word, *rest),) = await self._call.write("hf_execution_create", tag, *args)
@@ -127,8 +131,8 @@ class Schedules(Domain):
         """Pass over ticks."""
         await self._call.write(
             "hf_schedule_skip",
-            self._store.tag_of(schedule.id),
-            schedule.id,
+            self._store.tag_of(schedule.plan.stored_id),
+            schedule.plan.stored_id,
             str(schedule.version),
             str(start),
             _text(next_ms),

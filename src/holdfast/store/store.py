@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, replace
 
 from holdfast.errors import StoreUnavailable
-from holdfast.model import checks
+from holdfast.model import checks, names
 from holdfast.model.executions import NewExecution
 from holdfast.model.partitions import MOST_OF_LIMITS, partition_of, partition_of_limit
 from holdfast.store import boot, keys, urls
@@ -151,9 +151,13 @@ class Store:
 
     async def attach(self, item: NewExecution) -> str:
         """Return the limits of a new execution as the library reads them; raises NotFound."""
-        budgets = [f"b:{address}" for address in await self.budgets.addresses(item.budgets)]
-        await self.quotas.check(item.quotas)
-        return "\n".join([*budgets, *(f"q:{name}" for name in item.quotas)])
+        budgets, quotas = (
+            [names.stored(item.tenant, name) for name in given]
+            for given in (item.budgets, item.quotas)
+        )
+        addresses = await self.budgets.addresses(budgets)
+        await self.quotas.check(quotas)
+        return "\n".join([f"b:{one}" for one in addresses] + [f"q:{one}" for one in quotas])
 
 
 _LIMIT_TAGS = (keys.budget_tag, keys.quota_tag)

@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mappin
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from holdfast.errors import BudgetExceeded, LeaseLost
-from holdfast.model import limits
+from holdfast.model import limits, names
 from holdfast.model.budgets import Charge, OnHard, Usage, checked_usage
 from holdfast.model.ids import id_of_key, new_id
 from holdfast.model.waitpoints import NewWaitpoint
@@ -157,14 +157,16 @@ class ContextBudget:
         more = answer.value
         if isinstance(more, dict) and "limit" in more:
             changes = {str(charge.dimension): {"hard": more["limit"]}}
-            await self._raise_limit(str(charge.budget), changes)
+            tenant = self._claim.tenant
+            await self._raise_limit(str(charge.budget), changes, tenant=tenant)
 
     def _key(self, key: str | None) -> str:
         """Return a key that is the same in every attempt, or a new one."""
         claim = self._claim
         if key is None:
             return new_id()
-        return id_of_key(claim.tenant, f"{claim.id}:{claim.replays}:{key}")
+        execution = names.stored_id(claim.tenant, claim.id)
+        return id_of_key(claim.tenant, f"{execution}:{claim.replays}:{key}")
 
     async def _ask(self, call: Coroutine[Any, Any, C]) -> C:
         try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from holdfast.archive import Archiver, open_archive
 from tests.server.answers.system import enabled
-from tests.server.answers.ways import Stage, about_nothing, by_example, way
+from tests.server.answers.ways import Stage, by_example, way
 from tests.server.answers.writer_leases import damaged
 from tests.server.conftest import OURS
 from tests.server.samples import Request
@@ -13,10 +13,6 @@ EXPORT = "GET /v1/executions/{id}/export"
 REPAIR = "POST /v1/writer-leases/{key}/repair"
 ARCHIVED_RESULT = "GET /v1/archive/executions/{id}/result"
 
-way("budget_not_found", "POST /v1/budgets/{id}/attach", "POST /v1/budgets/{id}/detach")(
-    about_nothing
-)
-way("quota_not_found", "POST /v1/quotas/{id}/attach")(about_nothing)
 way("not_terminal", EXPORT)(by_example)
 way("version_conflict", REPAIR)(by_example)
 way(200, REPAIR)(damaged)

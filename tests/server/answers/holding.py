@@ -8,6 +8,7 @@ from typing import Any
 from holdfast.model.executions import Claim, Failure
 from holdfast.model.waitpoints import NewWaitpoint, waitpoint_id
 from tests.server.answers.ways import ROUTES, Stage, way
+from tests.server.conftest import OURS
 from tests.server.samples import Request
 
 RENEW = "POST /v1/leases:renew"
@@ -29,7 +30,7 @@ async def _holding(stage: Stage, name: str, claim: Claim, **changes: Any) -> Req
 
 async def _held(stage: Stage, name: str) -> Request:
     """One with a budget, so that there is something to charge."""
-    budget, _ = await stage.engine.budgets.create(limits={})
+    budget, _ = await stage.engine.budgets.create(tenant=OURS, limits={})
     claim = await stage.claimed(budgets=[budget.id])
     if name == SETTLE:
         reserve = stage.engine.budgets.spending.reserve
@@ -130,5 +131,5 @@ async def _no_budget(stage: Stage, name: str) -> Request:
 
 @way("reservation_not_found", SETTLE)
 async def _nothing_reserved(stage: Stage, name: str) -> Request:
-    budget, _ = await stage.engine.budgets.create(limits={})
+    budget, _ = await stage.engine.budgets.create(tenant=OURS, limits={})
     return await _holding(stage, name, await stage.claimed(budgets=[budget.id]))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import httpx
 
 from holdfast.model.ids import new_id
-from tests.server.answers.ways import Stage, by_example, way
+from tests.server.answers.ways import Stage, about_nothing, by_example, declaring, way
 from tests.server.conftest import OURS
 from tests.server.samples import Request
 
@@ -14,6 +14,11 @@ SETTLE = "POST /v1/budgets/{id}/settle"
 QUOTAS = "POST /v1/quotas"
 
 way("reservation_not_found", SETTLE)(by_example)
+for code, noun in (
+    ("budget_not_found", "/v1/budgets/{id}"),
+    ("quota_not_found", "/v1/quotas/{id}"),
+):
+    way(code, *(name for name in declaring(code) if noun in name))(about_nothing)
 
 
 @way(200, BUDGETS, QUOTAS)
@@ -44,7 +49,7 @@ async def _no_parent(stage: Stage, name: str) -> Request:
 @way(200, SETTLE)
 async def _reserved(stage: Stage, name: str) -> Request:
     made, _ = await stage.engine.budgets.create(tenant=OURS, limits={})
-    await stage.engine.budgets.reserve(made.id, {"tokens": 2_000}, key="call-17")
+    await stage.engine.budgets.reserve(made.id, {"tokens": 2_000}, key="call-17", tenant=OURS)
     return await stage.request(name, {"id": made.id})
 
 
@@ -53,7 +58,7 @@ async def _removed_meanwhile(stage: Stage, name: str) -> httpx.Response:
     quota_id = f"limit-{new_id()}"
 
     async def remove() -> None:
-        await stage.engine.quotas.delete(quota_id)
+        await stage.engine.quotas.delete(quota_id, tenant=OURS)
 
     with stage.meanwhile("hf_quota_get", remove):
         return await stage.send(await stage.request(name, id=quota_id))

@@ -13,13 +13,17 @@ from holdfast.model.executions import NewExecution
 from holdfast.model.ids import new_id
 from holdfast.model.schedules import NewSchedule
 from holdfast.model.timing import Timing
-from tests.server.answers.ways import Stage, way
+from tests.server.answers.ways import Stage, about_nothing, declaring, way
 from tests.server.conftest import OURS
 from tests.server.samples import Request
 
 CREATE = "POST /v1/schedules"
 CHANGE = "PATCH /v1/schedules/{id}"
 TRIGGER = "POST /v1/schedules/{id}/trigger"
+
+way("schedule_not_found", *(n for n in declaring("schedule_not_found") if n != CREATE))(
+    about_nothing
+)
 
 
 async def _schedule(stage: Stage, **fields: Any) -> str:
@@ -46,7 +50,7 @@ async def _removed_meanwhile(stage: Stage, name: str) -> httpx.Response:
 
     async def remove() -> None:
         with contextlib.suppress(ScheduleNotFound):
-            await stage.engine.schedules.delete(request["json"]["id"])
+            await stage.engine.schedules.delete(request["json"]["id"], tenant=OURS)
 
     with stage.meanwhile("hf_schedule_read", remove):
         return await stage.send(request)
@@ -78,7 +82,7 @@ async def _all_the_time(stage: Stage, name: str) -> httpx.Response:
 
     async def change_it() -> None:
         execution = NewExecution(kind=next(kinds), tenant=OURS)
-        await stage.engine.schedules.update(schedule_id, {"execution": execution})
+        await stage.engine.schedules.update(schedule_id, {"execution": execution}, tenant=OURS)
 
     with stage.meanwhile("hf_schedule_put", change_it):
         return await stage.send(await stage.request(name, {"id": schedule_id}))
@@ -98,7 +102,7 @@ async def _without_its_budget(stage: Stage, name: str) -> Request:
 async def _without_its_quota(stage: Stage, name: str) -> Request:
     quota, _ = await stage.engine.quotas.create(tenant=OURS, max_concurrent=1)
     schedule_id = await _schedule(stage, quotas=(quota.id,))
-    await stage.engine.quotas.delete(quota.id)
+    await stage.engine.quotas.delete(quota.id, tenant=OURS)
     return await stage.request(name, {"id": schedule_id})
 
 
@@ -108,5 +112,5 @@ async def _changed_since(stage: Stage, name: str) -> Request:
     schedule_id = await _schedule(stage)
     request = await stage.sent(await stage.request(name, {"id": schedule_id}))
     execution = NewExecution(kind="another", tenant=OURS)
-    await stage.engine.schedules.update(schedule_id, {"execution": execution})
+    await stage.engine.schedules.update(schedule_id, {"execution": execution}, tenant=OURS)
     return request

@@ -63,6 +63,10 @@ class Stage:
         if changes:
             place = "params" if route.body is None else "json"
             request[place] = {**request.get(place, {}), **changes}
+        if route.scope is Scope.SYSTEM and "tenant" in getattr(
+            route.query, "__struct_fields__", ()
+        ):
+            request["params"] = {**request.get("params", {}), "tenant": OURS}
         key = key or (self.operator if route.scope is Scope.SYSTEM else self.ours)
         return {**request, "headers": {"Authorization": f"Bearer {key}"}}
 

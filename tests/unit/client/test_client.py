@@ -102,6 +102,7 @@ NEAR_ONLY = {
     "access.touch": "the server itself notes that a key was used",
     "audit.append": "the server itself writes the log",
     "keyring.install_configured": "the environment is that of the process with the store",
+    "check_limits": "the server checks what it is given",
     "streams.tails": "who reads live in this process",
     "writer_leases.seen_ms": "the server watches silent holders",
     "writer_leases.store": "the server has the records",

@@ -51,7 +51,13 @@ REFUSED: list[tuple[Check, list[Any]]] = [
     (checks.name, [*NOT_NAME, "a/b", "a~b", "x" * (limits.NAME_CHARS + 1)]),
     (checks.queue, [*NOT_NAME, "a/b/c", "/a", "a/", "default/a", "a/" + "x" * 129, "a~b"]),
     (checks.kind, [*NOT_NAME, "a~b", "x" * (limits.NAME_CHARS + 1)]),
-    (checks.execution_id, [*NOT_NAME, "x" * (limits.ID_CHARS + 1)]),
+    (
+        checks.execution_id,
+        [
+            *(value for value in NOT_NAME if value != "a=b"),
+            *("x" * (limits.ID_CHARS + 1), "default=a", "a=", "=a", "a/b=c", "a=b=c"),
+        ],
+    ),
     (_text, [*NOT_TEXT, *CONTROL, "x" * 9, "\ud800"]),
     (_text_not_empty, ["", *NOT_TEXT]),
     (_integer, [True, False, 1.0, "1", None, math.nan, math.inf, -6, 6, b"1"]),

@@ -2,7 +2,7 @@
 --- in another partition.
 --- @key tag the partition
 --- @arg id @arg fence
---- @ok limits, one per line
+--- @ok tenant, limits, one per line
 --- @no execution_not_found | not_active | stale_lease | lease_revoked
 --- @flags no-writes
 --- @requires lib/clock lib/lease lib/limits
@@ -11,5 +11,5 @@ local function run(tag, args)
   local id, fence = unpack(args)
   local rec, refusal = lease.check(tag, id, fence, clock.now(tag))
   if not rec then return refusal end
-  return { 'ok', limits.of(tag, id, rec) }
+  return { 'ok', rec.tenant, limits.of(tag, id, rec) }
 end

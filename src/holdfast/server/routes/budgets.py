@@ -10,13 +10,14 @@ from holdfast import errors
 from holdfast.model import limits
 from holdfast.model.access import Role
 from holdfast.model.budgets import Breach, Budget, Charge, OnHard, Reservation
-from holdfast.server import attachments
+from holdfast.server import attachments, shown
 from holdfast.server.call import Call
-from holdfast.server.declare import Answer, Owner, Routes
+from holdfast.server.declare import Answer, Routes
 from holdfast.server.fields import (
     Body,
     Cursor,
     Key,
+    LimitName,
     Name,
     PageLimit,
     Query,
@@ -28,8 +29,6 @@ from holdfast.server.scoping import TenantQuery
 from holdfast.server.times import optional, rfc3339
 
 routes: Routes = Routes("budgets", "Limits on what executions use, by any named dimension.")
-
-BUDGET: Owner = Owner("id", attachments.budget_owner, attachments.no_budget)
 
 Amount = Annotated[int, Meta(ge=0, le=limits.AMOUNT)]
 Usage = Annotated[dict[Name, Amount], Meta(min_length=1, max_length=limits.DIMENSIONS)]
@@ -55,7 +54,7 @@ class BudgetBody(Body):
     id: Name | None = None
     tenant: Name | None = None
     #: It counts against this one as well, and against all above it.
-    parent: Name | None = None
+    parent: LimitName | None = None
     #: It starts anew each time this has passed.
     reset_ms: ResetMs | None = None
     #: What becomes of an execution whose charge would pass a hard limit.
@@ -88,7 +87,7 @@ class BreachView(View):
             dimension=one.dimension,
             current=one.current,
             limit=one.limit,
-            execution=one.execution,
+            execution=shown.own_or_none(one.execution),
         )
 
 
@@ -164,10 +163,8 @@ class BudgetView(View):
 )
 async def create(call: Call, body: BudgetBody) -> Answer[BudgetView]:
     """Create a budget; repeated with the same id and content, it is there already."""
-    if body.parent is not None and call.identity.tenant is not None:
-        owner = await attachments.budget_owner(call, body.parent)
-        if owner != call.identity.tenant:
-            raise attachments.no_budget(body.parent)
+    if body.parent is not None:
+        attachments.budget(call, body.parent)
     budget, created = await call.engine.budgets.create(
         body.id,
         limits={name: _limit(limit) for name, limit in body.limits.items()},
@@ -221,10 +218,12 @@ async def total(call: Call, query: TenantQuery) -> TotalView:  # noqa: ARG001
     return TotalView(tenant=tenant, usage=await call.engine.budgets.total(tenant))
 
 
-@routes.get("/v1/budgets/{id}", owner=BUDGET, errors=(errors.BudgetNotFound,))
-async def describe(call: Call, id: str) -> BudgetView:  # noqa: A002
+@routes.get("/v1/budgets/{id}", errors=(errors.BudgetNotFound,))
+async def describe(call: Call, id: str, query: TenantQuery) -> BudgetView:  # noqa: A002, ARG001
     """Read a budget with its usage."""
-    return BudgetView.of(await call.engine.budgets.get(id))
+    return BudgetView.of(
+        await call.engine.budgets.get(attachments.budget(call, id), tenant=str(call.tenant))
+    )
 
 
 class BreachPage(View):
@@ -234,11 +233,11 @@ class BreachPage(View):
     next_cursor: str | None = None
 
 
-@routes.get("/v1/budgets/{id}/breaches", owner=BUDGET, errors=(errors.BudgetNotFound,))
-async def breaches(call: Call, id: str) -> BreachPage:  # noqa: A002
+@routes.get("/v1/budgets/{id}/breaches", errors=(errors.BudgetNotFound,))
+async def breaches(call: Call, id: str, query: TenantQuery) -> BreachPage:  # noqa: A002, ARG001
     """Read the last 100 breaches, oldest first."""
-    found = await call.engine.budgets.breaches(id)
-    return BreachPage(items=[BreachView.of(one) for one in found])
+    rows = await call.engine.budgets.breaches(attachments.budget(call, id), tenant=str(call.tenant))
+    return BreachPage(items=[BreachView.of(row) for row in rows])
 
 
 class LimitChange(Body):
@@ -257,11 +256,15 @@ class ChangeBody(Body):
 @routes.patch(
     "/v1/budgets/{id}",
     role=Role.OPERATOR,
-    owner=BUDGET,
     errors=(errors.BudgetNotFound,),
     example={"limits": {"tokens": {"hard": 2_000_000}}},
 )
-async def change(call: Call, id: str, body: ChangeBody) -> BudgetView:  # noqa: A002
+async def change(
+    call: Call,
+    id: str,  # noqa: A002
+    body: ChangeBody,
+    query: TenantQuery,  # noqa: ARG001
+) -> BudgetView:
     """Change limits; executions that wait go on if something is left now."""
     changes = {
         name: {
@@ -271,7 +274,10 @@ async def change(call: Call, id: str, body: ChangeBody) -> BudgetView:  # noqa: 
         }
         for name, limit in body.limits.items()
     }
-    return BudgetView.of(await call.engine.budgets.set_limits(id, changes))
+    budget = await call.engine.budgets.set_limits(
+        attachments.budget(call, id), changes, tenant=str(call.tenant)
+    )
+    return BudgetView.of(budget)
 
 
 class ChargeView(View, omit_defaults=True):
@@ -314,13 +320,20 @@ class UsageBody(Body):
 @routes.post(
     "/v1/budgets/{id}/usage",
     role=_SPENDING,
-    owner=BUDGET,
     errors=(errors.BudgetNotFound,),
     example={"usage": {"tokens": 120}, "key": "call-17"},
 )
-async def report(call: Call, id: str, body: UsageBody) -> ChargeView:  # noqa: A002
+async def report(
+    call: Call,
+    id: str,  # noqa: A002
+    body: UsageBody,
+    query: TenantQuery,  # noqa: ARG001
+) -> ChargeView:
     """Charge what was used: all of it, or nothing on a hard breach, which uses up no key."""
-    return ChargeView.of(await call.engine.budgets.report(id, body.usage, key=body.key))
+    charge = await call.engine.budgets.report(
+        attachments.budget(call, id), body.usage, key=body.key, tenant=str(call.tenant)
+    )
+    return ChargeView.of(charge)
 
 
 class ReserveBody(Body):
@@ -334,14 +347,24 @@ class ReserveBody(Body):
 @routes.post(
     "/v1/budgets/{id}/reserve",
     role=_SPENDING,
-    owner=BUDGET,
     errors=(errors.BudgetNotFound,),
     example={"usage": {"tokens": 2000}, "key": "call-17", "ttl_ms": 60000},
 )
-async def reserve(call: Call, id: str, body: ReserveBody) -> ChargeView:  # noqa: A002
+async def reserve(
+    call: Call,
+    id: str,  # noqa: A002
+    body: ReserveBody,
+    query: TenantQuery,  # noqa: ARG001
+) -> ChargeView:
     """Set amounts aside until they are settled or `ttl_ms` has passed."""
-    found = await call.engine.budgets.reserve(id, body.usage, key=body.key, ttl_ms=body.ttl_ms)
-    return ChargeView.of(found)
+    reservation = await call.engine.budgets.reserve(
+        attachments.budget(call, id),
+        body.usage,
+        key=body.key,
+        ttl_ms=body.ttl_ms,
+        tenant=str(call.tenant),
+    )
+    return ChargeView.of(reservation)
 
 
 class SettleBody(Body):
@@ -354,23 +377,31 @@ class SettleBody(Body):
 @routes.post(
     "/v1/budgets/{id}/settle",
     role=_SPENDING,
-    owner=BUDGET,
     errors=(errors.BudgetNotFound, errors.ReservationNotFound),
     example={"usage": {"tokens": 1200}, "key": "call-17"},
 )
-async def settle(call: Call, id: str, body: SettleBody) -> ChargeView:  # noqa: A002
+async def settle(
+    call: Call,
+    id: str,  # noqa: A002
+    body: SettleBody,
+    query: TenantQuery,  # noqa: ARG001
+) -> ChargeView:
     """Charge what was used of a reservation; the rest returns."""
-    view = ChargeView.of(await call.engine.budgets.settle(id, body.usage, key=body.key))
-    view.usage = dict((await call.engine.budgets.get(id)).usage)
+    tenant, budgets = str(call.tenant), call.engine.budgets
+    charge = await budgets.settle(
+        attachments.budget(call, id), body.usage, key=body.key, tenant=tenant
+    )
+    view = ChargeView.of(charge)
+    view.usage = dict((await budgets.get(id, tenant=tenant)).usage)
     return view
 
 
-@routes.post(
-    "/v1/budgets/{id}/reset", role=Role.OPERATOR, owner=BUDGET, errors=(errors.BudgetNotFound,)
-)
-async def reset(call: Call, id: str) -> BudgetView:  # noqa: A002
-    """Start anew: nothing is used. What is reserved stays so."""
-    return BudgetView.of(await call.engine.budgets.reset(id))
+@routes.post("/v1/budgets/{id}/reset", role=Role.OPERATOR, errors=(errors.BudgetNotFound,))
+async def reset(call: Call, id: str, query: TenantQuery) -> BudgetView:  # noqa: A002, ARG001
+    """Start again: nothing is used. What is reserved stays so."""
+    return BudgetView.of(
+        await call.engine.budgets.reset(attachments.budget(call, id), tenant=str(call.tenant))
+    )
 
 
 add_rules(routes, "budgets", errors.BudgetNotFound)

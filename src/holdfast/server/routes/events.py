@@ -8,6 +8,7 @@ from typing import Any
 from holdfast import errors
 from holdfast.engine.feeds import Gap
 from holdfast.model.feeds import Position, StateChange
+from holdfast.server import shown
 from holdfast.server.call import Call
 from holdfast.server.declare import Routes
 from holdfast.server.events import LAST_EVENT_ID, MEDIA_TYPE, EventStream, Sse
@@ -93,7 +94,7 @@ async def _of_tenant(call: Call, tenant: str, after: str | None) -> AsyncIterato
 def _change(news: StateChange) -> dict[str, Any]:
     return {
         "at": rfc3339(news.at),
-        "execution": news.execution,
+        "execution": shown.own(news.execution),
         "kind": news.kind,
         "lane": news.lane,
         "from": news.before,

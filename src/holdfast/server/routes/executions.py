@@ -11,28 +11,24 @@ from starlette.responses import Response
 from holdfast import errors
 from holdfast.engine.tracing import current_traceparent
 from holdfast.errors import HoldfastError, InvalidInput, ResultNotReady
-from holdfast.model import checks, limits
+from holdfast.model import checks, limits, names
 from holdfast.model.access import Role
 from holdfast.model.executions import Filter, NewExecution, Outcome, Submitted
+from holdfast.model.names import DEFAULT_TENANT
 from holdfast.model.states import State
-from holdfast.server import problems
-from holdfast.server.attachments import (
-    check_limits,
-    declared_limits,
-    foreign_limits,
-    refused_limit,
-)
+from holdfast.server import problems, shown
+from holdfast.server.attachments import check_limits
 from holdfast.server.bodies import BatchBody, CheckQuery, ExecutionBody, RawBatchBody
 from holdfast.server.call import Call
 from holdfast.server.declare import CHANGING, Answer, Routes
 from holdfast.server.fields import (
     Cursor,
-    Id,
     Kind,
     Moment,
     Name,
     PageLimit,
     Query,
+    ScopedId,
     Tenants,
     View,
     WaitMs,
@@ -88,7 +84,7 @@ async def create(call: Call, query: CheckQuery, body: ExecutionBody) -> Answer[S
     idempotency key gets 200 and `duplicate`; send one of them to be able to repeat safely.
     """
     item = query.apply(body.item(str(call.tenant), _traceparent(call)))
-    await check_limits(call, [item])
+    check_limits(call, [item])
     (answer,) = await call.engine.submit_many([item])
     if isinstance(answer, HoldfastError):
         raise answer
@@ -115,20 +111,17 @@ async def create_batch(call: Call, query: CheckQuery, body: RawBatchBody) -> Bat
     for place, raw in enumerate(body.items):
         try:
             one = _decode_item(raw)
-            good.append(query.apply(one.item(call.tenant_named(one.tenant), trace)))
+            item = query.apply(one.item(call.tenant_named(one.tenant), trace))
+            check_limits(call, [item])
+            good.append(item)
             places.append(place)
         except msgspec.ValidationError as error:
             answers[place] = misfit(error, ExecutionBody, f"items[{place}]")
-        except (InvalidInput, errors.Forbidden) as error:
+        except (InvalidInput, errors.Forbidden, errors.NotFound) as error:
             answers[place] = error
-    foreign = await foreign_limits(call, good)
-    whole = await declared_limits(call, good) if foreign else good
-    for place, item in zip(places, whole, strict=True):
-        answers[place] = refused_limit(item, foreign)
-    allowed = [item for place, item in zip(places, good, strict=True) if answers[place] is None]
-    found = iter(await call.engine.submit_many(allowed))
+    found = iter(await call.engine.submit_many(good))
     for place in places:
-        answers[place] = answers[place] or next(found)
+        answers[place] = next(found)
     problems.raise_if_all_will_pass(answers)
     return BatchView(items=[_answer_view(answer) for answer in answers])
 
@@ -149,9 +142,9 @@ def _traceparent(call: Call) -> str | None:
 
 def _answer_view(answer: Submitted | HoldfastError | None) -> BatchItem:
     if isinstance(answer, Submitted):
-        return BatchItem(id=answer.id, state=answer.state, duplicate=answer.duplicate)
+        return BatchItem(id=shown.own(answer.id), state=answer.state, duplicate=answer.duplicate)
     error = answer or HoldfastError("no answer")
-    return BatchItem(code=error.code, detail=error.message)
+    return BatchItem(code=error.code, detail=shown.text(error.message))
 
 
 class ListQuery(Query):
@@ -164,7 +157,7 @@ class ListQuery(Query):
     #: One tag as NAME:VALUE.
     tag: Annotated[str, Meta(max_length=limits.NAME_CHARS + limits.TAG_VALUE_CHARS)] | None = None
     #: Members of this graph.
-    graph: Id | None = None
+    graph: ScopedId | None = None
     #: Created at or after.
     since: Moment | None = None
     #: Created before.
@@ -193,7 +186,7 @@ def filter_of(query: ListQuery, tenant: str | None) -> Filter:
         lane=query.lane,
         kind=query.kind,
         tag=_tag(query.tag),
-        graph=query.graph,
+        graph=query.graph and names.stored_id(tenant or DEFAULT_TENANT, query.graph),
         since=query.since,
         until=query.until,
     )
@@ -337,8 +330,10 @@ async def export(call: Call, id: str) -> Response:  # noqa: A002
 async def explain(call: Call, id: str) -> ExplanationView:  # noqa: A002
     """Say why it is not running: one sentence, and what holds it."""
     found = await call.engine.explain(id)
-    holds = [{name: _shown(value) for name, value in hold.items()} for hold in found.holds]
-    return ExplanationView(state=found.state, why=found.why, holds=holds)
+    holds = [
+        {name: _shown(value) for name, value in shown.own_ids(hold).items()} for hold in found.holds
+    ]
+    return ExplanationView(state=found.state, why=shown.text(found.why), holds=holds)
 
 
 def _shown(value: Any) -> Any:

@@ -12,6 +12,7 @@ from holdfast.model import limits
 from holdfast.model.access import Role
 from holdfast.model.executions import NewExecution
 from holdfast.model.graphs import Edge, Join, SubmittedGraph, by_key
+from holdfast.server import shown
 from holdfast.server.attachments import check_limits
 from holdfast.server.bodies import CheckQuery, ExecutionBody
 from holdfast.server.call import Call
@@ -20,14 +21,15 @@ from holdfast.server.fields import (
     Body,
     Cursor,
     DurationMs,
-    Id,
     Key,
     Kind,
+    LimitName,
     Name,
     PageLimit,
     PositiveMs,
     Query,
     Reason,
+    ScopedId,
     Tenants,
     View,
     WaitMs,
@@ -102,14 +104,14 @@ class GraphBody(Body):
     edges: Edges = field(default_factory=list)
     joins: Joins = field(default_factory=dict)
     #: Minted if absent.
-    id: Id | None = None
+    id: ScopedId | None = None
     tenant: Name | None = None
     #: Its open members expire this long after its creation.
     deadline_ms: PositiveMs | None = None
     idempotency_key: Key | None = None
     retention_ms: DurationMs | None = None
     #: Budgets that all its members spend from.
-    budgets: Annotated[tuple[Name, ...], Meta(max_length=limits.BUDGETS)] = ()
+    budgets: Annotated[tuple[LimitName, ...], Meta(max_length=limits.BUDGETS)] = ()
 
 
 class SubmittedGraphView(View, omit_defaults=True):
@@ -143,7 +145,7 @@ async def create(call: Call, query: CheckQuery, body: GraphBody) -> Answer[Submi
     tenant = str(call.tenant)
     members = _members(body.members, tenant, query)
     shared = [NewExecution(kind="graph", budgets=body.budgets)]
-    await check_limits(call, [*members.values(), *shared])
+    check_limits(call, [*members.values(), *shared])
     made = await call.engine.graphs.submit(
         members,
         _edges(body.edges),
@@ -156,9 +158,16 @@ async def create(call: Call, query: CheckQuery, body: GraphBody) -> Answer[Submi
         budgets=body.budgets,
     )
     view = SubmittedGraphView(
-        id=made.id, revision=made.revision, members=dict(made.members), duplicate=made.duplicate
+        id=shown.own(made.id),
+        revision=made.revision,
+        members=_own_members(made),
+        duplicate=made.duplicate,
     )
     return Answer(view, 200 if made.duplicate else 201)
+
+
+def _own_members(made: SubmittedGraph) -> dict[str, str]:
+    return {key: shown.own(member) for key, member in made.members.items()}
 
 
 def _members(
@@ -200,7 +209,7 @@ class GrownView(View):
     @classmethod
     def of(cls, made: SubmittedGraph) -> GrownView:
         """Show an answer."""
-        return cls(revision=made.revision, members=dict(made.members) or UNSET)
+        return cls(revision=made.revision, members=_own_members(made) or UNSET)
 
 
 @routes.post(
@@ -225,7 +234,7 @@ async def add_members(
     """Add members and edges to a graph that has not ended."""
     tenant = call.tenant or await call.engine.graphs.owner(id)
     members = _members(body.members, tenant, query)
-    await check_limits(call, list(members.values()))
+    check_limits(call, list(members.values()))
     made = await call.engine.graphs.extend(
         id,
         body.expected_revision,
@@ -339,7 +348,7 @@ async def cancel(call: Call, id: str, body: CancelBody) -> CancelledView:  # noq
         done = await graphs.cancel(
             id, policy=body.policy, reason=body.reason, wait_s=body.wait_ms / 1000
         )
-    failed: Any = [str(one) for one in done.failed] or UNSET
+    failed: Any = [shown.own(one) for one in done.failed] or UNSET
     return CancelledView(state=done.state, cancelled=done.cancelled, failed=failed)
 
 

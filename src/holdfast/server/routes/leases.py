@@ -10,10 +10,10 @@ from msgspec import UNSET, Meta, UnsetType
 from holdfast.errors import ExecutionNotFound, HoldfastError
 from holdfast.model import limits
 from holdfast.model.access import Role
-from holdfast.server import problems
+from holdfast.server import problems, shown
 from holdfast.server.call import Call
 from holdfast.server.declare import Routes
-from holdfast.server.fields import Body, Id, LeaseBody, LeaseMs, View
+from holdfast.server.fields import Body, LeaseBody, LeaseMs, ScopedId, View
 from holdfast.server.times import rfc3339
 
 routes: Routes = Routes("leases", "The right to run executions now.")
@@ -22,7 +22,7 @@ routes: Routes = Routes("leases", "The right to run executions now.")
 class HeldBody(Body):
     """An execution and the lease on it."""
 
-    execution: Id
+    execution: ScopedId
     lease: LeaseBody
 
 
@@ -59,7 +59,7 @@ class RenewedPage(View):
 )
 async def renew(call: Call, body: RenewBody) -> RenewedPage:
     """Extend leases; a holder that lost one learns it here."""
-    held = [(one.execution, one.lease.lease()) for one in body.items]
+    held = [(call.stored_id(one.execution), one.lease.lease()) for one in body.items]
     owned = await call.owned([execution for execution, _ in held])
     mine = [one for one, is_mine in zip(held, owned, strict=True) if is_mine]
     call.audited = False
@@ -75,7 +75,8 @@ async def renew(call: Call, body: RenewBody) -> RenewedPage:
 
 
 def _missing(execution_id: str) -> ExecutionNotFound:
-    return ExecutionNotFound(f"no execution has the id {execution_id}", id=execution_id)
+    own = shown.own(execution_id)
+    return ExecutionNotFound(f"no execution has the id {own}", id=own)
 
 
 def _renewed(answer: datetime | HoldfastError) -> RenewedView:
@@ -85,6 +86,6 @@ def _renewed(answer: datetime | HoldfastError) -> RenewedView:
     return RenewedView(
         ok=False,
         code=answer.code,
-        detail=answer.message,
+        detail=shown.text(answer.message),
         state=UNSET if state is None else str(state),
     )

@@ -12,12 +12,13 @@ from holdfast import errors
 from holdfast.errors import Forbidden, HoldfastError, InvalidInput
 from holdfast.model import limits
 from holdfast.model.access import Role
+from holdfast.model.names import DEFAULT_TENANT
 from holdfast.model.queues import Delivery, NewMessage, Settle, Verb
 from holdfast.queues import Push, Submit
 from holdfast.server import scoping
-from holdfast.server.attachments import check_limits
+from holdfast.server.attachments import check_limits_exist
 from holdfast.server.bodies import ExecutionBody
-from holdfast.server.call import DEFAULT_TENANT, Call
+from holdfast.server.call import Call
 from holdfast.server.declare import Routes
 from holdfast.server.fields import (
     Base64,
@@ -277,7 +278,8 @@ async def commit(call: Call, name: str, query: TenantQuery, body: CommitBody) ->
     Executions among the effects need the role submitter, too.
     """
     effects = [_effect(call, one) for one in body.effects]
-    await check_limits(call, [one.execution for one in effects if isinstance(one, Submit)])
+    submitted = [one.execution for one in effects if isinstance(one, Submit)]
+    await check_limits_exist(call, submitted)
     settled = await call.engine.queues.ack(scoping.queue(call, name), body.handle, *effects)
     return SettledItem(ok=True, repeated=settled.repeated)
 

@@ -11,10 +11,11 @@ from msgspec import UNSET, Meta, UnsetType
 from holdfast import errors
 from holdfast.model import limits
 from holdfast.model.access import Role
+from holdfast.model.names import DEFAULT_TENANT
 from holdfast.model.queues import LetterFilter, QueueSettings, Start
 from holdfast.server import scoping
 from holdfast.server.bodies import BackoffBody
-from holdfast.server.call import DEFAULT_TENANT, Call
+from holdfast.server.call import Call
 from holdfast.server.declare import CHANGING, Answer, Routes
 from holdfast.server.fields import (
     Body,

@@ -12,14 +12,13 @@ from holdfast.model.access import Role
 from holdfast.model.quotas import Quota
 from holdfast.server import attachments
 from holdfast.server.call import Call
-from holdfast.server.declare import Answer, Owner, Routes
+from holdfast.server.declare import Answer, Routes
 from holdfast.server.fields import Body, Cursor, Name, PageLimit, PositiveMs, Query, Tenants, View
 from holdfast.server.routes.rules import add_rules
+from holdfast.server.scoping import TenantQuery
 from holdfast.server.times import optional, rfc3339
 
 routes: Routes = Routes("quotas", "How many executions run at once, or start in a window.")
-
-QUOTA: Owner = Owner("id", attachments.quota_owner, attachments.no_quota)
 
 Cap = Annotated[int, Meta(ge=0, le=limits.QUOTA)]
 
@@ -120,29 +119,37 @@ async def list_quotas(call: Call, query: ListQuery) -> QuotaPage:
     return QuotaPage(items=[QuotaView.of(one) for one in found], next_cursor=more)
 
 
-class ValueQuery(Query):
+class ValueQuery(TenantQuery):
     """One value of the tag of its rule; absent: all of them."""
 
     value: Annotated[str, Meta(min_length=1, max_length=limits.TAG_VALUE_CHARS)] | None = None
 
 
-@routes.get("/v1/quotas/{id}", owner=QUOTA, errors=(errors.QuotaNotFound,))
+@routes.get("/v1/quotas/{id}", errors=(errors.QuotaNotFound,))
 async def describe(call: Call, id: str, query: ValueQuery) -> QuotaView:  # noqa: A002
     """Read a quota, with what runs under it."""
-    return QuotaView.of(await call.engine.quotas.get(id, value=query.value))
+    quota = await call.engine.quotas.get(
+        attachments.quota(call, id), value=query.value, tenant=str(call.tenant)
+    )
+    return QuotaView.of(quota)
 
 
 @routes.put(
     "/v1/quotas/{id}",
     role=Role.OPERATOR,
-    owner=QUOTA,
     errors=(errors.QuotaNotFound,),
     example={"max_concurrent": 16},
 )
-async def replace(call: Call, id: str, body: CapsBody) -> QuotaView:  # noqa: A002
-    """Replace the limits of a quota; whoever waits is served if there is room now."""
+async def replace(
+    call: Call,
+    id: str,  # noqa: A002
+    body: CapsBody,
+    query: TenantQuery,  # noqa: ARG001
+) -> QuotaView:
+    """Replace the limits of a quota; executions that wait start if there is room now."""
     quota = await call.engine.quotas.set(
-        id,
+        attachments.quota(call, id),
+        tenant=str(call.tenant),
         window_ms=body.window_ms,
         max_per_window=body.max_per_window,
         max_concurrent=body.max_concurrent,
@@ -153,13 +160,12 @@ async def replace(call: Call, id: str, body: CapsBody) -> QuotaView:  # noqa: A0
 @routes.delete(
     "/v1/quotas/{id}",
     role=Role.OPERATOR,
-    owner=QUOTA,
     status=204,
     errors=(errors.QuotaNotFound,),
 )
-async def delete(call: Call, id: str) -> None:  # noqa: A002
+async def delete(call: Call, id: str, query: TenantQuery) -> None:  # noqa: A002, ARG001
     """Remove a quota and its rules: it limits nothing any more."""
-    await call.engine.quotas.delete(id)
+    await call.engine.quotas.delete(attachments.quota(call, id), tenant=str(call.tenant))
 
 
 add_rules(routes, "quotas", errors.QuotaNotFound)

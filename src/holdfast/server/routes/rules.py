@@ -8,12 +8,14 @@ from msgspec import Meta
 
 from holdfast.engine.rules import Rules
 from holdfast.errors import NotFound
-from holdfast.model import limits
+from holdfast.model import limits, names
 from holdfast.model.access import Role
+from holdfast.model.names import DEFAULT_TENANT
 from holdfast.model.quotas import Rule, RuleSubject
 from holdfast.server.call import Call
 from holdfast.server.declare import Routes, Scope
 from holdfast.server.fields import Body, View
+from holdfast.server.scoping import TenantQuery
 
 routes: Routes = Routes("rules", "Which new executions become subject to which budget or quota.")
 
@@ -33,6 +35,7 @@ class RuleView(View):
 
     #: budget or quota.
     limit: str
+    #: NAME of the tenant `default`, or TENANT/NAME.
     id: str
     subject: str
     value: str
@@ -71,9 +74,10 @@ def add_rules(table: Routes, noun: Literal["budgets", "quotas"], missing: type[N
         errors=(missing,),
         example=example,
     )
-    async def attach(call: Call, id: str, body: RuleBody) -> RuleView:  # noqa: A002
+    async def attach(call: Call, id: str, body: RuleBody, query: TenantQuery) -> RuleView:  # noqa: A002
         """Have new executions of a tenant, lane, kind or tag subject to it."""
-        return RuleView.of(await rules_of(call).attach(id, **{body.subject: body.value}))
+        stored = names.stored(query.tenant or DEFAULT_TENANT, id)
+        return RuleView.of(await rules_of(call).attach(stored, **{body.subject: body.value}))
 
     @table.post(
         f"/v1/{noun}/{{id}}/detach",
@@ -83,6 +87,7 @@ def add_rules(table: Routes, noun: Literal["budgets", "quotas"], missing: type[N
         errors=(missing,) if noun == "budgets" else (),
         example=example,
     )
-    async def detach(call: Call, id: str, body: RuleBody) -> RuleView:  # noqa: A002
+    async def detach(call: Call, id: str, body: RuleBody, query: TenantQuery) -> RuleView:  # noqa: A002
         """Take a rule back; executions submitted under it keep the limit."""
-        return RuleView.of(await rules_of(call).detach(id, **{body.subject: body.value}))
+        stored = names.stored(query.tenant or DEFAULT_TENANT, id)
+        return RuleView.of(await rules_of(call).detach(stored, **{body.subject: body.value}))

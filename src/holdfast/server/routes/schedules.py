@@ -14,10 +14,11 @@ from holdfast.model.access import Role
 from holdfast.model.executions import NewExecution
 from holdfast.model.moments import from_ms
 from holdfast.model.schedules import CatchUp, NewSchedule, Overlap, Schedule
-from holdfast.server.attachments import check_limits
+from holdfast.server import shown
+from holdfast.server.attachments import check_limits_exist
 from holdfast.server.bodies import CheckQuery, ExecutionBody
 from holdfast.server.call import Call
-from holdfast.server.declare import Answer, Owner, Routes
+from holdfast.server.declare import Answer, Routes
 from holdfast.server.fields import (
     Body,
     Cursor,
@@ -29,21 +30,12 @@ from holdfast.server.fields import (
     Tenants,
     View,
 )
+from holdfast.server.scoping import TenantQuery
 from holdfast.server.times import optional, rfc3339
 from holdfast.server.views import SubmittedView
 
 routes: Routes = Routes("schedules", "Executions that are submitted by the clock.")
 
-
-async def _owner(call: Call, schedule_id: str) -> str:
-    return (await call.engine.schedules.get(schedule_id)).tenant
-
-
-def _missing(schedule_id: str) -> ScheduleNotFound:
-    return ScheduleNotFound(f"no schedule has the id {schedule_id}", id=schedule_id)
-
-
-SCHEDULE: Owner = Owner("id", _owner, _missing)
 #: A schedule submits, so whoever may submit may make one.
 _MAKERS = (Role.SUBMITTER, Role.OPERATOR)
 _TAKING = (errors.BudgetNotFound, errors.QuotaNotFound, errors.StoreFull)
@@ -53,6 +45,10 @@ EveryMs = Annotated[int, Meta(ge=limits.EVERY_MIN_MS, le=limits.DURATION_MS)]
 Zone = Annotated[str, Meta(min_length=1, max_length=limits.NAME_CHARS)]
 MissedTicks = Annotated[int, Meta(ge=1, le=limits.CATCH_UP)]
 JitterMs = Annotated[int, Meta(ge=0, le=limits.JITTER_MS)]
+
+
+class ChangeQuery(CheckQuery, TenantQuery):
+    """Whose schedule, and whether its input is checked."""
 
 
 class ChangeBody(Body):
@@ -148,7 +144,7 @@ class ScheduleView(View):
             next_at=optional(one.next_at),
             next_tick_at=None if one.next_ms is None else rfc3339(from_ms(one.next_ms)),
             last_at=optional(one.last_at),
-            last_execution=one.last_execution,
+            last_execution=shown.own_or_none(one.last_execution),
             fired=one.fired,
             skipped=one.skipped,
             missed=one.missed,
@@ -190,7 +186,7 @@ async def create(call: Call, query: CheckQuery, body: ScheduleBody) -> Answer[Sc
     call.tenant = tenant
     execution = query.apply(body.execution.item(tenant))
     plan = NewSchedule.from_fields({**given, "execution": execution})
-    await check_limits(call, [plan.execution])
+    await check_limits_exist(call, [plan.execution])
     schedule, created = await call.engine.schedules.create(plan)
     return Answer(ScheduleView.of(schedule), 201 if created else 200)
 
@@ -220,16 +216,15 @@ async def list_schedules(call: Call, query: ListQuery) -> SchedulePage:
     return SchedulePage(items=items, next_cursor=page.next_cursor)
 
 
-@routes.get("/v1/schedules/{id}", owner=SCHEDULE, errors=(ScheduleNotFound,))
-async def describe(call: Call, id: str) -> ScheduleView:  # noqa: A002
+@routes.get("/v1/schedules/{id}", errors=(ScheduleNotFound,))
+async def describe(call: Call, id: str, query: TenantQuery) -> ScheduleView:  # noqa: A002, ARG001
     """Read a schedule."""
-    return ScheduleView.of(await call.engine.schedules.get(id))
+    return ScheduleView.of(await call.engine.schedules.get(id, tenant=str(call.tenant)))
 
 
 @routes.patch(
     "/v1/schedules/{id}",
     role=_MAKERS,
-    owner=SCHEDULE,
     errors=(
         ScheduleNotFound,
         errors.ScheduleChanged,
@@ -240,28 +235,28 @@ async def describe(call: Call, id: str) -> ScheduleView:  # noqa: A002
 async def change(
     call: Call,
     id: str,  # noqa: A002
-    query: CheckQuery,
+    query: ChangeQuery,
     body: ChangeBody,
 ) -> ScheduleView:
     """Change some fields; `paused` stops it, and starts it again with the next tick from then."""
     changes = _given(body)
     if body.execution is not UNSET:
-        tenant = body.execution.tenant or (await call.engine.schedules.get(id)).tenant
-        changes["execution"] = query.apply(body.execution.item(call.tenant_named(tenant)))
-        await check_limits(call, [changes["execution"]])
-    return ScheduleView.of(await call.engine.schedules.update(id, changes))
+        tenant = call.tenant_named(body.execution.tenant or call.tenant)
+        changes["execution"] = query.apply(body.execution.item(tenant))
+        await check_limits_exist(call, [changes["execution"]])
+    schedule = await call.engine.schedules.update(id, changes, tenant=str(call.tenant))
+    return ScheduleView.of(schedule)
 
 
 @routes.delete(
     "/v1/schedules/{id}",
     role=_MAKERS,
-    owner=SCHEDULE,
     status=204,
     errors=(ScheduleNotFound,),
 )
-async def delete(call: Call, id: str) -> None:  # noqa: A002
+async def delete(call: Call, id: str, query: TenantQuery) -> None:  # noqa: A002, ARG001
     """Remove a schedule; what it has fired goes on."""
-    await call.engine.schedules.delete(id)
+    await call.engine.schedules.delete(id, tenant=str(call.tenant))
 
 
 class TriggerBody(Body):
@@ -273,7 +268,6 @@ class TriggerBody(Body):
 @routes.post(
     "/v1/schedules/{id}/trigger",
     role=_MAKERS,
-    owner=SCHEDULE,
     errors=(
         ScheduleNotFound,
         errors.LaneDraining,
@@ -282,12 +276,18 @@ class TriggerBody(Body):
     ),
     example={"key": "by-hand-17"},
 )
-async def trigger(call: Call, id: str, body: TriggerBody) -> SubmittedView:  # noqa: A002
+async def trigger(
+    call: Call,
+    id: str,  # noqa: A002
+    body: TriggerBody,
+    query: TenantQuery,  # noqa: ARG001
+) -> SubmittedView:
     """Fire now, besides its ticks, also when it is paused."""
-    return SubmittedView.of(await call.engine.schedules.trigger(id, key=body.key))
+    tenant = str(call.tenant)
+    return SubmittedView.of(await call.engine.schedules.trigger(id, key=body.key, tenant=tenant))
 
 
-class NextQuery(Query):
+class NextQuery(TenantQuery):
     """How many times."""
 
     count: Annotated[int, Meta(ge=1, le=limits.FIRE_TIMES)] = 10
@@ -300,8 +300,9 @@ class TimesPage(View):
     next_cursor: str | None = None
 
 
-@routes.get("/v1/schedules/{id}/next", owner=SCHEDULE, errors=(ScheduleNotFound,))
+@routes.get("/v1/schedules/{id}/next", errors=(ScheduleNotFound,))
 async def next_times(call: Call, id: str, query: NextQuery) -> TimesPage:  # noqa: A002
     """Read when it fires next; of a paused one, when it would."""
-    found = await call.engine.schedules.next_times(id, query.count)
-    return TimesPage(items=[rfc3339(one) for one in found])
+    tenant = str(call.tenant)
+    times = await call.engine.schedules.next_times(id, query.count, tenant=tenant)
+    return TimesPage(items=[rfc3339(one) for one in times])

@@ -8,8 +8,9 @@ from msgspec import UNSET, Meta, Raw, UnsetType, field
 
 from holdfast import errors
 from holdfast.errors import HoldfastError, InvalidInput, InvalidToken
-from holdfast.model import limits
+from holdfast.model import limits, names
 from holdfast.model.access import Role
+from holdfast.model.tokens import waitpoint_of
 from holdfast.model.waitpoints import Effect, NewSignal, Source, parse_waitpoint_id
 from holdfast.server import problems
 from holdfast.server.call import Call
@@ -39,12 +40,19 @@ Token = Annotated[str, Meta(max_length=limits.TOKEN_CHARS)]
 _TOKEN_EXAMPLE = "hf1.k1.WyJ4MSJd.c2lnbmF0dXJl"  # noqa: S105 - an example
 
 
-def _check_id(waitpoint: str) -> None:
-    """Nothing can be a token of what is no waitpoint."""
+def _full_id(waitpoint: str, token: str) -> str:
+    """Return a waitpoint in full: its token says whose it is, and is checked later.
+
+    Nothing can be a token of what is no waitpoint.
+    """
+    named = waitpoint_of(token)
+    if named is not None and names.split_id(named)[1] == waitpoint:
+        waitpoint = named
     try:
         parse_waitpoint_id("waitpoint", waitpoint)
     except InvalidInput:
         raise InvalidToken("the token is not valid here") from None
+    return waitpoint
 
 
 class SourceBody(Body):
@@ -68,9 +76,8 @@ class SignalBody(Body):
 
     def signal(self, waitpoint: str) -> NewSignal:
         """Return what the engine takes."""
-        _check_id(waitpoint)
         return NewSignal(
-            waitpoint=waitpoint,
+            waitpoint=_full_id(waitpoint, self.token),
             name=self.name,
             payload=payload("payload", self.payload, UNSET),
             source=Source(type=self.source.type, identity=self.source.identity),
@@ -106,8 +113,10 @@ async def send(call: Call, waitpoint: str, body: SignalBody) -> EffectView:
 
     An unknown waitpoint and a wrong token look the same.
     """
-    effect = await call.engine.waitpoints.signal(body.signal(waitpoint), body.token)
-    call.identity = Identity(key="token", tenant=await _tenant(call, waitpoint), roles=frozenset())
+    signal = body.signal(waitpoint)
+    effect = await call.engine.waitpoints.signal(signal, body.token)
+    tenant = await _tenant(call, signal.waitpoint)
+    call.identity = Identity(key="token", tenant=tenant, roles=frozenset())
     return EffectView(effect=effect)
 
 
@@ -130,8 +139,8 @@ class TokenBody(Body):
 )
 async def read(call: Call, waitpoint: str, body: TokenBody) -> WaitpointView:
     """Read a waitpoint with its token: what is asked for, and until when. It needs no API key."""
-    _check_id(waitpoint)
-    return WaitpointView.of(await call.engine.waitpoints.read(waitpoint, body.token))
+    full = _full_id(waitpoint, body.token)
+    return WaitpointView.of(await call.engine.waitpoints.read(full, body.token))
 
 
 async def _tenant(call: Call, waitpoint: str) -> str | None:

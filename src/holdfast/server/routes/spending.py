@@ -8,7 +8,7 @@ from holdfast import errors
 from holdfast.model.access import Role
 from holdfast.server.call import Call
 from holdfast.server.declare import Routes
-from holdfast.server.fields import Body, Key, LeaseBody, Name, View
+from holdfast.server.fields import Body, Key, LeaseBody, LimitName, View
 from holdfast.server.owners import EXECUTION
 from holdfast.server.routes.budgets import ChargeView, TtlMs, Usage
 from holdfast.server.routes.holding import LEASE_EXAMPLE, LOST
@@ -25,8 +25,8 @@ class SpentView(View):
 @routes.get("/v1/executions/{id}/usage", owner=EXECUTION)
 async def spent(call: Call, id: str) -> SpentView:  # noqa: A002
     """Read what an execution spent."""
-    await call.engine.owner(id)
-    return SpentView(budgets=await call.engine.budgets.spent(id))
+    tenant = await call.engine.owner(id)
+    return SpentView(budgets=await call.engine.budgets.spent(id, tenant=tenant))
 
 
 class HolderUsageBody(Body):
@@ -35,7 +35,7 @@ class HolderUsageBody(Body):
     lease: LeaseBody
     usage: Usage
     key: Key | None = None
-    budget: Name | None = None
+    budget: LimitName | None = None
 
 
 _REFUSALS = (*LOST, errors.BudgetNotFound)
@@ -63,7 +63,7 @@ class HolderReserveBody(Body):
     usage: Usage
     key: Key
     ttl_ms: TtlMs = 600_000
-    budget: Name | None = None
+    budget: LimitName | None = None
 
 
 @routes.post(
@@ -91,7 +91,7 @@ class HolderSettleBody(Body):
     lease: LeaseBody
     usage: Usage
     key: Key
-    budget: Name | None = None
+    budget: LimitName | None = None
 
 
 @routes.post(

@@ -25,7 +25,9 @@ from holdfast.server.waiting_views import (
 
 routes: Routes = Routes("waiting", "How a worker waits for people and systems.")
 
-WaitpointId = Annotated[str, Meta(min_length=1, max_length=limits.ID_CHARS + 16)]
+WaitpointId = Annotated[
+    str, Meta(min_length=1, max_length=limits.NAME_CHARS + limits.ID_CHARS + 16)
+]
 
 
 class NewWaitpointBody(Body):
@@ -90,7 +92,7 @@ class WaitAtBody(NewWaitpointBody):
     name: Name | None = None  # type: ignore[assignment]
     id: WaitpointId | None = None
 
-    def listed(self) -> NewWaitpoint | Prepared | str:
+    def listed(self, call: Call) -> NewWaitpoint | Prepared | str:
         """Return what the engine takes."""
         if self.id is None:
             if self.name is None:
@@ -98,7 +100,8 @@ class WaitAtBody(NewWaitpointBody):
             return self.item()
         if self != WaitAtBody(id=self.id, name=self.name):
             checks.refuse("waitpoints", "that are prepared take no further fields", self.id)
-        return self.id if self.name is None else Prepared(self.id, self.name)
+        stored = call.stored_id(self.id)
+        return stored if self.name is None else Prepared(stored, self.name)
 
 
 class SuspendBody(Body):
@@ -150,7 +153,7 @@ async def suspend(call: Call, id: str, body: SuspendBody) -> SuspensionView:  # 
     answer = await call.engine.waitpoints.suspend(
         id,
         body.lease.lease(),
-        [one.listed() for one in body.waitpoints],
+        [one.listed(call) for one in body.waitpoints],
         body.condition,
         timeout_ms=body.timeout_ms,
         on_timeout=body.on_timeout,

@@ -8,6 +8,7 @@ from holdfast import errors
 from holdfast.model.access import Role
 from holdfast.model.audit import AuditLog
 from holdfast.model.waitpoints import parse_waitpoint_id
+from holdfast.server import shown
 from holdfast.server.call import Call
 from holdfast.server.declare import Answer, Routes
 from holdfast.server.fields import Body, Cursor, PageLimit, Query, Tenants, View, payload
@@ -85,7 +86,7 @@ async def revoke(call: Call, id: str, wp: str) -> ClosedView:  # noqa: A002
     """Close a waitpoint: its token is worth nothing any more. The wait goes on without it."""
     _check_of(id, wp)
     why = await call.engine.waitpoints.revoke(wp)
-    return ClosedView(id=wp, state="closed", why=why)
+    return ClosedView(id=shown.own(wp), state="closed", why=why)
 
 
 class ResumeBody(Body):
