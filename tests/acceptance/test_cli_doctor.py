@@ -52,6 +52,30 @@ async def test_a_lost_library_is_found_and_loaded_by_fix(tmp_path: Path) -> None
     assert (code, found["library"]["status"]) == (0, "ok")
 
 
+async def test_a_full_store_without_library_is_described_and_can_be_used(tmp_path: Path) -> None:
+    """--fix says why it cannot be loaded and what to do; commands that free memory work."""
+
+    def run(*args: str) -> tuple[int, str]:
+        shown = holdfast(*args, "--store", f"embedded://{tmp_path}", folder=tmp_path)
+        return shown.returncode, shown.stderr
+
+    async with open_store(f"embedded://{tmp_path}") as store:
+        submitted = await Engine(store).submit("work")
+        await store.client.on_primaries(["CONFIG", "SET", "maxmemory", "1"])
+        await store.client.on_primaries(["FUNCTION", "DELETE", "holdfast"])
+        code, found = await _doctor(tmp_path, "--fix")
+        assert (code, found["library"]["status"]) == (1, "problem")
+        assert "too full" in found["library"]["detail"]
+        assert "raise maxmemory" in found["library"]["advice"]
+        code, told = await asyncio.to_thread(run, "submit", "work")
+        assert (code, told.endswith("(store_full)\n")) == (1, True), told
+        assert await asyncio.to_thread(run, "show", submitted.id) == (0, "")
+        assert (await asyncio.to_thread(run, "cancel", submitted.id))[0] == 0
+        await store.client.on_primaries(["CONFIG", "SET", "maxmemory", "0"])
+        code, found = await _doctor(tmp_path, "--fix")
+    assert (code, found["library"]["status"]) == (0, "ok")
+
+
 async def test_overdue_timers_and_abandoned_lanes_are_warned_of(tmp_path: Path) -> None:
     """A store without any worker is sound, but nothing will move in it."""
     async with open_store(f"embedded://{tmp_path}") as store:

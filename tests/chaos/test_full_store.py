@@ -14,10 +14,12 @@ from holdfast.errors import OutcomeUnknown, StoreFull
 from holdfast.model.executions import Lease
 from holdfast.model.states import State
 from holdfast.model.workers import Beat
+from holdfast.store import library
 from holdfast.store.blocking import BlockingStore
 from holdfast.store.store import Store, StoreSettings, open_store
 from holdfast.testing.servers import TestServer, start_cluster, start_server
 from holdfast.testing.waiting import wait_for
+from holdfast.worker.app import App
 from tests.support.proxy import CuttingProxy, open_proxy
 
 pytestmark = pytest.mark.xdist_group("chaos")
@@ -178,3 +180,39 @@ async def test_a_full_cluster_without_library_can_be_drained() -> None:
     with start_cluster(primaries=3) as nodes:
         places = ",".join(f"127.0.0.1:{node.port}" for node in nodes)
         await _lives_without_library(f"valkey-cluster://{places}?partitions=8", list(nodes))
+
+
+async def test_a_worker_starts_in_a_full_store(server: TestServer) -> None:
+    """It runs what is there, and puts its schedules into the store when that has room."""
+    app = App(f"valkey://127.0.0.1:{server.port}")
+
+    @app.schedule(id="daily", cron="0 6 * * *")
+    @app.task
+    async def work() -> int:
+        return 42
+
+    async with app:
+        handle = await work.submit()
+        fill(server)
+        async with app.worker():
+            assert await handle.result(timeout=20) == 42
+            assert (await app.engine.schedules.list()).items == ()
+            free(server)
+
+            async def is_scheduled() -> bool:
+                return [one.id for one in (await app.engine.schedules.list()).items] == ["daily"]
+
+            await wait_for(is_scheduled, timeout_s=20)
+
+
+@pytest.mark.parametrize("fake_clock", [False, True])
+def test_every_function_is_also_a_script(server: TestServer, *, fake_clock: bool) -> None:
+    """Servers compile them all, and they have the flags of the function."""
+    functions = [source for source in library.sources().values() if not source.is_lib]
+    with server.raw() as raw:
+        for source in functions:
+            script = library.script(source.function, fake_clock=fake_clock)
+            assert raw.script_load(script)
+            first, _, _ = script.partition("\n")
+            flags = "".join(f" flags={flag}" for flag in library.FLAGS[source.header.flags])
+            assert first == f"#!lua{flags}"

@@ -38,7 +38,7 @@ def serve(
 
     async def work() -> bool:
         note = output.nothing if as_json else output.note
-        async with _opened(app), _http(app, listen, note) as url:
+        async with opened(app), _http(app, listen, note) as url:
 
             def announce(worker: Worker) -> None:
                 intro.show(target, app, worker, as_json=as_json, try_line=bool(parent), url=url)
@@ -49,7 +49,7 @@ def serve(
 
 
 @contextlib.asynccontextmanager
-async def _opened(app: App) -> AsyncIterator[None]:
+async def opened(app: App) -> AsyncIterator[None]:
     """Open the app, however long its store is away; an embedded store is ours to start."""
     async with contextlib.AsyncExitStack() as stack:
         opened = False

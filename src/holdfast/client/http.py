@@ -6,10 +6,10 @@ import asyncio
 import inspect
 import random
 import ssl
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import Any, NoReturn, TypeVar
+from typing import Any, NoReturn, Protocol, TypeVar
 from urllib.parse import quote, urlencode
 
 import aiohttp
@@ -47,10 +47,16 @@ _NO_ANSWERS = (
     errors.InternalError,
     StoreIncompatible,
 )
+_NO_ANSWER_CODES = frozenset(
+    kind.code
+    for _, kind in inspect.getmembers(errors, inspect.isclass)
+    if issubclass(kind, _NO_ANSWERS)
+)
 _UNTRUSTED = "CERTIFICATE_VERIFY_FAILED"
 _MEMBERS = ("type", "title", "status", "detail", "code", "retryable")
 
 T = TypeVar("T")
+Answer_co = TypeVar("Answer_co", covariant=True)
 
 BY_CODE: dict[str, type[HoldfastError]] = {
     kind.code: kind
@@ -71,6 +77,8 @@ class Reply:
     status: int
     content: bytes
     content_type: str
+    #: Whether an earlier try may have had its effect.
+    repeated: bool
 
     @property
     def created(self) -> bool:
@@ -79,7 +87,12 @@ class Reply:
 
     def decode(self) -> Any:
         """Return what it says; None if it says nothing."""
-        return msgspec.json.decode(self.content) if self.content else None
+        said = msgspec.json.decode(self.content) if self.content else None
+        if self.repeated and isinstance(said, dict):
+            for item in said.get("items", ()):
+                if item.get("code") in _NO_ANSWER_CODES:
+                    item["code"] = OutcomeUnknown.code
+        return said
 
 
 def refusal_of(item: Mapping[str, Any], **about: str) -> HoldfastError:
@@ -87,6 +100,14 @@ def refusal_of(item: Mapping[str, Any], **about: str) -> HoldfastError:
     kind = BY_CODE.get(str(item["code"]), HoldfastError)
     context = {name: value for name, value in item.items() if name in {"state", "id"}}
     return kind(str(item.get("detail", item["code"])), **about, **context)
+
+
+class Attempt(Protocol[Answer_co]):
+    """Sends a call once; `again` if an earlier try may have had its effect."""
+
+    def __call__(self, *, again: bool) -> Awaitable[Answer_co]:
+        """Send it."""
+        ...
 
 
 class _Page(msgspec.Struct):
@@ -195,11 +216,11 @@ class Http:
         headers = {"Content-Type": "application/json"}
         content = None if body is None else msgspec.json.encode(body)
 
-        async def attempt() -> Reply:
+        async def attempt(*, again: bool) -> Reply:
             response = await self._ask(
                 method, self._url(where, query or {}), headers, content, silence_s=time_s
             )
-            return await _read(response)
+            return await _read(response, repeated=again)
 
         return await self._persist(attempt, time_s, reads=method == "GET", once=once)
 
@@ -207,7 +228,8 @@ class Http:
         """Open a live stream, as any call is sent; whoever gets it closes it."""
         headers = {"Accept": "text/event-stream"}
 
-        async def attempt() -> aiohttp.ClientResponse:
+        async def attempt(*, again: bool) -> aiohttp.ClientResponse:
+            del again
             response = await self._ask(
                 "GET", self._url(where, query), headers, None, silence_s=_SILENCE_S
             )
@@ -254,7 +276,7 @@ class Http:
 
     async def _persist(
         self,
-        attempt: Callable[[], Awaitable[T]],
+        attempt: Attempt[T],
         time_s: float,
         *,
         reads: bool,
@@ -270,7 +292,7 @@ class Http:
                 raise StoreUnavailable("the client is closed")
             started = loop.time()
             try:
-                answer = await attempt()
+                answer = await attempt(again=maybe_done)
             except HoldfastError as error:
                 problem = self._refused(error, maybe_done=maybe_done)
                 passes = will_pass(error)
@@ -322,13 +344,14 @@ class Http:
         return StoreUnavailable(f"{self._shown} cannot be reached ({text})")
 
 
-async def _read(response: aiohttp.ClientResponse) -> Reply:
+async def _read(response: aiohttp.ClientResponse, *, repeated: bool = False) -> Reply:
     """Read an answer to its end; raises the problem that it tells of."""
     async with response:
         content = await response.read()
         if not _is_success(response):
             raise _problem_of(response, content)
-        return Reply(response.status, content, response.headers.get("content-type", ""))
+        content_type = response.headers.get("content-type", "")
+        return Reply(response.status, content, content_type, repeated)
 
 
 def _is_success(response: aiohttp.ClientResponse) -> bool:

@@ -166,7 +166,7 @@ class NewExecution:
         return {name: value for name, value in options.items() if value != _DEFAULTS[name]}
 
     def stated(self) -> dict[str, Any]:
-        """Return its input, the options that it does not leave to its task, and other fields set."""
+        """Return its input, the options that it does not leave to its task, and other fields."""
         return {
             name: value
             for name in GIVEN

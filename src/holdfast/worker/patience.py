@@ -29,9 +29,9 @@ async def insist(
         except HoldfastError as error:
             if not will_pass(error) or (isinstance(error, StoreFull) and not when_full):
                 raise
-            if not waits:
+            if not waits and not isinstance(error, StoreFull):
                 log.warning("the worker cannot start yet, and waits: %s", error)
-            waits = True
+                waits = True
             await pause(draining, _PAUSE_S)
         else:
             return

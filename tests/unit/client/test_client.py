@@ -409,6 +409,25 @@ async def test_a_lost_answer_is_asked_for_again_with_the_same_id() -> None:
     assert (len(set(seen)), len(seen), submitted.duplicate) == (1, 2, False)
 
 
+async def test_an_item_that_may_have_happened_is_never_called_refused() -> None:
+    """The answer to a batch was lost; then one of its primaries was full."""
+    calls = 0
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        nonlocal calls
+        calls += 1
+        first, _ = json.loads(request.content)["items"]
+        if calls % 2:
+            raise Lost
+        found = {"id": first["id"], "state": "waiting", "duplicate": True}
+        return httpx.Response(200, json={"items": [found, {"code": "store_full", "detail": "d"}]})
+
+    async with client_of(answer, timeout_ms=5_000) as client:
+        items = [NewExecution(kind="k"), NewExecution(kind="k")]
+        _, second = await client.submit_many(items)
+    assert isinstance(second, OutcomeUnknown)
+
+
 async def test_a_cancellation_that_was_our_own_is_a_success() -> None:
     """Its first answer was lost."""
     calls = 0
