@@ -58,12 +58,12 @@ class Run:
         self.model = GraphModel(eager=not exact)
         self.held: dict[str, Claim] = {}
         self.id = ""
-        self.revision = 1
+        self.hub = False
 
     def join(self, count: int) -> tuple[Join, Node]:
         """Draw a join for so many upstreams."""
-        policy = self.draw(st.sampled_from(("all", "all", "any", "quorum")))
-        losers = self.draw(st.sampled_from(("cancel", "keep")))
+        policy = self.draw(st.sampled_from(("all", "all", "any", "quorum", "quorum")))
+        losers = self.draw(st.sampled_from(("cancel", "cancel", "keep")))
         if count == 0 or policy == "all":
             losers = losers if count else "keep"
             return Join(losers=losers), Node([], losers=losers == "cancel")
@@ -74,6 +74,8 @@ class Run:
     def upstreams(self, keys: list[str]) -> list[tuple[str, str]]:
         """Draw edges from some of the members."""
         chosen = self.draw(st.lists(st.sampled_from(keys), max_size=4, unique=True)) if keys else []
+        if len(keys) > 2 and keys[0] not in chosen and self.hub:
+            chosen.append(keys[0])
         ons = st.sampled_from(("success", "success", "failure", "always"))
         return [(key, self.draw(ons)) for key in chosen]
 
@@ -90,8 +92,9 @@ class Run:
         return edges, join
 
     def submit(self) -> None:
-        """Submit a random graph."""
-        count = self.draw(st.integers(1, 9))
+        """Submit a random graph; in some, nearly all wait for the first member."""
+        self.hub = self.draw(st.booleans())
+        count = self.draw(st.integers(1, 9) | st.integers(5, 12))
         keys = [f"m{n}" for n in range(count)]
         edges: list[Edge] = []
         joins: dict[str, Join] = {}
@@ -128,7 +131,7 @@ class Run:
     def settle(self) -> None:
         """Compare; let timers fire sometimes, and compare again."""
         self.compare()
-        if self.draw(st.booleans()):
+        if self.draw(st.sampled_from((True, False, False))):
             self.tick()
 
     def tick(self) -> None:
