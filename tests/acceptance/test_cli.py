@@ -252,7 +252,7 @@ async def test_timeout_and_retention_reach_the_execution(shop: Shop) -> None:
     assert shown.returncode == 1
     row = await shop.engine.describe(shown.stderr.split()[1])
     assert row.error is not None
-    assert row.error["type"] == "AttemptTimedOut"
+    assert row.error["type"] == "attempt_timeout"
     assert row.forget_at is not None
     assert row.completed_at is not None
     assert row.forget_at - row.completed_at == timedelta(hours=1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -131,33 +132,23 @@ def submit(
     """
     given: dict[str, Any] = {
         "input": inputs.payload(data, raw=raw),
+        "check": not no_check,
         "lane": lane,
         "tenant": tenant,
         "priority": priority,
-        "delay_ms": inputs.optional_ms("delay", delay),
-        "deadline_ms": inputs.optional_ms("deadline", deadline),
-        "attempt_timeout_ms": inputs.optional_ms("timeout", timeout),
-        "retention_ms": inputs.optional_ms("retention", retention),
+        "retry": _policy(retries),
         "max_reclaims": max_reclaims,
-        "check": not no_check,
-        "retry": None
-        if retries is None
-        else RetryPolicy(max_attempts=retries + 1, backoff=_BACKOFF),
         "idempotency_key": key,
         "id": execution_id,
         "tags": inputs.pairs("tag", tag) if tag else None,
         "requires": inputs.names(requires) if requires else None,
+        **_times(delay=delay, deadline=deadline, attempt_timeout=timeout, retention=retention),
         **_limits(budget, quota, debounce, throttle),
     }
     fields = {name: value for name, value in given.items() if value is not None}
     note = output.nothing if as_json else output.note
-    submitted, outcome = session.ask(
-        store,
-        lambda engine: _work(engine, kind, fields, note, wait=wait),
-        create=True,
-        maintenance=wait,
-    )
-    _show(submitted, outcome, as_json=as_json)
+    work = functools.partial(_work, kind=kind, fields=fields, note=note, wait=wait)
+    _show(*session.ask(store, work, create=True, maintenance=wait), as_json=as_json)
 
 
 def _show(submitted: Submitted, outcome: Outcome | None, *, as_json: bool) -> None:
@@ -167,6 +158,17 @@ def _show(submitted: Submitted, outcome: Outcome | None, *, as_json: bool) -> No
         output.emit(submitted)
     else:
         output.say(submitted.id)
+
+
+def _policy(retries: int | None) -> RetryPolicy | None:
+    return None if retries is None else RetryPolicy(max_attempts=retries + 1, backoff=_BACKOFF)
+
+
+def _times(**given: str | None) -> dict[str, int | None]:
+    return {
+        f"{name}_ms": inputs.optional_ms(name.removeprefix("attempt_"), text)
+        for name, text in given.items()
+    }
 
 
 def _limits(

@@ -10,6 +10,7 @@ import msgspec
 from holdfast.client.http import refusal_of
 from holdfast.errors import HoldfastError
 from holdfast.model import payloads
+from holdfast.model.declarations import stated
 from holdfast.model.executions import ExecutionId, NewExecution, Submitted
 from holdfast.model.ids import new_id
 from holdfast.model.retry import RetryPolicy
@@ -30,7 +31,7 @@ def body_of(item: NewExecution, tenant: str | None) -> tuple[dict[str, Any], boo
 
 def template_of(item: NewExecution, tenant: str | None) -> dict[str, Any]:
     """Return the fields of an item. The tenant of the key needs not be named."""
-    body = item.stated()
+    body = stated(item)
     del body["input"]
     body |= payloads.fields("input", item.input)
     if item.retry is not None and "retry" in body:

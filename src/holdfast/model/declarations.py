@@ -10,7 +10,9 @@ import msgspec
 
 from holdfast.errors import InvalidInput
 from holdfast.model import checks, limits, names, schemas
-from holdfast.model.executions import OPTIONS, NewExecution
+from holdfast.model.executions import DEFAULTS, GIVEN, OPTIONS, NewExecution
+
+_STATED = OPTIONS | {"input"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,3 +83,35 @@ def _schema(schema: Any) -> bytes | None:
     except RecursionError:
         return None
     return encoded if len(encoded) <= limits.TASK_SCHEMA_BYTES else None
+
+
+def stated(item: NewExecution) -> dict[str, Any]:
+    """Return the input of an item, the options that it states, and other fields.
+
+    Of those, the ones that have their default value are left out.
+    """
+    return {
+        name: value
+        for name in GIVEN
+        if name not in item.unset
+        and ((value := getattr(item, name)) != DEFAULTS[name] or name in _STATED)
+    }
+
+
+def completed(item: NewExecution, options: Mapping[str, Any]) -> NewExecution:
+    """Return the same with a task's options, checked before, where it leaves them unset."""
+    taken = {
+        name: options[name]
+        for name in item.unset & options.keys()
+        if options[name] != getattr(item, name)
+    }
+    if not taken:
+        return item
+    if "budgets" in taken and item.budgets:
+        # Those of its graph.
+        both = dict.fromkeys((*taken["budgets"], *item.budgets))
+        taken["budgets"] = checks.names("budgets", tuple(both), limits.BUDGETS, check=checks.limit)
+    whole = item.kept_as(item.input)
+    for name, value in (taken | {"unset": frozenset(), "said": item.digest()}).items():
+        object.__setattr__(whole, name, value)
+    return whole

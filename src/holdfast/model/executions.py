@@ -163,34 +163,7 @@ class NewExecution:
     def chosen(self) -> dict[str, Any]:
         """Return the options that differ from their defaults."""
         options = {name: getattr(self, name) for name in sorted(OPTIONS)}
-        return {name: value for name, value in options.items() if value != _DEFAULTS[name]}
-
-    def stated(self) -> dict[str, Any]:
-        """Return its input, the options that it does not leave to its task, and other fields."""
-        return {
-            name: value
-            for name in GIVEN
-            if name not in self.unset
-            and ((value := getattr(self, name)) != _DEFAULTS[name] or name in _STATED)
-        }
-
-    def completed(self, options: Mapping[str, Any]) -> Self:
-        """Return the same with a task's options, checked before, where it leaves them unset."""
-        taken = {
-            name: options[name]
-            for name in self.unset & options.keys()
-            if options[name] != getattr(self, name)
-        }
-        if not taken:
-            return self
-        if "budgets" in taken and self.budgets:
-            # Those of its graph.
-            both = dict.fromkeys((*taken["budgets"], *self.budgets))
-            taken["budgets"] = checks.names("budgets", tuple(both), limits.BUDGETS)
-        other = self.kept_as(self.input)
-        for name, value in (taken | {"unset": frozenset(), "said": self.digest()}).items():
-            object.__setattr__(other, name, value)
-        return other
+        return {name: value for name, value in options.items() if value != DEFAULTS[name]}
 
     def unchecked(self) -> Self:
         """Return the same, whose input is not checked against a schema."""
@@ -228,9 +201,8 @@ class NewExecution:
 
 
 _FIELDS = tuple(f.name for f in fields(NewExecution))
-_DEFAULTS: dict[str, Any] = {f.name: f.default for f in fields(NewExecution)} | {"tags": {}}
+DEFAULTS: dict[str, Any] = {f.name: f.default for f in fields(NewExecution)} | {"tags": {}}
 #: The fields that a caller may give.
-_STATED = OPTIONS | {"input"}
 GIVEN = tuple(name for name in _FIELDS if name not in {"unset", "said"})
 _SLOTS = tuple(getattr(NewExecution, name) for name in _FIELDS)
 _NAMING = frozenset(

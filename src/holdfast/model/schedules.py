@@ -11,6 +11,7 @@ from typing import Any, Literal, Self
 import msgspec
 
 from holdfast.model import checks, limits, names
+from holdfast.model.declarations import stated
 from holdfast.model.executions import NewExecution
 from holdfast.model.moments import from_ms, to_ms
 from holdfast.model.timing import Timing, jitter_of
@@ -176,7 +177,7 @@ class Schedule:
     def view(self) -> dict[str, Any]:
         """Return what JSON can hold, flat, as `NewSchedule.from_fields` takes it and more."""
         timing = {name: getattr(self.plan.timing, name) for name in _TIMING}
-        execution = self.plan.execution.stated()
+        execution = stated(self.plan.execution)
         execution["input"] = _shown(self.plan.execution.input)
         return {
             "id": self.id,

@@ -13,7 +13,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from holdfast.errors import BudgetNotFound, HoldfastError, InvalidInput, QuotaNotFound
-from holdfast.model.declarations import Declaration, declaration
+from holdfast.model.declarations import Declaration, completed, declaration
 from holdfast.model.executions import NewExecution
 from holdfast.model.schemas import Uncheckable
 from holdfast.store import keys
@@ -154,7 +154,7 @@ def _read(kind: str, description: dict[str, Any] | None) -> Declaration | None:
 
 def _completed(item: NewExecution, declared: Declaration) -> NewExecution | InvalidInput:
     try:
-        return item.completed(declared.options)
+        return completed(item, declared.options)
     except InvalidInput as error:
         return error
 

@@ -10,6 +10,7 @@ import pytest
 
 from holdfast.errors import InvalidInput, TooLarge
 from holdfast.model import limits
+from holdfast.model.declarations import completed, stated
 from holdfast.model.executions import OPTIONS, Failure, Filter, Lease, NewExecution
 from holdfast.model.references import Reference
 from holdfast.model.retry import Backoff, RetryPolicy
@@ -219,20 +220,20 @@ def test_what_a_submission_leaves_to_its_task_is_known() -> None:
 def test_a_completed_item_keeps_what_it_says_and_its_digest() -> None:
     """The declaration of the task may change; a repetition stays one."""
     item = NewExecution.from_fields({"kind": "k", "lane": "mine", "id": "x"})
-    whole = item.completed({"lane": "declared", "priority": 7, "budgets": ("b",)})
+    whole = completed(item, {"lane": "declared", "priority": 7, "budgets": ("b",)})
     assert (whole.lane, whole.priority, whole.budgets) == ("mine", 7, ("b",))
     assert whole.unset == frozenset()
     assert whole.digest() == item.digest()
-    assert item.completed({"lane": "declared"}) is item
-    assert whole.completed({"priority": 8}) is whole
+    assert completed(item, {"lane": "declared"}) is item
+    assert completed(whole, {"priority": 8}) is whole
 
 
 def test_an_item_states_what_it_does_not_leave_to_its_task() -> None:
     """So that it can be sent on and means the same."""
     item = NewExecution.from_fields({"kind": "k", "retry": None, "priority": 0, "check": False})
-    stated = item.stated()
-    assert stated == {"kind": "k", "input": b"null", "retry": None, "priority": 0, "check": False}
-    assert NewExecution.from_fields(stated) == item
+    said = stated(item)
+    assert said == {"kind": "k", "input": b"null", "retry": None, "priority": 0, "check": False}
+    assert NewExecution.from_fields(said) == item
 
 
 @pytest.mark.parametrize("naming", [{"id": "other"}, {"idempotency_key": "other"}])

@@ -11,6 +11,7 @@ from holdfast import errors
 from holdfast.errors import ScheduleNotFound
 from holdfast.model import limits, payloads
 from holdfast.model.access import Role
+from holdfast.model.declarations import stated
 from holdfast.model.executions import NewExecution
 from holdfast.model.moments import from_ms
 from holdfast.model.schedules import CatchUp, NewSchedule, Overlap, Schedule
@@ -160,7 +161,7 @@ def _template(item: NewExecution) -> dict[str, Any]:
     """Return an execution as the body of a submission has it."""
     shown: dict[str, Any] = payloads.fields("input", item.input)
     return shown | {
-        name: msgspec.to_builtins(value) for name, value in item.stated().items() if name != "input"
+        name: msgspec.to_builtins(value) for name, value in stated(item).items() if name != "input"
     }
 
 
