@@ -11,11 +11,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from holdfast.archive import Archiver, open_archive, set_archive, unset_archive
 from holdfast.cli import archived, inputs, output, session, times
 from holdfast.cli.groups import Noun
 from holdfast.cli.options import ExecutionId, JsonOption, Reason, StoreOption
 from holdfast.errors import InvalidInput
+from holdfast.model.executions import Filter
 from holdfast.model.moments import from_ms
+from holdfast.store import exports
 
 if TYPE_CHECKING:
     from holdfast.archive import Erasure, Report
@@ -86,7 +89,6 @@ def enable(
     """Keep ended executions back until `holdfast archive run` has moved them there."""
 
     async def work(engine: Engine) -> None:
-        from holdfast.archive import set_archive  # noqa: PLC0415 - loads the client library
 
         await set_archive(engine.store, url, offload_bytes=offload)
 
@@ -99,7 +101,6 @@ def disable(*, store: StoreOption = None, as_json: JsonOption = False) -> None:
     """Archive nothing more: retention forgets what has ended, also what waits now."""
 
     async def work(engine: Engine) -> None:
-        from holdfast.archive import unset_archive  # noqa: PLC0415 - loads the client library
 
         await unset_archive(engine.store)
 
@@ -121,7 +122,6 @@ def run(
     wait_s = inputs.duration_ms("wait", wait) / 1000
 
     async def work(engine: Engine) -> Report | None:
-        from holdfast.archive import Archiver, open_archive  # noqa: PLC0415 - loads the client
 
         archiver = Archiver(engine.store, (await open_archive(engine.store)).objects)
         if once:
@@ -175,8 +175,6 @@ def import_one(
     as_json: JsonOption = False,
 ) -> None:
     """Bring an execution back into the store as it ended, so that it can be replayed."""
-    from holdfast.store import exports  # noqa: PLC0415 - loads the client library
-
     exported = exports.from_json(inputs.payload("-" if file == "-" else f"@{file}", raw=True))
 
     async def work(engine: Engine) -> str:
@@ -200,8 +198,6 @@ def parquet(
     as_json: JsonOption = False,
 ) -> None:
     """Write archived executions as a Parquet file, for other tools. Needs `holdfast[parquet]`."""
-    from holdfast.model.executions import Filter  # noqa: PLC0415 - the others do without
-
     wanted = Filter(
         tenant=tenant, since=inputs.moment("since", since), until=inputs.moment("until", until)
     )
@@ -254,7 +250,6 @@ def erase(
     wait_s = inputs.duration_ms("wait", wait) / 1000
 
     async def work(engine: Engine) -> Erasure:
-        from holdfast.archive import Archiver, open_archive  # noqa: PLC0415 - loads the client
 
         archiver = Archiver(engine.store, (await open_archive(engine.store)).objects)
         who = by or getpass.getuser()

@@ -6,6 +6,9 @@ import asyncio
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.console import Group
+from rich.live import Live
+from rich.text import Text
 
 from holdfast.cli import output, session, snapshot, times, workers
 from holdfast.cli.options import JsonOption, StoreOption
@@ -73,7 +76,6 @@ async def _looks(engine: Engine, interval: float) -> AsyncIterator[tuple[Snapsho
 
 
 async def _live(looks: AsyncIterator[tuple[Snapshot, Rates]]) -> None:
-    from rich.live import Live  # noqa: PLC0415 - loaded when used
 
     with Live(console=output.console(), screen=True, auto_refresh=False) as live:
         async for now, moved in looks:
@@ -82,9 +84,6 @@ async def _live(looks: AsyncIterator[tuple[Snapshot, Rates]]) -> None:
 
 def render(now: Snapshot, moved: Rates) -> RenderableType:
     """Return a snapshot as tables."""
-    from rich.console import Group  # noqa: PLC0415 - loaded when used
-    from rich.text import Text  # noqa: PLC0415
-
     parts: list[RenderableType] = [
         Text(f"{moved.submitted:g}/s submitted   {moved.ended:g}/s ended   {_oldest(now)}\n"),
         output.table(("lane", "setting", *_SHOWN), _rows(now)),
