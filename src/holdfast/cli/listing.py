@@ -2,18 +2,32 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from holdfast.cli import archived, inputs, output, session, times
+from holdfast.cli.failures import one_line
 from holdfast.cli.options import JsonOption, StoreOption
 from holdfast.model import limits
 from holdfast.model.executions import Execution, Filter, Page
-from holdfast.model.states import State
+from holdfast.model.states import Hold, State
 
 if TYPE_CHECKING:
     from holdfast.engine import Engine
+
+#: Longer messages are cut; `holdfast show` has them whole.
+_ERROR_CHARS = 100
+
+_HOLDS = {Hold.PAUSE: "sleeps", Hold.DELAY: "starts later", Hold.BACKOFF: "retries later"}
+_AWAITED = {
+    "approval": "approval",
+    "callback": "a callback",
+    "tool_result": "the result of a tool",
+    "budget": "budget",
+    "operator": "an operator",
+}
 
 _COLUMNS = ("id", "kind", "state", "lane", "tenant", "tries", "created", "note")
 
@@ -137,14 +151,35 @@ def row(item: Execution) -> tuple[object, ...]:
 
 def note_of(item: Execution) -> str | None:
     """Return the most telling fact about an execution in its state."""
-    if item.state is State.ACTIVE and item.progress_pct is not None:
-        return f"{item.progress_pct:g} %"
     if item.state is State.ACTIVE:
-        return f"on {item.worker}"
+        return f"on {item.worker}" if item.progress_pct is None else f"{item.progress_pct:g} %"
+    if item.state is State.SUSPENDED:
+        return _waits_for(item)
+    if item.state.is_terminal:
+        return _end_of(item)
     if item.blocked_by is not None:
         return f"{item.hold} {item.blocked_by}"
     if item.run_at is not None:
-        return f"{item.hold}, {times.ago(item.run_at)}"
+        word = _HOLDS.get(item.hold or Hold.DELAY, item.hold)
+        return f"{word}, {times.left(item.run_at)}"
+    return None
+
+
+def _end_of(item: Execution) -> str | None:
+    if item.error:
+        return _error(item.error)
     if item.completed_at is not None and item.started_at is not None:
         return f"took {times.between(item.started_at, item.completed_at)}"
     return None
+
+
+def _waits_for(item: Execution) -> str:
+    if item.hold is Hold.ESCALATED:
+        return "waits for an operator: no answer came in time"
+    note = f"waits for {_AWAITED.get(str(item.hold), 'an answer')}"
+    return f"{note}, {times.left(item.wait_until)}" if item.wait_until else note
+
+
+def _error(error: Mapping[str, Any]) -> str:
+    text = one_line(f"{error.get('type')}: {error.get('message')}")
+    return text if len(text) <= _ERROR_CHARS else f"{text[:_ERROR_CHARS]}..."

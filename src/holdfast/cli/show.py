@@ -128,14 +128,14 @@ def _print(picture: Picture) -> None:
         output.say("\nAttempts")
         columns = ("#", "kind", "worker", "start", "length", "outcome", "since its creation")
         rows = timeline.rows(picture.attempts, execution.created_at, datetime.now(UTC))
-        output.console().print(output.table(columns, rows))
+        output.show_table(columns, rows, nothing="")
     if picture.steps:
         output.say("\nSteps")
         steps = [
             (step.name, times.stamp(step.at), _short(step.result, _STEP_CHARS))
             for step in picture.steps
         ]
-        output.console().print(output.table(("step", "recorded", "result"), steps))
+        output.show_table(("step", "recorded", "result"), steps, nothing="")
     output.say("\nHistory")
     if len(picture.history) > _EVENTS:
         output.say(f"... {len(picture.history) - _EVENTS} earlier: holdfast logs {execution.id}")

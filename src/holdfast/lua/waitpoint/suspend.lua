@@ -64,7 +64,7 @@ local function open(tag, id, rec, wait, found, fitting, now)
       for leaf, numbers in pairs(fitting) do
         for _, other in ipairs(numbers) do leaves[leaf] = leaves[leaf] or other == early end
       end
-      signal.effect = waits.offer(wait, number, early, signal, leaves) and 'appended' or 'ignored'
+      signal.effect = waits.offer(wait, number, early, signal, leaves)
       signals.write(tag, id, early, signal)
     end
     point.state, point.held = 'open', nil
@@ -74,8 +74,10 @@ end
 
 local function answer(tag, id, word, wait)
   local values = { 'ok', word, word == 'active' and waits.delivered(tag, id) or {} }
+  local rec = record.read(tag, id)
   for _, number in ipairs(wait.points) do
-    values[#values + 1] = { number, server.call('HGET', keys.waitpoints(tag, id), number) }
+    local packed = server.call('HGET', keys.waitpoints(tag, id), number)
+    values[#values + 1] = { number, waits.shown(tag, id, rec, number, packed) }
   end
   return values
 end
