@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from holdfast.cli import archived, logs, output, session, timeline, times
 from holdfast.cli.failures import one_line
 from holdfast.cli.options import ExecutionId, JsonOption, StoreOption
-from holdfast.errors import ExecutionNotFound
 from holdfast.model.executions import Attempt, Event, Execution, Outcome, Step
 
 if TYPE_CHECKING:
@@ -58,19 +57,15 @@ def show(
 
 async def take(engine: Engine, execution_id: str) -> Picture:
     """Read everything about an execution, from the store or else from its archive."""
-    try:
-        return await _take(engine, execution_id)
-    except ExecutionNotFound as error:
-        return _from_archive(await archived.get(engine, execution_id, error))
+    return await archived.either(
+        engine, execution_id, lambda known_id: _take(engine, known_id), _from_archive
+    )
 
 
 def _from_archive(row: Exported) -> Picture:
-    from holdfast.engine.explain import Explanation  # noqa: PLC0415 - loads the client library
-
-    known = row.describe()
     return Picture(
-        execution=known,
-        explanation=Explanation(state=known.state, why="It is in the archive.", holds=()),
+        execution=row.describe(),
+        explanation=archived.explain(row),
         input=row.input(),
         outcome=row.outcome(),
         attempts=row.attempts(),
