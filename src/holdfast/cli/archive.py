@@ -54,8 +54,9 @@ def status(*, store: StoreOption = None, as_json: JsonOption = False) -> None:
     committed = known.committed_at_ms
     facts = {
         "archive": found.url,
-        "waiting": f"{found.waiting} executions",
-        "holds": f"{known.executions} executions in {known.segments} segments",
+        "waiting": output.count(found.waiting, "execution"),
+        "holds": f"{output.count(known.executions, 'execution')} in "
+        f"{output.count(known.segments, 'segment')}",
         "bytes": f"{known.bytes:,}",
         "days": f"{known.first_day} to {known.last_day}" if known.first_day else "",
         "commit": f"{known.sequence}, token {known.token}, {times.ago(from_ms(committed))}"
@@ -142,7 +143,9 @@ def run(
     if report is None:
         return
     output.answer(
-        report, f"archived {report.archived} executions, {report.bytes:,} bytes", as_json=as_json
+        report,
+        f"archived {output.count(report.archived, 'execution')}, {report.bytes:,} bytes",
+        as_json=as_json,
     )
 
 
@@ -208,7 +211,8 @@ def parquet(
         return await write_parquet(await archived.open_(engine), file, wanted)
 
     count = session.ask(store, work)
-    _say(f"wrote {count} executions to {file}", as_json, executions=count, file=str(file))
+    written = output.count(count, "execution")
+    _say(f"wrote {written} to {file}", as_json, executions=count, file=str(file))
 
 
 @app.command()
@@ -222,7 +226,7 @@ def verify(*, store: StoreOption = None, as_json: JsonOption = False) -> None:
     for problem in problems:
         output.note(problem)
     _say(
-        f"{count} executions, {len(problems)} problems",
+        f"{output.count(count, 'execution')}, {output.count(len(problems), 'problem')}",
         as_json,
         executions=count,
         problems=problems,
@@ -260,7 +264,9 @@ def erase(
         output.emit(proof)
     else:
         number = len(proof.replaced)
-        output.say(f"erased {proof.executions} executions of {tenant}; {number} segments replaced")
+        erased = output.count(proof.executions, "execution")
+        replaced = output.count(number, "segment")
+        output.say(f"erased {erased} of {tenant}; {replaced} replaced")
 
 
 def _say(text: str, as_json: bool, **value: object) -> None:  # noqa: FBT001 - short calls

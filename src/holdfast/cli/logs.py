@@ -83,7 +83,7 @@ def line(event: Event) -> str:
 
 
 def facts(data: Mapping[str, Any]) -> str:
-    """Return what an event says, in short; attempts are counted from 1 for people."""
+    """Return what an event says, in short; attempts are `#1`, `#2` for people."""
     parts = []
     for name, value in data.items():
         if value is None or value == "":
@@ -92,7 +92,7 @@ def facts(data: Mapping[str, Any]) -> str:
             shown = ": ".join(str(value[k]) for k in ("type", "message") if value.get(k))
             parts.append(f"error={one_line(shown)}")
         elif name == "attempt":
-            parts.append(f"attempt={value + 1}")
+            parts.append(f"attempt #{value + 1}")
         elif name in ("retry_at", "run_at"):
             parts.append(f"{name}={times.stamp(value)}")
         else:

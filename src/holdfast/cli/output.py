@@ -84,6 +84,11 @@ def note(text: str) -> None:
     print(hide_secrets(one_line(text)), file=sys.stderr, flush=True)  # noqa: T201 - likewise
 
 
+def count(number: int, noun: str) -> str:
+    """Return a number of things in words: `1 execution`, `2 executions`."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
 def nothing(_text: str) -> None:
     """Write no remark: a program reads both streams."""
 

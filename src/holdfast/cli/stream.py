@@ -96,7 +96,7 @@ class Printer:
         self.end_line()
         if frame.type == ATTEMPT:
             found = frame.json()
-            output.note(f"attempt {found['attempt'] + 1} ({found['kind']})")
+            output.note(f"attempt #{found['attempt'] + 1} ({found['kind']})")
         elif frame.type == END:
             output.note(f"ended: {frame.state}")
         else:

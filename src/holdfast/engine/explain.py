@@ -88,7 +88,7 @@ def _running(standing: Standing) -> Explanation:
     if expired:
         why = f"Its worker {execution.worker} has stopped renewing; it is about to be reclaimed."
     else:
-        why = f"It is running: attempt {attempt}, on worker {execution.worker}."
+        why = f"It is running: attempt #{attempt}, on worker {execution.worker}."
     return Explanation(state=execution.state, why=why, holds=[hold])
 
 
