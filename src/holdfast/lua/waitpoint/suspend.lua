@@ -74,10 +74,9 @@ end
 
 local function answer(tag, id, word, wait)
   local values = { 'ok', word, word == 'active' and waits.delivered(tag, id) or {} }
-  local rec = record.read(tag, id)
-  for _, number in ipairs(wait.points) do
-    local packed = server.call('HGET', keys.waitpoints(tag, id), number)
-    values[#values + 1] = { number, waits.shown(tag, id, rec, number, packed) }
+  local rec, packed = record.read(tag, id), server.call('HMGET', keys.waitpoints(tag, id), unpack(wait.points))
+  for i, number in ipairs(wait.points) do
+    values[#values + 1] = { number, waits.shown(tag, id, rec, number, packed[i]) }
   end
   return values
 end
