@@ -76,6 +76,8 @@ async def test_ls_shows_whole_ids_and_kinds(full: Place) -> None:
     words = shown.replace(",", " ").split()
     assert {f"{NAME}-submitted", NAME, f"{NAME}-failed", KIND} <= set(words)
     assert "suspended" in words
+    assert "Broken: no way" in shown, "why it failed"
+    assert "waits for an answer" in shown
 
 
 async def test_other_lists_show_whole_ids(full: Place) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -75,7 +77,9 @@ def ls(
         if everything:
             return await _all(engine, wanted, cursor, in_archive=in_archive), None
         page = await _page(engine, wanted, limit, cursor, in_archive=in_archive)
-        return list(page.items), page.next_cursor
+        if as_json or in_archive:
+            return list(page.items), page.next_cursor
+        return await _with_errors(engine, page.items), page.next_cursor
 
     items, next_cursor = session.ask(store, work)
     if as_json:
@@ -108,6 +112,14 @@ async def _page(
     if in_archive:
         return await archived.page(engine, wanted, limit, cursor)
     return await engine.list(wanted, limit=limit, cursor=cursor)
+
+
+async def _with_errors(engine: Engine, items: Sequence[Execution]) -> list[Execution]:
+    """Read why those of a page failed, side by side: lists do not have it."""
+    failed = [item.id for item in items if item.state is State.FAILED]
+    answers = await asyncio.gather(*map(engine.describe, failed), return_exceptions=True)
+    errors = {one.id: one.error for one in answers if isinstance(one, Execution)}
+    return [replace(item, error=errors.get(item.id, item.error)) for item in items]
 
 
 async def _all(
