@@ -68,8 +68,13 @@ async def test_two_approve(desk: Shop) -> None:
     assert point in shown
     assert "Pay 40?" in shown
     assert "ann, ben" in shown
-    assert "2 more of 2 different sources" in done("explain", execution_id, folder=folder)
+    why = done("explain", execution_id, folder=folder)
+    assert why.startswith("It waits for approval by 2 more of ann, ben at ")
+    assert "waits for approval" in done("ls", "--state", "suspended", folder=folder)
+    assert asked("waitpoints", folder=folder)["items"][0]["id"] == point
     assert done("approve", point, "--as", "ann", folder=folder).startswith("appended: counted")
+    again = done("approve", execution_id, "--as", "ann", folder=folder)
+    assert again == "duplicate: known already; it changes nothing\n"
     assert asked("approve", point, "--as", "ben", folder=folder)["effect"] == "resumed"
     assert _result(execution_id, folder) == "paid after 2"
     assert point not in done("waitpoints", "ls", folder=folder)
@@ -82,6 +87,7 @@ async def test_one_denies(desk: Shop) -> None:
     execution_id, point = await _suspended(desk, "pay")
     stranger = holdfast("deny", point, "--as", "eve", folder=desk.folder)
     assert (stranger.returncode, "signal_not_allowed" in stranger.stderr) == (1, True)
+    assert "accepts only signals from ann, ben; this one is from eve" in stranger.stderr
     done("deny", point, "--as", "ben", "--comment", "too much", folder=desk.folder)
     assert _result(execution_id, desk.folder) == "ben said no: too much"
 
@@ -125,7 +131,7 @@ async def test_an_operator_resumes_and_revokes(desk: Shop) -> None:
 def test_bad_input_is_told_in_one_line(desk: Shop) -> None:
     """An id that is none, a payload that is no JSON, a secret that is too short."""
     for args in (
-        ("approve", "nonsense"),
+        ("approve", "non~wsense"),
         ("signal", "x~w1", "--payload", "{"),
         ("keyring", "rotate", "--kid", "k.1"),
         ("keyring", "rotate", "--secret-hex", "abcd"),

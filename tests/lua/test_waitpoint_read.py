@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from holdfast.errors import InvalidToken, TokenExpired
-from holdfast.model.moments import to_ms
+from holdfast.model.moments import from_ms, to_ms
+from holdfast.model.waitpoints import NewWaitpoint, parse_waitpoint_id
 from holdfast.store.store import Store
 from holdfast.store.waitpoints import Sender
 from holdfast.testing.clock import Clock
@@ -47,3 +48,34 @@ async def test_a_token_that_is_not_good_here(store: Store, clock: Clock, dump: D
     assert await store.waitpoints.read(claim.id, 1, sender) == point
     await clock.advance(1)
     await refused(store.waitpoints.read(claim.id, 1, sender), TokenExpired, dump)
+
+
+async def test_it_says_until_when_and_how_many_have_answered(store: Store, clock: Clock) -> None:
+    """The timeout of the wait counts, as it does in the inbox and in the list."""
+    condition = {"count": 2, "distinct": "sources", "of": [{"waitpoint": "gate"}]}
+    gate = NewWaitpoint(name="gate", expires_ms=90_000)
+    claim, (point,) = await suspend_one(store, gate, condition=condition, timeout_ms=60_000)
+    for by in ("ann", "ann"):
+        await send(store, point, by=by)
+    token = Sender(made_ms=to_ms(point.created_at))
+    found = await store.waitpoints.read(claim.id, 1, token)
+    assert found.until == from_ms(clock.now_ms + 60_000)
+    assert found.expires_at == from_ms(clock.now_ms + 90_000)
+    assert (found.wanted, found.came) == (2, ("ann",))
+    ((_, item),) = await store.waitpoints.inbox(None, 0, 10)
+    ((listed,), _) = await store.waitpoints.of(claim.id)
+    assert item.waitpoint == listed == found
+
+
+async def test_one_that_expires_before_its_wait_ends_says_so(store: Store, clock: Clock) -> None:
+    """What comes first counts; without either it is open for ever."""
+    for expires_ms, timeout_ms, left in ((9, 60_000, 9), (None, 5, 5), (7, None, 7)):
+        gate = NewWaitpoint(name="gate", expires_ms=expires_ms)
+        _, (point,) = await suspend_one(store, gate, timeout_ms=timeout_ms)
+        execution_id, number = parse_waitpoint_id("id", point.id)
+        token = Sender(made_ms=to_ms(point.created_at))
+        found = await store.waitpoints.read(execution_id, number, token)
+        assert found.until == from_ms(clock.now_ms + left)
+    claim, (point,) = await suspend_one(store)
+    token = Sender(made_ms=to_ms(point.created_at))
+    assert (await store.waitpoints.read(claim.id, 1, token)).until is None

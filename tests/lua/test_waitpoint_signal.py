@@ -99,7 +99,7 @@ async def test_count_of_sources(store: Store) -> None:
         *(("a", "approve", "ann"), ("a", "approve", "ann"), ("a", "deny", "bob")),
         ("a", "approve", "bob"),
     ]
-    assert await _try(store, condition, *sent) == ["appended", "appended", "ignored", "resumed"]
+    assert await _try(store, condition, *sent) == ["appended", "duplicate", "ignored", "resumed"]
 
 
 async def test_sources_differ_by_type_or_identity(store: Store) -> None:
@@ -111,7 +111,7 @@ async def test_sources_differ_by_type_or_identity(store: Store) -> None:
         source = Source(type=kind, identity=identity)
         item = NewSignal(waitpoint=point.id, name="go", source=source)
         effects.append(await store.waitpoints.send(item, Sender()))
-    assert effects == [Effect.APPENDED, Effect.APPENDED, Effect.APPENDED, Effect.RESUMED]
+    assert effects == [Effect.APPENDED, Effect.APPENDED, Effect.DUPLICATE, Effect.RESUMED]
 
 
 async def test_count_of_waitpoints(store: Store) -> None:
@@ -136,7 +136,7 @@ async def test_nested(store: Store) -> None:
     }
     sent = [("a",), ("c", "go", "ann"), ("c", "go", "ann"), ("c", "go", "bob")]
     assert await _try(store, condition, *sent) == [
-        *("appended", "appended", "appended", "resumed"),
+        *("appended", "appended", "duplicate", "resumed"),
     ]
 
 
@@ -358,9 +358,14 @@ async def test_names_and_sources_outside_the_scope(store: Store, dump: Dump) -> 
             condition = {"count": 9, "distinct": "signals", "of": [{"waitpoint": "gate"}]}
             await suspend(store, claim, point, condition=condition)
         for sender in (None, token_of(point)):
-            for name, by in (("stop", "ann"), ("go", "bob"), ("go", ""), ("gone", "ann")):
+            for name, by, told in (
+                ("stop", "ann", {"by": "named", "accepted": "go, maybe*", "got": "stop"}),
+                ("gone", "ann", {"by": "named", "accepted": "go, maybe*", "got": "gone"}),
+                ("go", "bob", {"by": "from", "accepted": "ann", "got": "bob"}),
+                ("go", "", {"by": "from", "accepted": "ann", "got": "an unnamed source"}),
+            ):
                 call = send(store, point, name, by=by, key="k", sender=sender)
-                await refused(call, SignalNotAllowed, dump, id=point.id, name=name)
+                await refused(call, SignalNotAllowed, dump, id=point.id, name=name, **told)
             effect = await send(store, point, "maybe-not", by="ann", sender=sender)
             assert effect is (Effect.BUFFERED if state == "pending" else Effect.APPENDED)
 

@@ -82,6 +82,36 @@ async def test_a_person_answers(site: Site, anyone: httpx.AsyncClient, page: Pag
 
 
 @in_a_browser
+async def test_people_approve(site: Site, anyone: httpx.AsyncClient, page: Page) -> None:
+    """They choose their name, may comment, see how many have approved, and write no JSON."""
+    one, token, point = await prepared(anyone, answerers=["ann", "ben", "cid"])
+    condition = {
+        "count": 2,
+        "distinct": "sources",
+        "of": [{"waitpoint": point["name"], "signal": "approve"}],
+    }
+    wait = {"waitpoints": [{"id": point["id"]}], "condition": condition, "timeout_ms": 60_000}
+    await anyone.post(f"/v1/executions/{one}/suspend", json={"lease": token, **wait})
+    await page.goto(f"{site.url}/answer/{point['id']}#{point['token']}")
+    await expect(page.get_by_text("0 of 2 approvals.")).to_be_visible()
+    await expect(page.get_by_text("open until")).to_be_visible()
+    await expect(page.get_by_label("Answer in JSON")).to_be_hidden()
+    said = page.get_by_role("status")
+    await page.get_by_role("button", name="Approve").click()
+    await expect(said).to_have_text("Only ann, ben and cid may answer. Choose your name.")
+    await page.get_by_label("Your name").select_option("ben")
+    await page.get_by_label("Comment").fill("fine")
+    await page.get_by_role("button", name="Approve").click()
+    await expect(said).to_contain_text("More answers are needed")
+    await expect(page.get_by_text("1 of 2 approvals. So far: ben.")).to_be_visible()
+    (came,) = (await anyone.get(f"/v1/executions/{one}/signals")).json()["items"]
+    assert (came["payload"], came["source"]["identity"]) == (
+        {"approved": True, "comment": "fine"},
+        "ben",
+    )
+
+
+@in_a_browser
 async def test_a_link_that_was_cut_is_told_so(site: Site, page: Page) -> None:
     """And so is a wrong token."""
     await page.goto(f"{site.url}/answer/x1~w1")

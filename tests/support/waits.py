@@ -102,7 +102,7 @@ async def suspend(
 
 
 async def suspend_one(
-    store: Store, *names: str, fields: Mapping[str, Any] | None = None, **options: Any
+    store: Store, *names: Item, fields: Mapping[str, Any] | None = None, **options: Any
 ) -> tuple[Claim, list[Waitpoint]]:
     """Create an execution, claim it and suspend it, on `gate` unless there are names."""
     claim = await run_one(store, **(fields or {}))

@@ -11,11 +11,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from holdfast.archive import Archiver, open_archive, set_archive, unset_archive
 from holdfast.cli import archived, inputs, output, session, times
 from holdfast.cli.groups import Noun
 from holdfast.cli.options import ExecutionId, JsonOption, Reason, StoreOption
 from holdfast.errors import InvalidInput
+from holdfast.model.executions import Filter
 from holdfast.model.moments import from_ms
+from holdfast.store import exports
 
 if TYPE_CHECKING:
     from holdfast.archive import Erasure, Report
@@ -51,8 +54,9 @@ def status(*, store: StoreOption = None, as_json: JsonOption = False) -> None:
     committed = known.committed_at_ms
     facts = {
         "archive": found.url,
-        "waiting": f"{found.waiting} executions",
-        "holds": f"{known.executions} executions in {known.segments} segments",
+        "waiting": output.count(found.waiting, "execution"),
+        "holds": f"{output.count(known.executions, 'execution')} in "
+        f"{output.count(known.segments, 'segment')}",
         "bytes": f"{known.bytes:,}",
         "days": f"{known.first_day} to {known.last_day}" if known.first_day else "",
         "commit": f"{known.sequence}, token {known.token}, {times.ago(from_ms(committed))}"
@@ -86,7 +90,6 @@ def enable(
     """Keep ended executions back until `holdfast archive run` has moved them there."""
 
     async def work(engine: Engine) -> None:
-        from holdfast.archive import set_archive  # noqa: PLC0415 - loads the client library
 
         await set_archive(engine.store, url, offload_bytes=offload)
 
@@ -99,7 +102,6 @@ def disable(*, store: StoreOption = None, as_json: JsonOption = False) -> None:
     """Archive nothing more: retention forgets what has ended, also what waits now."""
 
     async def work(engine: Engine) -> None:
-        from holdfast.archive import unset_archive  # noqa: PLC0415 - loads the client library
 
         await unset_archive(engine.store)
 
@@ -121,7 +123,6 @@ def run(
     wait_s = inputs.duration_ms("wait", wait) / 1000
 
     async def work(engine: Engine) -> Report | None:
-        from holdfast.archive import Archiver, open_archive  # noqa: PLC0415 - loads the client
 
         archiver = Archiver(engine.store, (await open_archive(engine.store)).objects)
         if once:
@@ -142,7 +143,9 @@ def run(
     if report is None:
         return
     output.answer(
-        report, f"archived {report.archived} executions, {report.bytes:,} bytes", as_json=as_json
+        report,
+        f"archived {output.count(report.archived, 'execution')}, {report.bytes:,} bytes",
+        as_json=as_json,
     )
 
 
@@ -175,8 +178,6 @@ def import_one(
     as_json: JsonOption = False,
 ) -> None:
     """Bring an execution back into the store as it ended, so that it can be replayed."""
-    from holdfast.store import exports  # noqa: PLC0415 - loads the client library
-
     exported = exports.from_json(inputs.payload("-" if file == "-" else f"@{file}", raw=True))
 
     async def work(engine: Engine) -> str:
@@ -200,8 +201,6 @@ def parquet(
     as_json: JsonOption = False,
 ) -> None:
     """Write archived executions as a Parquet file, for other tools. Needs `holdfast[parquet]`."""
-    from holdfast.model.executions import Filter  # noqa: PLC0415 - the others do without
-
     wanted = Filter(
         tenant=tenant, since=inputs.moment("since", since), until=inputs.moment("until", until)
     )
@@ -212,7 +211,8 @@ def parquet(
         return await write_parquet(await archived.open_(engine), file, wanted)
 
     count = session.ask(store, work)
-    _say(f"wrote {count} executions to {file}", as_json, executions=count, file=str(file))
+    written = output.count(count, "execution")
+    _say(f"wrote {written} to {file}", as_json, executions=count, file=str(file))
 
 
 @app.command()
@@ -226,7 +226,7 @@ def verify(*, store: StoreOption = None, as_json: JsonOption = False) -> None:
     for problem in problems:
         output.note(problem)
     _say(
-        f"{count} executions, {len(problems)} problems",
+        f"{output.count(count, 'execution')}, {output.count(len(problems), 'problem')}",
         as_json,
         executions=count,
         problems=problems,
@@ -254,7 +254,6 @@ def erase(
     wait_s = inputs.duration_ms("wait", wait) / 1000
 
     async def work(engine: Engine) -> Erasure:
-        from holdfast.archive import Archiver, open_archive  # noqa: PLC0415 - loads the client
 
         archiver = Archiver(engine.store, (await open_archive(engine.store)).objects)
         who = by or getpass.getuser()
@@ -265,7 +264,9 @@ def erase(
         output.emit(proof)
     else:
         number = len(proof.replaced)
-        output.say(f"erased {proof.executions} executions of {tenant}; {number} segments replaced")
+        erased = output.count(proof.executions, "execution")
+        replaced = output.count(number, "segment")
+        output.say(f"erased {erased} of {tenant}; {replaced} replaced")
 
 
 def _say(text: str, as_json: bool, **value: object) -> None:  # noqa: FBT001 - short calls

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, TypeVar
 
 from holdfast.errors import ExecutionNotFound
 
 if TYPE_CHECKING:
     from holdfast.archive import Archive, Survey
     from holdfast.engine import Engine
+    from holdfast.engine.explain import Explanation
     from holdfast.model.executions import Filter, Page
     from holdfast.store.exports import Exported
 
+T = TypeVar("T")
 
 #: A client has the archive of its server's store, where an engine has the store.
 _FAR = "archive"
@@ -40,6 +43,27 @@ async def get(engine: Engine, execution_id: str, error: ExecutionNotFound) -> Ex
     if archive is None:
         raise error
     return await archive.get(execution_id)
+
+
+async def either(
+    engine: Engine,
+    execution_id: str,
+    ask: Callable[[str], Awaitable[T]],
+    read: Callable[[Exported], T],
+) -> T:
+    """Ask the store about an execution, or else read it in the archive."""
+    try:
+        return await ask(execution_id)
+    except ExecutionNotFound as error:
+        return read(await get(engine, execution_id, error))
+
+
+def explain(row: Exported) -> Explanation:
+    """Say why an archived execution is not running."""
+    from holdfast.engine.explain import Explanation  # noqa: PLC0415 - loads the client library
+
+    state = row.describe().state
+    return Explanation(state=state, why=f"It has ended: {state}. It is in the archive.")
 
 
 async def export(engine: Engine, execution_id: str) -> Exported:

@@ -105,7 +105,7 @@ def show(
     output.say(f"on hard     {found.on_hard}")
     if found.next_reset_at:
         output.say(f"reset       {times.stamp(found.next_reset_at)}, every {found.reset_ms} ms")
-    output.say(f"waiting     {found.waiting} executions")
+    output.say(f"waiting     {output.count(found.waiting, 'execution')}")
     output.say(f"breaches    {found.breaches.hard} hard, {found.breaches.soft} soft")
 
 

@@ -52,6 +52,7 @@ async def examine(url: StoreUrl, *, fix: bool, drift: bool) -> list[Finding]:
             await store.boot()
         except StoreIncompatible as error:
             return [*found, problem("data", error.message, "")]
+        found.append(ok("data", "of this version, readable"))
         engine = Engine(store)
         try:
             found += await _contents(engine, search_drift=drift)
@@ -192,7 +193,8 @@ async def _contents(engine: Engine, *, search_drift: bool) -> list[Finding]:
             advice = "please report it, with these ids: " + "; ".join(drifted[:5])
             found.append(problem("drift", f"{len(drifted)} disagreements", advice))
         else:
-            found.append(ok("drift", f"lists, counts and queues agree on {total} executions"))
+            executions = output.count(total, "execution")
+            found.append(ok("drift", f"lists, counts and queues agree on {executions}"))
     return found
 
 

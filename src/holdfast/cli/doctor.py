@@ -8,9 +8,10 @@ from typing import Annotated
 import typer
 
 from holdfast.cli import output, session
+from holdfast.cli.diagnosis import examine
 from holdfast.cli.failures import FAILED, one_line
 from holdfast.cli.findings import Finding, Status
-from holdfast.cli.options import JsonOption, StoreOption
+from holdfast.cli.options import JsonOption, OwnStoreOption
 
 _MARKS = {Status.OK: "ok", Status.WARNING: "WARNING", Status.PROBLEM: "PROBLEM"}
 
@@ -21,15 +22,13 @@ def doctor(
     drift: Annotated[
         bool, typer.Option("--drift", help="Compare indexes with every execution; takes time.")
     ] = False,
-    store: StoreOption = None,
+    store: OwnStoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Check a store: server, durability, library, memory, clock, timers, workers.
 
     Exits with 1 if it is unsound.
     """
-    from holdfast.cli.diagnosis import examine  # noqa: PLC0415 - loads the client library
-
     url = session.parse_store(session.existing(store, create=False))
     found = asyncio.run(examine(url, fix=fix, drift=drift))
     sound = all(finding.status is not Status.PROBLEM for finding in found)

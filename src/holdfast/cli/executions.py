@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from holdfast.cli import output, session
+from holdfast.cli import archived, output, session
 from holdfast.cli.options import ExecutionId, JsonOption, Reason, StoreOption
 
 if TYPE_CHECKING:
     from holdfast.engine import Engine
+    from holdfast.engine.explain import Explanation
 
 
 def cancel(
@@ -84,7 +85,11 @@ def explain(
     as_json: JsonOption = False,
 ) -> None:
     """Say why an execution is not running."""
-    found = session.ask(store, lambda engine: engine.explain(execution_id))
+
+    async def work(engine: Engine) -> Explanation:
+        return await archived.either(engine, execution_id, engine.explain, archived.explain)
+
+    found = session.ask(store, work)
     if as_json:
         output.emit(
             {"id": execution_id, "state": found.state, "why": found.why, "holds": found.holds}

@@ -7,6 +7,7 @@ from dataclasses import astuple, dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from holdfast.cli import output
 from holdfast.model.queues import QueueStats
 from holdfast.model.services import ServiceProcess
 
@@ -201,7 +202,8 @@ def archive(found: Survey) -> Finding:
     check = "archive"
     if found.archive is None:
         return ok(check, "none: retention forgets")
-    detail = f"{found.url}, {found.archive.executions} executions, {found.waiting} wait for it"
+    held = output.count(found.archive.executions, "execution")
+    detail = f"{found.url}, {held}, {found.waiting} waiting for it"
     if found.waiting > _MANY_WAITING:
         advice = "they stay in memory: start a server, or `holdfast archive run`"
         return warning(check, detail, advice)

@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from holdfast.cli import inputs, output, session
+from holdfast.cli import inputs, output, session, snapshot
 from holdfast.cli.groups import Noun
 from holdfast.cli.options import JsonOption, StoreOption
 from holdfast.errors import InvalidInput
-from holdfast.model.states import State
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -23,8 +22,6 @@ app: typer.Typer = typer.Typer(
 
 Lane = Annotated[str, typer.Argument(metavar="LANE")]
 
-_STATES = (State.WAITING, State.DELAYED, State.RATE_LIMITED, State.ACTIVE)
-
 
 @app.command()
 def ls(*, store: StoreOption = None, as_json: JsonOption = False) -> None:
@@ -33,18 +30,20 @@ def ls(*, store: StoreOption = None, as_json: JsonOption = False) -> None:
     if as_json:
         output.emit({"items": found})
         return
+    states = snapshot.shown_states([view.counts for view in found])
+    shown = [state for state in states if not state.is_terminal]
     rows = [
         (
             view.lane,
             view.setting,
-            *(view.counts.get(state, 0) for state in _STATES),
+            *(view.counts.get(state, 0) for state in shown),
             sum(count for state, count in view.counts.items() if state.is_terminal),
             view.workers,
             " ".join(f"{tenant}={weight:g}" for tenant, weight in view.weights.items()),
         )
         for view in found
     ]
-    columns = ("lane", "setting", *_STATES, "ended", "workers", "weights")
+    columns = ("lane", "setting", *shown, "ended", "workers", "weights")
     output.show_table(columns, rows, nothing="no lanes")
 
 

@@ -2,18 +2,34 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from holdfast.cli import archived, inputs, output, session, times
+from holdfast.cli.failures import one_line
 from holdfast.cli.options import JsonOption, StoreOption
 from holdfast.model import limits
 from holdfast.model.executions import Execution, Filter, Page
-from holdfast.model.states import State
+from holdfast.model.states import Hold, State
 
 if TYPE_CHECKING:
     from holdfast.engine import Engine
+
+#: Longer messages are cut; `holdfast show` has them whole.
+_ERROR_CHARS = 100
+
+_HOLDS = {Hold.PAUSE: "sleeps", Hold.DELAY: "starts later", Hold.BACKOFF: "retries later"}
+_AWAITED = {
+    "approval": "approval",
+    "callback": "a callback",
+    "tool_result": "the result of a tool",
+    "budget": "budget",
+    "operator": "an operator",
+}
 
 _COLUMNS = ("id", "kind", "state", "lane", "tenant", "tries", "created", "note")
 
@@ -61,7 +77,9 @@ def ls(
         if everything:
             return await _all(engine, wanted, cursor, in_archive=in_archive), None
         page = await _page(engine, wanted, limit, cursor, in_archive=in_archive)
-        return list(page.items), page.next_cursor
+        if as_json or in_archive:
+            return list(page.items), page.next_cursor
+        return await _with_errors(engine, page.items), page.next_cursor
 
     items, next_cursor = session.ask(store, work)
     if as_json:
@@ -94,6 +112,14 @@ async def _page(
     if in_archive:
         return await archived.page(engine, wanted, limit, cursor)
     return await engine.list(wanted, limit=limit, cursor=cursor)
+
+
+async def _with_errors(engine: Engine, items: Sequence[Execution]) -> list[Execution]:
+    """Read why those of a page failed, side by side: lists do not have it."""
+    failed = [item.id for item in items if item.state is State.FAILED]
+    answers = await asyncio.gather(*map(engine.describe, failed), return_exceptions=True)
+    errors = {one.id: one.error for one in answers if isinstance(one, Execution)}
+    return [replace(item, error=errors.get(item.id, item.error)) for item in items]
 
 
 async def _all(
@@ -137,14 +163,35 @@ def row(item: Execution) -> tuple[object, ...]:
 
 def note_of(item: Execution) -> str | None:
     """Return the most telling fact about an execution in its state."""
-    if item.state is State.ACTIVE and item.progress_pct is not None:
-        return f"{item.progress_pct:g} %"
     if item.state is State.ACTIVE:
-        return f"on {item.worker}"
+        return f"on {item.worker}" if item.progress_pct is None else f"{item.progress_pct:g} %"
+    if item.state is State.SUSPENDED:
+        return _waits_for(item)
+    if item.state.is_terminal:
+        return _end_of(item)
     if item.blocked_by is not None:
         return f"{item.hold} {item.blocked_by}"
     if item.run_at is not None:
-        return f"{item.hold}, {times.ago(item.run_at)}"
+        word = _HOLDS.get(item.hold or Hold.DELAY, item.hold)
+        return f"{word}, {times.left(item.run_at)}"
+    return None
+
+
+def _end_of(item: Execution) -> str | None:
+    if item.error:
+        return _error(item.error)
     if item.completed_at is not None and item.started_at is not None:
         return f"took {times.between(item.started_at, item.completed_at)}"
     return None
+
+
+def _waits_for(item: Execution) -> str:
+    if item.hold is Hold.ESCALATED:
+        return "waits for an operator: no answer came in time"
+    note = f"waits for {_AWAITED.get(str(item.hold), 'an answer')}"
+    return f"{note}, {times.left(item.wait_until)}" if item.wait_until else note
+
+
+def _error(error: Mapping[str, Any]) -> str:
+    text = one_line(f"{error.get('type')}: {error.get('message')}")
+    return text if len(text) <= _ERROR_CHARS else f"{text[:_ERROR_CHARS]}..."

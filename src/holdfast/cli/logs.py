@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from holdfast.cli import output, session, times
+from holdfast.cli import archived, output, session, times
 from holdfast.cli.failures import one_line
 from holdfast.cli.options import ExecutionId, JsonOption, StoreOption
+from holdfast.errors import ExecutionNotFound
 from holdfast.model.executions import Event
 
 if TYPE_CHECKING:
@@ -36,13 +37,23 @@ def logs(
         output.answer(event, line(event), as_json=as_json)
 
     async def work(engine: Engine) -> None:
-        if follow:
-            await _follow(engine, execution_id, show)
-        else:
-            for event in await engine.history(execution_id):
+        try:
+            await _print(engine, execution_id, show, follow=follow)
+        except ExecutionNotFound as error:
+            for event in (await archived.get(engine, execution_id, error)).history():
                 show(event)
 
     session.ask(store, work, maintenance=follow)
+
+
+async def _print(
+    engine: Engine, execution_id: str, show: Callable[[Event], None], *, follow: bool
+) -> None:
+    if follow:
+        await _follow(engine, execution_id, show)
+    else:
+        for event in await engine.history(execution_id):
+            show(event)
 
 
 async def _follow(engine: Engine, execution_id: str, show: Callable[[Event], None]) -> None:
@@ -72,7 +83,7 @@ def line(event: Event) -> str:
 
 
 def facts(data: Mapping[str, Any]) -> str:
-    """Return what an event says, in short; attempts are counted from 1 for people."""
+    """Return what an event says, in short; attempts are `#1`, `#2` for people."""
     parts = []
     for name, value in data.items():
         if value is None or value == "":
@@ -81,7 +92,7 @@ def facts(data: Mapping[str, Any]) -> str:
             shown = ": ".join(str(value[k]) for k in ("type", "message") if value.get(k))
             parts.append(f"error={one_line(shown)}")
         elif name == "attempt":
-            parts.append(f"attempt={value + 1}")
+            parts.append(f"attempt #{value + 1}")
         elif name in ("retry_at", "run_at"):
             parts.append(f"{name}={times.stamp(value)}")
         else:

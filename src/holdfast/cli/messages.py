@@ -9,7 +9,7 @@ import typer
 
 from holdfast.cli import inputs, output, session, times
 from holdfast.cli.options import JsonOption, StoreOption
-from holdfast.cli.queues import Group, Name
+from holdfast.cli.queues import Group, Name, app
 from holdfast.errors import HoldfastError
 from holdfast.model import limits
 from holdfast.model.executions import JSON_CONTENT_TYPE
@@ -31,6 +31,8 @@ _TAIL_COUNT = 100
 _TAIL_WAIT_MS = 60_000
 
 
+# So that a negative priority is not taken for an option.
+@app.command(context_settings={"ignore_unknown_options": True})
 def push(
     name: Name,
     payload: Payload,
@@ -76,6 +78,7 @@ async def _push(engine: Engine, name: str, items: list[NewMessage]) -> list[Push
     return answers
 
 
+@app.command()
 def read(
     name: Name,
     *,
@@ -118,6 +121,7 @@ async def _ack(engine: Engine, name: str, found: Sequence[Delivery]) -> None:
             raise answer
 
 
+@app.command()
 def tail(
     name: Name,
     *,
@@ -147,6 +151,7 @@ def tail(
     session.ask(store, work, maintenance=True)
 
 
+@app.command()
 def settle(
     name: Name,
     verb: Annotated[str, typer.Argument(metavar="VERB", help="ack, nack, release or reject.")],
@@ -174,6 +179,7 @@ def settle(
         )
 
 
+@app.command()
 def peek(
     name: Name,
     *,
@@ -202,6 +208,7 @@ def peek(
     output.show_table(columns, rows, nothing="no messages")
 
 
+@app.command()
 def pending(
     name: Name,
     *,
@@ -252,11 +259,3 @@ def _show(delivery: Delivery, *, as_json: bool) -> None:
 
 def _text(payload: bytes) -> str:
     return payload.decode("utf-8", "backslashreplace")
-
-
-def add_to(app: typer.Typer) -> None:
-    """Add the verbs to the noun."""
-    for command in (read, tail, settle, peek, pending):
-        app.command()(command)
-    # So that a negative priority is not taken for an option.
-    app.command(context_settings={"ignore_unknown_options": True})(push)

@@ -17,6 +17,16 @@ StoreOption = Annotated[
     ),
 ]
 
+OwnStoreOption = Annotated[
+    str | None,
+    typer.Option(
+        "--store",
+        metavar="URL",
+        help="The store: embedded://PATH, valkey://HOST, valkey-cluster://HOST,HOST.",
+        show_default="HOLDFAST_STORE, or embedded://.holdfast",
+    ),
+]
+
 AppStoreOption = Annotated[
     str | None,
     typer.Option(

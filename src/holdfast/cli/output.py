@@ -7,21 +7,22 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import shutil
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
 
+from holdfast.cli import tables
 from holdfast.cli.failures import hide_secrets, one_line
 from holdfast.model.executions import JSON_CONTENT_TYPE
 
 if TYPE_CHECKING:
-    from rich.console import Console, RenderableType
+    from rich.console import Console
 
-#: Into a pipe, tables are this wide, so that ids stay whole.
+#: Into a pipe, lines are this wide.
 PIPE_COLUMNS = 200
-_SHORT_CHARS = 12
 
 
 def emit(value: object) -> None:
@@ -83,35 +84,24 @@ def note(text: str) -> None:
     print(hide_secrets(one_line(text)), file=sys.stderr, flush=True)  # noqa: T201 - likewise
 
 
+def count(number: int, noun: str) -> str:
+    """Return a number of things in words: `1 execution`, `2 executions`."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
 def nothing(_text: str) -> None:
     """Write no remark: a program reads both streams."""
 
 
-def table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> RenderableType:
-    """Return a plain table; None shows as nothing. The first column and short ones stay whole."""
-    from rich import box  # noqa: PLC0415 - loaded when used
-    from rich.table import Table  # noqa: PLC0415
-    from rich.text import Text  # noqa: PLC0415
-
-    made = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
-    cells = [["" if cell is None else one_line(str(cell)) for cell in row] for row in rows]
-    for number, column in enumerate(columns):
-        numeric = bool(rows) and all(isinstance(row[number], int | float) for row in rows)
-        justify: Any = "right" if numeric else "left"
-        longest = max([len(column), *(len(row[number]) for row in cells)])
-        whole = number == 0 or longest <= _SHORT_CHARS
-        made.add_column(column, no_wrap=whole, justify=justify, overflow="fold")
-    for row in cells:
-        made.add_row(*map(Text, row))
-    return made
-
-
 def show_table(columns: Sequence[str], rows: Sequence[Sequence[object]], *, nothing: str) -> None:
-    """Write a table on stdout, or say that there is nothing."""
-    if rows:
-        console().print(table(columns, rows))
-    else:
+    """Write a table on stdout, or say that there is nothing. Into a pipe, a row is one line."""
+    if not rows:
         say(nothing)
+        return
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    for line in tables.lines(columns, rows, width):
+        print(line)  # noqa: T201 - this is the command line
+    sys.stdout.flush()
 
 
 @contextlib.contextmanager

@@ -45,18 +45,19 @@ def ls(*, store: StoreOption = None, as_json: JsonOption = False) -> None:
             *(getattr(group, count) for count in _COUNTS),
         )
         for queue, stats in found
-        for name, group in stats.groups.items()
+        for name, group in sorted(stats.groups.items())
     ]
     rows += [
         (queue.name, "fanout", "no groups", stats.stored, *[None] * (len(_COUNTS) - 1))
         for queue, stats in found
         if not stats.groups
     ]
+    rows.sort(key=lambda row: str(row[0]))
     output.show_table(("queue", "mode", "state", *_COUNTS), rows, nothing="no queues")
 
 
 async def _look(engine: Engine) -> list[tuple[Queue, QueueStats]]:
-    queues = await engine.queues.list(limit=_MOST)
+    queues = sorted(await engine.queues.list(limit=_MOST), key=lambda queue: queue.name)
     return [(queue, await engine.queues.stats(queue.name)) for queue in queues]
 
 
@@ -222,7 +223,8 @@ def stats(
             f"purged {found.purged} of {found.pushed} pushed"
         )
     if found.owed:
-        output.say(f"{found.owed} messages are on their way to other queues")
+        messages = output.count(found.owed, "message")
+        output.say(f"{messages} on the way to other queues")
 
 
 @app.command()
@@ -244,7 +246,7 @@ def move(
 ) -> None:
     """Move ready messages to another queue; their attempts start anew."""
     moved = session.ask(store, lambda engine: engine.queues.move(name, to, limit, dry_run=dry_run))
-    _count("moved", moved, as_json)
+    _count("moved", moved, as_json, dry_run=dry_run)
 
 
 @app.command()
@@ -273,11 +275,18 @@ def redrive(
             name, to=to, wanted=wanted, limit=limit, rate_per_s=rate, dry_run=dry_run
         ),
     )
-    _count("redriven", redriven, as_json)
+    _count("redriven", redriven, as_json, dry_run=dry_run)
 
 
-def _count(what: str, number: int, as_json: bool) -> None:  # noqa: FBT001
-    output.answer({what: number}, f"{number} {what}", as_json=as_json)
+def _count(
+    what: str,
+    number: int,
+    as_json: bool,  # noqa: FBT001
+    *,
+    dry_run: bool = False,
+) -> None:
+    text = f"{number} would be {what}" if dry_run else f"{number} {what}"
+    output.answer({what: number, **({"dry_run": True} if dry_run else {})}, text, as_json=as_json)
 
 
 def _do(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from holdfast.cli import inputs, output, session
+from holdfast.cli import archived, inputs, output, session
 from holdfast.cli.options import ExecutionId, JsonOption, StoreOption
 from holdfast.cli.waiting import wait_for_end
 from holdfast.errors import ExecutionFailed, ResultNotReady
@@ -39,7 +39,12 @@ def result(
             raise ResultNotReady(message, id=execution_id)
         return outcome
 
-    show(session.ask(store, work, maintenance=wait_ms is not None), as_json=as_json)
+    async def either(engine: Engine) -> Outcome:
+        return await archived.either(
+            engine, execution_id, lambda _: work(engine), lambda row: row.outcome()
+        )
+
+    show(session.ask(store, either, maintenance=wait_ms is not None), as_json=as_json)
 
 
 def show(outcome: Outcome, *, as_json: bool) -> None:

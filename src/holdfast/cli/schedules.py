@@ -11,6 +11,8 @@ from holdfast.cli import inputs, output, session, times
 from holdfast.cli.groups import Noun
 from holdfast.cli.options import JsonOption, StoreOption, WhoseOption
 from holdfast.errors import InvalidInput
+from holdfast.model.executions import NewExecution
+from holdfast.model.schedules import NewSchedule
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -176,9 +178,6 @@ def create(
     as_json: JsonOption = False,
 ) -> None:
     """Create a schedule."""
-    from holdfast.model.executions import NewExecution  # noqa: PLC0415 - so that others start fast
-    from holdfast.model.schedules import NewSchedule  # noqa: PLC0415
-
     said = {"lane": lane, "priority": priority}
     execution = NewExecution.from_fields(
         {

@@ -8,12 +8,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+import uvloop
 
 from holdfast.cli import inputs, output, session
 from holdfast.cli.failures import INTERRUPTED
-from holdfast.cli.options import JsonOption, StoreOption
+from holdfast.cli.options import JsonOption, OwnStoreOption
 from holdfast.cli.worker import configure_logging
+from holdfast.engine.tracing import set_up_from_environment
 from holdfast.errors import InvalidInput
+from holdfast.server.run import run, run_maintenance
+from holdfast.server.settings import ServerSettings, parse_listen
 
 if TYPE_CHECKING:
     from holdfast.server.settings import ServerSettings
@@ -75,13 +79,10 @@ def server(
     tls_cert: TlsCertificate = None,
     tls_key: TlsKey = None,
     log_level: LogLevel = "info",
-    store: StoreOption = None,
+    store: OwnStoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Serve the HTTP API and fire timers. SIGTERM or Ctrl-C stops it; once more, at once."""
-    from holdfast.engine.tracing import set_up_from_environment  # noqa: PLC0415
-    from holdfast.server.settings import ServerSettings, parse_listen  # noqa: PLC0415
-
     configure_logging(log_level, as_json=as_json)
     set_up_from_environment("holdfast-server")
     host, port = parse_listen(listen or os.environ.get(LISTEN_VARIABLE) or DEFAULT_LISTEN)
@@ -111,9 +112,6 @@ def _parts(roles: list[str] | None) -> frozenset[str]:
 
 
 def _serve(settings: ServerSettings, parts: frozenset[str], store: str, *, as_json: bool) -> None:
-    import uvloop  # noqa: PLC0415 - loads the event loop
-
-    from holdfast.server.run import run, run_maintenance  # noqa: PLC0415 - loads the web server
 
     def announce(url: str) -> None:
         shown = str(session.parse_store(store))

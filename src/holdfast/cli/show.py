@@ -5,16 +5,19 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from holdfast.cli import archived, logs, output, session, timeline, times
 from holdfast.cli.failures import one_line
 from holdfast.cli.options import ExecutionId, JsonOption, StoreOption
-from holdfast.errors import ExecutionNotFound
 from holdfast.model.executions import Attempt, Event, Execution, Outcome, Step
+from holdfast.model.moments import from_ms
+from holdfast.model.states import State
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping, Sequence
 
     from holdfast.engine import Engine
     from holdfast.engine.explain import Explanation
@@ -25,6 +28,8 @@ _PAYLOAD_CHARS = 300
 _STEP_CHARS = 80
 #: A screen has room for the end of a long history; `holdfast logs` has it whole.
 _EVENTS = 20
+#: Outcomes of attempts that failed.
+_FAILED = ("failed", "timed_out")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,19 +63,15 @@ def show(
 
 async def take(engine: Engine, execution_id: str) -> Picture:
     """Read everything about an execution, from the store or else from its archive."""
-    try:
-        return await _take(engine, execution_id)
-    except ExecutionNotFound as error:
-        return _from_archive(await archived.get(engine, execution_id, error))
+    return await archived.either(
+        engine, execution_id, lambda known_id: _take(engine, known_id), _from_archive
+    )
 
 
 def _from_archive(row: Exported) -> Picture:
-    from holdfast.engine.explain import Explanation  # noqa: PLC0415 - loads the client library
-
-    known = row.describe()
     return Picture(
-        execution=known,
-        explanation=Explanation(state=known.state, why="It is in the archive.", holds=()),
+        execution=row.describe(),
+        explanation=archived.explain(row),
         input=row.input(),
         outcome=row.outcome(),
         attempts=row.attempts(),
@@ -128,14 +129,11 @@ def _print(picture: Picture) -> None:
         output.say("\nAttempts")
         columns = ("#", "kind", "worker", "start", "length", "outcome", "since its creation")
         rows = timeline.rows(picture.attempts, execution.created_at, datetime.now(UTC))
-        output.console().print(output.table(columns, rows))
+        output.show_table(columns, rows, nothing="")
     if picture.steps:
         output.say("\nSteps")
-        steps = [
-            (step.name, times.stamp(step.at), _short(step.result, _STEP_CHARS))
-            for step in picture.steps
-        ]
-        output.console().print(output.table(("step", "recorded", "result"), steps))
+        steps = [(step.name, times.stamp(step.at), _result_of(step)) for step in picture.steps]
+        output.show_table(("step", "recorded", "result"), steps, nothing="")
     output.say("\nHistory")
     if len(picture.history) > _EVENTS:
         output.say(f"... {len(picture.history) - _EVENTS} earlier: holdfast logs {execution.id}")
@@ -152,7 +150,7 @@ def _facts(picture: Picture) -> Iterator[tuple[str, str]]:
     if picture.archived:
         yield "where", "in the archive"
     yield "state", execution.state if ended else f"{execution.state}. {picture.explanation.why}"
-    if execution.progress_pct is not None:
+    if execution.progress_pct is not None and execution.state is not State.COMPLETED:
         message = one_line(execution.progress_message or "")
         yield "progress", f"{execution.progress_pct:g} % {message}".rstrip()
     yield "created", f"{times.stamp(execution.created_at)} ({times.ago(execution.created_at)})"
@@ -161,7 +159,7 @@ def _facts(picture: Picture) -> Iterator[tuple[str, str]]:
             yield name, f"{times.stamp(moment)} ({times.ago(moment)})"
     if execution.graph:
         yield "graph", execution.graph
-    yield "tries", _tries(execution)
+    yield "tries", _tries(execution, picture.attempts)
     yield from _wishes(execution)
     yield "input", _short(picture.input, _PAYLOAD_CHARS)
     if outcome is not None and outcome.result is not None:
@@ -199,14 +197,43 @@ def _moments(execution: Execution) -> Iterator[tuple[str, datetime | None]]:
     yield "kept until", execution.forget_at
 
 
-def _tries(execution: Execution) -> str:
-    number = execution.attempts
-    parts = [f"{number} attempt{'' if number == 1 else 's'}", f"{execution.failures} failed"]
+def _tries(execution: Execution, attempts: Sequence[Attempt]) -> str:
+    """Return how often it was tried; a replay starts the count of failures anew, this does not."""
+    failed = sum(attempt.outcome in _FAILED for attempt in attempts)
+    parts = [
+        output.count(execution.attempts, "attempt"),
+        f"{max(failed, execution.failures)} failed",
+    ]
     if execution.reclaims:
-        parts.append(f"{execution.reclaims} lost their worker")
+        parts.append(f"{execution.reclaims} lost to {_workers(execution.reclaims)}")
     if execution.replays:
-        parts.append(f"replayed {execution.replays} times")
+        parts.append("replayed once" if execution.replays == 1 else f"{execution.replays} replays")
     return ", ".join(parts)
+
+
+def _workers(number: int) -> str:
+    return "a worker that died" if number == 1 else "workers that died"
+
+
+def _result_of(step: Step) -> str:
+    """Return what a step recorded; a sleep until when, a wait who answered what."""
+    kind = step.name.partition("#")[0].partition(":")[0]
+    try:
+        if kind == "sleep":
+            return f"until {times.stamp(from_ms(int(step.result)))}"
+        if kind == "wait":
+            return ", ".join(map(_answer, msgspec.json.decode(step.result))) or "no answer"
+    except (ValueError, TypeError, KeyError, msgspec.DecodeError):
+        pass
+    return _short(step.result, _STEP_CHARS)
+
+
+def _answer(came: Mapping[str, Any]) -> str:
+    """Return a signal as the journal keeps it, in words."""
+    payload = "" if came["payload"] is None else f" {msgspec.json.encode(came['payload']).decode()}"
+    by = f" by {came['identity']}" if came.get("identity") else ""
+    text = one_line(f"{came['name']}{by}{payload}")
+    return text if len(text) <= _STEP_CHARS else f"{text[:_STEP_CHARS]}..."
 
 
 def _short(data: bytes, most: int) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 import msgspec
@@ -9,7 +10,7 @@ import typer
 
 from holdfast.cli import inputs, output, session
 from holdfast.cli.options import ExecutionId, JsonOption, StoreOption
-from holdfast.cli.waitpoints import WaitpointId, user
+from holdfast.cli.waitpoints import Answered, find, user
 from holdfast.model.waitpoints import Effect, NewSignal, Source
 
 if TYPE_CHECKING:
@@ -28,12 +29,12 @@ _WORDS = {
     Effect.APPENDED: "counted; the execution waits for more",
     Effect.BUFFERED: "kept until the execution waits",
     Effect.IGNORED: "recorded, but the execution does not wait for it",
-    Effect.DUPLICATE: "known already",
+    Effect.DUPLICATE: "known already; it changes nothing",
 }
 
 
 def approve(
-    waitpoint: WaitpointId,
+    waitpoint: Answered,
     *,
     comment: Comment = "",
     payload: Payload = None,
@@ -43,11 +44,11 @@ def approve(
 ) -> None:
     """Approve: a signal named `approve`."""
     body = _decision(payload, comment, approved=True)
-    _send(store, _signal(waitpoint, "approve", body, identity), None, as_json=as_json)
+    _send(store, Answer(waitpoint, "approve", body, identity), as_json=as_json)
 
 
 def deny(
-    waitpoint: WaitpointId,
+    waitpoint: Answered,
     *,
     comment: Comment = "",
     payload: Payload = None,
@@ -57,11 +58,11 @@ def deny(
 ) -> None:
     """Deny: a signal named `deny`."""
     body = _decision(payload, comment, approved=False)
-    _send(store, _signal(waitpoint, "deny", body, identity), None, as_json=as_json)
+    _send(store, Answer(waitpoint, "deny", body, identity), as_json=as_json)
 
 
 def signal(
-    waitpoint: WaitpointId,
+    waitpoint: Answered,
     name: Annotated[str, typer.Argument(metavar="NAME", help="The name of the signal.")] = "answer",
     *,
     payload: Payload = None,
@@ -79,9 +80,9 @@ def signal(
 ) -> None:
     """Send a signal to a waitpoint."""
     body = b"null" if payload is None else inputs.payload(payload)
-    item = _signal(waitpoint, name, body, identity, key=key, correlation=correlation)
     revealed = None if token is None else inputs.secret("token", token)
-    _send(store, item, revealed, as_json=as_json)
+    answer = Answer(waitpoint, name, body, identity, key=key, correlation=correlation)
+    _send(store, answer, revealed, as_json=as_json)
 
 
 def resume(
@@ -115,29 +116,35 @@ def _decision(payload: str | None, comment: str, *, approved: bool) -> bytes:
     return msgspec.json.encode(decision)
 
 
-def _signal(
-    waitpoint: str,
-    name: str,
-    payload: bytes,
-    identity: str | None,
-    *,
-    key: str | None = None,
-    correlation: str = "",
-) -> NewSignal:
-    return NewSignal(
-        waitpoint=waitpoint,
-        name=name,
-        payload=payload,
-        source=Source(type="user", identity=identity or user()),
-        idempotency_key=key,
-        correlation=correlation,
-    )
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What the caller said, at a waitpoint or at the only one of an execution."""
+
+    waitpoint: str
+    name: str
+    payload: bytes
+    identity: str | None
+    key: str | None = None
+    correlation: str = ""
+
+    async def signal(self, engine: Engine) -> NewSignal:
+        """Return the signal; raises InvalidInput if the execution waits at several waitpoints."""
+        return NewSignal(
+            waitpoint=await find(engine, self.waitpoint),
+            name=self.name,
+            payload=self.payload,
+            source=Source(type="user", identity=self.identity or user()),
+            idempotency_key=self.key,
+            correlation=self.correlation,
+        )
 
 
-def _send(store: str | None, item: NewSignal, token: str | None, *, as_json: bool) -> None:
-    effect = session.ask(store, lambda engine: engine.waitpoints.signal(item, token))
+def _send(store: str | None, answer: Answer, token: str | None = None, *, as_json: bool) -> None:
+    async def work(engine: Engine) -> tuple[str, Effect]:
+        signal = await answer.signal(engine)
+        return signal.waitpoint, await engine.waitpoints.signal(signal, token)
+
+    waitpoint, effect = session.ask(store, work)
     output.answer(
-        {"waitpoint": item.waitpoint, "effect": effect},
-        f"{effect}: {_WORDS[effect]}",
-        as_json=as_json,
+        {"waitpoint": waitpoint, "effect": effect}, f"{effect}: {_WORDS[effect]}", as_json=as_json
     )

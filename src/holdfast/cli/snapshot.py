@@ -45,6 +45,12 @@ class Snapshot:
         return sum(count for state, count in self.counts.items() if state.is_terminal)
 
 
+def shown_states(counts: Sequence[Mapping[State, int]]) -> list[State]:
+    """Return the states to show: those in which something is, and two that people look for."""
+    always = {State.WAITING, State.ACTIVE}
+    return [state for state in State if state in always or any(c.get(state) for c in counts)]
+
+
 async def take(engine: Engine) -> Snapshot:
     """Look at a store."""
     cells, settings, workers, oldest = await asyncio.gather(

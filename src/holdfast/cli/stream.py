@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from holdfast.cli import output, session, times
+from holdfast.cli import archived, output, session, times
 from holdfast.cli.failures import one_line
 from holdfast.cli.options import ExecutionId, JsonOption, StoreOption
+from holdfast.errors import ExecutionNotFound
 from holdfast.model.frames import ATTEMPT, END, Frame
 
 if TYPE_CHECKING:
@@ -42,10 +43,14 @@ def stream(
     show = _emit if as_json else printer.show
 
     async def work(engine: Engine) -> None:
-        if follow:
-            await _follow(engine, execution_id, after, show)
-        else:
-            await _read(engine, execution_id, after, show)
+        read = _follow if follow else _read
+        try:
+            await read(engine, execution_id, after, show)
+        except ExecutionNotFound as error:
+            row = await archived.get(engine, execution_id, error)
+            for frame in row.frames():
+                if frame.id > after:
+                    show(frame)
 
     session.ask(store, work, maintenance=follow)
     printer.end_line()
@@ -91,7 +96,7 @@ class Printer:
         self.end_line()
         if frame.type == ATTEMPT:
             found = frame.json()
-            output.note(f"attempt {found['attempt'] + 1} ({found['kind']})")
+            output.note(f"attempt #{found['attempt'] + 1} ({found['kind']})")
         elif frame.type == END:
             output.note(f"ended: {frame.state}")
         else:

@@ -4,24 +4,12 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
+from holdfast.model.moments import span
+
+__all__ = ["ago", "between", "left", "span", "stamp"]
+
 _SECOND, _MINUTE, _HOUR, _DAY = 1, 60, 3_600, 86_400
 _UNITS = ((_DAY, "d"), (_HOUR, "h"), (_MINUTE, "min"), (_SECOND, "s"))
-
-
-def span(seconds: float) -> str:
-    """Return a duration in at most two units."""
-    if seconds < 0:
-        return f"-{span(-seconds)}"
-    if seconds < _SECOND:
-        return f"{round(seconds * 1000)} ms"
-    if seconds < _MINUTE:
-        return f"{seconds:.1f} s"
-    whole = round(seconds)
-    if whole < _HOUR:
-        return f"{whole // _MINUTE} min {whole % _MINUTE} s"
-    if whole < _DAY:
-        return f"{whole // _HOUR} h {whole % _HOUR // _MINUTE} min"
-    return f"{whole // _DAY} d {whole % _DAY // _HOUR} h"
 
 
 def between(start: datetime, end: datetime) -> str:
@@ -35,6 +23,12 @@ def ago(moment: datetime | None) -> str | None:
         return None
     seconds = (datetime.now(UTC) - moment) / timedelta(seconds=1)
     return f"in {_rough(-seconds)}" if seconds < 0 else f"{_rough(seconds)} ago"
+
+
+def left(moment: datetime) -> str:
+    """Return how much time is left until a moment."""
+    seconds = (moment - datetime.now(UTC)) / timedelta(seconds=1)
+    return f"{_rough(seconds)} left" if seconds >= 1 else "due now"
 
 
 def _rough(seconds: float) -> str:

@@ -3,35 +3,27 @@
 from __future__ import annotations
 
 import asyncio
+import sys
+import textwrap
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.live import Live
+from rich.text import Text
 
-from holdfast.cli import output, session, snapshot, times, workers
+from holdfast.cli import output, session, snapshot, tables, times, workers
 from holdfast.cli.options import JsonOption, StoreOption
 from holdfast.cli.snapshot import Rates, Snapshot
 from holdfast.model.states import State
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
-    from rich.console import RenderableType
+    from collections.abc import AsyncIterator, Sequence
 
     from holdfast.engine import Engine
 
 #: With --once, the time over which rates are measured.
 _ONCE_S = 0.5
-
-_SHOWN = (
-    State.WAITING,
-    State.DELAYED,
-    State.RATE_LIMITED,
-    State.ACTIVE,
-    State.COMPLETED,
-    State.FAILED,
-    State.CANCELLED,
-    State.EXPIRED,
-)
+_WIDE = 1000
 
 
 def top(
@@ -52,11 +44,14 @@ def top(
                 output.emit(snapshot.as_value(now, moved))
                 if once:
                     return
-        elif once or not output.console().is_terminal:
+        elif not sys.stdout.isatty():
             async for now, moved in looks:
-                output.console().print(render(now, moved))
+                output.say(render(now, moved, None))
                 if once:
                     return
+        elif once:
+            now, moved = await anext(looks)
+            output.say(render(now, moved, output.console().width))
         else:
             await _live(looks)
 
@@ -73,36 +68,32 @@ async def _looks(engine: Engine, interval: float) -> AsyncIterator[tuple[Snapsho
 
 
 async def _live(looks: AsyncIterator[tuple[Snapshot, Rates]]) -> None:
-    from rich.live import Live  # noqa: PLC0415 - loaded when used
-
-    with Live(console=output.console(), screen=True, auto_refresh=False) as live:
+    console = output.console()
+    with Live(console=console, screen=True, auto_refresh=False) as live:
         async for now, moved in looks:
-            live.update(render(now, moved), refresh=True)
+            live.update(Text(render(now, moved, console.width)), refresh=True)
 
 
-def render(now: Snapshot, moved: Rates) -> RenderableType:
+def render(now: Snapshot, moved: Rates, width: int | None) -> str:
     """Return a snapshot as tables."""
-    from rich.console import Group  # noqa: PLC0415 - loaded when used
-    from rich.text import Text  # noqa: PLC0415
-
-    parts: list[RenderableType] = [
-        Text(f"{moved.submitted:g}/s submitted   {moved.ended:g}/s ended   {_oldest(now)}\n"),
-        output.table(("lane", "setting", *_SHOWN), _rows(now)),
-    ]
+    lines = [f"{moved.submitted:g}/s submitted   {moved.ended:g}/s ended", ""]
+    lines[1:1] = textwrap.wrap(_oldest(now), width or _WIDE, break_on_hyphens=False)
+    shown = snapshot.shown_states([now.counts])
+    lines += tables.lines(("lane", "setting", *shown), _rows(now, shown), width)
     if now.workers:
         rows = [workers.row(worker) for worker in now.workers]
-        parts += [Text(""), output.table(workers.COLUMNS, rows)]
+        lines += ["", *tables.lines(workers.COLUMNS, rows, width)]
     else:
-        parts.append(Text("\nno workers"))
-    return Group(*parts)
+        lines += ["", "no workers"]
+    return "\n".join(lines)
 
 
-def _rows(now: Snapshot) -> list[tuple[object, ...]]:
+def _rows(now: Snapshot, shown: Sequence[State]) -> list[tuple[object, ...]]:
     rows: list[tuple[object, ...]] = [
-        (lane, now.settings.get(lane, "open"), *(counts.get(state, 0) for state in _SHOWN))
+        (lane, now.settings.get(lane, "open"), *(counts.get(state, 0) for state in shown))
         for lane, counts in sorted(now.lanes.items())
     ]
-    return [*rows, ("all", "", *(now.counts.get(state, 0) for state in _SHOWN))]
+    return [*rows, ("all", "", *(now.counts.get(state, 0) for state in shown))]
 
 
 def _oldest(now: Snapshot) -> str:

@@ -12,7 +12,8 @@ import typer
 from holdfast.cli import output, session, times
 from holdfast.cli.groups import Noun
 from holdfast.cli.options import JsonOption, StoreOption
-from holdfast.model.waitpoints import Inbox, InboxItem, Signal, Waitpoint
+from holdfast.errors import InvalidInput, WaitpointNotFound
+from holdfast.model.waitpoints import Inbox, InboxItem, Signal, Waitpoint, WaitpointState
 
 if TYPE_CHECKING:
     from holdfast.engine import Engine
@@ -22,6 +23,13 @@ app: typer.Typer = typer.Typer(
 )
 
 WaitpointId = Annotated[str, typer.Argument(metavar="WAITPOINT", help="The id of the waitpoint.")]
+Answered = Annotated[
+    str,
+    typer.Argument(
+        metavar="WAITPOINT",
+        help="The id of the waitpoint, or of an execution that waits at one only.",
+    ),
+]
 
 
 @app.command()
@@ -35,14 +43,15 @@ def ls(
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """List what can be answered, the oldest first."""
+    """List what can be answered, and until when, the oldest first."""
 
     async def work(engine: Engine) -> Inbox:
         return await engine.waitpoints.inbox(tenant, limit=limit, cursor=cursor)
 
     inbox = session.ask(store, work)
     if as_json:
-        output.emit({"items": inbox.items, "next_cursor": inbox.next_cursor})
+        items = [{"id": item.waitpoint.id, **_fields(item)} for item in inbox.items]
+        output.emit({"items": items, "next_cursor": inbox.next_cursor})
         return
     columns = ("waitpoint", "name", "kind", "tenant", "since", "until", "who", "asks")
     rows = [_row(item) for item in inbox.items]
@@ -53,7 +62,7 @@ def ls(
 
 def _row(item: InboxItem) -> tuple[object, ...]:
     point = item.waitpoint
-    until = "escalated" if item.escalated else times.stamp(point.expires_at)
+    until = "escalated" if item.escalated else times.ago(point.until)
     return (
         point.id,
         point.name,
@@ -61,7 +70,7 @@ def _row(item: InboxItem) -> tuple[object, ...]:
         item.tenant,
         times.ago(point.created_at),
         until,
-        ", ".join(point.answerers) or "anybody",
+        ", ".join(point.answerers) or "anyone",
         point.title,
     )
 
@@ -81,7 +90,10 @@ def show(
 
     points, signals = session.ask(store, work)
     if as_json:
-        came = [{**_fields(one), "payload": output.payload(one.payload)} for one in signals]
+        came = [
+            {**_fields(replace(one, payload=b"")), "payload": output.payload(one.payload)}
+            for one in signals
+        ]
         output.emit({"waitpoints": points, "signals": came})
         return
     rows = [
@@ -91,7 +103,7 @@ def show(
             one.state,
             one.why,
             times.stamp(one.created_at),
-            times.stamp(one.expires_at),
+            times.stamp(one.until),
             f"{one.kid}/{one.fingerprint}",
         )
         for one in points
@@ -112,12 +124,11 @@ def show(
             for one in signals
         ]
         names = ("at", "signal", "effect", "source", "waitpoint", "payload")
-        output.console().print(output.table(names, came_rows))
+        output.show_table(names, came_rows, nothing="")
 
 
-def _fields(signal: Signal) -> dict[str, object]:
-    shown = replace(signal, payload=b"")
-    return {name: getattr(shown, name) for name in shown.__dataclass_fields__}
+def _fields(item: Signal | InboxItem) -> dict[str, object]:
+    return {name: getattr(item, name) for name in item.__dataclass_fields__}
 
 
 @app.command()
@@ -144,6 +155,20 @@ def revoke(
         f"{waitpoint} is closed: {why}",
         as_json=as_json,
     )
+
+
+async def find(engine: Engine, name: str) -> str:
+    """Return the waitpoint of that id, or the only one that an execution of that id waits at."""
+    if "~w" in name:
+        return name
+    points = [one for one in await engine.waitpoints.of(name) if one.state is WaitpointState.OPEN]
+    if len(points) == 1:
+        return points[0].id
+    if not points:
+        raise WaitpointNotFound(f"execution {name} waits for no answer", id=name)
+    listed = ", ".join(f"{one.id} ({one.name})" for one in points)
+    message = f"execution {name} waits at {len(points)} waitpoints, choose one: {listed}"
+    raise InvalidInput(message, field="waitpoint", waitpoints=[one.id for one in points])
 
 
 def user() -> str:

@@ -12,8 +12,11 @@ from holdfast.cli import inputs
 from holdfast.cli.failures import INTERRUPTED
 from holdfast.cli.loading import load_app
 from holdfast.cli.options import AppStoreOption, AppTarget, JsonOption
+from holdfast.cli.serving import serve
 from holdfast.cli.session import is_remote, parse_store
+from holdfast.engine.tracing import set_up_from_environment
 from holdfast.errors import InvalidInput
+from holdfast.worker.worker import WorkerSettings
 
 LEVELS = ("debug", "info", "warning", "error")
 
@@ -60,10 +63,6 @@ def worker(
     listen: Listen = None,
 ) -> None:
     """Run the tasks of an app. SIGTERM or Ctrl-C drains; once more stops at once."""
-    from holdfast.cli.serving import serve  # noqa: PLC0415 - loads the SDK
-    from holdfast.engine.tracing import set_up_from_environment  # noqa: PLC0415
-    from holdfast.worker.worker import WorkerSettings  # noqa: PLC0415
-
     configure_logging(log_level, as_json=as_json)
     set_up_from_environment("holdfast-worker")
     settings = WorkerSettings(

@@ -11,6 +11,11 @@ from holdfast.cli import inputs, output, session, times
 from holdfast.cli.groups import Settings
 from holdfast.cli.options import JsonOption, StoreOption
 from holdfast.errors import InvalidInput, NotFound
+from holdfast.fencing.contend import contend
+from holdfast.fencing.leases import Ask, Leases
+from holdfast.fencing.places import open_objects
+from holdfast.fencing.record import Token
+from holdfast.model.ids import new_id
 from holdfast.model.moments import from_ms
 
 if TYPE_CHECKING:
@@ -95,9 +100,6 @@ def acquire(
     wait_ms = inputs.duration_ms("wait", wait)
 
     async def work(leases: Leases) -> LeaseRecord:
-        from holdfast.fencing.contend import contend  # noqa: PLC0415 - loads the client library
-        from holdfast.fencing.leases import Ask  # noqa: PLC0415
-        from holdfast.model.ids import new_id  # noqa: PLC0415
 
         ask = Ask(
             holder=holder,
@@ -224,7 +226,6 @@ def _when(ms: int) -> str:
 
 
 def _token(text: str) -> Token:
-    from holdfast.fencing.record import Token  # noqa: PLC0415 - loads the client library
 
     term, _, generation = text.partition(".")
     if not (term.isdecimal() and generation.isdecimal()):
@@ -247,7 +248,5 @@ def _with_leases(
 
 
 async def _in_objects(url: str, work: Callable[[Leases], Awaitable[T]]) -> T:
-    from holdfast.fencing.leases import Leases  # noqa: PLC0415 - loads the client library
-    from holdfast.fencing.places import open_objects  # noqa: PLC0415
 
     return await work(Leases(await open_objects(url)))

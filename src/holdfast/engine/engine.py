@@ -54,7 +54,6 @@ from holdfast.model.executions import (
 from holdfast.model.states import State
 from holdfast.queues import Queues, QueueTicker
 from holdfast.services import Supervisor
-from holdfast.store.blocking import BlockingStore
 from holdfast.store.declarations import blamed
 from holdfast.store.exports import Exported
 from holdfast.store.queries import Pulse
@@ -181,6 +180,9 @@ class Engine:
 
     def beats(self, *, timeout_s: float) -> Beats:
         """Open a blocking connection for heartbeats, which a thread of its own sends."""
+        # It loads a second client library, which workers need and nothing else does.
+        from holdfast.store.blocking import BlockingStore  # noqa: PLC0415
+
         return BlockingStore(self.store, timeout_s=timeout_s)
 
     async def renew(

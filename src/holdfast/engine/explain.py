@@ -10,7 +10,7 @@ from holdfast.engine.blocked import describe_limit
 from holdfast.model import conditions, names
 from holdfast.model.budgets import Budget
 from holdfast.model.executions import Execution
-from holdfast.model.moments import to_ms
+from holdfast.model.moments import span, to_ms
 from holdfast.model.partitions import ROOT_SEPARATOR
 from holdfast.model.quotas import Quota
 from holdfast.model.states import Hold, State
@@ -40,6 +40,16 @@ _DELAYS = {
     Hold.RECLAIM: "It lost its worker repeatedly and will be tried again",
     Hold.PAUSE: "It asked to go on later",
     Hold.DEBOUNCE: "A later submission with its key may still replace it",
+}
+
+
+#: What follows when no answer comes in time.
+_ON_TIMEOUT = {
+    "resume": "WaitTimedOut",
+    "fail": "it fails",
+    "cancel": "it is cancelled",
+    "expire": "it expires",
+    "escalate": "an operator must decide",
 }
 
 
@@ -80,7 +90,7 @@ def _running(standing: Standing) -> Explanation:
     if expired:
         why = f"Its worker {execution.worker} has stopped renewing; it is about to be reclaimed."
     else:
-        why = f"It is running: attempt {attempt}, on worker {execution.worker}."
+        why = f"It is running: attempt #{attempt}, on worker {execution.worker}."
     return Explanation(state=execution.state, why=why, holds=[hold])
 
 
@@ -107,19 +117,20 @@ def _suspended(standing: Standing, wait: Wait) -> Explanation:
             "id": point.id,
             "name": point.name,
             "since": point.created_at,
-            "until": execution.wait_until or point.expires_at,
+            "until": point.until,
             "answerers": point.answerers,
         }
         for point in wait.points
         if point.state is WaitpointState.OPEN
     ]
-    missing = conditions.missing(wait.condition, wait.seen, to_ms(standing.now))
-    why = f"It is suspended and waits for {missing or 'an operator'}"
+    who = {point.name: point.answerers for point in wait.points}
+    missing = conditions.missing(wait.condition, wait.seen, to_ms(standing.now), who)
+    why = f"It waits for {missing or 'an operator'}"
     if execution.hold is Hold.ESCALATED:
-        why += "; nobody answered in time, so it is left to an operator"
+        why += "; no answer came in time, so an operator must decide"
     elif execution.wait_until is not None:
-        when = execution.wait_until.isoformat(timespec="milliseconds")
-        why += f", until {when}, then: {execution.on_timeout}"
+        left = max((execution.wait_until - standing.now).total_seconds(), 0)
+        why += f"; {span(left)} left, then {_ON_TIMEOUT[execution.on_timeout or 'fail']}"
     return Explanation(state=execution.state, why=f"{why}.", holds=holds)
 
 

@@ -106,23 +106,79 @@ def holds(condition: Condition, signals: Sequence[Seen], now_ms: int, began_ms: 
     return _found(condition, signals, now_ms, began_ms) is not None
 
 
-def missing(condition: Condition, signals: Sequence[Seen], now_ms: int) -> str:
-    """Say what still has to come; empty if nothing."""
+def missing(
+    condition: Condition,
+    signals: Sequence[Seen],
+    now_ms: int,
+    answerers: Mapping[str, Sequence[str]] | None = None,
+) -> str:
+    """Say what still has to come; empty if nothing. `answerers` may answer, by waitpoint."""
     if holds(condition, signals, now_ms):
         return ""
     if isinstance(condition, Leaf):
         names = f"signal {' or '.join(condition.names)}" if condition.names else "a signal"
-        return f"{names} at {condition.waitpoint}"
+        people = (answerers or {}).get(condition.waitpoint)
+        return f"{names} at {condition.waitpoint}" + (f" by {_or(people)}" if people else "")
     if isinstance(condition, After):
         return "a later time"
-    parts = [text for one in condition.of if (text := missing(one, signals, now_ms))]
+    return _missing_of(condition, signals, now_ms, answerers or {})
+
+
+def _missing_of(
+    condition: Group, signals: Sequence[Seen], now_ms: int, answerers: Mapping[str, Sequence[str]]
+) -> str:
+    """Say which parts of a group still have to come."""
+    have = _count(condition, signals, now_ms, 0)
+    asked = _approval_at(condition)
+    if asked is not None:
+        return _missing_approval(condition, asked, signals, have, answerers.get(asked, ()))
+    # That a denial ends a wait for approval goes without saying.
+    asked_at = {_approval_at(one) for one in condition.of} - {None}
+    parts = [
+        text
+        for one in condition.of
+        if not (isinstance(one, Leaf) and one.names == ("deny",) and one.waitpoint in asked_at)
+        and (text := missing(one, signals, now_ms, answerers))
+    ]
     if condition.least is None:
         return " and ".join(parts)
-    have = _count(condition, signals, now_ms, 0)
     if condition.least == 1:
         return " or ".join(parts)
     what = f"different {condition.distinct}" if condition.distinct else "of its conditions"
     return f"{condition.least - have} more of {condition.least} {what}"
+
+
+def _approval_at(condition: Condition) -> str | None:
+    """Return the waitpoint at which different people must approve, if that is the condition."""
+    if not isinstance(condition, Group) or condition.distinct != "sources":
+        return None
+    match condition.of:
+        case (Leaf(waitpoint=waitpoint, names=("approve",), where=None),):
+            return waitpoint
+    return None
+
+
+def _missing_approval(
+    group: Group, waitpoint: str, signals: Sequence[Seen], have: int, answerers: Sequence[str]
+) -> str:
+    """Say how many more must approve, and who may."""
+    left = (group.least or 1) - have
+    approved = {
+        seen.source[1] for seen in signals if any(leaf.matches(seen) for leaf in leaves(group))
+    }
+    people = [name for name in answerers if name not in approved]
+    more = f"{left} more" if have or left > 1 else "one"
+    if people:
+        who = people[0] if len(people) == 1 else f"{more} of {', '.join(people)}"
+    elif left == 1:
+        who = "one more person" if have else "one person"
+    else:
+        who = f"{left} more people" if have else f"{left} people"
+    return f"approval by {who} at {waitpoint}"
+
+
+def _or(names: Sequence[str]) -> str:
+    return " or ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
 def pack(condition: Condition, positions: Mapping[str, int]) -> dict[str, Any]:

@@ -106,6 +106,8 @@ class Waitpoint:
     created_at: datetime
     #: When it closes by itself.
     expires_at: datetime | None = None
+    #: Until when it can be answered: when it closes, or the wait that it is part of ends.
+    until: datetime | None = None
     closed_at: datetime | None = None
     #: Why it is closed: resumed, expired, revoked, ended.
     why: str | None = None
@@ -114,6 +116,9 @@ class Waitpoint:
     title: str = ""
     uses: int | None = None
     used: int = 0
+    #: How many different sources must answer, if that is what counts, and those that did.
+    wanted: int | None = None
+    came: tuple[str, ...] = ()
     schema: Any = None
     #: The key that signs its token now, and what identifies the token.
     kid: str | None = None

@@ -66,6 +66,8 @@ class WaitpointView(View):
     state: str
     created_at: str
     expires_at: str | None
+    #: Until when it can be answered: when it closes, or the wait that it is part of ends.
+    until: str | None
     closed_at: str | None
     #: Why it is closed: resumed, expired, revoked, ended.
     why: str | None
@@ -74,6 +76,9 @@ class WaitpointView(View):
     title: str
     uses: int | None
     used: int
+    #: How many different sources must answer, if that is what counts, and those that did.
+    wanted: int | None
+    came: tuple[str, ...]
     schema: Any
     #: The key that signs its token now, and what identifies the token.
     kid: str | None
@@ -156,6 +161,7 @@ def _fields(one: Waitpoint) -> dict[str, Any]:
         "state": one.state,
         "created_at": rfc3339(one.created_at),
         "expires_at": optional(one.expires_at),
+        "until": optional(one.until),
         "closed_at": optional(one.closed_at),
         "why": one.why,
         "signals": one.signals,
@@ -163,6 +169,8 @@ def _fields(one: Waitpoint) -> dict[str, Any]:
         "title": one.title,
         "uses": one.uses,
         "used": one.used,
+        "wanted": one.wanted,
+        "came": one.came,
         "schema": one.schema,
         "kid": one.kid,
         "fingerprint": one.fingerprint,

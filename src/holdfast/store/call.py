@@ -91,7 +91,7 @@ REFUSALS: dict[str, tuple[type[HoldfastError], str]] = {
     "token_used_up": (errors.TokenUsedUp, "the token of waitpoint {id} was used {limit} times"),
     "signal_not_allowed": (
         errors.SignalNotAllowed,
-        "waitpoint {id} does not accept the signal {name} from this source",
+        "waitpoint {id} accepts only signals {by} {accepted}; this one is {by} {got}",
     ),
     "rotation_conflict": (
         errors.RotationConflict,

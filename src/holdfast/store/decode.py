@@ -21,6 +21,7 @@ from holdfast.model.executions import (
     Passed,
     Step,
 )
+from holdfast.model.frames import Frame
 from holdfast.model.moments import from_ms
 from holdfast.model.states import AttemptKind, Hold, State
 from holdfast.model.waitpoints import Effect, Signal, Source, waitpoint_id
@@ -310,3 +311,19 @@ def attempts(packed: Sequence[bytes]) -> list[Attempt]:
                 "error": values.get("error"),
             }
     return [Attempt(**values) for values in found.values()]
+
+
+def frame(name: bytes, flat: Sequence[bytes], *, live: bool) -> Frame:
+    """Decode a frame of a stream."""
+    number, _, at = name.partition(b"-")
+    values = pairs(flat)
+    encoding = values.get(b"e")
+    return Frame(
+        id=int(number),
+        attempt=int(values[b"a"]),
+        type=values[b"t"].decode(),
+        payload=values[b"p"],
+        encoding=None if encoding is None else encoding.decode(),
+        at=from_ms(int(at)),
+        live=live,
+    )

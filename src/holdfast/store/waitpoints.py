@@ -240,6 +240,7 @@ def _point(execution_id: str, number: int, packed: bytes) -> Waitpoint:
         state=WaitpointState(values["state"]),
         created_at=from_ms(values["made"]),
         expires_at=_moment(get("until")),
+        until=_moment(min((end for end in (get("until"), get("due")) if end), default=None)),
         closed_at=_moment(get("closed")),
         why=get("why"),
         signals=tuple(get("names", ())),
@@ -247,6 +248,8 @@ def _point(execution_id: str, number: int, packed: bytes) -> Waitpoint:
         title=get("title", ""),
         uses=get("uses"),
         used=get("used", 0),
+        wanted=get("wanted"),
+        came=tuple(get("came", ())),
         schema=None if schema is None else msgspec.json.decode(schema),
     )
 

@@ -203,7 +203,7 @@ class Context:
 
         async def make() -> bytes:
             with self.trace.step(name):
-                return encoding.encode(await try_step(fn, args, retries))
+                return encoding.encode(await try_step(fn, args, retries), f"step {name}")
 
         return encoding.decode(await self._once(name, make))
 

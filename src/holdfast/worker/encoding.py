@@ -6,6 +6,7 @@ from typing import Any
 
 from pydantic import ConfigDict, PydanticUserError, TypeAdapter
 from pydantic.errors import PydanticSchemaGenerationError
+from pydantic_core import PydanticSerializationError
 
 from holdfast.errors import InvalidInput
 
@@ -17,6 +18,7 @@ class Encoding:
     """JSON of one type."""
 
     def __init__(self, what: str, hint: Any) -> None:
+        self.what = what
         self.hint = hint
         try:
             self.adapter: TypeAdapter[Any] = _adapter(hint)
@@ -25,9 +27,14 @@ class Encoding:
             message = f"{what}: values of type {hint!r} have no JSON form ({error.message})"
             raise InvalidInput(message, field=what) from error
 
-    def encode(self, value: Any) -> bytes:
-        """Check a value and encode it."""
-        return self.adapter.dump_json(self.adapter.validate_python(value), by_alias=True)
+    def encode(self, value: Any, what: str | None = None) -> bytes:
+        """Check a value and encode it; `what` says in errors what it is."""
+        try:
+            return self.adapter.dump_json(self.adapter.validate_python(value), by_alias=True)
+        except PydanticSerializationError as error:
+            kind = type(value).__name__
+            message = f"{what or self.what}: a value of type {kind} has no JSON form ({error})"
+            raise ValueError(message) from error
 
     def decode(self, payload: bytes) -> Any:
         """Decode and check."""

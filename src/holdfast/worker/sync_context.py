@@ -96,7 +96,8 @@ class SyncContext:
             if found is None:
                 with self._context.trace.step(name):
                     value = try_step_blocking(fn, args, retries)
-                found = self._wait(self._context.record(name, encoding.encode(value)))
+                encoded = encoding.encode(value, f"step {name}")
+                found = self._wait(self._context.record(name, encoded))
             result: R = encoding.decode(found)
             return result
         finally:

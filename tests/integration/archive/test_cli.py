@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import signal
 import subprocess
@@ -14,6 +15,9 @@ import pytest
 
 from holdfast.engine import open_engine
 from holdfast.model.executions import NewExecution, Submitted
+from holdfast.model.frames import NewFrame
+from holdfast.server.run import serving
+from holdfast.server.settings import ServerSettings
 from holdfast.testing.waiting import wait_for
 
 COUNT = 6
@@ -50,6 +54,11 @@ async def end_some(folder: Path) -> list[str]:
         async with engine.claimer(worker="w") as claimer:
             for claim in await claimer.claim(COUNT, 60_000):
                 await engine.checkpoint(claim.id, claim.lease, "step", b"1")
+                frames = [
+                    NewFrame.from_view("text", "Hello", None),
+                    NewFrame.from_view("bytes", "AP8=", "base64"),
+                ]
+                await engine.streams.append(claim.id, claim.lease, frames)
                 await engine.complete(claim.id, claim.lease, b'"done"')
 
         async def all_wait() -> bool:
@@ -87,6 +96,9 @@ async def test_the_life_of_an_archive(tmp_path: Path) -> None:
     assert run("show", "nobody", code=3)["error"]["code"] == "execution_not_found"
 
     run("archive", "export", ids[0], "one.json")
+    about = json.loads((tmp_path / "one.json").read_text())["about"]
+    assert (about["input"], about["result"], about["execution"]["kind"]) == ({"n": 0}, "done", "k")
+    assert [step["result"] for step in about["steps"]] == [1]
     run("archive", "import", "one.json")
     assert run("show", ids[0])["archived"] is False
 
@@ -119,3 +131,32 @@ async def test_an_archiver_that_runs_moves_what_waits_and_stops_when_told(tmp_pa
     running.communicate(timeout=40)
     assert running.returncode == 0
     assert holdfast("archive", "run", "--once", folder=tmp_path)["archived"] == COUNT
+
+
+@pytest.mark.timeout(120)
+async def test_an_archived_execution_answers_what_one_in_the_store_does(tmp_path: Path) -> None:
+    """show, result, logs, stream and explain; near the store and over HTTP."""
+    holdfast("archive", "enable", f"file://{tmp_path}/archive", folder=tmp_path)
+    execution_id, *_ = await end_some(tmp_path)
+    holdfast("archive", "run", "--once", folder=tmp_path)
+    near = f"embedded://{tmp_path}/.holdfast"
+    async with (
+        open_engine(near) as engine,
+        serving(engine, ServerSettings(port=0)) as (_, far),
+    ):
+        for store in (near, far):
+            texts = [
+                await asyncio.to_thread(
+                    holdfast, verb, execution_id, "--store", store, folder=tmp_path, as_json=False
+                )
+                for verb in ("show", "result", "logs", "stream", "explain")
+            ]
+            shown, result, logs, stream, why = texts
+            assert "in the archive" in shown
+            assert result == '"done"\n'
+            assert [line.split()[2] for line in logs.splitlines()] == [
+                *("created", "claimed", "completed"),
+            ]
+            assert stream.startswith("Hello\n")
+            assert stream.rstrip().endswith("2 bytes")
+            assert why == "It has ended: completed. It is in the archive.\n"

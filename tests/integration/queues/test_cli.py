@@ -40,7 +40,7 @@ def test_the_life_of_messages_from_the_shell(queues: Any) -> None:
     (pending,) = [json.loads(line) for line in queues("pending", "orders", "--json")]
     assert [item["id"] for item in pending["items"]] == [delivery["message"]["id"]]
     queues("settle", "orders", "nack", delivery["handle"], "--reason", "no stock")
-    assert queues("redrive", "dead", "--dry-run", "--reason", "stock") == ["1 redriven"]
+    assert queues("redrive", "dead", "--dry-run", "--reason", "stock") == ["1 would be redriven"]
     assert queues("redrive", "dead") == ["1 redriven"]
     (stats,) = [json.loads(line) for line in queues("stats", "orders", "--json")]
     counts = stats["groups"]["default"]

@@ -96,7 +96,7 @@ async def test_approvals_come_from_different_people(t: TestApp) -> None:
         await handle.signal("pay", {"amount": number}, name="approve", source=_by(who))
         for number, who in enumerate(("ann", "ann", "ben"), 1)
     ]
-    assert effects == [Effect.APPENDED, Effect.APPENDED, Effect.RESUMED]
+    assert effects == [Effect.APPENDED, Effect.DUPLICATE, Effect.RESUMED]
     await t.run_until_idle()
     assert await t.result(handle) == [1, 3]
 
@@ -303,7 +303,7 @@ async def test_explain_says_what_is_missing(t: TestApp) -> None:
     await t.run_until_idle()
     await handle.signal("pay", name="approve", source=_by("ann"))
     told = await handle.explain()
-    assert "1 more of 2 different sources" in told.why
+    assert told.why == "It waits for approval by ben at pay; 1 min 0 s left, then WaitTimedOut."
     (hold,) = told.holds
     assert (hold["type"], hold["name"], hold["answerers"]) == ("waitpoint", "pay", ("ann", "ben"))
     assert hold["until"] == (await handle.describe()).wait_until

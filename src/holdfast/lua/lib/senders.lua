@@ -19,9 +19,16 @@ function senders.refuse(id, rec, point, now, a)
   end
   local answers = not point.answerers
   for _, identity in ipairs(point.answerers or {}) do answers = answers or identity == a.identity end
-  if not answers or not conditions.named(point.names, a.name) then
-    return reply.no('signal_not_allowed', 'id', waitpoint_id, 'name', a.name)
+  local by, accepted, got
+  if not answers then
+    by, accepted, got = 'from', point.answerers, a.identity ~= '' and a.identity or 'an unnamed source'
+  elseif not conditions.named(point.names, a.name) then
+    by, accepted, got = 'named', point.names, a.name
   end
+  if not by then return nil end
+  local listed = table.concat(accepted, ', ')
+  local context = { 'id', waitpoint_id, 'name', a.name, 'by', by, 'accepted', listed, 'got', got }
+  return reply.no('signal_not_allowed', unpack(context))
 end
 
 --- Why the waitpoint takes no more.

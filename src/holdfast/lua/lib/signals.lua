@@ -1,6 +1,6 @@
 --- Signals of an execution: a list of packed values, in the order of arrival, numbered from 1.
 ---   at, name, payload, type and identity of its source, key, correlation, request (of the call)
----   point (the number of its waitpoint), effect (buffered, appended, resumed, ignored)
+---   point (the number of its waitpoint), effect (buffered, appended, resumed, ignored, duplicate)
 --- @requires lib/keys lib/record
 local signals = {}
 

@@ -24,16 +24,42 @@ function waits.new(key, tree, points, now)
   return wait
 end
 
---- Count a signal. Returns whether any part of the condition wanted it.
+--- Count a signal. Returns its effect: whether any part of the condition wanted it, and wanted
+--- it of this source.
 function waits.offer(wait, point_number, number, signal, fitting)
+  local source = (signal.type or '') .. '\0' .. (signal.identity or '')
   for position, other in ipairs(wait.points) do
-    if other == point_number and conditions.offer(wait, position, number, signal.name, fitting) then
-      wait.sources[number] = (signal.type or '') .. '\0' .. (signal.identity or '')
-      wait.places[number] = point_number
-      return true
+    if other == point_number then
+      local matched, repeated = conditions.offer(wait, position, number, signal, source, fitting)
+      if matched then
+        wait.sources[number], wait.places[number] = source, point_number
+        return repeated and 'duplicate' or 'appended'
+      end
     end
   end
-  return false
+  return 'ignored'
+end
+
+--- A waitpoint as it is shown, packed: with the end of the wait it is part of (`due`), how many
+--- sources must answer (`wanted`), and the identities of those that did (`came`).
+function waits.shown(tag, id, rec, number, packed)
+  if rec.state ~= 'suspended' then return packed end
+  local point, wait = cmsgpack.unpack(packed), waits.read(tag, id)
+  if point.state ~= 'open' then return packed end
+  point.due = tonumber(rec.wait_until)
+  for position, other in ipairs(wait.points) do
+    if other == number then
+      local wanted, numbers = conditions.sources_wanted(wait, position)
+      local seen
+      point.wanted, point.came, seen = wanted, wanted and {}, {}
+      for _, signal in ipairs(numbers or {}) do
+        local source = wait.sources[signal]
+        if not seen[source] then point.came[#point.came + 1] = source:match('%z(.*)') end
+        seen[source] = true
+      end
+    end
+  end
+  return cmsgpack.pack(point)
 end
 
 local function matched(wait)

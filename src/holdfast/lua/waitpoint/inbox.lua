@@ -3,7 +3,7 @@
 --- @arg tenant or empty for all @arg after stamp @arg limit
 --- @ok rows: WAITPOINT_ID TENANT KIND LANE HOLD PACKED
 --- @flags no-writes
---- @requires lib/keys lib/waitpoints
+--- @requires lib/keys lib/record lib/waitpoints lib/waits
 
 local function run(tag, args)
   local tenant, after, limit = unpack(args)
@@ -11,9 +11,10 @@ local function run(tag, args)
   local rows = {}
   for _, waitpoint_id in ipairs(server.call('ZRANGE', key, '(' .. after, '+inf', 'BYSCORE', 'LIMIT', 0, limit)) do
     local id, number = waitpoints.parse(waitpoint_id)
-    local rec = server.call('HMGET', keys.record(tag, id), 'tenant', 'kind', 'lane', 'hold')
+    local rec = record.read(tag, id)
     local packed = server.call('HGET', keys.waitpoints(tag, id), number)
-    rows[#rows + 1] = { waitpoint_id, rec[1], rec[2], rec[3], rec[4] or '', packed }
+    local shown = waits.shown(tag, id, rec, number, packed)
+    rows[#rows + 1] = { waitpoint_id, rec.tenant, rec.kind, rec.lane, rec.hold or '', shown }
   end
   return { 'ok', rows }
 end

@@ -4,7 +4,7 @@
 --- @ok waitpoints: NUMBER PACKED each; of a suspended one its wait, in msgpack, and its signals
 --- @no execution_not_found
 --- @flags no-writes
---- @requires lib/keys lib/record lib/reply
+--- @requires lib/keys lib/record lib/reply lib/waits
 
 local function run(tag, args)
   local id = args[1]
@@ -12,7 +12,8 @@ local function run(tag, args)
   if not rec then return reply.no('execution_not_found', 'id', id) end
   local rows = {}
   for number = 1, tonumber(rec.waitpoints or 0) do
-    rows[number] = { number, server.call('HGET', keys.waitpoints(tag, id), number) }
+    local packed = server.call('HGET', keys.waitpoints(tag, id), number)
+    rows[number] = { number, waits.shown(tag, id, rec, number, packed) }
   end
   if rec.state ~= 'suspended' then return { 'ok', rows, '', {} } end
   return {

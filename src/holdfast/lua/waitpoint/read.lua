@@ -5,11 +5,13 @@
 --- @ok PACKED
 --- @no invalid_token | token_expired
 --- @flags no-writes
---- @requires lib/clock lib/record lib/waitpoints lib/senders
+--- @requires lib/clock lib/record lib/waitpoints lib/waits lib/senders
 
 local function run(tag, args)
   local id, number = args[1], tonumber(args[2])
-  local point = record.read(tag, id) and waitpoints.read(tag, id, number)
+  local rec = record.read(tag, id)
+  local point = rec and waitpoints.read(tag, id, number)
   local token = { made = args[3], grace_until = args[4] }
-  return senders.refuse_token(point, clock.now(tag), token) or { 'ok', cmsgpack.pack(point) }
+  local refusal = senders.refuse_token(point, clock.now(tag), token)
+  return refusal or { 'ok', waits.shown(tag, id, rec, number, cmsgpack.pack(point)) }
 end

@@ -41,7 +41,7 @@ local function count(wait, point, a, number, signal)
   end
   local leaves = {}
   for leaf in a.fitting:gmatch('%d+') do leaves[tonumber(leaf)] = true end
-  return waits.offer(wait, a.number, number, signal, leaves) and 'appended' or 'ignored'
+  return waits.offer(wait, a.number, number, signal, leaves)
 end
 
 --- Write the signal down and do what it does.

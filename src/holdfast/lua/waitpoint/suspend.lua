@@ -64,7 +64,7 @@ local function open(tag, id, rec, wait, found, fitting, now)
       for leaf, numbers in pairs(fitting) do
         for _, other in ipairs(numbers) do leaves[leaf] = leaves[leaf] or other == early end
       end
-      signal.effect = waits.offer(wait, number, early, signal, leaves) and 'appended' or 'ignored'
+      signal.effect = waits.offer(wait, number, early, signal, leaves)
       signals.write(tag, id, early, signal)
     end
     point.state, point.held = 'open', nil
@@ -74,8 +74,9 @@ end
 
 local function answer(tag, id, word, wait)
   local values = { 'ok', word, word == 'active' and waits.delivered(tag, id) or {} }
-  for _, number in ipairs(wait.points) do
-    values[#values + 1] = { number, server.call('HGET', keys.waitpoints(tag, id), number) }
+  local rec, packed = record.read(tag, id), server.call('HMGET', keys.waitpoints(tag, id), unpack(wait.points))
+  for i, number in ipairs(wait.points) do
+    values[#values + 1] = { number, waits.shown(tag, id, rec, number, packed[i]) }
   end
   return values
 end
