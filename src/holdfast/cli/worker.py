@@ -86,10 +86,26 @@ def configure_logging(level: str, *, as_json: bool) -> None:
     """Write logs to stderr: this is the entry point, nobody else has configured them."""
     if level not in LEVELS:
         raise InvalidInput(f"log-level: must be one of {', '.join(LEVELS)}", field="log-level")
-    plain = logging.Formatter("%(asctime)s %(levelname)-7s %(name)s: %(message)s")
     handler = logging.StreamHandler()
-    handler.setFormatter(JsonLines() if as_json else plain)
+    handler.setFormatter(JsonLines() if as_json else TextLines())
     logging.basicConfig(level=level.upper(), handlers=[handler])
+
+
+class TextLines(logging.Formatter):
+    """Log records for people: those about an attempt name it."""
+
+    def __init__(self) -> None:
+        super().__init__("%(asctime)s %(levelname)-7s %(name)s: %(about)s%(message)s")
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return a record as a line, which a traceback may follow."""
+        execution, kind = getattr(record, "execution", None), getattr(record, "kind", None)
+        attempt = getattr(record, "attempt", None)
+        # People count attempts from 1.
+        number = f"#{attempt + 1}" if isinstance(attempt, int) else None
+        about = " ".join(str(part) for part in (execution, kind, number) if part is not None)
+        record.about = f"[{about}] " if execution is not None else ""
+        return super().format(record)
 
 
 class JsonLines(logging.Formatter):
@@ -103,7 +119,7 @@ class JsonLines(logging.Formatter):
             "logger": record.name,
             "message": record.getMessage(),
         }
-        for name in ("tenant", "execution", "attempt", "request", "partition", "queue"):
+        for name in ("tenant", "execution", "kind", "attempt", "request", "partition", "queue"):
             if (known := getattr(record, name, None)) is not None:
                 value[name] = known
         if record.exc_info:

@@ -26,7 +26,8 @@ from holdfast.testing.servers import TestServer
 from holdfast.testing.stores import TestStore, open_test_store
 from holdfast.testing.watching import WatchedEngine, Write
 from holdfast.worker.app import App
-from holdfast.worker.durations import Duration, to_ms as duration_ms
+from holdfast.worker.durations import Duration
+from holdfast.worker.durations import to_ms as duration_ms
 from holdfast.worker.encoding import Encoding
 from holdfast.worker.handle import Handle
 from holdfast.worker.task import Task
@@ -224,7 +225,8 @@ class TestApp:
 
         With `advance` the clock moves to the next due time, again and again, until no timer is
         left that could bring work: sleeps and backoffs end, waits time out, lost leases expire,
-        deadlines pass. Without it the clock stays. Answers are given where they are waited for. An attempt that waits for a child stays alive between calls.
+        deadlines pass. Without it the clock stays. Executions that wait get their answers, see
+        `answer`. An attempt that waits for a child stays alive between calls.
 
         Raises:
             NotIdle: more than `most` attempts, or `timeout_s` of real time.

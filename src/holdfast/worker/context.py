@@ -37,6 +37,7 @@ from holdfast.model import checks, limits
 from holdfast.model.executions import Claim
 from holdfast.model.moments import to_ms as moment_ms
 from holdfast.model.waitpoints import NewWaitpoint, Signal
+from holdfast.worker import logs
 from holdfast.worker.budget import ContextBudget
 from holdfast.worker.durations import Duration, to_ms
 from holdfast.worker.encoding import Encoding
@@ -97,12 +98,9 @@ class Context:
 
     @property
     def logger(self) -> logging.LoggerAdapter[logging.Logger]:
-        """A logger that knows tenant, execution and attempt."""
-        claim = self._claim
-        return logging.LoggerAdapter(
-            logging.getLogger(f"holdfast.task.{claim.kind}"),
-            {"tenant": claim.tenant, "execution": claim.id, "attempt": claim.lease.attempt},
-        )
+        """A logger that knows tenant, execution, kind and attempt."""
+        logger = logging.getLogger(f"holdfast.task.{self._claim.kind}")
+        return logging.LoggerAdapter(logger, logs.fields(self._claim))
 
     def lose(self) -> None:
         """Say that the lease is gone."""

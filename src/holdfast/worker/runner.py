@@ -6,13 +6,13 @@ import asyncio
 import contextlib
 import inspect
 import logging
-import traceback
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from holdfast.errors import HoldfastError, InvalidInput, LeaseLost, TaskError, TooLarge
 from holdfast.model import checks, limits
 from holdfast.model.executions import Claim, Failure
+from holdfast.worker import logs, tracebacks
 from holdfast.worker.context import Context
 from holdfast.worker.durations import optional_ms
 from holdfast.worker.outcomes import (
@@ -74,10 +74,10 @@ class Runner:
             with context.trace.attempt(claim):
                 await self._attempt(task, context)
         except LeaseLost as error:
-            log.info("the lease was lost: %s", error, extra=_fields(claim))
+            log.info("the lease was lost: %s", error, extra=logs.fields(claim))
         except HoldfastError as error:
             # The store is away. The lease will expire and the execution run again.
-            log.warning("the outcome is not recorded: %s", error, extra=_fields(claim))
+            log.warning("the outcome is not recorded: %s", error, extra=logs.fields(claim))
         finally:
             self.running.pop(claim.key, None)
 
@@ -90,12 +90,12 @@ class Runner:
         except AttemptSuspended:
             pass
         except AttemptLost as lost:
-            log.info("stopped: %s", lost, extra=_fields(claim))
+            log.info("stopped: %s", lost, extra=logs.fields(claim))
         except asyncio.CancelledError as error:
             if context.released:
                 raise
             if context.lost:
-                log.info("stopped: its lease is lost", extra=_fields(claim))
+                log.info("stopped: its lease is lost", extra=logs.fields(claim))
             else:
                 await self._failed(context, error)
         except BaseException as error:  # noqa: BLE001 - whatever a task raises ends its attempt only
@@ -173,14 +173,18 @@ class Runner:
             failure.type,
             failure.message,
             f"tried again at {retry_at}" if retry_at else f"the execution is {state}",
-            extra=_fields(claim),
+            # Who raises Retry says why; anything else needs the place.
+            exc_info=None
+            if isinstance(error, Retry)
+            else (type(error), error, tracebacks.of_task(error)),
+            extra=logs.fields(claim),
         )
 
     async def _leave_to_others(self, claim: Claim) -> None:
         log.warning(
             "this worker has no task %r: start one that has, or cancel the execution",
             claim.kind,
-            extra=_fields(claim),
+            extra=logs.fields(claim),
         )
         with contextlib.suppress(HoldfastError):
             await self._engine.delay(claim.id, claim.lease, UNKNOWN_TASK_DELAY_MS)
@@ -218,7 +222,7 @@ def _retry_after(error: BaseException) -> int | None:
 def _shown(error: BaseException) -> tuple[str, str]:
     """Return message and traceback; an error of a user may fail even at that."""
     try:
-        return _clean(str(error)), _clean("".join(traceback.format_exception(error)))
+        return _clean(str(error)), _clean(tracebacks.text(error))
     except Exception:  # noqa: BLE001 - see above
         return "the error cannot be shown", ""
 
@@ -229,10 +233,6 @@ def _clean(text: str) -> str:
 
 def _one_line(text: str) -> str:
     return "".join(c for c in _clean(text) if c.isprintable())
-
-
-def _fields(claim: Claim) -> dict[str, Any]:
-    return {"tenant": claim.tenant, "execution": claim.id, "attempt": claim.lease.attempt}
 
 
 async def _call_hooks(hooks: list[Any], *args: Any) -> None:

@@ -18,6 +18,7 @@ from holdfast.errors import HoldfastError, InvalidInput, LeaseLost
 from holdfast.model.executions import Claim
 from holdfast.model.frames import FrameType, NewFrame
 from holdfast.model.ids import new_id
+from holdfast.worker import logs
 from holdfast.worker.encoding import Encoding
 from holdfast.worker.outcomes import AttemptLost
 
@@ -156,7 +157,7 @@ class Stream:
         except AttemptLost:
             pass
         except HoldfastError as error:
-            log.warning("frames of %s wait for the store: %s", self._claim.id, error)
+            log.warning("frames wait for the store: %s", error, extra=logs.fields(self._claim))
 
 
 class SyncStream:

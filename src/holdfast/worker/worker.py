@@ -19,6 +19,7 @@ from holdfast.model import checks, limits
 from holdfast.model.executions import Claim
 from holdfast.model.ids import new_id
 from holdfast.model.workers import Beat
+from holdfast.worker import logs
 from holdfast.worker.consumers import consume_until
 from holdfast.worker.heartbeats import Heartbeats
 from holdfast.worker.pools import ProcessPool, ThreadPool
@@ -210,7 +211,7 @@ class Worker:
         context = self._runner.running.get(claim.key)
         if context is None or context.lost:
             return
-        log.info("lease lost: %s", why)
+        log.info("lease lost: %s", why, extra=logs.fields(claim))
         context.lose()
         self._heartbeats.release(claim)
         if self._app.tasks[claim.kind].is_async:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+import traceback
 from collections.abc import Callable
 from typing import Any
 
@@ -258,7 +259,7 @@ async def test_the_context_knows_the_execution(app: App, working: Working) -> No
 async def test_the_logger_knows_the_execution(
     app: App, working: Working, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Every line can be found by tenant, execution and attempt."""
+    """Every line can be found by tenant, execution, kind and attempt."""
 
     @app.task
     async def work(ctx: Context) -> None:
@@ -268,8 +269,31 @@ async def test_the_logger_knows_the_execution(
         handle = await work.submit()
         await handle.result(timeout=5)
     (record,) = [r for r in caplog.records if r.name == "holdfast.task.work"]
-    found = (record.__dict__[name] for name in ("tenant", "execution", "attempt"))
-    assert tuple(found) == ("default", handle.id, 0)
+    found = (record.__dict__[name] for name in ("tenant", "execution", "kind", "attempt"))
+    assert tuple(found) == ("default", handle.id, "work", 0)
+
+
+async def test_a_failed_attempt_is_logged_with_the_traceback_of_its_author(
+    app: App, working: Working, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Without frames of Holdfast; one that asked for a retry has said why."""
+
+    @app.task(retries=1)
+    async def work(ctx: Context) -> None:
+        if ctx.attempt == 0:
+            raise Retry("not now", after=0)
+        raise ValueError("no stock")
+
+    async with working():
+        handle = await work.submit()
+        with pytest.raises(ExecutionFailed):
+            await handle.result(timeout=5)
+    first, second = [r for r in caplog.records if r.name == "holdfast.worker.runner"]
+    assert (first.__dict__["kind"], first.exc_info) == ("work", None)
+    assert second.exc_info is not None
+    lines = [frame.name for frame in traceback.extract_tb(second.exc_info[2])]
+    assert lines == ["work"]
+    assert (second.__dict__["execution"], second.__dict__["attempt"]) == (handle.id, 1)
 
 
 async def test_a_task_past_its_deadline_is_expired(app: App, working: Working) -> None:
