@@ -30,6 +30,9 @@ def ls(
     graph: Annotated[
         str | None, typer.Option("--graph", metavar="ID", help="Only members of this graph.")
     ] = None,
+    parent: Annotated[
+        str | None, typer.Option("--parent", metavar="ID", help="Only children of this one.")
+    ] = None,
     since: Annotated[
         str | None, typer.Option("--since", help="Created at or after: 2h, 2026-01-31T12:00.")
     ] = None,
@@ -53,6 +56,7 @@ def ls(
         kind=kind,
         tag=_tag(tag),
         graph=graph,
+        parent=parent,
         since=inputs.moment("since", since),
         until=inputs.moment("until", until),
     )
@@ -101,7 +105,7 @@ async def _all(
 ) -> list[Execution]:
     """Return all pages; the total is known when counts can answer the filter."""
     total = None
-    uncounted = (wanted.tag, wanted.graph, wanted.since, wanted.until, cursor)
+    uncounted = (wanted.tag, wanted.graph, wanted.parent, wanted.since, wanted.until, cursor)
     if not in_archive and all(value is None for value in uncounted):
         total = sum(
             cell.count

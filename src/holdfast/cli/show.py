@@ -8,10 +8,10 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from holdfast.cli import archived, logs, output, session, timeline, times
-from holdfast.cli.failures import one_line
+from holdfast.cli.failures import one_line, printable
 from holdfast.cli.options import ExecutionId, JsonOption, StoreOption
 from holdfast.errors import ExecutionNotFound
-from holdfast.model.executions import Attempt, Event, Execution, Outcome, Step
+from holdfast.model.executions import Attempt, Event, Execution, Filter, Outcome, Page, Step
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,6 +25,8 @@ _PAYLOAD_CHARS = 300
 _STEP_CHARS = 80
 #: A screen has room for the end of a long history; `holdfast logs` has it whole.
 _EVENTS = 20
+#: `holdfast ls --parent` has all of them.
+_CHILDREN = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +40,8 @@ class Picture:
     attempts: list[Attempt]
     steps: list[Step]
     history: list[Event]
+    #: Its newest children.
+    children: Page
     #: It is no longer in the store.
     archived: bool = False
 
@@ -76,6 +80,7 @@ def _from_archive(row: Exported) -> Picture:
         attempts=row.attempts(),
         steps=row.steps(),
         history=row.history(),
+        children=Page(items=(), next_cursor=None),
         archived=True,
     )
 
@@ -87,8 +92,11 @@ async def _take(engine: Engine, execution_id: str) -> Picture:
         engine.input(execution_id),
         engine.outcome(execution_id),
     )
-    attempts, steps, history = await asyncio.gather(
-        engine.attempts(execution_id), engine.steps(execution_id), engine.history(execution_id)
+    attempts, steps, history, children = await asyncio.gather(
+        engine.attempts(execution_id),
+        engine.steps(execution_id),
+        engine.history(execution_id),
+        engine.list(Filter(tenant=execution.tenant, parent=execution_id), limit=_CHILDREN),
     )
     return Picture(
         execution=execution,
@@ -98,6 +106,7 @@ async def _take(engine: Engine, execution_id: str) -> Picture:
         attempts=attempts,
         steps=steps,
         history=history,
+        children=children,
     )
 
 
@@ -116,6 +125,9 @@ def as_value(picture: Picture) -> dict[str, object]:
             for step in picture.steps
         ],
         "history": picture.history,
+        "children": [
+            {"id": one.id, "kind": one.kind, "state": one.state} for one in picture.children.items
+        ],
         "archived": picture.archived,
     }
 
@@ -124,6 +136,10 @@ def _print(picture: Picture) -> None:
     execution = picture.execution
     for name, value in _facts(picture):
         output.say(f"{name:<12}{value}")
+    if trace := _traceback(execution):
+        output.say("\nTraceback")
+        for line in trace:
+            output.say(printable(line))
     if picture.attempts:
         output.say("\nAttempts")
         columns = ("#", "kind", "worker", "start", "length", "outcome", "since its creation")
@@ -136,6 +152,15 @@ def _print(picture: Picture) -> None:
             for step in picture.steps
         ]
         output.console().print(output.table(("step", "recorded", "result"), steps))
+    if picture.children.items:
+        output.say("\nChildren")
+        children = [
+            (one.id, one.kind, one.state, times.stamp(one.created_at))
+            for one in reversed(picture.children.items)
+        ]
+        output.console().print(output.table(("child", "kind", "state", "created"), children))
+        if picture.children.next_cursor is not None:
+            output.say(f"... more: holdfast ls --parent {execution.id}")
     output.say("\nHistory")
     if len(picture.history) > _EVENTS:
         output.say(f"... {len(picture.history) - _EVENTS} earlier: holdfast logs {execution.id}")
@@ -159,6 +184,8 @@ def _facts(picture: Picture) -> Iterator[tuple[str, str]]:
     for name, moment in _moments(execution):
         if moment is not None:
             yield name, f"{times.stamp(moment)} ({times.ago(moment)})"
+    if execution.parent:
+        yield "parent", execution.parent
     if execution.graph:
         yield "graph", execution.graph
     yield "tries", _tries(execution)
@@ -171,6 +198,14 @@ def _facts(picture: Picture) -> Iterator[tuple[str, str]]:
         yield "error", one_line(f"{error.get('type')}: {error.get('message')}")
     if execution.reason:
         yield "reason", one_line(execution.reason)
+
+
+def _traceback(execution: Execution) -> list[str]:
+    """Return the lines of the traceback that a task left, without its title."""
+    details = (execution.error or {}).get("details")
+    trace = details.get("traceback") if isinstance(details, dict) else None
+    lines = trace.splitlines() if isinstance(trace, str) else []
+    return lines[1:] if lines and lines[0].startswith("Traceback ") else lines
 
 
 def _wishes(execution: Execution) -> Iterator[tuple[str, str]]:
