@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from holdfast.errors import InvalidInput
@@ -11,16 +13,16 @@ from holdfast.testing.clock import Clock
 from tests.support.lifecycle import claim_one
 
 
-async def create(store: Store, execution_id: str, tenant: str = "default", **more: int) -> None:
+async def create(store: Store, execution_id: str, tenant: str = "default", **more: Any) -> None:
     """Create an execution under an id."""
     item = NewExecution(kind="k", id=execution_id, tenant=tenant, **more)
     (answer,) = await store.executions.create([item])
     assert not isinstance(answer, Exception), answer
 
 
-async def children(store: Store, parent: str, **more: str) -> list[str]:
+async def children(store: Store, parent: str, **more: Any) -> list[str]:
     """Return the ids of the children of an execution, newest first."""
-    page = await store.queries.page(Filter(parent=parent, **more), 10, None)  # type: ignore[arg-type]
+    page = await store.queries.page(Filter(parent=parent, **more), 10, None)
     return [one.id for one in page.items]
 
 

@@ -201,7 +201,8 @@ class Context:
 
         async def make() -> bytes:
             with self.trace.step(name):
-                return encoding.encode(await try_step(fn, args, retries))
+                value = await try_step(fn, args, retries)
+                return encoding.encode_result(value, self._claim.kind, name)
 
         return encoding.decode(await self._once(name, make))
 

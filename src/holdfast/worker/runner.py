@@ -129,7 +129,7 @@ class Runner:
         else:
             value = await self._call_blocking(task, context, arguments)
         context.journal.finish()
-        encoded, content_type = signature.encode_result(value)
+        encoded, content_type = signature.encode_result(value, task.name)
         checks.payload("result", encoded)
         if self._app.after_hooks:
             await _call_hooks(self._app.after_hooks, context)

@@ -96,7 +96,11 @@ class SyncContext:
             if found is None:
                 with self._context.trace.step(name):
                     value = try_step_blocking(fn, args, retries)
-                found = self._wait(self._context.record(name, encoding.encode(value)))
+                found = self._wait(
+                    self._context.record(
+                        name, encoding.encode_result(value, self._context.claim.kind, name)
+                    )
+                )
             result: R = encoding.decode(found)
             return result
         finally:

@@ -183,7 +183,9 @@ class Worker:
         claimed_at = claim.expires_at - timedelta(milliseconds=self.settings.lease_ms)
         left_s = (claim.timeout_at - claimed_at).total_seconds()
         loop = asyncio.get_running_loop()
-        return loop.call_later(left_s, self._on_lost, claim, "the attempt took too long")
+        return loop.call_later(
+            left_s, self._on_lost, claim, f"the attempt ran longer than its timeout, {left_s:g} s"
+        )
 
     async def _attempt(self, claim: Claim) -> None:
         timer = self._end_in_time(claim)

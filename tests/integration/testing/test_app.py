@@ -297,7 +297,7 @@ async def test_a_timeout_ends_an_attempt_that_runs() -> None:
         assert ended.is_set()
         assert (await handle.describe()).error == {
             "type": "attempt_timeout",
-            "message": "the attempt ran longer than attempt_timeout_ms",
+            "message": "the attempt ran longer than its timeout, 10 s",
         }
 
 

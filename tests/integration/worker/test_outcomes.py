@@ -12,7 +12,7 @@ import pytest
 
 from holdfast import App, Context, GiveUp, Retry, RetryPolicy, SyncContext
 from holdfast.engine import Engine
-from holdfast.errors import ExecutionFailed
+from holdfast.errors import ExecutionFailed, NotSerializable
 from holdfast.model import limits
 from holdfast.model.states import State
 from tests.integration.worker.conftest import Working, at_once
@@ -294,6 +294,56 @@ async def test_a_failed_attempt_is_logged_with_the_traceback_of_its_author(
     lines = [frame.name for frame in traceback.extract_tb(second.exc_info[2])]
     assert lines == ["work"]
     assert (second.__dict__["execution"], second.__dict__["attempt"]) == (handle.id, 1)
+
+
+async def test_a_result_without_a_json_form_names_the_task_and_the_step(
+    app: App, working: Working
+) -> None:
+    """Of a step, of a step in a thread, and of the task itself."""
+
+    @app.task(name="shop.step")
+    async def step(ctx: Context) -> None:
+        await ctx.step("look up", object)
+
+    @app.task(name="shop.thread")
+    def thread(ctx: SyncContext) -> None:
+        ctx.step("look up", object)
+
+    @app.task(name="shop.result")
+    async def result() -> Any:
+        return object()
+
+    @app.task(name="shop.misfit")
+    async def misfit() -> list[int]:
+        return ["many"]  # type: ignore[list-item]
+
+    places = {
+        step: "step 'look up' of task shop.step",
+        thread: "step 'look up' of task shop.thread",
+        result: "task shop.result",
+        misfit: "task shop.misfit cannot be stored: 0: Input should be a valid integer",
+    }
+    async with working():
+        for task, place in places.items():
+            handle = await task.submit()
+            with pytest.raises(ExecutionFailed) as failed:
+                await handle.result(timeout=5)
+            error = failed.value.context["error"]
+            assert error["type"] == "not_serializable"
+            assert f"the result of {place}" in error["message"]
+
+
+async def test_an_argument_without_a_json_form_is_refused_at_the_caller(
+    app: App, working: Working
+) -> None:
+    """With its name."""
+
+    @app.task
+    async def work(value: Any) -> None: ...
+
+    async with working():
+        with pytest.raises(NotSerializable, match="task work: parameter value"):
+            await work.submit(object())
 
 
 async def test_a_task_past_its_deadline_is_expired(app: App, working: Working) -> None:

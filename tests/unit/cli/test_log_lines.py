@@ -9,7 +9,7 @@ from typing import Any
 
 from holdfast.cli.worker import JsonLines, TextLines
 
-ABOUT = {"tenant": "acme", "execution": "x-1", "kind": "order.place", "attempt": 0}
+ABOUT: dict[str, Any] = {"tenant": "acme", "execution": "x-1", "kind": "order.place", "attempt": 0}
 
 
 def record(message: str, *, failed: bool = False, **fields: Any) -> logging.LogRecord:

@@ -32,13 +32,15 @@ local function reclaim(tag, id, rec, now)
   requeue.later(tag, id, rec, now, run_at, 'reclaim', { 'reclaims', reclaims, 'turn', 'reclaim' })
 end
 
+local TIMED_OUT = '{"type":"attempt_timeout","message":"the attempt ran longer than its timeout, %g s"}'
+
 local function time_out(tag, id, rec, now)
   tally.add(tag, 'timed_out')
   record.clear(tag, id, rec, { 'fence' })
   retry.settle(tag, id, rec, now, {
     event = 'timed_out',
     attempt = attempt_of(rec),
-    error = '{"type":"attempt_timeout","message":"the attempt ran longer than attempt_timeout_ms"}',
+    error = TIMED_OUT:format(tonumber(rec.attempt_timeout) / 1000),
   })
 end
 
