@@ -73,3 +73,26 @@ async def test_parents_and_children_name_each_other(stories: Path) -> None:
     listed = asked("ls", "--parent", parent, folder=stories)["items"]
     assert [one["id"] for one in listed] == children[::-1]
     assert {one["id"] for one in asked("show", parent, folder=stories)["children"]} == {*children}
+
+
+async def test_all_that_failed_are_replayed_by_a_filter(stories: Path) -> None:
+    """A dry run says which; steps that are kept are not run again."""
+    for number in (-1, -2):
+        given = f'{{"number": {number}}}'
+        failed = asked("submit", "shelf.fetch", "-i", given, folder=stories)["id"]
+        assert holdfast("result", failed, "--wait", "10", folder=stories).returncode == 1
+    filters = ("--failed", "--kind", "shelf.fetch", "--error", "ValueError")
+    planned = asked("replay", *filters, "--dry-run", folder=stories)
+    assert (planned["dry_run"], len(planned["replayed"]), planned["refused"]) == (True, 2, [])
+    assert asked("ls", "--state", "failed", folder=stories)["items"][0]["replays"] == 0
+    assert asked("replay", "--failed", "--error", "KeyError", folder=stories)["replayed"] == []
+    shown = done("replay", *filters, "--keep-steps", "--reason", "again", folder=stories)
+    assert shown.endswith("2 executions run again\n")
+    assert holdfast("result", failed, "--wait", "10", folder=stories).returncode == 1
+    assert asked("show", failed, folder=stories)["execution"]["replays"] == 1
+
+
+@pytest.mark.parametrize("wrong", [(), ("x", "--failed"), ("x", "--dry-run"), ("x", "--kind", "k")])
+def test_replay_takes_an_id_or_a_filter(wrong: tuple[str, ...], tmp_path: Path) -> None:
+    """Nothing is replayed by mistake."""
+    assert holdfast("replay", *wrong, folder=tmp_path).returncode == 2

@@ -158,7 +158,7 @@ def _print(picture: Picture) -> None:
             (one.id, one.kind, one.state, times.stamp(one.created_at))
             for one in reversed(picture.children.items)
         ]
-        output.console().print(output.table(("child", "kind", "state", "created"), children))
+        output.show_table(("child", "kind", "state", "created"), children, nothing="")
         if picture.children.next_cursor is not None:
             output.say(f"... more: holdfast ls --parent {execution.id}")
     output.say("\nHistory")

@@ -30,6 +30,7 @@ from holdfast.worker.durations import Duration
 from holdfast.worker.durations import to_ms as duration_ms
 from holdfast.worker.encoding import Encoding
 from holdfast.worker.handle import Handle
+from holdfast.worker.limits import create_limits
 from holdfast.worker.task import Task
 
 P = ParamSpec("P")
@@ -117,6 +118,7 @@ class TestApp:
             )
             self._attempts = await stack.enter_async_context(attempts)
             self._listen(stack)
+            await create_limits(self.app)
             self._stack = stack.pop_all()
         return self
 

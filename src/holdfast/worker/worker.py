@@ -22,6 +22,7 @@ from holdfast.model.workers import Beat
 from holdfast.worker import logs
 from holdfast.worker.consumers import consume_until
 from holdfast.worker.heartbeats import Heartbeats
+from holdfast.worker.limits import create_limits
 from holdfast.worker.pools import ProcessPool, ThreadPool
 from holdfast.worker.runner import Runner
 from holdfast.worker.slots import Slots
@@ -140,6 +141,7 @@ class Worker:
         ) as claimer:
             described = {name: task.describe() for name, task in self._app.tasks.items()}
             await self._engine.publish_tasks(described)
+            await create_limits(self._app)
             for plan in self._app.schedules.values():
                 await self._engine.schedules.put(plan)
             self._started.set()
