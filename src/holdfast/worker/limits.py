@@ -51,7 +51,7 @@ class DeclaredLimits:
         self, quota_id: str, concurrent: int | None, starts: int | None, per: Duration | None
     ) -> str:
         """Declare a quota; returns its id."""
-        fields = {
+        fields: dict[str, Any] = {
             "max_concurrent": concurrent,
             "max_per_window": starts,
             "window_ms": optional_ms("per", per),

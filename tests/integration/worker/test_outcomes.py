@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from holdfast import App, Context, GiveUp, Retry, RetryPolicy, SyncContext
+from holdfast import App, Context, GiveUp, Retry, RetryPolicy, SyncContext, Task
 from holdfast.engine import Engine
 from holdfast.errors import ExecutionFailed, NotSerializable
 from holdfast.model import limits
@@ -317,7 +317,7 @@ async def test_a_result_without_a_json_form_names_the_task_and_the_step(
     async def misfit() -> list[int]:
         return ["many"]  # type: ignore[list-item]
 
-    places = {
+    places: dict[Task[..., Any, Any], str] = {
         step: "step 'look up' of task shop.step",
         thread: "step 'look up' of task shop.thread",
         result: "task shop.result",
