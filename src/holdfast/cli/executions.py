@@ -16,6 +16,14 @@ if TYPE_CHECKING:
     from holdfast.engine import Engine
 
 
+ErrorType = Annotated[
+    str | None, typer.Option("--error", metavar="TYPE", help="Only with this type of error.")
+]
+Since = Annotated[
+    str | None, typer.Option("--since", help="Created at or after: 2h, 2026-01-31T12:00.")
+]
+
+
 def cancel(
     execution_id: ExecutionId,
     *,
@@ -40,12 +48,8 @@ def replay(
     ] = False,
     kind: Annotated[str | None, typer.Option("--kind", help="Only of this task.")] = None,
     tenant: Annotated[str | None, typer.Option("--tenant", help="Only of this tenant.")] = None,
-    error: Annotated[
-        str | None, typer.Option("--error", metavar="TYPE", help="Only with this type of error.")
-    ] = None,
-    since: Annotated[
-        str | None, typer.Option("--since", help="Created at or after: 2h, 2026-01-31T12:00.")
-    ] = None,
+    error: ErrorType = None,
+    since: Since = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say which.")] = False,
     from_step: Annotated[
         str | None, typer.Option("--from-step", help="Forget this step and all after it.")

@@ -18,6 +18,14 @@ if TYPE_CHECKING:
 _COLUMNS = ("id", "kind", "state", "lane", "tenant", "tries", "created", "note")
 
 
+InGraph = Annotated[
+    str | None, typer.Option("--graph", metavar="ID", help="Only members of this graph.")
+]
+OfParent = Annotated[
+    str | None, typer.Option("--parent", metavar="ID", help="Only children of this one.")
+]
+
+
 def ls(
     *,
     tenant: Annotated[str | None, typer.Option("--tenant", help="Only of this tenant.")] = None,
@@ -27,12 +35,8 @@ def ls(
     tag: Annotated[
         str | None, typer.Option("--tag", metavar="NAME=VALUE", help="Only with this tag.")
     ] = None,
-    graph: Annotated[
-        str | None, typer.Option("--graph", metavar="ID", help="Only members of this graph.")
-    ] = None,
-    parent: Annotated[
-        str | None, typer.Option("--parent", metavar="ID", help="Only children of this one.")
-    ] = None,
+    graph: InGraph = None,
+    parent: OfParent = None,
     since: Annotated[
         str | None, typer.Option("--since", help="Created at or after: 2h, 2026-01-31T12:00.")
     ] = None,
