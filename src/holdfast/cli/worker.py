@@ -26,6 +26,15 @@ Capabilities = Annotated[
         "--capability", "--capabilities", metavar="NAME", help="What it can do; repeatable."
     ),
 ]
+KeepLogs = Annotated[
+    str | None,
+    typer.Option(
+        "--keep-logs",
+        metavar="LEVEL",
+        help="Keep lines of ctx.logger from this level on, for `holdfast logs`.",
+        show_default="none",
+    ),
+]
 #: Set by `holdfast dev`: the process to follow, and where to serve HTTP.
 Parent = Annotated[int, typer.Option("--parent", hidden=True)]
 Listen = Annotated[str | None, typer.Option("--listen", hidden=True)]
@@ -54,6 +63,7 @@ def worker(
     log_level: Annotated[
         str, typer.Option("--log-level", metavar="LEVEL", help=f"{', '.join(LEVELS)}.")
     ] = "info",
+    keep_logs: KeepLogs = None,
     store: AppStoreOption = None,
     as_json: JsonOption = False,
     parent: Parent = 0,
@@ -73,6 +83,7 @@ def worker(
         slots=slots,
         threads=threads,
         lease_ms=inputs.duration_ms("lease", lease),
+        keep_logs=keep_logs,
     )
     app = load_app(target)
     app.store = store or app.store

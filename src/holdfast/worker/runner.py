@@ -51,6 +51,7 @@ class Runner:
         lease_ms: int,
         threads: ThreadPool,
         processes: ProcessPool,
+        keep_logs: str | None = None,
     ) -> None:
         self._app = app
         self._engine = app.engine
@@ -58,6 +59,7 @@ class Runner:
         self._lease_ms = lease_ms
         self._threads = threads
         self._processes = processes
+        self._keep_logs = keep_logs
         self.resources: Resources = Resources()
         #: The contexts of what runs now, by execution and epoch.
         self.running: dict[tuple[str, int], Context] = {}
@@ -68,7 +70,9 @@ class Runner:
         if task is None:
             await self._leave_to_others(claim)
             return
-        context = Context(self._engine, claim, self._lease_ms, self._slots)
+        context = Context(
+            self._engine, claim, self._lease_ms, self._slots, keep_logs=self._keep_logs
+        )
         self.running[claim.key] = context
         try:
             with context.trace.attempt(claim):

@@ -56,6 +56,8 @@ class WorkerSettings:
     #: Processes for tasks with pool="process".
     processes: int = field(default_factory=lambda: os.cpu_count() or 1)
     lease_ms: int = 30_000
+    #: Lines of `ctx.logger` from this level on are kept with the execution; None keeps none.
+    keep_logs: str | None = None
 
     def __post_init__(self) -> None:
         checks.name("name", self.name)
@@ -65,6 +67,8 @@ class WorkerSettings:
         checks.integer("threads", self.threads, 1, limits.SLOTS)
         checks.integer("processes", self.processes, 1, limits.SLOTS)
         checks.lease_ms("lease_ms", self.lease_ms)
+        if self.keep_logs is not None:
+            checks.one_of("keep_logs", self.keep_logs, logs.LEVELS)
 
 
 class Worker:
@@ -90,6 +94,7 @@ class Worker:
             lease_ms=settings.lease_ms,
             threads=self._threads,
             processes=self._processes,
+            keep_logs=settings.keep_logs,
         )
 
     def drain(self) -> None:
