@@ -26,6 +26,9 @@ Capabilities = Annotated[
         "--capability", "--capabilities", metavar="NAME", help="What it can do; repeatable."
     ),
 ]
+LogLevel = Annotated[
+    str, typer.Option("--log-level", metavar="LEVEL", help=f"{', '.join(LEVELS)}.")
+]
 KeepLogs = Annotated[
     str | None,
     typer.Option(
@@ -60,9 +63,7 @@ def worker(
     lease: Annotated[
         str, typer.Option("--lease", help="A worker that dies is noticed after this long.")
     ] = "30s",
-    log_level: Annotated[
-        str, typer.Option("--log-level", metavar="LEVEL", help=f"{', '.join(LEVELS)}.")
-    ] = "info",
+    log_level: LogLevel = "info",
     keep_logs: KeepLogs = None,
     store: AppStoreOption = None,
     as_json: JsonOption = False,
