@@ -8,7 +8,7 @@ COPY src src
 # The versions of the lock file, but of what is installed only.
 RUN grep -oE '^[A-Za-z0-9._-]+==[^\]+' requirements.lock > constraints.txt \
  && python -m venv /opt/holdfast \
- && /opt/holdfast/bin/pip install --no-cache-dir -c constraints.txt ".[fast,otel]"
+ && /opt/holdfast/bin/pip install --no-cache-dir -c constraints.txt ".[otel]"
 
 FROM python:3.12-slim
 RUN useradd --system --create-home --uid 10001 holdfast && mkdir /data && chown holdfast /data

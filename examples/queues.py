@@ -33,20 +33,26 @@ async def bill(order: Order) -> None:
     billed.put_nowait(order.id)
 
 
-async def main() -> None:
+async def bill_orders() -> None:
     """Push orders, a broken one among them."""
-    async with app, app.worker():
+    await orders.push(Order(1, 1250), key="ada")
+    await app.engine.queues.push("orders", b'{"id": 2}')
+    await orders.push(Order(3, 990), key="bob")
+    print("billed:", sorted([await billed.get(), await billed.get()]))
+    (letter,) = await letters.read(consumer="me", wait=10)
+    print(f"a dead letter: {letter.value.decode()}")
+    if letter.message.dead_letter is not None:
+        print(f"because {letter.message.dead_letter.reason}")
+    await letter.ack(orders.pushing(Order(2, 0)))
+    print(f"corrected and billed: order {await billed.get()}")
+
+
+async def main() -> None:
+    """Define the queue, then run a worker that consumes it."""
+    async with app:
         await orders.define(dead_letter="orders-dead")
-        await orders.push(Order(1, 1250), key="ada")
-        await app.engine.queues.push("orders", b'{"id": 2}')
-        await orders.push(Order(3, 990), key="bob")
-        print("billed:", sorted([await billed.get(), await billed.get()]))
-        (letter,) = await letters.read(consumer="me", wait=10)
-        print(f"a dead letter: {letter.value.decode()}")
-        if letter.message.dead_letter is not None:
-            print(f"because {letter.message.dead_letter.reason}")
-        await letter.ack(orders.pushing(Order(2, 0)))
-        print(f"corrected and billed: order {await billed.get()}")
+        async with app.worker():
+            await bill_orders()
 
 
 if __name__ == "__main__":

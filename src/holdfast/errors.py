@@ -7,6 +7,7 @@ HoldfastError
 ├─ Conflict                the thing is not in a state that allows this
 ├─ LeaseLost               stop work, write nothing more
 ├─ TaskError               a task and its code do not fit together
+├─ NotSerializable         a result has no JSON form, or does not fit its hint
 ├─ ExecutionFailed         what waiting for a result raises when the execution did not complete
 ├─ GraphFailed             the same of a graph
 ├─ Refused                 try again later
@@ -499,6 +500,12 @@ class DuplicateStep(TaskError):
     """Two steps of an execution have the same name."""
 
     code = "duplicate_step"
+
+
+class NotSerializable(HoldfastError):
+    """A value has no JSON form, or does not fit its hint."""
+
+    code = "not_serializable"
 
 
 class TaskNotFound(TaskError):

@@ -98,3 +98,16 @@ def test_approval_needs_two_people(tmp_path: Path) -> None:
         "ben approves",
     ]
     assert last == "refunded 1250 cents"
+
+
+def test_queues_bills_every_order_without_a_failure(tmp_path: Path) -> None:
+    """Also at its first run, when the queue is not there yet."""
+    shown = _run("queues.py", tmp_path)
+    assert (shown.returncode, shown.stderr) == (0, "")
+    assert shown.stdout.splitlines()[-1] == "corrected and billed: order 2"
+
+
+def test_the_quickstart_lists_every_example() -> None:
+    """Each can be found from there."""
+    page = (ROOT / "docs" / "quickstart.md").read_text()
+    assert [path.name for path in EXAMPLES.iterdir() if f"`{path.name}`" not in page] == []

@@ -9,6 +9,7 @@ import re
 import shlex
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -140,3 +141,11 @@ async def _run(*args: str) -> int:
         sys.executable, *args, stderr=asyncio.subprocess.DEVNULL
     )
     return await process.wait()
+
+
+def test_the_image_installs_extras_that_exist(image: list[tuple[str, str]]) -> None:
+    """Pip only warns of an unknown one."""
+    installed = [rest for name, rest in image if name == "RUN" and "pip install" in rest]
+    (extras,) = re.findall(r'"\.\[([^]]*)\]"', " ".join(installed))
+    known = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert set(extras.split(",")) <= known["optional-dependencies"].keys()

@@ -131,6 +131,28 @@ def test_the_second_program_of_the_readme_runs_as_written(tmp_path: Path) -> Non
     assert (shown.returncode, shown.stdout, shown.stderr) == (0, "RECEIPT FOR 1250\n", "")
 
 
+def test_the_second_program_of_the_readme_continues_after_a_kill(tmp_path: Path) -> None:
+    """The second run is the same order: it is charged once, and there is one execution."""
+    _write_programs("README.md", tmp_path)
+    with subprocess.Popen(
+        [sys.executable, "order.py"], cwd=tmp_path, env=environment(tmp_path)
+    ) as run:
+        deadline = time.monotonic() + WAIT_S
+        steps: list[str] = []
+        while steps[:1] != ["charge"]:
+            assert time.monotonic() < deadline
+            shown = python("-m", "holdfast.cli", "show", "order-17", "--json", folder=tmp_path)
+            if shown.returncode == 0:
+                steps = [step["name"] for step in json.loads(shown.stdout)["steps"]]
+        run.kill()
+    again = python("order.py", folder=tmp_path)
+    assert (again.returncode, again.stdout) == (0, "RECEIPT FOR 1250\n"), again.stderr
+    (only,) = json.loads(_holdfast(tmp_path, "ls", "--json"))["items"]
+    assert (only["id"], only["state"]) == ("order-17", "completed")
+    recorded = json.loads(_holdfast(tmp_path, "show", "order-17", "--json"))["steps"]
+    assert [step["name"] for step in recorded] == ["charge", "sleep:1", "thank"]
+
+
 def test_the_commands_of_the_readme_run_as_written(tmp_path: Path) -> None:
     """`dev` in one terminal, `submit --wait` and `ls` in another."""
     _write_programs("README.md", tmp_path)
@@ -224,7 +246,7 @@ def test_the_tests_of_the_testing_page_pass(tmp_path: Path) -> None:
     found = any(e.value == "holdfast.testing.plugin" for e in entry_points(group="pytest11"))
     plugin = () if found else ("-p", "holdfast.testing.plugin")
     shown = python("-m", "pytest", "-q", *plugin, folder=tmp_path)
-    assert "6 passed" in shown.stdout, shown.stdout + shown.stderr
+    assert "9 passed" in shown.stdout, shown.stdout + shown.stderr
 
 
 @pytest.mark.parametrize("page", PAGES)

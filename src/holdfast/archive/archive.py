@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -27,6 +28,8 @@ _ROUNDS = 5
 _INDEXES_KEPT = 64
 _READS_AT_ONCE = 8
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+#: What follows the id of the parent in the id of a child.
+_CHILD = re.compile(r"~[0-9]+\.[0-9]+")
 
 
 class _Replaced(Exception):
@@ -296,6 +299,10 @@ def _matches(line: Line, wanted: Filter) -> bool:
         if value is not None and value != getattr(line, name):
             return False
     if wanted.tag is not None and line.tags.get(wanted.tag[0]) != wanted.tag[1]:
+        return False
+    if wanted.graph is not None and not line.id.startswith(f"{wanted.graph}~"):
+        return False
+    if wanted.parent is not None and not _CHILD.fullmatch(line.id.removeprefix(wanted.parent)):
         return False
     if wanted.since is not None and line.born < _stamp(wanted.since):
         return False

@@ -6,12 +6,23 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from holdfast.cli import archived, output, session
+from holdfast.cli import archived, inputs, output, replaying, session
 from holdfast.cli.options import ExecutionId, JsonOption, Reason, StoreOption
+from holdfast.errors import InvalidInput
+from holdfast.model.executions import Filter
+from holdfast.model.states import State
 
 if TYPE_CHECKING:
     from holdfast.engine import Engine
     from holdfast.engine.explain import Explanation
+
+
+ErrorType = Annotated[
+    str | None, typer.Option("--error", metavar="TYPE", help="Only with this type of error.")
+]
+Since = Annotated[
+    str | None, typer.Option("--since", help="Created at or after: 2h, 2026-01-31T12:00.")
+]
 
 
 def cancel(
@@ -29,8 +40,18 @@ def cancel(
 
 
 def replay(
-    execution_id: ExecutionId,
+    execution_id: Annotated[
+        str | None, typer.Argument(metavar="[ID]", help="The id of the execution.")
+    ] = None,
     *,
+    failed: Annotated[
+        bool, typer.Option("--failed", help="All that failed instead of one; with filters.")
+    ] = False,
+    kind: Annotated[str | None, typer.Option("--kind", help="Only of this task.")] = None,
+    tenant: Annotated[str | None, typer.Option("--tenant", help="Only of this tenant.")] = None,
+    error: ErrorType = None,
+    since: Since = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say which.")] = False,
     from_step: Annotated[
         str | None, typer.Option("--from-step", help="Forget this step and all after it.")
     ] = None,
@@ -41,7 +62,22 @@ def replay(
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Run an execution that has ended once more, from its start unless told otherwise."""
+    """Run executions that have ended once more, from their start unless told otherwise."""
+    filters = {"kind": kind, "tenant": tenant, "error": error, "since": since}
+    if failed == (execution_id is not None):
+        raise InvalidInput("replay: give the ID of an execution, or --failed", field="ID")
+    if execution_id is None:
+        how = replaying.How(
+            keep_steps=keep_steps, from_step=from_step, reason=reason, dry_run=dry_run, error=error
+        )
+        wanted = Filter(
+            state=State.FAILED, kind=kind, tenant=tenant, since=inputs.moment("since", since)
+        )
+        report = session.ask(store, lambda engine: replaying.replay_failed(engine, wanted, how))
+        output.emit(report) if as_json else replaying.show(report)
+        return
+    if dry_run or any(filters.values()):
+        raise InvalidInput("replay: --dry-run and filters go with --failed", field="failed")
 
     async def work(engine: Engine) -> str:
         return await engine.replay(

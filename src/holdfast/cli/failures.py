@@ -54,8 +54,12 @@ def hide_secrets(text: str) -> str:
 
 def one_line(text: str) -> str:
     """Put a text on one line, without characters that could steer a terminal."""
-    words = " ".join(text.split())
-    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in words)
+    return printable(" ".join(text.split()))
+
+
+def printable(line: str) -> str:
+    """Return a line without characters that could steer a terminal."""
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in line)
 
 
 def _shown(value: Any) -> Any:

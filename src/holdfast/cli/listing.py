@@ -34,6 +34,14 @@ _AWAITED = {
 _COLUMNS = ("id", "kind", "state", "lane", "tenant", "tries", "created", "note")
 
 
+InGraph = Annotated[
+    str | None, typer.Option("--graph", metavar="ID", help="Only members of this graph.")
+]
+OfParent = Annotated[
+    str | None, typer.Option("--parent", metavar="ID", help="Only children of this one.")
+]
+
+
 def ls(
     *,
     tenant: Annotated[str | None, typer.Option("--tenant", help="Only of this tenant.")] = None,
@@ -43,9 +51,8 @@ def ls(
     tag: Annotated[
         str | None, typer.Option("--tag", metavar="NAME=VALUE", help="Only with this tag.")
     ] = None,
-    graph: Annotated[
-        str | None, typer.Option("--graph", metavar="ID", help="Only members of this graph.")
-    ] = None,
+    graph: InGraph = None,
+    parent: OfParent = None,
     since: Annotated[
         str | None, typer.Option("--since", help="Created at or after: 2h, 2026-01-31T12:00.")
     ] = None,
@@ -69,6 +76,7 @@ def ls(
         kind=kind,
         tag=_tag(tag),
         graph=graph,
+        parent=parent,
         since=inputs.moment("since", since),
         until=inputs.moment("until", until),
     )
@@ -127,7 +135,7 @@ async def _all(
 ) -> list[Execution]:
     """Return all pages; the total is known when counts can answer the filter."""
     total = None
-    uncounted = (wanted.tag, wanted.graph, wanted.since, wanted.until, cursor)
+    uncounted = (wanted.tag, wanted.graph, wanted.parent, wanted.since, wanted.until, cursor)
     if not in_archive and all(value is None for value in uncounted):
         total = sum(
             cell.count

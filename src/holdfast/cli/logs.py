@@ -11,6 +11,7 @@ from holdfast.cli import archived, output, session, times
 from holdfast.cli.failures import one_line
 from holdfast.cli.options import ExecutionId, JsonOption, StoreOption
 from holdfast.errors import ExecutionNotFound
+from holdfast.model import limits
 from holdfast.model.executions import Event
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from holdfast.engine import Engine
+    from holdfast.model.frames import Frame
 
 _LOOK_EVERY_S = 0.3
 
@@ -52,7 +54,7 @@ async def _print(
     if follow:
         await _follow(engine, execution_id, show)
     else:
-        for event in await engine.history(execution_id):
+        for event in await _story(engine, execution_id):
             show(event)
 
 
@@ -61,12 +63,29 @@ async def _follow(engine: Engine, execution_id: str, show: Callable[[Event], Non
     while True:
         # The state first: what it says has ended is in the history that is read after it.
         state = (await engine.describe(execution_id)).state
-        for event in news(await engine.history(execution_id), seen):
+        for event in news(await _story(engine, execution_id), seen):
             show(event)
             seen = event
         if state.is_terminal:
             return
         await asyncio.sleep(_LOOK_EVERY_S)
+
+
+async def _story(engine: Engine, execution_id: str) -> list[Event]:
+    """Return what happened to an execution, and the lines of its log that were kept, by time."""
+    events = list(await engine.history(execution_id))
+    after, more = 0, True
+    while more:
+        page = await engine.streams.read(execution_id, after=after, limit=limits.PAGE_ITEMS)
+        events += [_line_of(frame) for frame in page.frames if frame.type == "log"]
+        after, more = page.frames[-1].id if page.frames else after, page.more
+    return sorted(events, key=lambda event: event.at)
+
+
+def _line_of(frame: Frame) -> Event:
+    said = frame.json()
+    data = said if isinstance(said, dict) else {"message": said}
+    return Event(at=frame.at, event="log", data={"attempt": frame.attempt, **data})
 
 
 def news(history: Sequence[Event], seen: Event | None) -> Sequence[Event]:

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from holdfast.cli import archived, logs, output, session, timeline, times
-from holdfast.cli.failures import one_line
+from holdfast.cli.failures import one_line, printable
 from holdfast.cli.options import ExecutionId, JsonOption, StoreOption
-from holdfast.model.executions import Attempt, Event, Execution, Outcome, Step
+from holdfast.model.executions import Attempt, Event, Execution, Filter, Outcome, Page, Step
 from holdfast.model.moments import from_ms
 from holdfast.model.states import State
 
@@ -30,6 +30,8 @@ _STEP_CHARS = 80
 _EVENTS = 20
 #: Outcomes of attempts that failed.
 _FAILED = ("failed", "timed_out")
+#: `holdfast ls --parent` has all of them.
+_CHILDREN = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +45,8 @@ class Picture:
     attempts: list[Attempt]
     steps: list[Step]
     history: list[Event]
+    #: Its newest children.
+    children: Page
     #: It is no longer in the store.
     archived: bool = False
 
@@ -77,6 +81,7 @@ def _from_archive(row: Exported) -> Picture:
         attempts=row.attempts(),
         steps=row.steps(),
         history=row.history(),
+        children=Page(items=(), next_cursor=None),
         archived=True,
     )
 
@@ -88,8 +93,11 @@ async def _take(engine: Engine, execution_id: str) -> Picture:
         engine.input(execution_id),
         engine.outcome(execution_id),
     )
-    attempts, steps, history = await asyncio.gather(
-        engine.attempts(execution_id), engine.steps(execution_id), engine.history(execution_id)
+    attempts, steps, history, children = await asyncio.gather(
+        engine.attempts(execution_id),
+        engine.steps(execution_id),
+        engine.history(execution_id),
+        engine.list(Filter(tenant=execution.tenant, parent=execution_id), limit=_CHILDREN),
     )
     return Picture(
         execution=execution,
@@ -99,6 +107,7 @@ async def _take(engine: Engine, execution_id: str) -> Picture:
         attempts=attempts,
         steps=steps,
         history=history,
+        children=children,
     )
 
 
@@ -117,6 +126,9 @@ def as_value(picture: Picture) -> dict[str, object]:
             for step in picture.steps
         ],
         "history": picture.history,
+        "children": [
+            {"id": one.id, "kind": one.kind, "state": one.state} for one in picture.children.items
+        ],
         "archived": picture.archived,
     }
 
@@ -125,6 +137,10 @@ def _print(picture: Picture) -> None:
     execution = picture.execution
     for name, value in _facts(picture):
         output.say(f"{name:<12}{value}")
+    if trace := _traceback(execution):
+        output.say("\nTraceback")
+        for line in trace:
+            output.say(printable(line))
     if picture.attempts:
         output.say("\nAttempts")
         columns = ("#", "kind", "worker", "start", "length", "outcome", "since its creation")
@@ -134,6 +150,15 @@ def _print(picture: Picture) -> None:
         output.say("\nSteps")
         steps = [(step.name, times.stamp(step.at), _result_of(step)) for step in picture.steps]
         output.show_table(("step", "recorded", "result"), steps, nothing="")
+    if picture.children.items:
+        output.say("\nChildren")
+        children = [
+            (one.id, one.kind, one.state, times.stamp(one.created_at))
+            for one in reversed(picture.children.items)
+        ]
+        output.show_table(("child", "kind", "state", "created"), children, nothing="")
+        if picture.children.next_cursor is not None:
+            output.say(f"... more: holdfast ls --parent {execution.id}")
     output.say("\nHistory")
     if len(picture.history) > _EVENTS:
         output.say(f"... {len(picture.history) - _EVENTS} earlier: holdfast logs {execution.id}")
@@ -157,6 +182,8 @@ def _facts(picture: Picture) -> Iterator[tuple[str, str]]:
     for name, moment in _moments(execution):
         if moment is not None:
             yield name, f"{times.stamp(moment)} ({times.ago(moment)})"
+    if execution.parent:
+        yield "parent", execution.parent
     if execution.graph:
         yield "graph", execution.graph
     yield "tries", _tries(execution, picture.attempts)
@@ -169,6 +196,14 @@ def _facts(picture: Picture) -> Iterator[tuple[str, str]]:
         yield "error", one_line(f"{error.get('type')}: {error.get('message')}")
     if execution.reason:
         yield "reason", one_line(execution.reason)
+
+
+def _traceback(execution: Execution) -> list[str]:
+    """Return the lines of the traceback that a task left, without its title."""
+    details = (execution.error or {}).get("details")
+    trace = details.get("traceback") if isinstance(details, dict) else None
+    lines = trace.splitlines() if isinstance(trace, str) else []
+    return lines[1:] if lines and lines[0].startswith("Traceback ") else lines
 
 
 def _wishes(execution: Execution) -> Iterator[tuple[str, str]]:

@@ -29,6 +29,18 @@ Capabilities = Annotated[
         "--capability", "--capabilities", metavar="NAME", help="What it can do; repeatable."
     ),
 ]
+LogLevel = Annotated[
+    str, typer.Option("--log-level", metavar="LEVEL", help=f"{', '.join(LEVELS)}.")
+]
+KeepLogs = Annotated[
+    str | None,
+    typer.Option(
+        "--keep-logs",
+        metavar="LEVEL",
+        help="Keep lines of ctx.logger from this level on, for `holdfast logs`.",
+        show_default="none",
+    ),
+]
 #: Set by `holdfast dev`: the process to follow, and where to serve HTTP.
 Parent = Annotated[int, typer.Option("--parent", hidden=True)]
 Listen = Annotated[str | None, typer.Option("--listen", hidden=True)]
@@ -54,9 +66,8 @@ def worker(
     lease: Annotated[
         str, typer.Option("--lease", help="A worker that dies is noticed after this long.")
     ] = "30s",
-    log_level: Annotated[
-        str, typer.Option("--log-level", metavar="LEVEL", help=f"{', '.join(LEVELS)}.")
-    ] = "info",
+    log_level: LogLevel = "info",
+    keep_logs: KeepLogs = None,
     store: AppStoreOption = None,
     as_json: JsonOption = False,
     parent: Parent = 0,
@@ -72,6 +83,7 @@ def worker(
         slots=slots,
         threads=threads,
         lease_ms=inputs.duration_ms("lease", lease),
+        keep_logs=keep_logs,
     )
     app = load_app(target)
     app.store = store or app.store
@@ -85,10 +97,26 @@ def configure_logging(level: str, *, as_json: bool) -> None:
     """Write logs to stderr: this is the entry point, nobody else has configured them."""
     if level not in LEVELS:
         raise InvalidInput(f"log-level: must be one of {', '.join(LEVELS)}", field="log-level")
-    plain = logging.Formatter("%(asctime)s %(levelname)-7s %(name)s: %(message)s")
     handler = logging.StreamHandler()
-    handler.setFormatter(JsonLines() if as_json else plain)
+    handler.setFormatter(JsonLines() if as_json else TextLines())
     logging.basicConfig(level=level.upper(), handlers=[handler])
+
+
+class TextLines(logging.Formatter):
+    """Log records for people: those about an attempt name it."""
+
+    def __init__(self) -> None:
+        super().__init__("%(asctime)s %(levelname)-7s %(name)s: %(about)s%(message)s")
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return a record as a line, which a traceback may follow."""
+        execution, kind = getattr(record, "execution", None), getattr(record, "kind", None)
+        attempt = getattr(record, "attempt", None)
+        # People count attempts from 1.
+        number = f"#{attempt + 1}" if isinstance(attempt, int) else None
+        about = " ".join(str(part) for part in (execution, kind, number) if part is not None)
+        record.about = f"[{about}] " if execution is not None else ""
+        return super().format(record)
 
 
 class JsonLines(logging.Formatter):
@@ -102,7 +130,7 @@ class JsonLines(logging.Formatter):
             "logger": record.name,
             "message": record.getMessage(),
         }
-        for name in ("tenant", "execution", "attempt", "request", "partition", "queue"):
+        for name in ("tenant", "execution", "kind", "attempt", "request", "partition", "queue"):
             if (known := getattr(record, name, None)) is not None:
                 value[name] = known
         if record.exc_info:

@@ -19,6 +19,7 @@ async def page_of(
         kind=wanted.kind,
         tag=wanted.tag and ":".join(wanted.tag),
         graph=wanted.graph,
+        parent=wanted.parent,
         since=wanted.since and wanted.since.isoformat(),
         until=wanted.until and wanted.until.isoformat(),
         limit=limit,

@@ -388,6 +388,8 @@ class Execution:
     idempotency_key: str | None
     #: The graph it is a member of.
     graph: str | None = None
+    #: The execution whose task submitted it, alone or in a graph.
+    parent: str | None = None
     #: What it is subject to, by submission and by rules.
     budgets: tuple[str, ...] = ()
     quotas: tuple[str, ...] = ()
@@ -450,6 +452,8 @@ class Filter:
     tag: tuple[str, str] | None = None
     #: Members of this graph.
     graph: str | None = None
+    #: Children of this execution.
+    parent: str | None = None
     #: Created at or after.
     since: datetime | None = None
     #: Created before.
@@ -463,14 +467,21 @@ class Filter:
             checks.kind("kind", self.kind)
         if self.state is not None:
             checks.one_of("state", self.state, list(State))
-        if self.graph is not None:
-            checks.execution_id("graph", self.graph)
-            if self.tag is not None:
-                checks.refuse("graph", "cannot be combined with a tag", self.graph)
+        self._check_relatives()
         self._check_tag()
         for field_name in ("since", "until"):
             if getattr(self, field_name) is not None:
                 checks.instant(field_name, getattr(self, field_name))
+
+    def _check_relatives(self) -> None:
+        for field_name in ("graph", "parent"):
+            value = getattr(self, field_name)
+            if value is not None:
+                checks.execution_id(field_name, value)
+                if self.tag is not None:
+                    checks.refuse(field_name, "cannot be combined with a tag", value)
+        if self.graph is not None and self.parent is not None:
+            checks.refuse("parent", "cannot be combined with a graph", self.parent)
 
     def _check_tag(self) -> None:
         if self.tag is not None:

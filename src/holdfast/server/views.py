@@ -96,6 +96,8 @@ class ExecutionView(View):
     idempotency_key: str | None
     #: The graph it is a member of.
     graph: str | None
+    #: The execution whose task submitted it.
+    parent: str | None
     #: When a suspended one stops waiting, and what happens then.
     wait_until: str | None
     on_timeout: str | None
@@ -144,6 +146,7 @@ class ExecutionView(View):
             tags=dict(one.tags),
             idempotency_key=one.idempotency_key,
             graph=shown.own_or_none(one.graph),
+            parent=shown.own_or_none(one.parent),
             wait_until=optional(one.wait_until),
             on_timeout=one.on_timeout,
             budgets=one.budgets,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
@@ -28,6 +29,8 @@ from holdfast.model.waitpoints import Effect, Signal, Source, waitpoint_id
 
 Record = Mapping[bytes, bytes]
 
+#: The id of a graph that a task made.
+_GRAPH_OF_TASK = re.compile(r"(.+)~[0-9]+\.g[0-9]+\Z")
 _unpack = msgspec.msgpack.Decoder().decode
 _parse_json = msgspec.json.Decoder().decode
 
@@ -237,8 +240,18 @@ def execution(
         tags=tags(packed_tags),
         idempotency_key=text(get(b"key")),
         graph=text(get(b"graph")),
+        parent=_parent(execution_id, record),
         **_limits(record),
     )
+
+
+def _parent(execution_id: str, record: Record) -> str | None:
+    """Decode whose child it is: ids of children, and of graphs of a task, begin with its id."""
+    graph = text(record.get(b"graph"))
+    if graph is not None:
+        match = _GRAPH_OF_TASK.match(graph)
+        return match[1] if match else None
+    return execution_id.rpartition("~")[0] if b"child" in record else None
 
 
 def _due_times(record: Record, state: State) -> dict[str, Any]:

@@ -191,6 +191,7 @@ class Queries(Domain):
             str(before),
             str(limit),
             wanted.graph or "",
+            wanted.parent or "",
         )
         partition = int(tag.rsplit(":", 1)[1].rstrip("}"))
         found = []

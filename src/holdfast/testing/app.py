@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, ParamSpec, Self, TypeVar
 
 from holdfast.engine import Engine
@@ -17,20 +17,33 @@ from holdfast.model.ids import new_id
 from holdfast.model.moments import to_ms
 from holdfast.model.quotas import Quota
 from holdfast.model.states import State
+from holdfast.model.waitpoints import Source
 from holdfast.store.grants import Wanted
+from holdfast.testing.answers import Answer, Answers
 from holdfast.testing.attempts import open_attempts
 from holdfast.testing.clock import Clock
 from holdfast.testing.servers import TestServer
 from holdfast.testing.stores import TestStore, open_test_store
 from holdfast.testing.watching import WatchedEngine, Write
 from holdfast.worker.app import App
+from holdfast.worker.durations import Duration
+from holdfast.worker.durations import to_ms as duration_ms
+from holdfast.worker.encoding import Encoding
 from holdfast.worker.handle import Handle
+from holdfast.worker.limits import create_limits
 from holdfast.worker.task import Task
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
-_OPEN_STATES = (State.WAITING, State.DELAYED, State.ACTIVE, State.RATE_LIMITED)
+_OPEN_STATES = (
+    State.WAITING,
+    State.DELAYED,
+    State.ACTIVE,
+    State.RATE_LIMITED,
+    State.SUSPENDED,
+)
+_ANY = Encoding("payload", Any)
 
 
 class NotIdle(AssertionError):
@@ -82,6 +95,7 @@ class TestApp:
         self._seen_capabilities: set[str] = set()
         self._slots = slots
         self._lease_ms = lease_ms
+        self._answers = Answers()
         self._stack = contextlib.AsyncExitStack()
 
     async def __aenter__(self) -> Self:
@@ -104,6 +118,7 @@ class TestApp:
             )
             self._attempts = await stack.enter_async_context(attempts)
             self._listen(stack)
+            await create_limits(self.app)
             self._stack = stack.pop_all()
         return self
 
@@ -139,7 +154,41 @@ class TestApp:
             slots=self._slots,
             lease_ms=self._lease_ms,
         ) as other:
+            other._answers = Answers(self._answers.all)
             yield other
+
+    def answer(
+        self,
+        waitpoint: str,
+        signal: str = "answer",
+        payload: Any = None,
+        *,
+        source: str | Source = "",
+        after: Duration = 0,
+    ) -> None:
+        """Answer executions that wait at a waitpoint, given by its name, from now on.
+
+        Every execution gets the answers of a name in the order of these calls, each of them
+        once: two approvers are two calls, and so are two waits one after the other.
+
+        Args:
+            waitpoint: the name of the waitpoint.
+            signal: the name of the signal, such as `approve` or `deny`.
+            payload: what is answered.
+            source: who answers: a source, or the identity of a person.
+            after: how long after the start of the wait the answer comes.
+        """
+        if isinstance(source, str):
+            source = Source(type="user" if source else "", identity=source)
+        delay = timedelta(milliseconds=duration_ms("after", after))
+        item = Answer(
+            waitpoint=waitpoint,
+            signal=signal,
+            payload=_ANY.encode(payload),
+            source=source,
+            after=delay,
+        )
+        self._answers.all.append(item)
 
     async def run(self, task: Task[P, R, Any], *args: P.args, **kwargs: P.kwargs) -> R:
         """Submit a task, run until idle, and return its result.
@@ -164,7 +213,8 @@ class TestApp:
         """Return the result of an execution that has ended, without waiting."""
         if await self.engine.outcome(handle.id) is None:
             explanation = await handle.explain()
-            raise NotIdle(f"execution {handle.id} has not ended. {explanation.why}")
+            hint = " Answer it with t.answer(...)." if explanation.state is State.SUSPENDED else ""
+            raise NotIdle(f"execution {handle.id} has not ended. {explanation.why}{hint}")
         try:
             return await handle.result()
         except ExecutionFailed as failed:
@@ -176,8 +226,9 @@ class TestApp:
         """Run everything that is ready, and what becomes ready; returns how many attempts ran.
 
         With `advance` the clock moves to the next due time, again and again, until no timer is
-        left that could bring work: sleeps and backoffs end, lost leases expire, deadlines pass.
-        Without it the clock stays. An attempt that waits for a child stays alive between calls.
+        left that could bring work: sleeps and backoffs end, waits time out, lost leases expire,
+        deadlines pass. Without it the clock stays. Executions that wait get their answers, see
+        `answer`. An attempt that waits for a child stays alive between calls.
 
         Raises:
             NotIdle: more than `most` attempts, or `timeout_s` of real time.
@@ -257,7 +308,10 @@ class TestApp:
         executions = await self._open_executions()
         if self._learn_routes(executions):
             return True
-        dues = [at for one in executions for at in self._dues(one) if at > self.clock.now]
+        answered, dues = await self._answers.give(self.engine, executions, self.clock.now)
+        if answered:
+            return True
+        dues += [at for one in executions for at in await self._dues(one) if at > self.clock.now]
         for one in executions:
             limit = await blocking_limit(self.store, one)
             if limit is not None:
@@ -280,9 +334,11 @@ class TestApp:
         self._seen_capabilities |= capabilities
         return bool(lanes or capabilities)
 
-    def _dues(self, one: Execution) -> list[datetime]:
+    async def _dues(self, one: Execution) -> list[datetime]:
         """Return when something happens to an execution by itself."""
         found = [one.deadline_at, one.run_at, one.timeout_at]
+        if one.state is State.SUSPENDED:
+            found.append(await self.clock.due_of(one.id))
         if one.id not in self._attempts.claims:
             found.append(one.lease_expires_at)
         return [at for at in found if at is not None]

@@ -77,6 +77,12 @@ class Clock:
         if left:
             await self.set(self.now_ms + left)
 
+    async def due_of(self, execution_id: str) -> datetime | None:
+        """Return when the timer of an execution fires, if one is set."""
+        timers = f"{self._store.tag_of(execution_id)}:timers"
+        due = await self._store.client.call(["ZSCORE", timers, f"x:{execution_id}"])
+        return None if due is None else from_ms(int(float(due)))
+
     async def tick(self) -> int:
         """Fire what is due; returns how many timers fired."""
         fired = 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar, Unpack, overload
 
 from holdfast.client import Client, is_remote
@@ -18,6 +18,7 @@ from holdfast.worker.consumers import DEFAULT_BACKLOG, Consumer
 from holdfast.worker.context import Context
 from holdfast.worker.durations import Duration
 from holdfast.worker.graphs import Graph
+from holdfast.worker.limits import DeclaredLimits
 from holdfast.worker.queues import MessageQueue
 from holdfast.worker.scheduling import ScheduleFields, declare
 from holdfast.worker.sync_context import SyncContext
@@ -31,6 +32,9 @@ M = TypeVar("M")
 F = TypeVar("F", bound=Callable[..., Any])
 
 DEFAULT_STORE = "embedded://.holdfast"
+
+#: A script that was killed should not be waited for long when it is started again.
+_RUN_LEASE_MS = 5_000
 
 #: Called with the context; `on_error` hooks also get the error.
 Hook = Callable[..., Awaitable[None] | None]
@@ -96,6 +100,8 @@ class App:
         self.tasks: dict[str, Task[Any, Any, Any]] = {}
         #: Schedules that workers put into the store, by id.
         self.schedules: dict[str, NewSchedule] = {}
+        #: Quotas and budgets that workers create if the store lacks them.
+        self.limits: DeclaredLimits = DeclaredLimits()
         self.consumers: list[Consumer] = []
         self.before_hooks: list[Hook] = []
         self.after_hooks: list[Hook] = []
@@ -190,6 +196,37 @@ class App:
             return task
 
         return declared
+
+    def quota(
+        self,
+        name: str,
+        *,
+        concurrent: int | None = None,
+        starts: int | None = None,
+        per: Duration | None = None,
+    ) -> str:
+        """Declare a quota: at most so many executions at once, or so many starts per duration.
+
+        Workers that start create it if there is none; what an operator has set is never changed.
+        Returns its name, for `@app.task(quotas=[...])`.
+        """
+        return self.limits.add_quota(name, concurrent, starts, per)
+
+    def budget(
+        self,
+        name: str,
+        *,
+        soft: Mapping[str, int] | None = None,
+        reset: Duration | None = None,
+        on_hard: str = "refuse",
+        **hard: int,
+    ) -> str:
+        """Declare a budget by its hard limits: `app.budget("llm", tokens=100_000, reset=86_400)`.
+
+        Workers that start create it if there is none; what an operator has set is never changed.
+        Returns its name, for `@app.task(budgets=[...])`.
+        """
+        return self.limits.add_budget(name, hard, soft or {}, reset, on_hard)
 
     def consumer(
         self,
@@ -287,11 +324,13 @@ class App:
     def run(self, task: Task[P, R, Any], /, *args: P.args, **kwargs: P.kwargs) -> R:
         """Submit a task, run a worker until it has ended, and return its result.
 
-        For scripts and first steps. An execution that a crash left behind goes on as well.
+        For scripts and first steps. An execution that a crash left behind goes on as well, a few
+        seconds after the start. Submitted under an id of its own, it is the same execution in
+        every run: `app.run(order.options(id="order-17"), 1250)`.
         """
 
         async def go() -> R:
-            async with self.worker():
+            async with self.worker(WorkerSettings(lease_ms=_RUN_LEASE_MS)):
                 handle = await task.submit(*args, **kwargs)
                 return await handle.result()
 

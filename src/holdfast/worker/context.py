@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import concurrent.futures
 import contextlib
-import logging
 import threading
 import time
 from collections.abc import (
@@ -20,6 +19,7 @@ from collections.abc import (
     Mapping,
 )
 from datetime import datetime, timedelta
+from functools import cached_property
 from typing import (
     TYPE_CHECKING,
     Any,
@@ -37,6 +37,7 @@ from holdfast.model import checks, limits
 from holdfast.model.executions import Claim
 from holdfast.model.moments import to_ms as moment_ms
 from holdfast.model.waitpoints import NewWaitpoint, Signal
+from holdfast.worker import logs
 from holdfast.worker.budget import ContextBudget
 from holdfast.worker.durations import Duration, to_ms
 from holdfast.worker.encoding import Encoding
@@ -73,7 +74,15 @@ _ANY = Encoding("result of a step", Any)
 class Context:
     """The running attempt of an `async def` task."""
 
-    def __init__(self, engine: Engine, claim: Claim, lease_ms: int, slots: Slots) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        claim: Claim,
+        lease_ms: int,
+        slots: Slots,
+        *,
+        keep_logs: str | None = None,
+    ) -> None:
         self._engine = engine
         self._claim = claim
         self._slots = slots
@@ -87,6 +96,8 @@ class Context:
         self._stream: Stream | None = None
         self.trace: Trace = Trace()
         self._main = asyncio.current_task()
+        self._thread = threading.get_ident()
+        self._keep_logs = keep_logs
         #: The lease is gone; set once, from the event loop.
         self.lost: bool = False
         #: The worker stops and the attempt goes on elsewhere.
@@ -95,14 +106,19 @@ class Context:
         self.lost_event: threading.Event | None = None
         self.waiting: concurrent.futures.Future[Any] | None = None
 
-    @property
-    def logger(self) -> logging.LoggerAdapter[logging.Logger]:
-        """A logger that knows tenant, execution and attempt."""
-        claim = self._claim
-        return logging.LoggerAdapter(
-            logging.getLogger(f"holdfast.task.{claim.kind}"),
-            {"tenant": claim.tenant, "execution": claim.id, "attempt": claim.lease.attempt},
-        )
+    @cached_property
+    def logger(self) -> logs.TaskLogger:
+        """A logger that knows tenant, execution, kind and attempt."""
+        level = self._keep_logs
+        kept = None if level is None else logs.KeptLines(level, self._keep_line)
+        return logs.TaskLogger(self._claim, kept)
+
+    def _keep_line(self, line: bytes) -> None:
+        """Stream a line of the log, whichever thread it comes from."""
+        if threading.get_ident() == self._thread:
+            self.stream.note(line)
+        elif self._main is not None:
+            self._main.get_loop().call_soon_threadsafe(lambda: self.stream.note(line))
 
     def lose(self) -> None:
         """Say that the lease is gone."""
@@ -203,7 +219,8 @@ class Context:
 
         async def make() -> bytes:
             with self.trace.step(name):
-                return encoding.encode(await try_step(fn, args, retries), f"step {name}")
+                value = await try_step(fn, args, retries)
+                return encoding.encode_result(value, self._claim.kind, name)
 
         return encoding.decode(await self._once(name, make))
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from pydantic import ConfigDict, PydanticUserError, TypeAdapter
+from pydantic import ConfigDict, PydanticUserError, TypeAdapter, ValidationError
 from pydantic.errors import PydanticSchemaGenerationError
 from pydantic_core import PydanticSerializationError
 
-from holdfast.errors import InvalidInput
+from holdfast.errors import InvalidInput, NotSerializable
 
 #: Bytes inside JSON travel as base64, and numbers that JSON lacks as strings.
 CONFIG = ConfigDict(ser_json_bytes="base64", val_json_bytes="base64", ser_json_inf_nan="strings")
@@ -18,7 +18,7 @@ class Encoding:
     """JSON of one type."""
 
     def __init__(self, what: str, hint: Any) -> None:
-        self.what = what
+        self._what = what
         self.hint = hint
         try:
             self.adapter: TypeAdapter[Any] = _adapter(hint)
@@ -27,18 +27,34 @@ class Encoding:
             message = f"{what}: values of type {hint!r} have no JSON form ({error.message})"
             raise InvalidInput(message, field=what) from error
 
-    def encode(self, value: Any, what: str | None = None) -> bytes:
-        """Check a value and encode it; `what` says in errors what it is."""
+    def encode(self, value: Any) -> bytes:
+        """Check a value and encode it."""
+        checked = self.adapter.validate_python(value)
         try:
-            return self.adapter.dump_json(self.adapter.validate_python(value), by_alias=True)
+            return self.adapter.dump_json(checked, by_alias=True)
         except PydanticSerializationError as error:
-            kind = type(value).__name__
-            message = f"{what or self.what}: a value of type {kind} has no JSON form ({error})"
-            raise ValueError(message) from error
+            message = f"{self._what} has no JSON form: {error}"
+            raise NotSerializable(message) from error
+
+    def encode_result(self, value: Any, task: str, step: str | None = None) -> bytes:
+        """Encode what a task or one of its steps returned; an error says which."""
+        try:
+            return self.encode(value)
+        except (NotSerializable, ValidationError) as error:
+            place = f"step {step!r} of task {task}" if step else f"task {task}"
+            problem = _first(error) if isinstance(error, ValidationError) else error.message
+            message = f"the result of {place} cannot be stored: {problem}"
+            raise NotSerializable(message, task=task, step=step) from error
 
     def decode(self, payload: bytes) -> Any:
         """Decode and check."""
         return self.adapter.validate_json(payload)
+
+
+def _first(error: ValidationError) -> str:
+    problem = error.errors(include_url=False, include_input=False)[0]
+    place = ".".join(map(str, problem["loc"]))
+    return f"{place}: {problem['msg']}" if place else problem["msg"]
 
 
 def _adapter(hint: Any) -> TypeAdapter[Any]:

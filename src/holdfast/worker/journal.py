@@ -10,8 +10,13 @@ only the second rule holds.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from difflib import SequenceMatcher
 
 from holdfast.errors import DuplicateStep, JournalMismatch
+
+_MOST_SHOWN = 5
+#: Names of which more than this is the same are probably those of one step.
+_ALIKE = 0.6
 
 
 class Journal:
@@ -47,7 +52,7 @@ class Journal:
         """Return the recorded result of a step that was asked for, or None if it must run."""
         found = self._recorded.get(name)
         if found is None and not self._parallel:
-            self._refuse_leftovers(f"step {name!r}")
+            self._refuse_leftovers(name)
         return found
 
     def settle(self) -> None:
@@ -56,17 +61,31 @@ class Journal:
 
     def finish(self) -> None:
         """Check at the end of the function that every recorded step was asked for."""
-        self._refuse_leftovers("its end")
+        self._refuse_leftovers(None)
 
-    def _refuse_leftovers(self, found: str) -> None:
+    def _refuse_leftovers(self, new: str | None) -> None:
+        """Refuse to go on before all recorded steps were asked for."""
         expected = [name for name in self._recorded if name not in self._asked]
-        if expected:
-            names = ", ".join(map(repr, expected))
-            raise JournalMismatch(
-                f"execution {self._execution_id}: the code reached {found}, but earlier attempts "
-                f"recorded {names}, which it has not asked for. Was a step renamed or removed? "
-                "Run the old code to the end, or replay without the recorded steps.",
-                id=self._execution_id,
-                expected=expected,
-                found=found,
-            )
+        if not expected:
+            return
+        names = ", ".join(map(repr, expected[:_MOST_SHOWN]))
+        if len(expected) > _MOST_SHOWN:
+            names += f" and {len(expected) - _MOST_SHOWN} more"
+        came = "its end" if new is None else f"the new step {new!r}"
+        raise JournalMismatch(
+            f"execution {self._execution_id}: earlier attempts recorded {names}, but the code came "
+            f"to {came} without asking for it. {_guess(expected[0], new)} Run the code as it was "
+            "to the end, or replay the execution without the recorded steps.",
+            id=self._execution_id,
+            expected=expected,
+            found="its end" if new is None else f"step {new!r}",
+        )
+
+
+def _guess(expected: str, new: str | None) -> str:
+    """Say what may have been done to the code."""
+    if new is None:
+        return f"Was step {expected!r} removed?"
+    if SequenceMatcher(a=expected, b=new).ratio() >= _ALIKE:
+        return f"Was step {expected!r} renamed to {new!r}?"
+    return f"Was step {new!r} added before {expected!r}, or {expected!r} removed?"

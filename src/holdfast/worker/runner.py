@@ -6,13 +6,13 @@ import asyncio
 import contextlib
 import inspect
 import logging
-import traceback
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from holdfast.errors import HoldfastError, InvalidInput, LeaseLost, TaskError, TooLarge
 from holdfast.model import checks, limits
 from holdfast.model.executions import Claim, Failure
+from holdfast.worker import logs, tracebacks
 from holdfast.worker.context import Context
 from holdfast.worker.durations import optional_ms
 from holdfast.worker.outcomes import (
@@ -49,6 +49,7 @@ class Runner:
         lease_ms: int,
         threads: ThreadPool,
         processes: ProcessPool,
+        keep_logs: str | None = None,
     ) -> None:
         self._app = app
         self._engine = app.engine
@@ -56,6 +57,7 @@ class Runner:
         self._lease_ms = lease_ms
         self._threads = threads
         self._processes = processes
+        self._keep_logs = keep_logs
         self.resources: Resources = Resources()
         #: The contexts of what runs now, by execution and epoch.
         self.running: dict[tuple[str, int], Context] = {}
@@ -63,16 +65,18 @@ class Runner:
     async def run(self, claim: Claim) -> None:
         """Run one execution to the end of its attempt. Never raises but for cancellation."""
         task = self._app.tasks[claim.kind]
-        context = Context(self._engine, claim, self._lease_ms, self._slots)
+        context = Context(
+            self._engine, claim, self._lease_ms, self._slots, keep_logs=self._keep_logs
+        )
         self.running[claim.key] = context
         try:
             with context.trace.attempt(claim):
                 await self._attempt(task, context)
         except LeaseLost as error:
-            log.info("the lease was lost: %s", error, extra=_fields(claim))
+            log.info("the lease was lost: %s", error, extra=logs.fields(claim))
         except HoldfastError as error:
             # The store is away. The lease will expire and the execution run again.
-            log.warning("the outcome is not recorded: %s", error, extra=_fields(claim))
+            log.warning("the outcome is not recorded: %s", error, extra=logs.fields(claim))
         finally:
             self.running.pop(claim.key, None)
 
@@ -85,12 +89,12 @@ class Runner:
         except AttemptSuspended:
             pass
         except AttemptLost as lost:
-            log.info("stopped: %s", lost, extra=_fields(claim))
+            log.info("stopped: %s", lost, extra=logs.fields(claim))
         except asyncio.CancelledError as error:
             if context.released:
                 raise
             if context.lost:
-                log.info("stopped: its lease is lost", extra=_fields(claim))
+                log.info("stopped: its lease is lost", extra=logs.fields(claim))
             else:
                 await self._failed(context, error)
         except BaseException as error:  # noqa: BLE001 - whatever a task raises ends its attempt only
@@ -122,7 +126,7 @@ class Runner:
         else:
             value = await self._call_blocking(task, context, arguments)
         context.journal.finish()
-        encoded, content_type = signature.encode_result(value)
+        encoded, content_type = signature.encode_result(value, task.name)
         checks.payload("result", encoded)
         if self._app.after_hooks:
             await _call_hooks(self._app.after_hooks, context)
@@ -166,7 +170,11 @@ class Runner:
             failure.type,
             failure.message,
             f"tried again at {retry_at}" if retry_at else f"the execution is {state}",
-            extra=_fields(claim),
+            # Who raises Retry says why; anything else needs the place.
+            exc_info=None
+            if isinstance(error, Retry)
+            else (type(error), error, tracebacks.of_task(error)),
+            extra=logs.fields(claim),
         )
 
 
@@ -202,7 +210,7 @@ def _retry_after(error: BaseException) -> int | None:
 def _shown(error: BaseException) -> tuple[str, str]:
     """Return message and traceback; an error of a user may fail even at that."""
     try:
-        return _clean(str(error)), _clean("".join(traceback.format_exception(error)))
+        return _clean(str(error)), _clean(tracebacks.text(error))
     except Exception:  # noqa: BLE001 - see above
         return "the error cannot be shown", ""
 
@@ -213,10 +221,6 @@ def _clean(text: str) -> str:
 
 def _one_line(text: str) -> str:
     return "".join(c for c in _clean(text) if c.isprintable())
-
-
-def _fields(claim: Claim) -> dict[str, Any]:
-    return {"tenant": claim.tenant, "execution": claim.id, "attempt": claim.lease.attempt}
 
 
 async def _call_hooks(hooks: list[Any], *args: Any) -> None:

@@ -118,11 +118,11 @@ class Signature:
             raise InvalidInput(message, field="input") from error
         return self._converted(members, lambda encoding, value: encoding.decode(bytes(value)))
 
-    def encode_result(self, value: Any) -> tuple[bytes, str | None]:
-        """Encode a result; returns its content type if it is not JSON."""
+    def encode_result(self, value: Any, task: str) -> tuple[bytes, str | None]:
+        """Encode a result of a task; returns its content type if it is not JSON."""
         if self.raw_result and isinstance(value, bytes):
             return value, BYTES_CONTENT_TYPE
-        return self.result.encode(value), None
+        return self.result.encode_result(value, task), None
 
     def decode_result(self, payload: bytes) -> Any:
         """Decode a result."""

@@ -19,6 +19,7 @@ from holdfast.model.executions import Claim
 from holdfast.model.frames import FrameType, NewFrame
 from holdfast.model.ids import new_id
 from holdfast.store.outages import level
+from holdfast.worker import logs
 from holdfast.worker.encoding import Encoding
 from holdfast.worker.outcomes import AttemptLost
 
@@ -29,6 +30,8 @@ Payload = bytes
 
 #: How long a frame may wait for others.
 GATHER_S = 0.005
+#: How long a line of the log may: readers of words wait for those, not for lines.
+NOTED_S = 0.5
 _MOST_GATHERED = 250
 _MOST_GATHERED_BYTES = 512 << 10
 
@@ -95,6 +98,21 @@ class Stream:
         line = {**fields, "level": level, "message": message}
         await self._put("log", _JSON.encode(line))
 
+    def note(self, line: Payload) -> None:
+        """Gather a line of the log, without waiting; a flush takes it along.
+
+        It has no place among the frames that a task says: a run that goes on may log otherwise.
+        """
+        if self._attempt.lost:
+            return
+        self._gathered.append(NewFrame(type="log", payload=line))
+        self._bytes += len(line)
+        if len(self._gathered) >= _MOST_GATHERED:
+            self._unplan()
+            self._start_flush()
+        elif self._planned is None:
+            self._planned = asyncio.get_running_loop().call_later(NOTED_S, self._start_flush)
+
     async def event(self, name: str, data: Any = None, *, live: bool = False) -> None:
         """Stream something that happened."""
         await self._put("event", _JSON.encode({"name": name, "data": data}), live=live)
@@ -111,8 +129,9 @@ class Stream:
         async with self._sending:
             while (self._sent or self._gathered) and not self._attempt.lost:
                 if self._sent is None:
-                    self._sent = new_id(), self._gathered
-                    self._gathered, self._bytes = [], 0
+                    self._sent = new_id(), self._gathered[:_MOST_GATHERED]
+                    self._gathered = self._gathered[_MOST_GATHERED:]
+                    self._bytes = sum(len(frame.payload) for frame in self._gathered)
                 await self._send(*self._sent)
                 self._sent = None
 
@@ -157,7 +176,8 @@ class Stream:
         except AttemptLost:
             pass
         except HoldfastError as error:
-            log.log(level(error), "frames of %s wait for the store: %s", self._claim.id, error)
+            fields = logs.fields(self._claim)
+            log.log(level(error), "frames wait for the store: %s", error, extra=fields)
 
 
 class SyncStream:

@@ -96,8 +96,11 @@ class SyncContext:
             if found is None:
                 with self._context.trace.step(name):
                     value = try_step_blocking(fn, args, retries)
-                encoded = encoding.encode(value, f"step {name}")
-                found = self._wait(self._context.record(name, encoded))
+                found = self._wait(
+                    self._context.record(
+                        name, encoding.encode_result(value, self._context.claim.kind, name)
+                    )
+                )
             result: R = encoding.decode(found)
             return result
         finally:

@@ -20,6 +20,7 @@ from holdfast.model.executions import Claim
 from holdfast.model.ids import new_id
 from holdfast.model.workers import Beat
 from holdfast.store.outages import level
+from holdfast.worker import logs
 from holdfast.worker.consumers import consume_until
 from holdfast.worker.heartbeats import Heartbeats
 from holdfast.worker.patience import insist, pause
@@ -56,6 +57,8 @@ class WorkerSettings:
     #: Processes for tasks with pool="process".
     processes: int = field(default_factory=lambda: os.cpu_count() or 1)
     lease_ms: int = 30_000
+    #: Lines of `ctx.logger` from this level on are kept with the execution; None keeps none.
+    keep_logs: str | None = None
 
     def __post_init__(self) -> None:
         checks.name("name", self.name)
@@ -65,6 +68,8 @@ class WorkerSettings:
         checks.integer("threads", self.threads, 1, limits.SLOTS)
         checks.integer("processes", self.processes, 1, limits.SLOTS)
         checks.lease_ms("lease_ms", self.lease_ms)
+        if self.keep_logs is not None:
+            checks.one_of("keep_logs", self.keep_logs, logs.LEVELS)
 
 
 class Worker:
@@ -92,6 +97,7 @@ class Worker:
             lease_ms=settings.lease_ms,
             threads=self._threads,
             processes=self._processes,
+            keep_logs=settings.keep_logs,
         )
 
     def drain(self) -> None:
@@ -157,13 +163,13 @@ class Worker:
             kinds=self.kinds,
         ) as claimer:
             await insist(self._publish, self._draining)
-            scheduling = await self._schedule()
+            declaring = await self._declare()
             self._started.set()
             # Several claims under way: the next is answered while the last is started.
             several = max(1, min(_MOST_CLAIMS, self.settings.slots // _MOST_IN_CLAIM))
             claiming = asyncio.gather(*(self._claim(claimer) for _ in range(several)))
             consuming = consume_until(self._draining, self._app, self.instance)
-            await asyncio.gather(self._draining.wait(), consuming, scheduling)
+            await asyncio.gather(self._draining.wait(), consuming, declaring)
             # A claim that is under way is not cancelled: its leases would belong to nobody.
             self._slots.close()
             claimer.stop()
@@ -175,17 +181,18 @@ class Worker:
         described = {name: task.describe() for name, task in self._app.tasks.items()}
         await self._engine.publish_tasks(described)
 
-    async def _schedule(self) -> Awaitable[None]:
-        """Put the app's schedules into the store; returns what goes on if it has no room yet."""
+    async def _declare(self) -> Awaitable[None]:
+        """Store what the app declares; returns what continues if the store has no room yet."""
         try:
-            await insist(self._put_schedules, self._draining, when_full=False)
+            await insist(self._put_declared, self._draining, when_full=False)
         except StoreFull:
             # Workers are what drains a full store: none may wait for it.
-            log.warning("the app's schedules are put into the store when it has room")
-            return asyncio.ensure_future(insist(self._put_schedules, self._draining))
+            log.warning("the app's limits and schedules are stored when the store has room")
+            return asyncio.ensure_future(insist(self._put_declared, self._draining))
         return asyncio.sleep(0)
 
-    async def _put_schedules(self) -> None:
+    async def _put_declared(self) -> None:
+        await create_limits(self._app)
         for plan in self._app.schedules.values():
             await self._engine.schedules.put(plan)
 
@@ -217,7 +224,9 @@ class Worker:
         claimed_at = claim.expires_at - timedelta(milliseconds=self.settings.lease_ms)
         left_s = (claim.timeout_at - claimed_at).total_seconds()
         loop = asyncio.get_running_loop()
-        return loop.call_later(left_s, self._on_lost, claim, "the attempt took too long")
+        return loop.call_later(
+            left_s, self._on_lost, claim, f"the attempt ran longer than its timeout, {left_s:g} s"
+        )
 
     async def _attempt(self, claim: Claim) -> None:
         timer = self._end_in_time(claim)
@@ -245,7 +254,7 @@ class Worker:
         context = self._runner.running.get(claim.key)
         if context is None or context.lost:
             return
-        log.info("lease lost: %s", why)
+        log.info("lease lost: %s", why, extra=logs.fields(claim))
         context.lose()
         self._heartbeats.release(claim)
         if self._app.tasks[claim.kind].is_async:

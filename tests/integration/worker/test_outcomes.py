@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import time
+import traceback
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from holdfast import App, Context, GiveUp, Retry, RetryPolicy, SyncContext
+from holdfast import App, Context, GiveUp, Retry, RetryPolicy, SyncContext, Task
 from holdfast.engine import Engine
-from holdfast.errors import ExecutionFailed
+from holdfast.errors import ExecutionFailed, NotSerializable
 from holdfast.model import limits
 from holdfast.model.states import State
 from tests.integration.worker.conftest import Working, at_once
@@ -258,7 +259,7 @@ async def test_the_context_knows_the_execution(app: App, working: Working) -> No
 async def test_the_logger_knows_the_execution(
     app: App, working: Working, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Every line can be found by tenant, execution and attempt."""
+    """Every line can be found by tenant, execution, kind and attempt."""
 
     @app.task
     async def work(ctx: Context) -> None:
@@ -268,8 +269,81 @@ async def test_the_logger_knows_the_execution(
         handle = await work.submit()
         await handle.result(timeout=5)
     (record,) = [r for r in caplog.records if r.name == "holdfast.task.work"]
-    found = (record.__dict__[name] for name in ("tenant", "execution", "attempt"))
-    assert tuple(found) == ("default", handle.id, 0)
+    found = (record.__dict__[name] for name in ("tenant", "execution", "kind", "attempt"))
+    assert tuple(found) == ("default", handle.id, "work", 0)
+
+
+async def test_a_failed_attempt_is_logged_with_the_traceback_of_its_author(
+    app: App, working: Working, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Without frames of Holdfast; one that asked for a retry has said why."""
+
+    @app.task(retries=1)
+    async def work(ctx: Context) -> None:
+        if ctx.attempt == 0:
+            raise Retry("not now", after=0)
+        raise ValueError("no stock")
+
+    async with working():
+        handle = await work.submit()
+        with pytest.raises(ExecutionFailed):
+            await handle.result(timeout=5)
+    first, second = [r for r in caplog.records if r.name == "holdfast.worker.runner"]
+    assert (first.__dict__["kind"], first.exc_info) == ("work", None)
+    assert second.exc_info is not None
+    lines = [frame.name for frame in traceback.extract_tb(second.exc_info[2])]
+    assert lines == ["work"]
+    assert (second.__dict__["execution"], second.__dict__["attempt"]) == (handle.id, 1)
+
+
+async def test_a_result_without_a_json_form_names_the_task_and_the_step(
+    app: App, working: Working
+) -> None:
+    """Of a step, of a step in a thread, and of the task itself."""
+
+    @app.task(name="shop.step")
+    async def step(ctx: Context) -> None:
+        await ctx.step("look up", object)
+
+    @app.task(name="shop.thread")
+    def thread(ctx: SyncContext) -> None:
+        ctx.step("look up", object)
+
+    @app.task(name="shop.result")
+    async def result() -> Any:
+        return object()
+
+    @app.task(name="shop.misfit")
+    async def misfit() -> list[int]:
+        return ["many"]  # type: ignore[list-item]
+
+    places: dict[Task[..., Any, Any], str] = {
+        step: "step 'look up' of task shop.step",
+        thread: "step 'look up' of task shop.thread",
+        result: "task shop.result",
+        misfit: "task shop.misfit cannot be stored: 0: Input should be a valid integer",
+    }
+    async with working():
+        for task, place in places.items():
+            handle = await task.submit()
+            with pytest.raises(ExecutionFailed) as failed:
+                await handle.result(timeout=5)
+            error = failed.value.context["error"]
+            assert error["type"] == "not_serializable"
+            assert f"the result of {place}" in error["message"]
+
+
+async def test_an_argument_without_a_json_form_is_refused_at_the_caller(
+    app: App, working: Working
+) -> None:
+    """With its name."""
+
+    @app.task
+    async def work(value: Any) -> None: ...
+
+    async with working():
+        with pytest.raises(NotSerializable, match="task work: parameter value"):
+            await work.submit(object())
 
 
 async def test_a_task_past_its_deadline_is_expired(app: App, working: Working) -> None:

@@ -67,13 +67,29 @@ def test_a_new_step_before_recorded_ones_is_a_mismatch() -> None:
     with pytest.raises(JournalMismatch) as mismatch:
         journal.find("charge_card")
     message = str(mismatch.value)
-    assert "the code reached step 'charge_card'" in message
-    assert "recorded 'charge', 'mail'" in message
+    assert "recorded 'charge', 'mail', but the code came to the new step 'charge_card'" in message
+    assert "Was step 'charge' renamed to 'charge_card'?" in message
     assert mismatch.value.context == {
         "id": "x1",
         "expected": ["charge", "mail"],
         "found": "step 'charge_card'",
     }
+
+
+def test_a_step_that_was_added_is_named_as_one() -> None:
+    """It does not look like a recorded one."""
+    journal = journal_of("charge", "mail")
+    journal.ask("check stock")
+    with pytest.raises(JournalMismatch, match="Was step 'check stock' added before 'charge'"):
+        journal.find("check stock")
+
+
+def test_a_long_journal_is_named_in_short() -> None:
+    """The context has all names."""
+    journal = journal_of(*(f"item {number}" for number in range(9)))
+    with pytest.raises(JournalMismatch, match="'item 4' and 4 more, but") as mismatch:
+        journal.finish()
+    assert len(mismatch.value.context["expected"]) == 9
 
 
 def test_only_what_was_not_asked_for_is_shown() -> None:
@@ -90,7 +106,9 @@ def test_a_recorded_step_that_was_never_asked_for_is_a_mismatch_at_the_end() -> 
     """A removed step had effects that the code no longer knows."""
     journal = journal_of("a", "b")
     run(journal, "a")
-    with pytest.raises(JournalMismatch, match=r"reached its end, but .* recorded 'b'") as mismatch:
+    with pytest.raises(
+        JournalMismatch, match=r"recorded 'b', .* came to its end .*Was step 'b' removed"
+    ) as mismatch:
         journal.finish()
     assert mismatch.value.context["found"] == "its end"
 

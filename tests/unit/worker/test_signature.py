@@ -66,7 +66,7 @@ def travel(function: Callable[..., Any], *args: Any, **kwargs: Any) -> dict[str,
 
 def result_travel(function: Callable[..., Any], value: Any) -> Any:
     signature = signature_of(function)
-    payload, content_type = signature.encode_result(value)
+    payload, content_type = signature.encode_result(value, "t")
     assert content_type is None
     return signature.decode_result(payload)
 

@@ -7,7 +7,7 @@
 --- @event created
 --- @flags write
 --- @requires lib/keys lib/clock lib/birth lib/index lib/ready lib/settings lib/stamps lib/timers
---- @requires lib/schedules lib/limits lib/windows
+--- @requires lib/schedules lib/limits lib/windows lib/children
 
 --- Answer for an id that is taken: the same call again, the same content, or something else.
 local function answer_taken(id, found, item)
@@ -48,6 +48,7 @@ local function run(tag, args)
       if ruled then item.limits = limits.resolve(tag, item) end
       local rec = birth.compose(item, now, stamp + #created, priority_us)
       if item.schedule then schedules.fire(tag, item, rec) end
+      children.add(tag, id, rec)
       birth.store(tag, id, rec, item, args[2 * i])
       created[#created + 1] = { id, rec }
       if rec.state == 'waiting' then ready_now[#ready_now + 1] = { id, rec } end

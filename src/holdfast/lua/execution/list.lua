@@ -2,17 +2,19 @@
 --- @key tag the partition
 --- @arg tenant @arg lane @arg kind @arg state @arg tag_name @arg tag_value each may be empty
 --- @arg since @arg before birth stamps in us, since <= born < before @arg limit
---- @arg graph whose members are wanted, or empty
+--- @arg graph whose members are wanted, or empty @arg parent whose children are wanted, or absent
 --- @ok rows: id, fields as name, value pairs, tags; at last the stamp to go on before, or empty
 --- @flags no-writes
 --- @requires lib/keys lib/listing
 
 local function run(tag, args)
-  local tenant, lane, kind, state, tag_name, tag_value, since, before, limit, graph = unpack(args)
+  local tenant, lane, kind, state, tag_name, tag_value, since, before, limit, graph, parent = unpack(args)
   local wanted = { tenant = tenant, lane = lane, kind = kind, state = state }
   local sources
   if graph ~= '' then
     sources = { { key = keys.graph_members(tag, graph) } }
+  elseif parent and parent ~= '' then
+    sources = { { key = keys.children(tag, parent) } }
   elseif tag_name ~= '' then
     sources = listing.tagged(tag, tenant, tag_name, tag_value)
   else

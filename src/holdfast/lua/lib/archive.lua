@@ -1,6 +1,6 @@
 --- Executions on their way to the archive. While an archive is set, one whose retention is over is
 --- held back until the archiver has committed it, instead of being forgotten.
---- @requires lib/keys lib/record lib/settings lib/index lib/timers
+--- @requires lib/keys lib/record lib/settings lib/index lib/timers lib/children
 local archive = {}
 
 -- What an execution owns beside its record: the name of the section, its key, how it is read and
@@ -101,5 +101,6 @@ function archive.restore(tag, id, rec, values, now)
   end
   index.enter(tag, id, rec)
   index.add_tags(tag, id, rec, record.tags(tag, id, rec))
+  children.add(tag, id, rec)
   timers.arm(tag, id, rec, now)
 end

@@ -1,6 +1,6 @@
 --- The one way into a terminal state: every path ends here, so every path announces itself.
 --- @requires lib/keys lib/record lib/index lib/ready lib/settings lib/timers lib/log lib/wake
---- @requires lib/waitpoints lib/frames lib/schedules lib/limits
+--- @requires lib/waitpoints lib/frames lib/schedules lib/limits lib/children
 local finish = {}
 
 local TRANSIENT = {
@@ -53,6 +53,7 @@ end
 function finish.forget(tag, id, rec)
   index.remove_tags(tag, id, rec)
   index.leave(tag, id, rec, rec.state)
+  children.remove(tag, id, rec)
   server.call('ZREM', keys.timers(tag), 'x:' .. id)
   server.call(
     'UNLINK',
@@ -69,7 +70,8 @@ function finish.forget(tag, id, rec)
     keys.signals(tag, id),
     keys.signal_keys(tag, id),
     keys.limits(tag, id),
-    keys.followers(tag, id)
+    keys.followers(tag, id),
+    keys.children(tag, id)
   )
   if rec.streamed then frames.forget(tag, id) end
 end

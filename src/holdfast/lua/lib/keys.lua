@@ -16,6 +16,7 @@ function keys.wait(tag, id) return tag .. ':y:' .. id end
 function keys.signals(tag, id) return tag .. ':z:' .. id end
 function keys.signal_keys(tag, id) return tag .. ':k:' .. id end
 function keys.followers(tag, id) return tag .. ':f:' .. id end
+function keys.children(tag, id) return tag .. ':o:' .. id end
 
 -- What an execution owns besides, once it streams or its stream is read live.
 function keys.stream(tag, id) return tag .. ':stream:' .. id end

@@ -158,6 +158,8 @@ class ListQuery(Query):
     tag: Annotated[str, Meta(max_length=limits.NAME_CHARS + limits.TAG_VALUE_CHARS)] | None = None
     #: Members of this graph.
     graph: ScopedId | None = None
+    #: Children of this execution.
+    parent: ScopedId | None = None
     #: Created at or after.
     since: Moment | None = None
     #: Created before.
@@ -187,6 +189,7 @@ def filter_of(query: ListQuery, tenant: str | None) -> Filter:
         kind=query.kind,
         tag=_tag(query.tag),
         graph=query.graph and names.stored_id(tenant or DEFAULT_TENANT, query.graph),
+        parent=query.parent and names.stored_id(tenant or DEFAULT_TENANT, query.parent),
         since=query.since,
         until=query.until,
     )

@@ -1,0 +1,69 @@
+"""Answers that a test gives for people: each execution that waits gets them in their order."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from holdfast.engine import Engine
+from holdfast.model.executions import Execution
+from holdfast.model.states import State
+from holdfast.model.waitpoints import NewSignal, Source, Waitpoint, WaitpointState
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """A signal to a waitpoint of a name."""
+
+    waitpoint: str
+    signal: str
+    payload: bytes
+    source: Source
+    #: How long after the start of the wait it comes.
+    after: timedelta
+
+
+class Answers:
+    """What is answered at which waitpoints, and how much of it each execution has heard."""
+
+    def __init__(self, answers: Sequence[Answer] = ()) -> None:
+        self.all: list[Answer] = list(answers)
+        #: By execution, replay and the name of the waitpoint.
+        self._given: Counter[tuple[str, int, str]] = Counter()
+        #: When a waitpoint was first seen open; the clock stands still until everything waits.
+        self._asked_at: dict[str, datetime] = {}
+
+    async def give(
+        self, engine: Engine, executions: Sequence[Execution], now: datetime
+    ) -> tuple[bool, list[datetime]]:
+        """Give the next answer that is due; returns whether there was one, or when some are."""
+        later: list[datetime] = []
+        for execution in executions if self.all else ():
+            if execution.state is not State.SUSPENDED:
+                continue
+            for point, answer in self._next(execution, await engine.waitpoints.of(execution.id)):
+                at = self._asked_at.setdefault(point.id, now) + answer.after
+                if at <= now:
+                    self._given[execution.id, execution.replays, point.name] += 1
+                    await engine.waitpoints.signal(_signal(point, answer))
+                    return True, []
+                later.append(at)
+        return False, later
+
+    def _next(
+        self, execution: Execution, points: Sequence[Waitpoint]
+    ) -> Iterator[tuple[Waitpoint, Answer]]:
+        """Return the open waitpoints of an execution, each with the answer that is its next."""
+        for point in points:
+            given = self._given[execution.id, execution.replays, point.name]
+            left = [answer for answer in self.all if answer.waitpoint == point.name][given:]
+            if left and point.state is WaitpointState.OPEN:
+                yield point, left[0]
+
+
+def _signal(point: Waitpoint, answer: Answer) -> NewSignal:
+    return NewSignal(
+        waitpoint=point.id, name=answer.signal, payload=answer.payload, source=answer.source
+    )

@@ -1,0 +1,132 @@
+"""Quotas and budgets that are declared in code; workers that start create those that are absent."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from holdfast.engine import Engine
+from holdfast.errors import Conflict, Forbidden, NotFound, TaskError
+from holdfast.model.budgets import NewBudget
+from holdfast.model.quotas import NewQuota
+from holdfast.worker.durations import Duration, optional_ms
+
+if TYPE_CHECKING:
+    from holdfast.worker.app import App
+
+log: logging.Logger = logging.getLogger(__name__)
+
+#: How an operator creates one.
+_COMMANDS = {
+    "quota": "holdfast quotas create {id} --max-concurrent N",
+    "budget": "holdfast budgets create {id} --hard DIMENSION=AMOUNT",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class DeclaredLimit:
+    """A quota or a budget as the app wants it, if there is none."""
+
+    noun: Literal["quota", "budget"]
+    id: str
+    #: The arguments of its creation.
+    fields: Mapping[str, Any]
+
+
+class DeclaredLimits:
+    """The quotas and budgets of an app, by kind and id."""
+
+    def __init__(self) -> None:
+        self._declared: dict[tuple[str, str], DeclaredLimit] = {}
+
+    def __iter__(self) -> Iterator[DeclaredLimit]:
+        return iter(self._declared.values())
+
+    def __contains__(self, key: tuple[str, str]) -> bool:
+        return key in self._declared
+
+    def add_quota(
+        self, quota_id: str, concurrent: int | None, starts: int | None, per: Duration | None
+    ) -> str:
+        """Declare a quota; returns its id."""
+        fields: dict[str, Any] = {
+            "max_concurrent": concurrent,
+            "max_per_window": starts,
+            "window_ms": optional_ms("per", per),
+        }
+        NewQuota(id=quota_id, **fields)
+        return self._add(DeclaredLimit("quota", quota_id, fields))
+
+    def add_budget(
+        self,
+        budget_id: str,
+        hard: Mapping[str, int],
+        soft: Mapping[str, int],
+        reset: Duration | None,
+        on_hard: str,
+    ) -> str:
+        """Declare a budget; returns its id."""
+        limits: dict[str, dict[str, int]] = {}
+        for name, amounts in (("hard", hard), ("soft", soft)):
+            for dimension, amount in amounts.items():
+                limits.setdefault(dimension, {})[name] = amount
+        fields: dict[str, Any] = {
+            "limits": limits,
+            "reset_ms": optional_ms("reset", reset),
+            "on_hard": on_hard,
+        }
+        NewBudget(id=budget_id, **fields)
+        return self._add(DeclaredLimit("budget", budget_id, fields))
+
+    def _add(self, limit: DeclaredLimit) -> str:
+        if (limit.noun, limit.id) in self:
+            message = f"two {limit.noun}s are called {limit.id!r}: give one of them another name"
+            raise TaskError(message, id=limit.id)
+        self._declared[limit.noun, limit.id] = limit
+        return limit.id
+
+
+async def create_limits(app: App) -> None:
+    """Create what the app declares and the store lacks; warn of what its tasks name in vain."""
+    for limit in app.limits:
+        await _create(app.engine, limit)
+    for task in app.tasks.values():
+        named = [("quota", name) for name in task.template.quotas]
+        named += [("budget", name) for name in task.template.budgets]
+        for noun, limit_id in named:
+            if (noun, limit_id) not in app.limits and not await _exists(app.engine, noun, limit_id):
+                command = _COMMANDS[noun].format(id=limit_id)
+                log.warning(
+                    "task %s names the %s %s, which does not exist, so its submissions are "
+                    "refused: create it with `%s`, or declare it with app.%s(...)",
+                    *(task.name, noun, limit_id, command, noun),
+                )
+
+
+async def _create(engine: Engine, limit: DeclaredLimit) -> None:
+    """Create a limit if there is none; one that exists counts as it is."""
+    if await _exists(engine, limit.noun, limit.id):
+        return
+    limits: Any = engine.quotas if limit.noun == "quota" else engine.budgets
+    try:
+        await limits.create(limit.id, **limit.fields)
+    except Conflict:
+        # Another worker, or an operator, was a moment earlier.
+        return
+    except Forbidden:
+        log.warning(
+            "the %s %s does not exist, and the API key of this worker may not create it: "
+            "an operator can, with `%s`",
+            *(limit.noun, limit.id, _COMMANDS[limit.noun].format(id=limit.id)),
+        )
+
+
+async def _exists(engine: Engine, noun: str, limit_id: str) -> bool:
+    limits: Any = engine.quotas if noun == "quota" else engine.budgets
+    try:
+        await limits.get(limit_id)
+    except NotFound:
+        return False
+    return True

@@ -1,0 +1,100 @@
+"""Quotas and budgets that are declared beside the tasks that name them."""
+
+from __future__ import annotations
+
+import pytest
+
+from holdfast import App
+from holdfast.engine import Engine
+from holdfast.errors import InvalidInput, TaskError
+from holdfast.testing import TestApp
+from tests.integration.worker.conftest import Working, near
+
+ALSO_OVER_HTTP = True
+
+
+def warnings(caplog: pytest.LogCaptureFixture) -> list[str]:
+    """Return what was warned of."""
+    return [one.message for one in caplog.records if one.name == "holdfast.worker.limits"]
+
+
+async def test_a_worker_that_starts_creates_declared_limits(
+    app: App, engine: Engine, working: Working, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A second worker changes nothing, and tasks run under them."""
+    packers = app.quota("packers", concurrent=2, starts=100, per=60)
+    tokens = app.budget("llm", tokens=1_000, soft={"tokens": 800}, reset=3600, on_hard="cancel")
+
+    @app.task(quotas=[packers], budgets=[tokens])
+    async def pack() -> str:
+        return "packed"
+
+    for _ in range(2):
+        async with working():
+            assert await (await pack.submit()).result(timeout=5) == "packed"
+            quota = await engine.quotas.get("packers")
+            caps = (quota.max_concurrent, quota.max_per_window, quota.window_ms)
+            assert caps == (2, 100, 60_000)
+            budget = await engine.budgets.get("llm")
+            assert (budget.limits["tokens"].hard, budget.limits["tokens"].soft) == (1_000, 800)
+            assert (budget.reset_ms, budget.on_hard) == (3_600_000, "cancel")
+    assert warnings(caplog) == []
+
+
+async def test_what_an_operator_has_set_stays(app: App, engine: Engine, working: Working) -> None:
+    """Code never takes a limit back."""
+    await engine.quotas.create("packers", max_concurrent=7)
+    await engine.budgets.create("llm", limits={"tokens": {"hard": 5}})
+    app.quota("packers", concurrent=2)
+    app.budget("llm", tokens=1_000)
+    async with working():
+        assert (await engine.quotas.get("packers")).max_concurrent == 7
+        assert (await engine.budgets.get("llm")).limits["tokens"].hard == 5
+
+
+async def test_a_limit_that_is_named_and_not_there_is_warned_of(
+    app: App, working: Working, caplog: pytest.LogCaptureFixture
+) -> None:
+    """With the task and the command that creates it; the worker works."""
+
+    @app.task(name="order.pack", quotas=["packers"], budgets=["llm"])
+    async def pack() -> None: ...
+
+    @app.task
+    async def other() -> int:
+        return 1
+
+    async with working():
+        assert await (await other.submit()).result(timeout=5) == 1
+    quota, budget = warnings(caplog)
+    assert "task order.pack names the quota packers, which does not exist" in quota
+    assert "`holdfast quotas create packers --max-concurrent N`" in quota
+    assert "`holdfast budgets create llm --hard DIMENSION=AMOUNT`" in budget
+
+
+@near
+async def test_tests_have_declared_limits(app: App, engine: Engine) -> None:
+    """Nothing is to be created by hand."""
+    own = App()
+    own.quota("packers", concurrent=1)
+
+    @own.task(quotas=["packers"])
+    async def pack() -> str:
+        return "packed"
+
+    async with TestApp(own) as t:
+        assert await t.run(pack) == "packed"
+
+
+@near
+async def test_mistakes_are_refused_where_they_are_made(app: App) -> None:
+    """Before anything starts."""
+    app.quota("packers", concurrent=2)
+    with pytest.raises(TaskError, match="two quotas are called 'packers'"):
+        app.quota("packers", concurrent=3)
+    with pytest.raises(InvalidInput, match="max_concurrent"):
+        app.quota("nothing")
+    with pytest.raises(InvalidInput, match="hard"):
+        app.budget("llm", tokens=-1)
+    with pytest.raises(InvalidInput, match="on_hard"):
+        app.budget("llm", tokens=1, on_hard="explode")
