@@ -10,6 +10,7 @@ from typing import Any
 
 from holdfast.engine.access import Access
 from holdfast.engine.admission import Admission
+from holdfast.engine.asking import Asking
 from holdfast.engine.audit import Audit
 from holdfast.engine.beats import Beats
 from holdfast.engine.blocked import blocking_limit
@@ -75,8 +76,9 @@ class Engine:
         store.executions.fetch = self.payloads.back
         self.courier: Courier = Courier(store)
         self.admission: Admission = Admission(store, self.courier)
-        self.waitpoints: Waitpoints = Waitpoints(store, self.keyring, self.admission)
-        self.budgets: Budgets = Budgets(store, self.courier, self._stop)
+        self.waitpoints: Waitpoints = Waitpoints(store, self.keyring, self.admission, self.courier)
+        asking = Asking(store, self.waitpoints)
+        self.budgets: Budgets = Budgets(store, self.courier, self._stop, asking)
         self.quotas: Quotas = Quotas(store, self.courier)
         self.queues: Queues = Queues(store)
         self.access: Access = Access(store)

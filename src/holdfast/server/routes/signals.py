@@ -48,7 +48,10 @@ def _check_id(waitpoint: str) -> None:
 
 
 class SourceBody(Body):
-    """Who answers. Two signals are from different sources if type or identity differ."""
+    """Who answers: type and identity, or neither.
+
+    Two signals are from different sources if one of them differs.
+    """
 
     type: Annotated[str, Meta(max_length=limits.NAME_CHARS)] = ""
     identity: Annotated[str, Meta(max_length=limits.ID_CHARS)] = ""
