@@ -69,10 +69,13 @@ class Payloads:
             self._look_at = now + _LOOK_AGAIN_S
         return self._place
 
-    async def away(self, field: str, tenant: str, payload: bytes) -> bytes:
+    async def away(
+        self, field: str, tenant: str, payload: bytes, *, is_compared: bool = False
+    ) -> bytes:
         """Return what the store keeps of a payload: itself, or a reference if it is large.
 
-        If the object store is in trouble, the payload stays in the store.
+        One that may be compared with others is referred to together with a digest of what it
+        says. If the object store is in trouble, the payload stays in the store.
         """
         references.check_is_none(field, payload)
         if len(payload) <= LEAST_BYTES:
@@ -80,7 +83,8 @@ class Payloads:
         place = await self._find()
         if place is None or place.threshold is None or len(payload) <= place.threshold:
             return payload
-        reference = references.reference_to(tenant, payload)
+        value = references.value_of(payload) if is_compared else None
+        reference = references.reference_to(tenant, payload, value)
         try:
             await place.objects.put_if_absent(reference.key, payload)
         except VersionConflict:
@@ -95,7 +99,10 @@ class Payloads:
         if all(len(item.input) <= LEAST_BYTES for item in items):
             return items
         inputs = await asyncio.gather(
-            *(self.away("input", item.tenant, item.input) for item in items)
+            *(
+                self.away("input", item.tenant, item.input, is_compared=item.is_named)
+                for item in items
+            )
         )
         return [
             item if kept is item.input else item.kept_as(kept)

@@ -118,6 +118,11 @@ class NewExecution:
                     checks.refuse(name, f"cannot be combined with {other}", window)
 
     @property
+    def is_named(self) -> bool:
+        """Whether it has an id or a key of its caller, under which it may come again."""
+        return self.id is not None or self.idempotency_key is not None
+
+    @property
     def window(self) -> Window | None:
         """The window of its debounce or throttle."""
         return self.debounce or self.throttle
@@ -146,10 +151,15 @@ class NewExecution:
         object.__setattr__(other, "input", payload)
         return other
 
-    def digest(self) -> str:
-        """Return a short digest of the content, to tell a repetition from a conflict."""
+    def digest(self, *, is_compared: bool = True) -> str:
+        """Return a short digest of the content, to tell a repetition from a conflict.
+
+        The same JSON written differently is the same content. A digest that is not compared
+        with those of other calls is cheaper.
+        """
         content = [getattr(self, name) for name in _FIELDS if name not in _NAMING]
-        content += [references.identity(self.input), self.run_at and to_ms(self.run_at)]
+        said = references.value_of(self.input) if is_compared else self.input
+        content += [said, self.run_at and to_ms(self.run_at)]
         packed = msgspec.msgpack.encode(content, order="deterministic")
         return hashlib.blake2b(packed, digest_size=9).hexdigest()
 

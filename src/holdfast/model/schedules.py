@@ -10,7 +10,7 @@ from typing import Any, Literal, Self
 
 import msgspec
 
-from holdfast.model import checks, limits
+from holdfast.model import checks, limits, meaning
 from holdfast.model.executions import NewExecution
 from holdfast.model.moments import from_ms, to_ms
 from holdfast.model.timing import Timing, jitter_of
@@ -97,8 +97,13 @@ class NewSchedule:
         return msgspec.msgpack.encode(replace(self, paused=False))
 
     def digest(self) -> str:
-        """Return a short digest of what it says, but for whether it is paused."""
-        packed = msgspec.msgpack.encode(replace(self, paused=False), order="deterministic")
+        """Return a short digest of what it says, but for whether it is paused.
+
+        An input that is the same JSON written differently says the same.
+        """
+        execution = self.execution.kept_as(meaning.canonical(self.execution.input))
+        said = replace(self, paused=False, execution=execution)
+        packed = msgspec.msgpack.encode(said, order="deterministic")
         return hashlib.blake2b(packed, digest_size=9).hexdigest()
 
     def due(self, tick: int) -> int:

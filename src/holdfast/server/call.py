@@ -16,6 +16,7 @@ from holdfast.model import checks
 from holdfast.server.archives import Archives
 from holdfast.server.claimers import Claimers
 from holdfast.server.declare import Route
+from holdfast.server.draining import Draining
 from holdfast.server.identity import Identities, Identity
 from holdfast.server.metrics import Metrics
 from holdfast.server.settings import ServerSettings
@@ -36,6 +37,7 @@ class Services:
     settings: ServerSettings
     identities: Identities
     claimers: Claimers
+    draining: Draining
     metrics: Metrics
     rate: Rate
     archives: Archives

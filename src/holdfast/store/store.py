@@ -8,7 +8,7 @@ import itertools
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, replace
 
-from holdfast.errors import StoreUnavailable
+from holdfast.errors import BudgetNotFound, HoldfastError, QuotaNotFound, StoreUnavailable
 from holdfast.model import checks
 from holdfast.model.executions import NewExecution
 from holdfast.model.partitions import MOST_OF_LIMITS, partition_of, partition_of_limit
@@ -152,9 +152,21 @@ class Store:
 
     async def attach(self, item: NewExecution) -> str:
         """Return the limits of a new execution as the library reads them; raises NotFound."""
-        budgets = [f"b:{address}" for address in await self.budgets.addresses(item.budgets)]
-        await self.quotas.check(item.quotas)
+        try:
+            budgets = [f"b:{address}" for address in await self.budgets.addresses(item.budgets)]
+            await self.quotas.check(item.quotas)
+        except (BudgetNotFound, QuotaNotFound) as error:
+            raise _no_limit(error, item.kind) from None
         return "\n".join([*budgets, *(f"q:{name}" for name in item.quotas)])
+
+
+def _no_limit(error: BudgetNotFound | QuotaNotFound, kind: str) -> HoldfastError:
+    """Say which task names a limit that is not there, and how to create it."""
+    name = error.context["id"]
+    is_budget = isinstance(error, BudgetNotFound)
+    what, cap = ("budget", "--hard DIMENSION=N") if is_budget else ("quota", "--max-concurrent N")
+    message = f"no {what} is called {name} (task {kind} names it): create it with "
+    return type(error)(f"{message}`holdfast {what}s create {name} {cap}`", id=name)
 
 
 _LIMIT_TAGS = (keys.budget_tag, keys.quota_tag)
