@@ -6,6 +6,9 @@ from typing import Any
 
 import httpx
 
+from holdfast import App, Client, Context
+from holdfast.model.states import State
+from holdfast.testing.waiting import wait_for
 from tests.server.conftest import OURS, THEIRS, Site
 from tests.server.test_contract import code_of
 
@@ -144,7 +147,7 @@ async def test_of_several_budgets_each_is_charged_once(anyone: httpx.AsyncClient
     one, lease = await active(anyone, "b", "c")
     breach = await spend(anyone, one, lease, 101)
     assert breach["budget"] == "c"
-    await answer(anyone, breach["waitpoint"], {"limit": 500})
+    await answer(anyone, breach["waitpoint"], {"limit": 500.0})
     back = await reclaim(anyone)
     assert (await spend(anyone, one, back, 101))["status"] == "ok"
     for name in ("b", "c"):
@@ -193,3 +196,32 @@ async def test_an_operator_cannot_raise_the_budget_of_another_tenant(site: Site)
             where = f"/v1/executions/{one}/waitpoints/{point}/token"
             assert code_of(await ours.get(where)) == (403, "forbidden")
         assert (await answer(root, point, {"limit": 200})).status_code == 200
+
+
+async def test_a_task_over_http_goes_on_when_more_is_granted(site: Site) -> None:
+    """Its worker's key may not change budgets, and need not."""
+    app = App()
+
+    @app.task
+    async def answer_all(ctx: Context) -> str:
+        for n in range(4):
+            await ctx.budget.report(tokens=100, key=f"k{n}")
+        return "done"
+
+    worker_key = await site.key("worker", "submitter")
+    async with (
+        site.client(await site.key("operator")) as operator,
+        Client(site.url, key=worker_key) as client,
+    ):
+        await make_budget(operator, "b", 200)
+        app.attach(client)
+        async with app.worker():
+            handle = await answer_all.options(budgets=["b"]).submit()
+
+            async def waits() -> bool:
+                return await handle.state() is State.SUSPENDED
+
+            await wait_for(waits)
+            assert (await answer(operator, f"{handle.id}~w1", {"limit": 5000})).status_code == 200
+            assert await handle.result(timeout=20) == "done"
+        assert (await operator.get("/v1/budgets/b")).json()["usage"] == {"tokens": 400}

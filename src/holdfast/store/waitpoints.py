@@ -227,7 +227,8 @@ class Waitpoints(Domain):
 def _limit(payload: Any) -> str:
     """Return the limit that a checked answer grants, if it is one to a question for more."""
     limit = payload.get("limit") if isinstance(payload, dict) else None
-    return str(limit) if type(limit) is int else ""
+    # To a schema 300.0 is an integer.
+    return str(int(limit)) if isinstance(limit, int | float) else ""
 
 
 def pack_waitpoint(item: NewWaitpoint) -> bytes:

@@ -8,7 +8,8 @@
 --- @arg fitting leaves whose expression holds, comma separated
 --- @arg request id of this call: repeated, it gets its first answer
 --- @arg limit that the answer grants to who asks for more of a budget, or empty
---- @ok EFFECT NUMBER, and ASKED as 1 for an answer to who asks for more; or check VERSION SCHEMA and per leaf with an expression: LEAF EXPRESSION
+--- @ok EFFECT NUMBER, and 1 if it answers who asks for more, else 0
+--- @ok check VERSION SCHEMA and per leaf with an expression: LEAF EXPRESSION
 --- @no invalid_token | token_expired | waitpoint_not_found | waitpoint_closed | token_used_up
 --- @no signal_not_allowed | too_many_signals
 --- @event woken
