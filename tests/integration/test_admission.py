@@ -228,12 +228,36 @@ async def test_a_cancelled_waiter_holds_up_nobody(engine: Engine) -> None:
     await claim_one_limited(engine, second)
 
 
+@pytest.mark.parametrize("how", ["cancelled", "expired"])
+async def test_a_promised_place_passes_on_at_once(engine: Engine, clock: Clock, how: str) -> None:
+    """It was promised to one that ended before it was claimed again; nobody waits ten seconds."""
+    await make_quota(engine.store)
+    claim = await claim_one_limited(engine, await create_one(engine.store, quotas=("q",)))
+    first = await create_one(engine.store, quotas=("q",), deadline_ms=1_000)
+    assert await claim_all(engine) == []
+    second = await create_one(engine.store, quotas=("q",))
+    assert await claim_all(engine) == []
+    await engine.complete(claim.id, claim.lease)
+    await engine.courier.settle()
+    assert await _states(engine, [first, second]) == [State.WAITING, State.RATE_LIMITED]
+    if how == "cancelled":
+        await engine.cancel(first)
+    else:
+        await clock.advance_and_tick(1_000)
+        await engine.courier.carry_all()
+    await engine.courier.settle()
+    await claim_one_limited(engine, second)
+    assert (await engine.quotas.get("q")).running == 1
+
+
 async def test_unknown_limits_are_refused_at_submission(engine: Engine) -> None:
     """Each item of a batch by itself."""
     await make_quota(engine.store)
-    with pytest.raises(QuotaNotFound):
+    said = r"no quota is called none \(task work names it\): create it with `holdfast quotas create"
+    with pytest.raises(QuotaNotFound, match=said):
         await engine.submit("work", quotas=["none"])
-    with pytest.raises(BudgetNotFound):
+    said = r"no budget is called none \(task work names it\): create it with `holdfast budgets"
+    with pytest.raises(BudgetNotFound, match=said):
         await engine.submit("work", budgets=["none"])
     items = [NewExecution(kind="work", quotas=(name,)) for name in ("q", "none", "q")]
     answers = await engine.submit_many(items)

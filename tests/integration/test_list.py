@@ -13,7 +13,8 @@ import pytest
 
 from holdfast.engine.engine import Engine
 from holdfast.errors import InvalidInput
-from holdfast.model.executions import Execution, Failure, Filter, NewExecution, Submitted
+from holdfast.model.executions import Execution, Failure, NewExecution, Submitted
+from holdfast.model.listing import Filter
 from holdfast.model.moments import from_ms
 from holdfast.model.states import State
 from holdfast.testing.clock import Clock

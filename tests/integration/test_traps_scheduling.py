@@ -10,7 +10,8 @@ import pytest
 
 from holdfast.engine.engine import Engine
 from holdfast.errors import InvalidInput
-from holdfast.model.executions import Failure, Filter
+from holdfast.model.executions import Failure
+from holdfast.model.listing import Filter
 from holdfast.model.retry import Backoff, RetryPolicy
 from holdfast.model.states import AttemptKind, State
 from holdfast.testing.clock import Clock

@@ -184,11 +184,13 @@ async def test_scope_of_names_and_sources(engine: Engine, dump: Dump) -> None:
     item = NewWaitpoint(name="gate", signals=("approve",), answerers=("ann",))
     _, (point,) = await waiting(engine, item, condition=FOREVER)
     before = dump()
-    for name, who in (("deny", "ann"), ("approve", "bob"), ("approve", "")):
+    for name, who in (("deny", "ann"), ("approve", "bob"), ("approve", "Ann")):
         with pytest.raises(SignalNotAllowed):
-            await answer(engine, point, token_of(point), name=name, source=Source(identity=who))
+            await answer(
+                engine, point, token_of(point), name=name, source=Source(type="user", identity=who)
+            )
     assert dump() == before
-    source = Source(identity="ann")
+    source = Source(type="user", identity="ann")
     effect = await answer(engine, point, token_of(point), name="approve", source=source)
     assert effect is Effect.APPENDED
 

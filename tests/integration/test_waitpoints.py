@@ -39,6 +39,9 @@ from tests.support.waits import names_of
 
 pytestmark = pytest.mark.usefixtures("clock")
 
+#: Any signal to the waitpoint `gate`.
+GATE = {"waitpoint": "gate"}
+
 
 async def running(engine: Engine, **fields: Any) -> Claim:
     """Submit an execution and claim it."""
@@ -51,9 +54,9 @@ async def waiting(
 ) -> tuple[Claim, list[Waitpoint]]:
     """Return an execution that is suspended, and its waitpoints with tokens."""
     claim = await running(engine, **(fields or {}))
-    answer = await engine.waitpoints.suspend(
-        claim.id, claim.lease, items or [NewWaitpoint(name="gate")], **options
-    )
+    points = items or [NewWaitpoint(name="gate")]
+    options.setdefault("condition", {"any": [{"waitpoint": point.name} for point in points]})
+    answer = await engine.waitpoints.suspend(claim.id, claim.lease, points, **options)
     assert answer.state is State.SUSPENDED
     return claim, list(answer.waitpoints)
 
@@ -102,7 +105,9 @@ async def test_of_many_racing_approvals_the_second_source_resumes(engine: Engine
     claim, (point,) = await waiting(engine, condition=condition)
     answers = await asyncio.gather(
         *(
-            engine.waitpoints.signal(signal_to(point, source=Source(identity=f"p{n % 8}")))
+            engine.waitpoints.signal(
+                signal_to(point, source=Source(type="user", identity=f"p{n % 8}"))
+            )
             for n in range(16)
         ),
         return_exceptions=True,
@@ -156,7 +161,7 @@ async def test_signal_and_suspend_race(engine: Engine, dump: Dump) -> None:
         )
         effect, answer = await asyncio.gather(
             engine.waitpoints.signal(signal_to(point), token_of(point)),
-            engine.waitpoints.suspend(claim.id, claim.lease, [point.id], key=f"w{n}"),
+            engine.waitpoints.suspend(claim.id, claim.lease, [point.id], GATE, key=f"w{n}"),
         )
         if effect is Effect.BUFFERED:
             assert (answer.state, names_of(answer.signals)) == (State.ACTIVE, ["go"])
@@ -182,11 +187,11 @@ async def test_a_crash_between_prepare_and_suspend(engine: Engine, clock: Clock)
     await clock.advance_and_tick(30_000)
     second = await claim_one(engine.store, first.id)
     with pytest.raises(HoldfastError):
-        await engine.waitpoints.suspend(first.id, first.lease, [told.id])
+        await engine.waitpoints.suspend(first.id, first.lease, [told.id], GATE)
     (found,) = await engine.waitpoints.prepare(second.id, second.lease, [item])
     assert (found.id, token_of(found)) == (told.id, token_of(told))
     answer = await engine.waitpoints.suspend(
-        second.id, second.lease, [Prepared(found.id, found.name)]
+        second.id, second.lease, [Prepared(found.id, found.name)], {"waitpoint": found.name}
     )
     assert (answer.state, answer.signals[0].value) == (State.ACTIVE, True)
 
@@ -200,7 +205,7 @@ async def test_a_crash_after_the_resume(engine: Engine, clock: Clock) -> None:
     claim = await claim_one(engine.store, claim.id)
     assert (claim.lease.attempt, claim.resumed) == (1, "w")
     answer = await engine.waitpoints.suspend(
-        claim.id, claim.lease, [NewWaitpoint(name="gate")], key="w"
+        claim.id, claim.lease, [NewWaitpoint(name="gate")], GATE, key="w"
     )
     assert (answer.state, names_of(answer.signals)) == (State.ACTIVE, ["yes"])
 
@@ -382,28 +387,30 @@ async def test_what_cannot_be_waited_for(engine: Engine, dump: Dump) -> None:
     await engine.waitpoints.inbox()
     before = dump()
     wrong: list[tuple[type[HoldfastError], tuple[Any, ...], dict[str, Any]]] = [
-        (InvalidInput, ([],), {}),
-        (InvalidInput, ([gate, gate],), {}),
-        (InvalidInput, ([NewWaitpoint(name=f"n{n}") for n in range(65)],), {}),
-        (InvalidInput, ([5],), {}),
-        (WaitpointNotFound, (["gate"],), {}),
-        (WaitpointNotFound, ([f"{claim.id}~w1"],), {}),
-        (InvalidInput, ([gate],), {"timeout_ms": 0}),
-        (InvalidInput, ([gate],), {"timeout_ms": float("inf")}),
-        (InvalidInput, ([gate],), {"timeout_ms": 1, "on_timeout": "explode"}),
-        (InvalidInput, ([gate],), {"reason": "boredom"}),
-        (InvalidInput, ([gate],), {"key": ""}),
+        (InvalidInput, ([], GATE), {}),
+        (InvalidInput, ([gate, gate], GATE), {}),
+        (InvalidInput, ([NewWaitpoint(name=f"n{n}") for n in range(65)], GATE), {}),
+        (InvalidInput, ([5], GATE), {}),
+        (WaitpointNotFound, (["gate"], GATE), {}),
+        (WaitpointNotFound, ([f"{claim.id}~w1"], GATE), {}),
+        (InvalidInput, ([gate], GATE), {"timeout_ms": 0}),
+        (InvalidInput, ([gate], GATE), {"timeout_ms": float("inf")}),
+        (InvalidInput, ([gate], GATE), {"timeout_ms": 1, "on_timeout": "explode"}),
+        (InvalidInput, ([gate], GATE), {"reason": "boredom"}),
+        (InvalidInput, ([gate], GATE), {"key": ""}),
         (InvalidCondition, ([gate], {"waitpoint": "other"}), {}),
         (InvalidCondition, ([gate], []), {}),
-        (InvalidInput, ([NewWaitpoint(name="gate", schema={"type": 5})],), {}),
+        (InvalidCondition, ([gate], None), {}),
+        (InvalidCondition, ([gate], {}), {}),
+        (InvalidInput, ([NewWaitpoint(name="gate", schema={"type": 5})], GATE), {}),
     ]
     for error, args, options in wrong:
         with pytest.raises(error):
             await engine.waitpoints.suspend(claim.id, claim.lease, *args, **options)
     with pytest.raises(InvalidInput):
-        await engine.waitpoints.suspend("", claim.lease, [gate])
+        await engine.waitpoints.suspend("", claim.lease, [gate], GATE)
     with pytest.raises(InvalidInput):
-        await engine.waitpoints.suspend(claim.id, "lease", [gate])  # type: ignore[arg-type]
+        await engine.waitpoints.suspend(claim.id, "lease", [gate], GATE)  # type: ignore[arg-type]
     assert dump() == before
 
 
@@ -412,9 +419,9 @@ async def test_a_waitpoint_of_another_execution_cannot_be_waited_for(engine: Eng
     _, (other,) = await waiting(engine)
     claim = await running(engine)
     with pytest.raises(WaitpointNotFound):
-        await engine.waitpoints.suspend(claim.id, claim.lease, [other.id])
+        await engine.waitpoints.suspend(claim.id, claim.lease, [other.id], GATE)
     with pytest.raises(InvalidInput):
-        await engine.waitpoints.suspend(claim.id, claim.lease, [Prepared(other.id, "gate")])
+        await engine.waitpoints.suspend(claim.id, claim.lease, [Prepared(other.id, "gate")], GATE)
 
 
 async def test_unknown_executions(engine: Engine) -> None:
@@ -423,7 +430,7 @@ async def test_unknown_executions(engine: Engine) -> None:
     gate = NewWaitpoint(name="gate")
     for call in (
         engine.waitpoints.prepare("nobody", lease, [gate]),
-        engine.waitpoints.suspend("nobody", lease, [gate]),
+        engine.waitpoints.suspend("nobody", lease, [gate], GATE),
         engine.waitpoints.resume("nobody"),
         engine.waitpoints.of("nobody"),
         engine.waitpoints.signals("nobody"),

@@ -6,8 +6,8 @@ import pytest
 
 from holdfast.engine import Engine
 from holdfast.errors import IdConflict
-from holdfast.model.executions import Filter
 from holdfast.model.frames import NewFrame
+from holdfast.model.listing import Filter
 from holdfast.model.states import State
 from holdfast.store.store import Store
 from holdfast.testing.clock import Clock

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from holdfast.errors import InvalidInput
-from holdfast.model.executions import Filter, NewExecution
+from holdfast.model.executions import NewExecution
+from holdfast.model.listing import Filter
 from holdfast.store.store import Store
 from holdfast.testing.clock import Clock
 from tests.support.lifecycle import claim_one

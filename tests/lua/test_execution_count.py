@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from holdfast.model.executions import Count
+from holdfast.model.listing import Count
 from holdfast.model.states import State
 from holdfast.store.store import Store
 from holdfast.testing.clock import Clock

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from holdfast.errors import HoldfastError, IdConflict, LaneDraining
-from holdfast.model.executions import Filter, NewExecution, Submitted
+from holdfast.model.executions import NewExecution, Submitted
 from holdfast.model.ids import new_id
+from holdfast.model.listing import Filter
 from holdfast.model.moments import from_ms
 from holdfast.model.retry import RetryPolicy
 from holdfast.model.states import AttemptKind, Hold, State

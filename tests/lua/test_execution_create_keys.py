@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from holdfast.errors import HoldfastError, IdempotencyConflict, LaneDraining
-from holdfast.model.executions import Filter, NewExecution, Submitted
+from holdfast.model.executions import NewExecution, Submitted
 from holdfast.model.ids import id_of_key
+from holdfast.model.listing import Filter
 from holdfast.model.states import State
 from holdfast.store.store import Store
 from holdfast.testing.clock import Clock

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from holdfast.errors import InvalidInput
-from holdfast.model.executions import Filter
+from holdfast.model.listing import Filter
 from holdfast.model.moments import from_ms
 from holdfast.model.states import State
 from holdfast.store.store import Store

@@ -7,8 +7,8 @@ import pytest
 from holdfast.engine.graphs import Graphs
 from holdfast.engine.payloads import Payloads
 from holdfast.errors import IdConflict, IdempotencyConflict, LaneDraining
-from holdfast.model.executions import Filter
 from holdfast.model.graphs import Join
+from holdfast.model.listing import Filter
 from holdfast.model.moments import from_ms
 from holdfast.model.retry import RetryPolicy
 from holdfast.model.states import State

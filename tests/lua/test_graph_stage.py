@@ -14,8 +14,8 @@ from holdfast.errors import (
     LaneDraining,
     StagingLost,
 )
-from holdfast.model.executions import Filter
 from holdfast.model.graphs import Edge, NewGraph, Shape
+from holdfast.model.listing import Filter
 from holdfast.store import graphs as store_graphs
 from holdfast.store.store import Store
 from holdfast.testing.clock import Clock

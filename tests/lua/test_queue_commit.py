@@ -7,7 +7,8 @@ import pytest
 from holdfast import Push, Submit
 from holdfast.engine import Engine
 from holdfast.errors import HoldfastError
-from holdfast.model.executions import Filter, NewExecution
+from holdfast.model.executions import NewExecution
+from holdfast.model.listing import Filter
 from holdfast.model.queues import NewMessage
 from holdfast.store.store import Store
 from holdfast.testing.clock import Clock

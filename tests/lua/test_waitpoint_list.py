@@ -57,7 +57,7 @@ async def test_what_it_waits_for_and_what_has_come(store: Store, clock: Clock) -
         ("a", "yes", [1]),
         ("b", "gone", 1),
     ]
-    assert wait.seen[0].source == ("", "ann")
+    assert wait.seen[0].source == ("user", "ann")
 
 
 async def test_there_is_no_wait_when_it_has_ended(store: Store) -> None:

@@ -24,7 +24,7 @@ from holdfast.model.quotas import NewQuota
 from holdfast.model.retry import Backoff, RetryPolicy
 from holdfast.model.states import State
 from holdfast.store.grants import Grant, Verdict, Wanted
-from holdfast.store.outboxes import WakeUp, parse
+from holdfast.store.outboxes import Release, WakeUp, parse
 from holdfast.testing.clock import START_MS
 from tests.property.comparing import ComparingMachine
 from tests.property.world import World
@@ -176,7 +176,7 @@ class QuotaMachine(ComparingMachine):
         elif entries:
             words = [parse(entry) for entry in entries]
             wakes = [word for word in words if isinstance(word, WakeUp)]
-            rest = [word for word in words if not isinstance(word, WakeUp)]
+            rest = [word for word in words if isinstance(word, Release)]
             self.world.run(self.courier._wake(wakes))
             self.world.run(self.courier._release(rest))
 

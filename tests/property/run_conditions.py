@@ -11,13 +11,14 @@ from holdfast.model import conditions
 from holdfast.model.conditions import Seen
 from holdfast.model.executions import NewExecution
 from holdfast.model.states import State
-from holdfast.model.waitpoints import NewSignal, NewWaitpoint, Source
+from holdfast.model.waitpoints import NewSignal, NewWaitpoint
 from holdfast.store.waitpoints import Sender
 from holdfast.testing.clock import START_MS
 from tests.property.running import thorough
 from tests.property.waits_machine import NAMES, conditions_over, people, signal_names
 from tests.property.waits_model import payload_of
 from tests.property.world import World, open_world
+from tests.support.waits import send_item, source_of
 
 payloads = st.one_of(
     st.sampled_from((1, 5, None, "text", {"a": 1}, [1, 2])), st.integers(-(2**70), 2**70)
@@ -48,10 +49,11 @@ async def check(world: World, condition: Any, early: list[Any], late: list[Any],
     seen: list[Seen] = []
 
     async def send(at: str, name: str, by: str, payload: Any) -> str:
-        seen.append(Seen(waitpoint=at, name=name, payload=payload, source=("", by)))
-        source = Source(identity=by)
+        source = source_of(by)
+        who = (source.type, source.identity)
+        seen.append(Seen(waitpoint=at, name=name, payload=payload, source=who))
         item = NewSignal(waitpoint=ids[at], name=name, payload=payload_of(payload), source=source)
-        return (await store.waitpoints.send(item, Sender())).value
+        return (await send_item(store, item, Sender())).value
 
     for at, name, by, payload, _ in early:
         assert await send(at, name, by, payload) == "buffered"

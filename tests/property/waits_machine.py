@@ -13,13 +13,14 @@ from hypothesis.stateful import initialize, invariant, precondition, rule
 
 from holdfast.model import conditions
 from holdfast.model.executions import Claim, Lease, NewExecution, Submitted
-from holdfast.model.waitpoints import NewSignal, NewWaitpoint, Source
+from holdfast.model.waitpoints import NewSignal, NewWaitpoint
 from holdfast.store.waitpoints import Sender
 from holdfast.testing.clock import START_MS
 from tests.property.comparing import ComparingMachine
 from tests.property.waits_model import KEEP_MS, Model, payload_of
 from tests.property.world import World, without_meta
 from tests.support.invariants import violations
+from tests.support.waits import send_item, source_of
 
 MOST_EXECUTIONS = 8
 MOST_TICKS = 1000
@@ -334,7 +335,7 @@ class WaitsMachine(ComparingMachine):
             waitpoint=f"{execution_id}~w{number}",
             name=name,
             payload=payload_of(payload),
-            source=Source(identity=by),
+            source=source_of(by),
             idempotency_key=key,
         )
 
@@ -342,7 +343,7 @@ class WaitsMachine(ComparingMachine):
             place = (execution_id, number)
             return self.model.signal(place, name, by=by, payload=payload, key=key, made=sender)
 
-        self._agree(self.store.waitpoints.send(item, Sender(made_ms=sender)), expect)
+        self._agree(send_item(self.store, item, Sender(made_ms=sender)), expect)
 
     @precondition(lambda self: self.points)
     @rule(index=indexes, operation=st.sampled_from(("cancel", "resume", "resume", "revoke")))

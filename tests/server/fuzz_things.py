@@ -57,7 +57,8 @@ async def _held(engine: Engine) -> Thing:
 
 async def _suspended(engine: Engine) -> Thing:
     claim = await _claimed(engine)
-    await engine.waitpoints.suspend(claim.id, claim.lease, [NewWaitpoint(name="mail")])
+    point = NewWaitpoint(name="mail")
+    await engine.waitpoints.suspend(claim.id, claim.lease, [point], {"waitpoint": "mail"})
     return _thing({"id": claim.id, "wp": waitpoint_id(claim.id, 1)})
 
 

@@ -32,8 +32,8 @@ from holdfast.fencing import LeaseState, Token, WriterLease, keys
 from holdfast.fencing.contend import contend
 from holdfast.fencing.kept import StoreObjects
 from holdfast.model.access import Role
-from holdfast.model.executions import Filter
 from holdfast.model.frames import StreamSettings
+from holdfast.model.listing import Filter
 from holdfast.model.states import State
 from holdfast.server.run import serving
 from holdfast.server.settings import ServerSettings

@@ -17,8 +17,9 @@ from holdfast import App
 from holdfast.client import Client
 from holdfast.engine import Engine
 from holdfast.errors import InvalidInput, QuotaNotFound, ScheduleNotFound
-from holdfast.model.executions import Filter, NewExecution
+from holdfast.model.executions import NewExecution
 from holdfast.model.ids import new_id
+from holdfast.model.listing import Filter
 from holdfast.model.schedules import NewSchedule
 from holdfast.model.timing import Timing
 from holdfast.testing.clock import Clock

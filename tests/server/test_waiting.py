@@ -28,7 +28,12 @@ async def prepared(client: httpx.AsyncClient, **fields: Any) -> tuple[str, Any, 
 
 
 async def suspend(client: httpx.AsyncClient, one: str, held: Any, **fields: Any) -> Any:
-    body = {"lease": held, "waitpoints": [{"name": "ok"}], **fields}
+    body = {
+        "lease": held,
+        "waitpoints": [{"name": "ok"}],
+        "condition": {"waitpoint": "ok"},
+        **fields,
+    }
     response = await client.post(f"/v1/executions/{one}/suspend", json=body)
     assert response.status_code == 200, response.text
     return response.json()
@@ -91,7 +96,8 @@ async def test_a_wait_that_is_fulfilled_already_keeps_the_lease(
     """A signal to a prepared waitpoint is held until the wait names it."""
     one, held, point = await prepared(anyone)
     assert (await signal(anyone, point, payload=7)).json() == {"effect": "buffered"}
-    went = await suspend(anyone, one, held, waitpoints=[{"id": point["id"]}])
+    condition = {"waitpoint": "mail"}
+    went = await suspend(anyone, one, held, waitpoints=[{"id": point["id"]}], condition=condition)
     assert went["state"] == "active"
     assert [s["payload"] for s in went["signals"]] == [7]
     done = await anyone.post(f"/v1/executions/{one}/complete", json={"lease": held})
@@ -218,3 +224,38 @@ async def test_signing_keys_are_rotated(anyone: httpx.AsyncClient, clock: Clock)
     assert (await signal(anyone, point)).status_code == 200
     await clock.advance(60_001)
     assert code_of(await signal(anyone, point)) == (401, "token_expired")
+
+
+async def test_a_wait_needs_a_condition(anyone: httpx.AsyncClient) -> None:
+    """Without one any signal would end it: the execution stays active."""
+    one = await submit(anyone)
+    held = (await claim(anyone))["lease"]
+    body = {"lease": held, "waitpoints": [{"name": "ok"}]}
+    wrong: list[dict[str, Any]] = [{}, {"condition": None}, {"condition": {}}]
+    for fields in wrong:
+        refused = await anyone.post(f"/v1/executions/{one}/suspend", json={**body, **fields})
+        assert refused.status_code == 422
+    assert (await anyone.get(f"/v1/executions/{one}")).json()["state"] == "active"
+
+
+async def test_half_a_source_is_refused(anyone: httpx.AsyncClient) -> None:
+    """Type and identity tell sources apart together."""
+    _, _, point = await prepared(anyone)
+    for half in ({"type": "user"}, {"identity": "ann"}, {"type": "user", "identity": ""}):
+        refused = await signal(anyone, point, source=half)
+        assert code_of(refused) == (422, "invalid_input")
+        assert refused.json()["field"] == "source"
+    for source in ({}, {"type": "user", "identity": "ann"}):
+        assert (await signal(anyone, point, source=source)).status_code == 200
+
+
+async def test_a_lease_has_no_unknown_fields(anyone: httpx.AsyncClient) -> None:
+    """What the claim gave is taken as it is, and nothing else."""
+    one = await submit(anyone)
+    held = (await claim(anyone))["lease"]
+    assert "expires_at" in held
+    body = {"lease": {**held, "epcoh": 1}}
+    refused = await anyone.post(f"/v1/executions/{one}/complete", json=body)
+    assert code_of(refused) == (422, "invalid_input")
+    done = await anyone.post(f"/v1/executions/{one}/complete", json={"lease": held})
+    assert done.status_code == 200

@@ -136,7 +136,9 @@ class Place:
         """Run an execution until it waits for an answer; its waitpoint is NAME~w1."""
         claim = await self.active(name)
         point = NewWaitpoint(name="gate", title="May it?", signals=("approve", "deny", "go"))
-        answer = await self.engine.waitpoints.suspend(claim.id, claim.lease, [point])
+        answer = await self.engine.waitpoints.suspend(
+            claim.id, claim.lease, [point], {"waitpoint": "gate"}
+        )
         assert answer.state is State.SUSPENDED
 
     async def answered(self, name: str) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from holdfast.model.executions import Filter, NewExecution
+from holdfast.model.executions import NewExecution
+from holdfast.model.listing import Filter
 from holdfast.model.moments import from_ms
 from holdfast.model.schedules import NewSchedule, Schedule
 from holdfast.store.schedules import Step

@@ -125,10 +125,21 @@ async def send(
         waitpoint=point if isinstance(point, str) else point.id,
         name=name,
         payload=payload,
-        source=Source(identity=by),
+        source=source_of(by),
         idempotency_key=key,
     )
-    return await store.waitpoints.send(signal, sender or Sender())
+    return await send_item(store, signal, sender or Sender())
+
+
+def source_of(identity: str) -> Source:
+    """Return a person, or no source."""
+    return Source(type="user", identity=identity) if identity else Source()
+
+
+async def send_item(store: Store, item: NewSignal, sender: Sender) -> Effect:
+    """Send a signal and return what it did."""
+    effect, _ = await store.waitpoints.send(item, sender)
+    return effect
 
 
 def token_of(point: Waitpoint, grace_until_ms: int | None = None) -> Sender:

@@ -17,7 +17,7 @@ from holdfast.errors import ExecutionNotFound, InvalidInput, InvalidRecord, Lost
 from holdfast.fencing.manifest import FencedManifest, Snapshot
 from holdfast.fencing.objects import ObjectStore
 from holdfast.model import checks, limits, references
-from holdfast.model.executions import Filter, Page
+from holdfast.model.listing import Filter, Page
 from holdfast.store.exports import Exported
 
 T = TypeVar("T")

@@ -10,7 +10,7 @@ import msgspec
 
 from holdfast.archive.archive import Archive
 from holdfast.errors import InvalidInput
-from holdfast.model.executions import Filter
+from holdfast.model.listing import Filter
 from holdfast.store.exports import Exported
 
 ROWS_IN_GROUP = 5_000

@@ -16,7 +16,7 @@ from holdfast.cli import archived, inputs, output, session, times
 from holdfast.cli.groups import Noun
 from holdfast.cli.options import ExecutionId, JsonOption, Reason, StoreOption
 from holdfast.errors import InvalidInput
-from holdfast.model.executions import Filter
+from holdfast.model.listing import Filter
 from holdfast.model.moments import from_ms
 from holdfast.store import exports
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from holdfast.archive import Archive, Survey
     from holdfast.engine import Engine
     from holdfast.engine.explain import Explanation
-    from holdfast.model.executions import Filter, Page
+    from holdfast.model.listing import Filter, Page
     from holdfast.store.exports import Exported
 
 T = TypeVar("T")

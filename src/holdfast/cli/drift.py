@@ -14,7 +14,8 @@ from datetime import datetime, timedelta
 from holdfast.engine import Engine
 from holdfast.errors import ExecutionNotFound
 from holdfast.model import limits
-from holdfast.model.executions import Count, Execution, Filter
+from holdfast.model.executions import Execution
+from holdfast.model.listing import Count, Filter
 from holdfast.model.states import Hold, State
 
 #: A cell that moves while it is compared is compared again, so often.

@@ -9,7 +9,7 @@ import typer
 from holdfast.cli import archived, inputs, output, replaying, session
 from holdfast.cli.options import ExecutionId, JsonOption, Reason, StoreOption
 from holdfast.errors import InvalidInput
-from holdfast.model.executions import Filter
+from holdfast.model.listing import Filter
 from holdfast.model.states import State
 
 if TYPE_CHECKING:

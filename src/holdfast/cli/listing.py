@@ -13,7 +13,8 @@ from holdfast.cli import archived, inputs, output, session, times
 from holdfast.cli.failures import one_line
 from holdfast.cli.options import JsonOption, StoreOption
 from holdfast.model import limits
-from holdfast.model.executions import Execution, Filter, Page
+from holdfast.model.executions import Execution
+from holdfast.model.listing import Filter, Page
 from holdfast.model.states import Hold, State
 
 if TYPE_CHECKING:
@@ -34,6 +35,9 @@ _AWAITED = {
 _COLUMNS = ("id", "kind", "state", "lane", "tenant", "tries", "created", "note")
 
 
+WithTag = Annotated[
+    str | None, typer.Option("--tag", metavar="NAME=VALUE", help="Only with this tag.")
+]
 InGraph = Annotated[
     str | None, typer.Option("--graph", metavar="ID", help="Only members of this graph.")
 ]
@@ -48,9 +52,7 @@ def ls(
     state: Annotated[State | None, typer.Option("--state", help="Only in this state.")] = None,
     lane: Annotated[str | None, typer.Option("--lane", help="Only on this lane.")] = None,
     kind: Annotated[str | None, typer.Option("--kind", help="Only of this task.")] = None,
-    tag: Annotated[
-        str | None, typer.Option("--tag", metavar="NAME=VALUE", help="Only with this tag.")
-    ] = None,
+    tag: WithTag = None,
     graph: InGraph = None,
     parent: OfParent = None,
     since: Annotated[

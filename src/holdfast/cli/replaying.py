@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from holdfast.cli import output
 from holdfast.errors import HoldfastError
 from holdfast.model import limits
-from holdfast.model.executions import Execution, Filter
+from holdfast.model.executions import Execution
+from holdfast.model.listing import Filter
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

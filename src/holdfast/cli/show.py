@@ -12,7 +12,8 @@ import msgspec
 from holdfast.cli import archived, logs, output, session, timeline, times
 from holdfast.cli.failures import one_line, printable
 from holdfast.cli.options import ExecutionId, JsonOption, StoreOption
-from holdfast.model.executions import Attempt, Event, Execution, Filter, Outcome, Page, Step
+from holdfast.model.executions import Attempt, Event, Execution, Outcome, Step
+from holdfast.model.listing import Filter, Page
 from holdfast.model.moments import from_ms
 from holdfast.model.states import State
 

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from holdfast.model.executions import Execution, Filter
+from holdfast.model.executions import Execution
+from holdfast.model.listing import Filter
 from holdfast.model.states import State
 from holdfast.model.workers import Worker
 

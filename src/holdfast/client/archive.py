@@ -12,7 +12,7 @@ from holdfast.client import decode
 from holdfast.client.http import Http, Remote, path
 from holdfast.client.pages import page_of
 from holdfast.model import checks, limits
-from holdfast.model.executions import Filter, Page
+from holdfast.model.listing import Filter, Page
 from holdfast.model.moments import to_ms
 from holdfast.store import exports
 from holdfast.store.exports import Exported

@@ -117,11 +117,16 @@ class RemoteClaimer(Claimer):
                     once=True,
                     wait_s=poll.wait_ms / 1000,
                 )
-                return decode.claims(response.content)
             except OutcomeUnknown:
                 if not tries_left:
                     raise
                 again = True
+            else:
+                claims, draining = decode.claims(response.content)
+                if draining:
+                    # Nothing will come, and the worker learns so at its next heartbeat.
+                    await asyncio.sleep(poll.wait_ms / 1000)
+                return claims
         raise AssertionError
 
 

@@ -42,19 +42,17 @@ from holdfast.model import checks, limits, payloads
 from holdfast.model.executions import (
     JSON_CONTENT_TYPE,
     Attempt,
-    Count,
     Event,
     Execution,
     ExecutionId,
     Failure,
-    Filter,
     Lease,
     NewExecution,
     Outcome,
-    Page,
     Step,
     Submitted,
 )
+from holdfast.model.listing import Count, Filter, Page
 from holdfast.model.states import State
 from holdfast.store import exports
 from holdfast.store.exports import Exported

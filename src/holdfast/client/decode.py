@@ -96,14 +96,16 @@ class _ClaimedReply(msgspec.Struct):
 
 class _ClaimsReply(msgspec.Struct):
     claims: list[_ClaimedReply]
+    draining: bool = False
 
 
 _claims = msgspec.json.Decoder(_ClaimsReply).decode
 
 
-def claims(data: bytes) -> list[Claim]:
-    """Read what a claim got; payloads stay as they were written."""
-    return [_claim(one) for one in _claims(data).claims]
+def claims(data: bytes) -> tuple[list[Claim], bool]:
+    """Read what a claim got, and whether to claim no more; payloads stay as they were written."""
+    reply = _claims(data)
+    return [_claim(one) for one in reply.claims], reply.draining
 
 
 def _claim(one: _ClaimedReply) -> Claim:

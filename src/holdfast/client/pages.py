@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from holdfast.client import decode
 from holdfast.client.http import Http
-from holdfast.model.executions import Filter, Page
+from holdfast.model.listing import Filter, Page
 
 
 async def page_of(

@@ -69,7 +69,7 @@ class RemoteWaitpoints(Remote, Waitpoints):
         execution_id: str,
         lease: Lease,
         waitpoints: Sequence[NewWaitpoint | Prepared | str],
-        condition: Mapping[str, Any] | None = None,
+        condition: Mapping[str, Any],
         *,
         timeout_ms: int | None = None,
         on_timeout: str = "fail",
@@ -80,7 +80,7 @@ class RemoteWaitpoints(Remote, Waitpoints):
         body = {
             "lease": lease_body(lease),
             "waitpoints": [_listed(item) for item in waitpoints],
-            "condition": None if condition is None else dict(condition),
+            "condition": dict(condition),
             "timeout_ms": timeout_ms,
             "on_timeout": on_timeout,
             "reason": reason,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
+from holdfast.engine.asking import Asking
 from holdfast.engine.courier import Courier
 from holdfast.engine.rules import Rules
 from holdfast.engine.spending import DEFAULT_TTL_MS, Spending, checked_key, seen_by
@@ -28,14 +29,18 @@ class Budgets:
     """Operations on budgets."""
 
     def __init__(
-        self, store: Store, courier: Courier, cancel: Callable[[str, str], Awaitable[None]]
+        self,
+        store: Store,
+        courier: Courier,
+        cancel: Callable[[str, str], Awaitable[None]],
+        asking: Asking,
     ) -> None:
         self._store = store
         self._budgets = store.budgets
         self._courier = courier
         self.rules: Rules = Rules(store, "budget")
         #: Charges by the holders of leases.
-        self.spending: Spending = Spending(store, courier, cancel)
+        self.spending: Spending = Spending(store, courier, cancel, asking)
 
     async def create(
         self,

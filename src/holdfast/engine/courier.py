@@ -1,7 +1,8 @@
 """The courier: carries what partitions have to tell each other.
 
 A call touches one partition. So an execution that ends leaves word in the outbox of its partition
-that its quotas have room again, and a quota leaves word in its own that an execution may go on.
+that its quotas have room again, and a quota leaves word in its own that an execution may go on;
+a signal that grants more of a budget leaves word of the new limit.
 Whoever caused it carries it over at once; the courier of any process with maintenance carries what
 was left behind. What is carried may arrive twice; all receivers expect that.
 """
@@ -12,10 +13,10 @@ import asyncio
 import logging
 from collections.abc import Sequence
 
-from holdfast.errors import HoldfastError
+from holdfast.errors import BudgetNotFound, HoldfastError
 from holdfast.store import keys
 from holdfast.store.outages import level
-from holdfast.store.outboxes import Release, WakeUp, parse
+from holdfast.store.outboxes import Raise, Release, WakeUp, parse
 from holdfast.store.store import Store
 
 log: logging.Logger = logging.getLogger(__name__)
@@ -66,6 +67,14 @@ class Courier:
         """Carry the oldest entries of a partition; returns whether there are more."""
         return await self._carry(tag, await self._store.outboxes.read(tag))
 
+    async def deliver(self, tag: str) -> None:
+        """Carry all that a partition has; what cannot arrive now stays for later."""
+        try:
+            while await self.carry(tag):
+                pass
+        except HoldfastError as error:
+            log.warning("an outbox waits: %s", error, extra={"partition": tag})
+
     async def _carry(self, tag: str, entries: Sequence[bytes]) -> bool:
         if not entries:
             return False
@@ -73,8 +82,19 @@ class Courier:
         await asyncio.gather(
             self._release([word for word in words if isinstance(word, Release)]),
             self._wake([word for word in words if isinstance(word, WakeUp)]),
+            *(self._raise(word) for word in words if isinstance(word, Raise)),
         )
         return await self._store.outboxes.clear(tag, entries) > 0
+
+    async def _raise(self, word: Raise) -> None:
+        budgets = self._store.budgets
+        try:
+            await budgets.raise_limit(word.budget, word.waitpoint, word.dimension, word.limit)
+        except BudgetNotFound as error:
+            log.warning("a limit cannot be raised: %s", error)
+            return
+        # Those who wait for the budget are in the outbox of its partition.
+        self.poke(await budgets.tag(word.budget))
 
     async def _release(self, releases: Sequence[Release]) -> None:
         quotas: dict[str, list[tuple[str, str, str, Sequence[str]]]] = {}

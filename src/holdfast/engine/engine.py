@@ -10,6 +10,7 @@ from typing import Any
 
 from holdfast.engine.access import Access
 from holdfast.engine.admission import Admission
+from holdfast.engine.asking import Asking
 from holdfast.engine.audit import Audit
 from holdfast.engine.beats import Beats
 from holdfast.engine.blocked import blocking_limit
@@ -39,18 +40,16 @@ from holdfast.fencing.leases import Leases
 from holdfast.model import checks, declarations, limits
 from holdfast.model.executions import (
     Attempt,
-    Count,
     Event,
     Execution,
     Failure,
-    Filter,
     Lease,
     NewExecution,
     Outcome,
-    Page,
     Step,
     Submitted,
 )
+from holdfast.model.listing import Count, Filter, Page
 from holdfast.model.states import State
 from holdfast.queues import Queues, QueueTicker
 from holdfast.services import Supervisor
@@ -76,8 +75,9 @@ class Engine:
         self.graphs: Graphs = Graphs(store, self.payloads)
         self.courier: Courier = Courier(store)
         self.admission: Admission = Admission(store, self.courier)
-        self.waitpoints: Waitpoints = Waitpoints(store, self.keyring, self.admission)
-        self.budgets: Budgets = Budgets(store, self.courier, self._stop)
+        self.waitpoints: Waitpoints = Waitpoints(store, self.keyring, self.admission, self.courier)
+        asking = Asking(store, self.waitpoints)
+        self.budgets: Budgets = Budgets(store, self.courier, self._stop, asking)
         self.quotas: Quotas = Quotas(store, self.courier)
         self.queues: Queues = Queues(store)
         self.access: Access = Access(store)

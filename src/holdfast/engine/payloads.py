@@ -86,7 +86,9 @@ class Payloads:
         place = await self._place_for(item.input)
         if place is None:
             return item
-        return item.kept_as(await _put(place, "input", item.tenant, item.input))
+        # One that may be compared with others is kept with a digest of what it says.
+        value = references.value_of(item.input) if item.is_named else None
+        return item.kept_as(await _put(place, "input", item.tenant, item.input, value))
 
     async def store_result(self, execution_id: str, result: bytes) -> bytes:
         """Return what the store keeps of a result."""
@@ -173,9 +175,11 @@ class Payloads:
         return await asyncio.gather(*map(read, passed))
 
 
-async def _put(place: _Place, field: str, tenant: str, payload: bytes) -> bytes:
+async def _put(
+    place: _Place, field: str, tenant: str, payload: bytes, value: str | None = None
+) -> bytes:
     """Keep a payload in object storage; if that is in trouble, it stays in the store."""
-    reference = references.reference_to(tenant, payload)
+    reference = references.reference_to(tenant, payload, value)
     try:
         await place.objects.put_if_absent(reference.key, payload)
     except VersionConflict:

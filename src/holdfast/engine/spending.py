@@ -8,8 +8,9 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
+from holdfast.engine.asking import Asking
 from holdfast.engine.courier import Courier
-from holdfast.errors import AlreadyTerminal, BudgetNotFound
+from holdfast.errors import AlreadyTerminal, BudgetNotFound, LeaseLost
 from holdfast.model import checks, limits, names
 from holdfast.model.budgets import (
     Charge,
@@ -21,6 +22,7 @@ from holdfast.model.budgets import (
 )
 from holdfast.model.executions import Lease
 from holdfast.model.ids import new_id
+from holdfast.model.states import State
 from holdfast.store.store import Store
 
 DEFAULT_TTL_MS = 600_000
@@ -32,11 +34,16 @@ class Spending:
     """Charges by the holders of leases. Without a budget to charge they are all accepted."""
 
     def __init__(
-        self, store: Store, courier: Courier, cancel: Callable[[str, str], Awaitable[None]]
+        self,
+        store: Store,
+        courier: Courier,
+        cancel: Callable[[str, str], Awaitable[None]],
+        asking: Asking,
     ) -> None:
         self._store = store
         self._courier = courier
         self._cancel = cancel
+        self._asking = asking
 
     async def report(
         self,
@@ -49,20 +56,30 @@ class Spending:
     ) -> Charge:
         """Charge what an execution used to its budgets, or to one of them.
 
-        With several budgets all are charged or none: amounts are reserved in each first.
+        With several budgets all are charged or none: amounts are reserved in each first. A hard
+        breach of a budget that says so suspends or cancels the execution: see its `state`.
         """
         amounts = checked_usage(usage)
         key = new_id() if key is None else checked_key(key)
-        tenant, ids = await self._budgets(execution_id, lease, budget)
+        try:
+            tenant, ids = await self._budgets(execution_id, lease, budget)
+        except LeaseLost:
+            asked = await self._asking.asked(execution_id, lease, key)
+            if asked is None:
+                raise
+            return asked
         if not ids:
             return Charge(status=ChargeStatus.OK)
-        if len(ids) == 1:
-            charge = await self._store.budgets.report(ids[0], amounts, key, execution_id)
-        else:
-            charge = await self._reserve(ids, amounts, key, DEFAULT_TTL_MS, execution_id)
-            if charge.accepted:
-                charge = await self._settle(ids, amounts, key, execution_id)
-        return await self._obey(execution_id, tenant, charge)
+
+        async def charge() -> Charge:
+            if len(ids) == 1:
+                return await self._store.budgets.report(ids[0], amounts, key, execution_id)
+            answer = await self._reserve(ids, amounts, key, DEFAULT_TTL_MS, execution_id)
+            if answer.accepted:
+                return await self._settle(ids, amounts, key, execution_id)
+            return answer
+
+        return await self._insist(execution_id, tenant, lease, key, charge)
 
     async def reserve(
         self,
@@ -74,15 +91,29 @@ class Spending:
         ttl_ms: int = DEFAULT_TTL_MS,
         budget: str | None = None,
     ) -> Reservation:
-        """Set amounts aside in the budgets of an execution, in all of them or in none."""
+        """Set amounts aside in the budgets of an execution, in all of them or in none.
+
+        A hard breach does to the execution what it does in `report`.
+        """
         amounts = checked_usage(usage)
         checked_key(key)
         checks.integer("ttl_ms", ttl_ms, 1, limits.RESERVATION_MAX_MS)
-        tenant, ids = await self._budgets(execution_id, lease, budget)
+        try:
+            tenant, ids = await self._budgets(execution_id, lease, budget)
+        except LeaseLost:
+            asked = await self._asking.asked(execution_id, lease, key)
+            if asked is None:
+                raise
+            return Reservation(**{name: getattr(asked, name) for name in Charge.__slots__})
         if not ids:
             return Reservation(status=ChargeStatus.OK)
-        answer = await self._reserve(ids, amounts, key, ttl_ms, execution_id)
-        return await self._obey(execution_id, tenant, answer)
+        return await self._insist(
+            execution_id,
+            tenant,
+            lease,
+            key,
+            lambda: self._reserve(ids, amounts, key, ttl_ms, execution_id),
+        )
 
     async def settle(
         self,
@@ -93,7 +124,10 @@ class Spending:
         key: str,
         budget: str | None = None,
     ) -> Charge:
-        """Charge what was used of a reservation; the rest returns."""
+        """Charge what was used of a reservation; the rest returns.
+
+        It never suspends: what was set aside can always be charged.
+        """
         amounts = checked_usage(usage)
         checked_key(key)
         tenant, ids = await self._budgets(execution_id, lease, budget)
@@ -129,17 +163,14 @@ class Spending:
                 budget_id, amounts, key, ttl_ms, execution_id
             )
             if not answer.accepted:
-                await self._give_back(taken, amounts, key, execution_id)
+                await asyncio.gather(*(self._give_back(one, key) for one in taken))
                 return answer
             taken.append(budget_id)
         return answer
 
-    async def _give_back(
-        self, ids: Sequence[str], amounts: Usage, key: str, execution_id: str
-    ) -> None:
-        nothing = dict.fromkeys(amounts, 0)
-        settle = self._store.budgets.settle
-        await asyncio.gather(*(settle(one, nothing, key, execution_id) for one in ids))
+    async def _give_back(self, budget_id: str, key: str) -> None:
+        await self._store.budgets.unreserve(budget_id, key)
+        self._courier.poke(await self._store.budgets.tag(budget_id))
 
     async def _settle(
         self, ids: Sequence[str], amounts: Usage, key: str, execution_id: str
@@ -155,17 +186,37 @@ class Spending:
                 answer = charge
         return answer
 
+    async def _insist(
+        self,
+        execution_id: str,
+        tenant: str,
+        lease: Lease,
+        key: str,
+        charge: Callable[[], Awaitable[C]],
+    ) -> C:
+        """Charge; where the budget says so, have the execution ask for more."""
+        answer = await charge()
+        if answer.on_hard is OnHard.SUSPEND and not answer.accepted:
+            # More may have been granted just now: the answer arrives before it is asked again.
+            await self._courier.deliver(self._store.tag_of(execution_id))
+            answer = await charge()
+        if answer.on_hard is OnHard.SUSPEND and not answer.accepted:
+            answer = await self._asking.ask(execution_id, tenant, lease, answer, key)
+            return seen_by(tenant, answer)
+        return await self._obey(execution_id, tenant, answer)
+
     async def _obey(self, execution_id: str, tenant: str, charge: C) -> C:
-        """Do what the budget wants done with an execution that would pass its hard limit.
+        """Cancel an execution that would pass a hard limit, if the budget says so.
 
         Returns the answer with the budget as the tenant of the execution knows it.
         """
         charge = seen_by(tenant, charge)
-        if not charge.accepted and charge.on_hard is OnHard.CANCEL:
-            reason = f"budget {charge.budget}: no more {charge.dimension} (limit {charge.limit})"
-            with contextlib.suppress(AlreadyTerminal):
-                await self._cancel(execution_id, reason)
-        return charge
+        if charge.accepted or charge.on_hard is not OnHard.CANCEL:
+            return charge
+        reason = f"budget {charge.budget}: no more {charge.dimension} (limit {charge.limit})"
+        with contextlib.suppress(AlreadyTerminal):
+            await self._cancel(execution_id, reason)
+        return replace(charge, state=State.CANCELLED)
 
 
 def seen_by(tenant: str, charge: C) -> C:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from holdfast.engine.admission import Admission
+from holdfast.engine.courier import Courier
 from holdfast.engine.keyring import Keys
 from holdfast.errors import HoldfastError, InvalidInput, WaitpointNotFound
 from holdfast.model import checks, conditions, limits
@@ -36,9 +37,11 @@ from holdfast.store.waitpoints import Sender
 class Waitpoints:
     """Operations on waitpoints."""
 
-    def __init__(self, store: Store, keys: Keys, admission: Admission) -> None:
+    def __init__(self, store: Store, keys: Keys, admission: Admission, courier: Courier) -> None:
         self._store = store.waitpoints
+        self._tag_of = store.tag_of
         self._admission = admission
+        self._courier = courier
         self._keys = keys
 
     # For the holder of a lease
@@ -65,7 +68,7 @@ class Waitpoints:
         execution_id: str,
         lease: Lease,
         waitpoints: Sequence[NewWaitpoint | Prepared | str],
-        condition: Mapping[str, Any] | None = None,
+        condition: Mapping[str, Any],
         *,
         timeout_ms: int | None = None,
         on_timeout: str = "fail",
@@ -75,16 +78,14 @@ class Waitpoints:
         """Give the lease back until a condition on waitpoints holds.
 
         Waitpoints are new, or prepared ones, which may be given by their ids. The condition
-        calls them by their names; without one, any signal will do. If signals that came early
-        fulfil it, the lease is kept. Safe to repeat with the same `key`.
+        calls them by their names: `{"waitpoint": NAME}` holds with any signal to one. If signals
+        that came early fulfil it, the lease is kept. Safe to repeat with the same `key`.
         """
         checks.execution_id("id", execution_id)
         checks.instance("lease", lease, Lease)
         items = await self._resolve(execution_id, waitpoints)
         names = [item.name for item in items]
         _check_names(names)
-        if condition is None:
-            condition = {"any": [{"waitpoint": name} for name in names]}
         parsed = conditions.parse(condition, names)
         if timeout_ms is not None:
             checks.integer("timeout_ms", timeout_ms, 1, limits.DURATION_MS)
@@ -140,13 +141,18 @@ class Waitpoints:
     async def signal(self, item: NewSignal, token: str | None = None) -> Effect:
         """Send a signal: with a token, or without one as an operator.
 
-        With a token nothing is said about a waitpoint before the token is proved.
+        With a token nothing is said about a waitpoint before the token is proved. An answer to an
+        execution that asks for more of a budget raises its limit before this returns.
         """
         checks.instance("signal", item, NewSignal)
-        if token is None:
-            return await self._store.send(item, Sender())
-        ring = await self._keys.ring()
-        return await self._store.send(item, _sender(ring, token, item.waitpoint))
+        sender = Sender()
+        if token is not None:
+            sender = _sender(await self._keys.ring(), token, item.waitpoint)
+        effect, answers_a_question = await self._store.send(item, sender)
+        if answers_a_question:
+            execution_id, _ = parse_waitpoint_id("waitpoint", item.waitpoint)
+            await self._courier.deliver(self._tag_of(execution_id))
+        return effect
 
     async def read(self, waitpoint: str, token: str) -> Waitpoint:
         """Return a waitpoint to whoever has its token: what is asked for, and until when."""

@@ -59,11 +59,15 @@ class Workers:
         return Registration(is_new=is_new, expires_at=expires_at, draining=draining)
 
     async def drain(self, instance: str, *, tenant: str | None = None) -> None:
-        """Ask a worker to finish and claim no more; it learns so at its next heartbeat.
+        """Ask a worker to finish and claim no more; it learns so at its next heartbeat or claim.
 
         With a tenant, only a worker that serves that one alone.
         """
         await self._workers.drain(checks.name("instance", instance), tenant)
+
+    async def is_draining(self, instance: str, *, tenant: str | None = None) -> bool:
+        """Return whether a worker of this tenant, or of none, was asked to finish."""
+        return await self._workers.is_draining(checks.name("instance", instance), tenant)
 
     async def remove(self, instance: str, *, tenant: str | None = None) -> bool:
         """Take a worker off the registry; returns whether it was on it."""

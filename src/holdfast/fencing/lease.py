@@ -101,7 +101,10 @@ class WriterLease:
             margin_ms: for which clocks may differ and requests hang, by default a sixth of ttl.
             term: None takes the published one.
             preempt: take a live lease, with a strictly higher term.
-            wait_s: how long to wait for a lease that another holds; `math.inf` stands by.
+            wait_s: how long to wait for a lease that another holds; `math.inf` stands by. The
+                lease of a holder that died is free when this process has seen it unchanged for
+                `ttl + margin`; it remembers between tries on the same `store`. A process that
+                tries once and ends has to wait that long in its one try.
             times: other clocks, for tests; those of the leases if they are given.
         """
         checks.lease_ms("ttl_ms", ttl_ms)
@@ -116,7 +119,7 @@ class WriterLease:
         )
         self.key = key
         self._wait_ms = checks.number("wait_s", wait_s, 0, math.inf) * 1000
-        self._leases = store if isinstance(store, Leases) else Leases(store, times)
+        self._leases = store if isinstance(store, Leases) else Leases.of_process(store, times)
         self._times = self._leases.times
         self._grant: Grant | None = None
         self._state = LeaseState.NEW

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from dataclasses import dataclass
+from typing import Self
+from weakref import WeakKeyDictionary
 
 from holdfast.errors import BackendFailed, HoldfastError, InvalidRecord, VersionConflict
 from holdfast.fencing import keys, probe, record, rules
@@ -49,13 +51,25 @@ class Published:
     version: Version
 
 
+#: By key: the version that was last read, and since when on the monotonic clock.
+_FirstSeen = OrderedDict[str, tuple[Version, float]]
+
+
 class Leases:
     """Writer leases. It remembers since when it has seen which version, so keep one per process."""
 
     def __init__(self, store: ObjectStore, times: Times | None = None) -> None:
         self.store = store
         self.times: Times = times or SystemTimes()
-        self._first_seen: OrderedDict[str, tuple[Version, float]] = OrderedDict()
+        self._first_seen: _FirstSeen = OrderedDict()
+
+    @classmethod
+    def of_process(cls, store: ObjectStore, times: Times | None = None) -> Self:
+        """Return leases that share what this process has seen on this object store and clock."""
+        leases = cls(store, times or _SYSTEM_TIMES)
+        clocks = _seen.setdefault(store, WeakKeyDictionary())
+        leases._first_seen = clocks.setdefault(leases.times, leases._first_seen)
+        return leases
 
     @property
     def name(self) -> str:
@@ -251,6 +265,10 @@ class Leases:
             # It may still arrive, so nothing is certain but that it has not happened yet.
             raise failure
         raise _Other(found)
+
+
+_SYSTEM_TIMES = SystemTimes()
+_seen: WeakKeyDictionary[ObjectStore, WeakKeyDictionary[Times, _FirstSeen]] = WeakKeyDictionary()
 
 
 class _Other(Exception):

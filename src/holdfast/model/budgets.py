@@ -9,6 +9,7 @@ from enum import StrEnum
 from typing import Any, Self
 
 from holdfast.model import checks, limits, names
+from holdfast.model.states import State
 
 #: Amounts by dimension, such as tokens, calls, or money in millionths.
 Usage = Mapping[str, int]
@@ -185,6 +186,10 @@ class Charge:
     current: int | None = None
     limit: int | None = None
     on_hard: OnHard | None = None
+    #: Of a hard breach that took the lease away: suspended or cancelled.
+    state: State | None = None
+    #: Of a suspended execution: where it asks for more.
+    waitpoint: str | None = None
 
     @property
     def accepted(self) -> bool:

@@ -148,6 +148,11 @@ class NewExecution:
                     checks.refuse(name, f"cannot be combined with {other}", window)
 
     @property
+    def is_named(self) -> bool:
+        """Whether it has an id or a key of its caller, under which it may come again."""
+        return self.id is not None or self.idempotency_key is not None
+
+    @property
     def window(self) -> Window | None:
         """The window of its debounce or throttle."""
         return self.debounce or self.throttle
@@ -187,15 +192,18 @@ class NewExecution:
         object.__setattr__(other, "input", payload)
         return other
 
-    def digest(self) -> str:
+    def digest(self, *, is_compared: bool = True) -> str:
         """Return a short digest of the content, to tell a repetition from a conflict.
 
-        What the declaration of the task filled in is no part of it: that may change meanwhile.
+        The same JSON written differently is the same content, and what the declaration of the task
+        filled in is no part of it: that may change meanwhile. A digest that is not compared with
+        those of other calls is cheaper.
         """
         if self.said is not None:
             return self.said
         content = [getattr(self, name) for name in _FIELDS if name not in _NAMING]
-        content += [references.identity(self.input), self.run_at and to_ms(self.run_at)]
+        said = references.value_of(self.input) if is_compared else self.input
+        content += [said, self.run_at and to_ms(self.run_at)]
         packed = msgspec.msgpack.encode(content, order="deterministic")
         return hashlib.blake2b(packed, digest_size=9).hexdigest()
 
@@ -438,72 +446,3 @@ class Outcome:
     content_type: str
     error: Mapping[str, Any] | None
     reason: str | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Filter:
-    """Which executions to list; absent means any."""
-
-    tenant: str | None = None
-    state: State | None = None
-    lane: str | None = None
-    kind: str | None = None
-    #: One tag, name and value.
-    tag: tuple[str, str] | None = None
-    #: Members of this graph.
-    graph: str | None = None
-    #: Children of this execution.
-    parent: str | None = None
-    #: Created at or after.
-    since: datetime | None = None
-    #: Created before.
-    until: datetime | None = None
-
-    def __post_init__(self) -> None:
-        for field_name in ("tenant", "lane"):
-            if getattr(self, field_name) is not None:
-                checks.name(field_name, getattr(self, field_name))
-        if self.kind is not None:
-            checks.kind("kind", self.kind)
-        if self.state is not None:
-            checks.one_of("state", self.state, list(State))
-        self._check_relatives()
-        self._check_tag()
-        for field_name in ("since", "until"):
-            if getattr(self, field_name) is not None:
-                checks.instant(field_name, getattr(self, field_name))
-
-    def _check_relatives(self) -> None:
-        for field_name in ("graph", "parent"):
-            value = getattr(self, field_name)
-            if value is not None:
-                checks.execution_id(field_name, value)
-                if self.tag is not None:
-                    checks.refuse(field_name, "cannot be combined with a tag", value)
-        if self.graph is not None and self.parent is not None:
-            checks.refuse("parent", "cannot be combined with a graph", self.parent)
-
-    def _check_tag(self) -> None:
-        if self.tag is not None:
-            if not isinstance(self.tag, tuple) or len(self.tag) != 2:  # noqa: PLR2004
-                checks.refuse("tag", "must be a pair of name and value", self.tag)
-            checks.tags("tag", dict([self.tag]))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Page:
-    """A page of a list, newest first."""
-
-    items: tuple[Execution, ...]
-    next_cursor: str | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Count:
-    """How many executions are in one cell."""
-
-    tenant: str
-    lane: str
-    kind: str
-    state: State
-    count: int

@@ -203,10 +203,10 @@ class Shape:
             message = f"edges form a cycle: {path}"
             raise CycleDetected(message, field="edges", problem="cycle", cycle=cycle)
 
-    def digest(self) -> str:
+    def digest(self, *, is_compared: bool) -> str:
         """Return a short digest of the content."""
         content = [
-            [[key, item.digest()] for key, item in self.members.items()],
+            [[key, item.digest(is_compared=is_compared)] for key, item in self.members.items()],
             [[e.source, e.target, str(e.on), e.input] for e in self.edges],
             [[key, j.policy, j.k, j.losers] for key, j in sorted(self.joins.items())],
         ]
@@ -326,7 +326,9 @@ class NewGraph:
 
     def digest(self) -> str:
         """Return a short digest of the content."""
-        return f"{self.shape.digest()}.{self.deadline_ms or 0}.{self.retention_ms or 0}"
+        is_named = self.id is not None or self.idempotency_key is not None
+        shape = self.shape.digest(is_compared=is_named)
+        return f"{shape}.{self.deadline_ms or 0}.{self.retention_ms or 0}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import Any, Literal, Self
 
-from holdfast.model import checks, limits
+from holdfast.model import checks, limits, meaning
 from holdfast.model.retry import Backoff
 
 Mode = Literal["work", "fanout"]
@@ -140,8 +140,11 @@ class NewMessage:
         return cls(**values)
 
     def digest(self) -> str:
-        """Return a short digest of the body, to tell a repetition from a conflict."""
-        content = self.payload + b"\0" + (self.key or "").encode()
+        """Return a short digest of the body, to tell a repetition from a conflict.
+
+        The same JSON written differently is the same body.
+        """
+        content = meaning.canonical(self.payload) + b"\0" + (self.key or "").encode()
         return hashlib.blake2b(content, digest_size=9).hexdigest()
 
 

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 import msgspec
 
 from holdfast.errors import InvalidRecord
-from holdfast.model import checks
+from holdfast.model import checks, meaning
 
 _MAGIC = b"\x00holdfast-away\x01"
 #: Smaller payloads stay in the store, whatever the setting.
@@ -25,6 +25,8 @@ class Reference:
     key: str
     size: int
     sha256: str
+    #: The digest of what it says, of an input that may have to be compared.
+    value: str | None = None
 
     def encode(self) -> bytes:
         """Return what is stored instead of the payload."""
@@ -50,10 +52,10 @@ def decode(payload: bytes) -> Reference:
         raise InvalidRecord(f"a reference to a payload is damaged ({error})") from error
 
 
-def reference_to(tenant: str, payload: bytes) -> Reference:
+def reference_to(tenant: str, payload: bytes, value: str | None = None) -> Reference:
     """Return the reference of a payload: equal payloads of a tenant are kept once."""
     digest = hashlib.sha256(payload).hexdigest()
-    return Reference(prefix_of(tenant) + digest, len(payload), digest)
+    return Reference(prefix_of(tenant) + digest, len(payload), digest, value)
 
 
 def prefix_of(tenant: str) -> str:
@@ -61,10 +63,9 @@ def prefix_of(tenant: str) -> str:
     return f"payloads/{tenant}/"
 
 
-def identity(payload: bytes) -> bytes:
-    """Return what tells a payload from others, the same wherever it is kept."""
+def value_of(payload: bytes) -> str:
+    """Return a digest of what a payload says, the same wherever it is kept."""
     if is_reference(payload):
-        return decode(payload).sha256.encode()
-    if len(payload) <= LEAST_BYTES:
-        return payload
-    return hashlib.sha256(payload).hexdigest().encode()
+        reference = decode(payload)
+        return reference.value or reference.sha256
+    return meaning.digest(payload)

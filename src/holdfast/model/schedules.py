@@ -10,7 +10,7 @@ from typing import Any, Literal, Self
 
 import msgspec
 
-from holdfast.model import checks, limits, names
+from holdfast.model import checks, limits, meaning, names
 from holdfast.model.declarations import stated
 from holdfast.model.executions import NewExecution
 from holdfast.model.moments import from_ms, to_ms
@@ -108,8 +108,13 @@ class NewSchedule:
         return msgspec.msgpack.encode(replace(self, paused=False))
 
     def digest(self) -> str:
-        """Return a short digest of what it says, but for whether it is paused."""
-        packed = msgspec.msgpack.encode(replace(self, paused=False), order="deterministic")
+        """Return a short digest of what it says, but for whether it is paused.
+
+        An input that is the same JSON written differently says the same.
+        """
+        execution = self.execution.kept_as(meaning.canonical(self.execution.input))
+        said = replace(self, paused=False, execution=execution)
+        packed = msgspec.msgpack.encode(said, order="deterministic")
         return hashlib.blake2b(packed, digest_size=9).hexdigest()
 
     def due(self, tick: int) -> int:

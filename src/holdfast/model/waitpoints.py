@@ -38,6 +38,20 @@ def parse_waitpoint_id(field_name: str, value: Any) -> tuple[str, int]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Asks:
+    """What an execution asks at a waitpoint that the engine made: more of a budget."""
+
+    budget: str
+    dimension: str
+    #: The hard limit that it would have passed, and what counted against it.
+    limit: int
+    current: int
+    #: The charge that was refused, and the lease of who made it.
+    key: str
+    fence: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class NewWaitpoint:
     """A waitpoint to be made."""
 
@@ -56,6 +70,8 @@ class NewWaitpoint:
     title: str = ""
     #: The caller's name for it: prepared again under the same key, it is the same waitpoint.
     key: str | None = None
+    #: Its answer raises the limit of a budget. Set by the engine only.
+    asks: Asks | None = None
 
     def __post_init__(self) -> None:
         checks.name("waitpoint.name", self.name)
@@ -80,7 +96,8 @@ class NewWaitpoint:
     def from_fields(cls, values: Any) -> Self:
         """Make one from a mapping, refusing fields that do not exist."""
         checks.mapping("waitpoint", values)
-        checks.known_fields("waitpoint", values, (f.name for f in fields(cls)))
+        names = (f.name for f in fields(cls) if f.name != "asks")
+        checks.known_fields("waitpoint", values, names)
         if "name" not in values:
             checks.refuse("waitpoint.name", "is required", None)
         return cls(**values)
@@ -125,6 +142,8 @@ class Waitpoint:
     fingerprint: str | None = None
     #: Only of waitpoints that this very call has made or named.
     token: Token | None = None
+    #: Of one at which the execution asks for more of a budget.
+    asks: Asks | None = None
 
     def grant(self) -> Grant:
         """Return what its token is made of."""
@@ -169,7 +188,10 @@ class Inbox:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
-    """Who sends a signal. Two signals are from different sources if type or identity differ."""
+    """Who sends a signal: type and identity, or neither.
+
+    Two signals are from different sources if one of them differs.
+    """
 
     type: str = ""
     identity: str = ""
@@ -206,7 +228,9 @@ class NewSignal:
         parse_waitpoint_id("waitpoint", self.waitpoint)
         checks.name("name", self.name)
         decode_payload(checks.payload("payload", self.payload, limits.SIGNAL_BYTES))
-        checks.instance("source", self.source, Source)
+        source = checks.instance("source", self.source, Source)
+        if bool(source.type) != bool(source.identity):
+            checks.refuse("source", "must have a type and an identity, or neither", source)
         if self.idempotency_key is not None:
             key = self.idempotency_key
             checks.text("idempotency_key", key, limits.ID_CHARS, empty=False)

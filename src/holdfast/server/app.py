@@ -15,6 +15,7 @@ from holdfast.server.archives import Archives
 from holdfast.server.call import Services
 from holdfast.server.claimers import Claimers
 from holdfast.server.declare import Route
+from holdfast.server.draining import Draining
 from holdfast.server.endpoint import Endpoint
 from holdfast.server.identity import Identities
 from holdfast.server.metrics import Metrics
@@ -40,6 +41,7 @@ def make_services(engine: Engine, settings: ServerSettings) -> Services:
         settings=settings,
         identities=Identities(engine, open_access=settings.is_loopback),
         claimers=Claimers(engine),
+        draining=Draining(engine),
         metrics=Metrics(),
         rate=Rate(settings.rate),
         archives=Archives(engine),

@@ -18,6 +18,7 @@ from holdfast.model.services import ServiceStatus
 from holdfast.server.archives import Archives
 from holdfast.server.claimers import Claimers
 from holdfast.server.declare import Route
+from holdfast.server.draining import Draining
 from holdfast.server.identity import Identities, Identity
 from holdfast.server.metrics import Metrics
 from holdfast.server.settings import ServerSettings
@@ -37,6 +38,7 @@ class Services:
     settings: ServerSettings
     identities: Identities
     claimers: Claimers
+    draining: Draining
     metrics: Metrics
     rate: Rate
     archives: Archives

@@ -79,12 +79,14 @@ class View(msgspec.Struct, kw_only=True):
     """A reply."""
 
 
-class LeaseBody(msgspec.Struct, kw_only=True):
-    """A lease as the claim gave it; further fields of it may be sent along."""
+class LeaseBody(Body):
+    """A lease as the claim gave it."""
 
     id: Name
     epoch: Annotated[int, Meta(ge=1)]
     attempt: Annotated[int, Meta(ge=0)]
+    #: As the claim gave it; it changes nothing.
+    expires_at: str | None = None
 
     def lease(self) -> Lease:
         """Return the lease."""

@@ -334,10 +334,12 @@ class ClaimView(View):
         )
 
 
-class ClaimsView(View):
+class ClaimsView(View, omit_defaults=True):
     """What a claim got."""
 
     claims: list[ClaimView]
+    #: The worker was asked to finish: it gets nothing more. Absent otherwise.
+    draining: bool = False
 
 
 class BatchItem(View, omit_defaults=True):

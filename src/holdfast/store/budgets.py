@@ -132,6 +132,13 @@ class Budgets(Domain):
         tag = await self.tag(budget_id)
         await self._call.write("hf_budget_limit", tag, budget_id, new_id(), *args)
 
+    async def raise_limit(self, budget_id: str, key: str, dimension: str, limit: str) -> None:
+        """Raise a hard limit, once per key; one that is higher already stays."""
+        tag = await self.tag(budget_id)
+        await self._call.write(
+            "hf_budget_raise", tag, budget_id, key, str(KEY_MS), dimension, limit
+        )
+
     async def reset(self, budget_id: str) -> None:
         """Have a budget start anew."""
         tag = await self.tag(budget_id)
@@ -184,6 +191,10 @@ class Budgets(Domain):
             function, tag, budget_id, key or new_id(), str(keep_ms), execution_id, *_pairs(usage)
         )
         return _charge(reply)
+
+    async def unreserve(self, budget_id: str, key: str) -> None:
+        """Take a reservation back; its key is free again."""
+        await self._call.write("hf_budget_unreserve", await self.tag(budget_id), budget_id, key)
 
     async def reserve(
         self, budget_id: str, usage: Usage, key: str, ttl_ms: int, execution_id: str = ""

@@ -85,7 +85,7 @@ def item_fields(item: NewExecution, execution_id: str, limits: str = "") -> dict
     if item.tags:
         fields["tagged"] = len(item.tags)
         fields["tags"] = [part for pair in item.tags.items() for part in pair]
-    if item.id is not None or item.idempotency_key is not None:
+    if item.is_named:
         fields["named"] = item.id is not None
         fields["digest"] = item.digest()
         fields["nonce"] = new_id()
@@ -198,8 +198,7 @@ class Executions(Domain):
         if word == b"no" or known is None:
             return refusal(rest[0].decode(), {"id": other, "lane": item.lane})
         # An id of our own making is a duplicate only of the same call, sent twice.
-        duplicate = item.id is not None or item.idempotency_key is not None
-        return Submitted(id=ExecutionId(other), state=known, duplicate=duplicate)
+        return Submitted(id=ExecutionId(other), state=known, duplicate=item.is_named)
 
     async def is_repetition(self, item: NewExecution) -> bool:
         """Whether an item with an id or a key of its own was taken before."""

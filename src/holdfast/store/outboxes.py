@@ -29,11 +29,23 @@ class WakeUp:
     limit: str
 
 
-def parse(entry: bytes) -> Release | WakeUp:
+@dataclass(frozen=True, slots=True)
+class Raise:
+    """The answer to an execution that asked for more of a budget: a new hard limit."""
+
+    waitpoint: str
+    budget: str
+    dimension: str
+    limit: str
+
+
+def parse(entry: bytes) -> Release | WakeUp | Raise:
     """Decode an entry."""
     word, execution_id, *rest = entry.decode().split("\n")
     if word == "w":
         return WakeUp(execution_id, rest[0])
+    if word == "l":
+        return Raise(execution_id, *rest)
     epoch, used, *limits = rest
     return Release(execution_id, epoch, used, tuple(limits))
 

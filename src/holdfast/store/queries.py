@@ -12,15 +12,8 @@ from typing import Any
 
 from holdfast.errors import InvalidInput
 from holdfast.model import checks, limits
-from holdfast.model.executions import (
-    Attempt,
-    Count,
-    Event,
-    Execution,
-    Filter,
-    Page,
-    Step,
-)
+from holdfast.model.executions import Attempt, Event, Execution, Step
+from holdfast.model.listing import Count, Filter, Page
 from holdfast.model.moments import from_ms, to_ms
 from holdfast.model.states import State
 from holdfast.store import decode

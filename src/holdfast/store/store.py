@@ -8,7 +8,7 @@ import itertools
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, replace
 
-from holdfast.errors import StoreUnavailable
+from holdfast.errors import BudgetNotFound, HoldfastError, QuotaNotFound, StoreUnavailable
 from holdfast.model import checks, names
 from holdfast.model.executions import NewExecution
 from holdfast.model.partitions import MOST_OF_LIMITS, partition_of, partition_of_limit
@@ -155,9 +155,22 @@ class Store:
             [names.stored(item.tenant, name) for name in given]
             for given in (item.budgets, item.quotas)
         )
-        addresses = await self.budgets.addresses(budgets)
-        await self.quotas.check(quotas)
+        try:
+            addresses = await self.budgets.addresses(budgets)
+            await self.quotas.check(quotas)
+        except (BudgetNotFound, QuotaNotFound) as error:
+            raise _no_limit(error, item) from None
         return "\n".join([f"b:{one}" for one in addresses] + [f"q:{one}" for one in quotas])
+
+
+def _no_limit(error: BudgetNotFound | QuotaNotFound, item: NewExecution) -> HoldfastError:
+    """Say which task names a limit that is not there, and how to create it."""
+    name = names.seen(error.context["id"], item.tenant)
+    kind = item.kind
+    is_budget = isinstance(error, BudgetNotFound)
+    what, cap = ("budget", "--hard DIMENSION=N") if is_budget else ("quota", "--max-concurrent N")
+    message = f"no {what} is called {name} (task {kind} names it): create it with "
+    return type(error)(f"{message}`holdfast {what}s create {name} {cap}`", id=name)
 
 
 _LIMIT_TAGS = (keys.budget_tag, keys.quota_tag)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
@@ -16,6 +16,7 @@ from holdfast.model.ids import new_id
 from holdfast.model.moments import from_ms
 from holdfast.model.states import State
 from holdfast.model.waitpoints import (
+    Asks,
     Effect,
     InboxItem,
     NewSignal,
@@ -108,8 +109,19 @@ class Waitpoints(Domain):
         signals = tuple(decode.signal(execution_id, packed) for packed in answer[1:])
         return Suspension(state=State(word.decode()), waitpoints=points, signals=signals)
 
-    async def send(self, item: NewSignal, sender: Sender) -> Effect:
-        """Send a signal whose sender is authenticated."""
+    async def denied(self, execution_id: str, asks: Asks) -> bool:
+        """Return whether an execution was denied more of a budget at this limit."""
+        tag = self._store.tag_of(execution_id)
+        (word,) = await self._call.read(
+            "hf_waitpoint_denied", tag, execution_id, asks.budget, asks.dimension, str(asks.limit)
+        )
+        return bool(word)
+
+    async def send(self, item: NewSignal, sender: Sender) -> tuple[Effect, bool]:
+        """Send a signal whose sender is authenticated.
+
+        Returns also whether it answers an execution that asks for more of a budget.
+        """
         execution_id, number = parse_waitpoint_id("waitpoint", item.waitpoint)
         made, grace = sender.made_ms, sender.grace_until_ms
         args: list[str | bytes] = [
@@ -124,7 +136,7 @@ class Waitpoints(Domain):
             item.source.identity,
             item.correlation,
         ]
-        version, fitting, request = b"", "", new_id()
+        version, fitting, request, limit = b"", "", new_id(), ""
         while True:
             word, *answer = await self._call.write(
                 "hf_waitpoint_signal",
@@ -133,14 +145,16 @@ class Waitpoints(Domain):
                 version,
                 fitting,
                 request,
+                limit,
             )
             if word != b"check":
-                return Effect(word.decode())
+                return Effect(word.decode()), bool(answer[1])
             # The waitpoint has a schema or expressions: check here, and say for which state of it.
             version, schema, rows = answer
             payload = msgspec.json.decode(item.payload)
             if schema:
                 schemas.check(schema, payload)
+                limit = _limit(payload)
             holds = _evaluator(item, payload)
             fitting = ",".join(str(leaf) for leaf, where in rows if holds(where.decode()))
 
@@ -210,6 +224,13 @@ class Waitpoints(Domain):
         return found
 
 
+def _limit(payload: Any) -> str:
+    """Return the limit that a checked answer grants, if it is one to a question for more."""
+    limit = payload.get("limit") if isinstance(payload, dict) else None
+    # To a schema 300.0 is an integer.
+    return str(int(limit)) if isinstance(limit, int | float) else ""
+
+
 def pack_waitpoint(item: NewWaitpoint) -> bytes:
     """Encode what lib/waitpoints.lua keeps of a waitpoint; what is absent is left out."""
     values = {
@@ -220,6 +241,7 @@ def pack_waitpoint(item: NewWaitpoint) -> bytes:
         "answerers": item.answerers or None,
         "title": item.title or None,
         "key": item.key,
+        "asks": None if item.asks is None else asdict(item.asks),
         "schema": None if item.schema is None else schemas.encode("schema", item.schema).decode(),
     }
     return _pack({k: v for k, v in values.items() if v is not None})
@@ -251,7 +273,14 @@ def _point(execution_id: str, number: int, packed: bytes) -> Waitpoint:
         wanted=get("wanted"),
         came=tuple(get("came", ())),
         schema=None if schema is None else msgspec.json.decode(schema),
+        asks=_asks(get("asks")),
     )
+
+
+def _asks(values: Mapping[str, Any] | None) -> Asks | None:
+    if values is None:
+        return None
+    return Asks(**{name: values[name] for name in Asks.__slots__})
 
 
 def _inbox_item(row: Sequence[bytes]) -> tuple[int, InboxItem]:

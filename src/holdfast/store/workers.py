@@ -43,6 +43,13 @@ class Workers(Domain):
         """Ask a worker, of this tenant only if one is given, to finish and claim no more."""
         await self._call.write("hf_worker_drain", self._store.global_tag, instance, tenant or "")
 
+    async def is_draining(self, instance: str, tenant: str | None = None) -> bool:
+        """Return whether a worker of this tenant, or of none, was asked to finish."""
+        (draining,) = await self._call.read(
+            "hf_worker_draining", self._store.global_tag, instance, tenant or ""
+        )
+        return bool(draining)
+
     async def remove(self, instance: str, tenant: str | None = None) -> bool:
         """Take a worker off the registry; returns whether it was on it."""
         (removed,) = await self._call.write(

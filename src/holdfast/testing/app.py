@@ -12,8 +12,9 @@ from holdfast.engine import Engine
 from holdfast.engine.blocked import blocking_limit
 from holdfast.errors import ExecutionFailed
 from holdfast.model import limits
-from holdfast.model.executions import Execution, Filter
+from holdfast.model.executions import Execution
 from holdfast.model.ids import new_id
+from holdfast.model.listing import Filter
 from holdfast.model.moments import to_ms
 from holdfast.model.quotas import Quota
 from holdfast.model.states import State

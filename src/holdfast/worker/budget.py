@@ -12,12 +12,12 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mappin
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from holdfast.errors import BudgetExceeded, LeaseLost
-from holdfast.model import limits, names
+from holdfast.model import names
 from holdfast.model.budgets import Charge, OnHard, Usage, checked_usage
 from holdfast.model.ids import id_of_key, new_id
-from holdfast.model.waitpoints import NewWaitpoint
+from holdfast.model.states import State
 from holdfast.worker.durations import Duration, to_ms
-from holdfast.worker.outcomes import AttemptLost
+from holdfast.worker.outcomes import AttemptLost, AttemptSuspended
 
 if TYPE_CHECKING:
     from holdfast.engine.budgets import Budgets
@@ -27,13 +27,6 @@ T = TypeVar("T")
 C = TypeVar("C", bound=Charge)
 
 _TEN_MINUTES = 600.0
-
-#: What is answered to who asks for more.
-_NEW_LIMIT = {
-    "type": ["object", "null"],
-    "properties": {"limit": {"type": "integer", "minimum": 0}, "approved": {}, "comment": {}},
-    "additionalProperties": False,
-}
 
 
 class Reserved:
@@ -59,7 +52,6 @@ class ContextBudget:
         self._context = context
         self._claim = context.claim
         self._spending = budgets.spending
-        self._raise_limit = budgets.set_limits
 
     async def report(
         self,
@@ -79,7 +71,7 @@ class ContextBudget:
         """
         spent = checked_usage({**(usage or {}), **amounts})
         own_key = self._key(key)
-        return await self._insist(
+        return await self._charge(
             lambda: self._spending.report(
                 self._claim.id, self._claim.lease, spent, key=own_key, budget=budget
             )
@@ -104,7 +96,7 @@ class ContextBudget:
         """
         wanted = checked_usage({**(usage or {}), **amounts})
         own_key = self._key(key)
-        await self._insist(
+        await self._charge(
             lambda: self._spending.reserve(
                 self._claim.id,
                 self._claim.lease,
@@ -117,7 +109,7 @@ class ContextBudget:
         reserved = Reserved(wanted)
         try:
             yield reserved
-        except AttemptLost:
+        except (AttemptLost, AttemptSuspended):
             # Nothing more is written; the reservation returns by itself.
             raise
         except BaseException:
@@ -135,30 +127,14 @@ class ContextBudget:
                 await settle(claim.id, claim.lease, wanted, key=key, budget=budget)
         self._accepted(charge)
 
-    async def _insist(self, call: Callable[[], Coroutine[Any, Any, C]]) -> C:
-        """Make a charge; where the budget says so, ask for more until it is accepted."""
-        while True:
-            charge = await self._ask(call())
-            if charge.accepted or charge.on_hard is not OnHard.SUSPEND:
-                return self._accepted(charge)
-            await self._ask_for_more(charge)
-
-    async def _ask_for_more(self, charge: Charge) -> None:
-        """Wait for a new limit, and set it. Who answers `deny` leaves the budget as it is."""
-        question = NewWaitpoint(
-            name=f"budget:{charge.budget}"[: limits.NAME_CHARS],
-            schema=_NEW_LIMIT,
-            title=f"Budget {charge.budget} has no more {charge.dimension}: {charge.current} of "
-            f"{charge.limit}. What is the new limit?",
-        )
-        answer = await self._context.ask(question, reason="budget")
-        if answer.name == "deny":
-            raise self._exceeded(charge)
-        more = answer.value
-        if isinstance(more, dict) and "limit" in more:
-            changes = {str(charge.dimension): {"hard": more["limit"]}}
-            tenant = self._claim.tenant
-            await self._raise_limit(str(charge.budget), changes, tenant=tenant)
+    async def _charge(self, call: Callable[[], Coroutine[Any, Any, C]]) -> C:
+        """Make a charge. One that suspends the execution ends the attempt here."""
+        # Frames that wait in this process could not be sent without the lease.
+        await self._context.flush()
+        charge = await self._ask(call())
+        if charge.state is State.SUSPENDED:
+            raise AttemptSuspended(f"asks for more of budget {charge.budget}")
+        return self._accepted(charge)
 
     def _key(self, key: str | None) -> str:
         """Return a key that is the same in every attempt, or a new one."""
@@ -183,23 +159,23 @@ class ContextBudget:
     def _accepted(self, charge: C) -> C:
         if charge.accepted:
             return charge
-        exceeded = self._exceeded(charge)
+        exceeded = _exceeded(charge)
         if charge.on_hard is OnHard.CANCEL:
             self._context.lose()
             raise AttemptLost(str(exceeded))
         raise exceeded
 
-    @staticmethod
-    def _exceeded(charge: Charge) -> BudgetExceeded:
-        message = f"budget {charge.budget} has no more {charge.dimension}: {charge.current} of "
-        message += f"{charge.limit} are used or reserved"
-        return BudgetExceeded(
-            message,
-            budget=charge.budget,
-            dimension=charge.dimension,
-            current=charge.current,
-            limit=charge.limit,
-        )
+
+def _exceeded(charge: Charge) -> BudgetExceeded:
+    message = f"budget {charge.budget} has no more {charge.dimension}: {charge.current} of "
+    message += f"{charge.limit} are used or reserved"
+    return BudgetExceeded(
+        message,
+        budget=charge.budget,
+        dimension=charge.dimension,
+        current=charge.current,
+        limit=charge.limit,
+    )
 
 
 class SyncContextBudget:

@@ -293,18 +293,6 @@ class Context:
         """
         return await self._waiting.answer(waitpoint, schema, approvers, options)
 
-    async def ask(self, question: NewWaitpoint, *, reason: str) -> Signal:
-        """Wait at a waitpoint for one signal; for what the SDK itself asks."""
-        came = await self._waiting.until(
-            [question],
-            None,
-            step=f"wait:{question.name}",
-            timeout=None,
-            on_timeout="raise",
-            reason=reason,
-        )
-        return came[-1]
-
     async def wait_until(
         self,
         condition: Mapping[str, Any],

@@ -165,7 +165,7 @@ class Waiting:
         item, schema = _item(waitpoint, schema, options)
         came = await self.until(
             [item],
-            None if approvers is None else _approval(item.name, approvers),
+            {"waitpoint": item.name} if approvers is None else _approval(item.name, approvers),
             step=f"wait:{item.name}",
             timeout=options.get("timeout"),
             on_timeout=options.get("on_timeout", "raise"),
@@ -185,7 +185,7 @@ class Waiting:
     async def until(
         self,
         waitpoints: Sequence[NewWaitpoint | TaskWaitpoint[Any]],
-        condition: Mapping[str, Any] | None,
+        condition: Mapping[str, Any],
         *,
         step: str,
         timeout: Duration | None,

@@ -23,6 +23,7 @@ from holdfast.store.outages import level
 from holdfast.worker import logs
 from holdfast.worker.consumers import consume_until
 from holdfast.worker.heartbeats import Heartbeats
+from holdfast.worker.limits import create_limits
 from holdfast.worker.patience import insist, pause
 from holdfast.worker.pools import ProcessPool, ThreadPool
 from holdfast.worker.runner import Runner

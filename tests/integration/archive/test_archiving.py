@@ -11,7 +11,7 @@ from holdfast.archive import Archive, Archiver, ArchiverSettings, audit_log
 from holdfast.engine import Engine
 from holdfast.errors import ExecutionNotFound, Held, InvalidInput, InvalidRecord
 from holdfast.fencing import FolderObjects, MemoryObjects, WriterLease
-from holdfast.model.executions import Filter
+from holdfast.model.listing import Filter
 from holdfast.model.states import State
 from holdfast.store import exports
 from holdfast.store.exports import Exported

@@ -123,8 +123,11 @@ async def test_an_idempotency_key_works_wherever_the_input_is(offloading: Engine
     first = await offloading.submit("k", input=LARGE, idempotency_key="a")
     await store.archives.set_offload(None)
     assert (await Engine(store).submit("k", input=LARGE, idempotency_key="a")).id == first.id
+    for written in (b" " + LARGE, LARGE + b" " * 4_000):
+        again = await offloading.submit("k", input=written, idempotency_key="a")
+        assert again.id == first.id
     with pytest.raises(IdempotencyConflict):
-        await Engine(store).submit("k", input=LARGE + b" ", idempotency_key="a")
+        await Engine(store).submit("k", input=LARGE[:-2] + b'y"', idempotency_key="a")
 
 
 async def test_an_input_that_cannot_be_fetched_is_tried_again_later(

@@ -448,3 +448,20 @@ async def test_being_told_of_a_higher_term_ends_the_lease_without_a_request() ->
         with pytest.raises(Fenced):
             lease.check()
         assert len(objects.calls) == before
+
+
+async def test_a_contender_that_tries_again_and_again_gets_a_dead_holders_lease() -> None:
+    """What one try has seen counts for the next, in the same process, also without waiting."""
+    objects, times = MemoryObjects(), FakeTimes()
+    await Leases(objects, times).acquire(KEY, ask())
+
+    async def attempt() -> bool:
+        try:
+            async with WriterLease(objects, KEY, holder="b", times=times):
+                return True
+        except Held:
+            return False
+
+    assert not await attempt()
+    times.now_ms += 100_000
+    assert await attempt()

@@ -10,7 +10,7 @@ import pytest
 from holdfast import App, Context, WorkerSettings
 from holdfast.engine import Engine, open_engine
 from holdfast.errors import InvalidInput
-from holdfast.model.executions import Filter
+from holdfast.model.listing import Filter
 from holdfast.model.queues import Delivery, Start
 from holdfast.model.states import State
 from holdfast.testing.waiting import wait_for

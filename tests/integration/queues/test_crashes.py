@@ -10,7 +10,8 @@ import pytest
 from holdfast import Push, Submit
 from holdfast.engine import Engine
 from holdfast.errors import StoreUnavailable
-from holdfast.model.executions import Filter, NewExecution
+from holdfast.model.executions import NewExecution
+from holdfast.model.listing import Filter
 from holdfast.model.queues import NewMessage, Settle
 from holdfast.queues.outbox import Outboxes
 from holdfast.store.queues import Queues as Calls

@@ -10,7 +10,8 @@ import pytest
 from holdfast import App, Submit, SyncClient
 from holdfast.engine import Engine
 from holdfast.errors import InvalidInput, StaleDelivery
-from holdfast.model.executions import Filter, NewExecution
+from holdfast.model.executions import NewExecution
+from holdfast.model.listing import Filter
 from holdfast.testing.clock import Clock
 from tests.support.queues import counts
 

@@ -10,7 +10,7 @@ import pytest
 from holdfast import App, Context, SyncContext
 from holdfast.engine import Engine
 from holdfast.errors import ExecutionFailed
-from holdfast.model.executions import Filter
+from holdfast.model.listing import Filter
 from holdfast.model.states import State
 from holdfast.testing.waiting import wait_for
 from tests.integration.worker.conftest import Working, at_once

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
+from holdfast.model.budgets import OnHard
 from holdfast.model.executions import Claim, Failure
 from holdfast.model.waitpoints import NewWaitpoint, waitpoint_id
 from tests.server.answers.ways import ROUTES, Stage, way
@@ -16,12 +17,18 @@ STEPS = "POST /v1/executions/{id}/steps"
 COMPLETE = "POST /v1/executions/{id}/complete"
 PREPARE = "POST /v1/executions/{id}/waitpoints"
 SUSPEND = "POST /v1/executions/{id}/suspend"
+SPEND = "POST /v1/executions/{id}/usage"
+RESERVE = "POST /v1/executions/{id}/usage/reserve"
 SETTLE = "POST /v1/executions/{id}/usage/settle"
 HOLDING = [
     name
     for name, route in ROUTES.items()
     if "lease" in getattr(route.body, "__struct_fields__", ())
 ]
+
+
+#: A waitpoint without anything, in msgpack.
+_EMPTY = b"\x80"
 
 
 async def _holding(stage: Stage, name: str, claim: Claim, **changes: Any) -> Request:
@@ -90,6 +97,20 @@ async def _waitpoints(stage: Stage, name: str) -> Request:
     return await _holding(stage, name, claim)
 
 
+@way("too_many_waitpoints", SPEND, RESERVE)
+async def _questions(stage: Stage, name: str) -> Request:
+    """The execution would have to wait for more of its budget."""
+    budget, _ = await stage.engine.budgets.create(
+        limits={"tokens": {"hard": 1}}, on_hard=OnHard.SUSPEND
+    )
+    claim = await stage.claimed(budgets=[budget.id])
+    tag = stage.engine.store.tag_of(claim.id)
+    await stage.write("HSET", f"{tag}:x:{claim.id}", "waitpoints", "10000")
+    points = [part for n in range(9_901, 10_001) for part in (str(n), _EMPTY)]
+    await stage.write("HSET", f"{tag}:p:{claim.id}", *points)
+    return await _holding(stage, name, claim)
+
+
 async def _prepared(stage: Stage) -> Claim:
     claim = await stage.claimed()
     points = [NewWaitpoint(name="mail"), NewWaitpoint(name="approval")]
@@ -103,8 +124,9 @@ async def _same_name(stage: Stage, name: str) -> Request:
 
 
 async def _waiting_at(stage: Stage, claim: Claim, number: int) -> Request:
-    points = [{"id": waitpoint_id(claim.id, number)}]
-    return await _holding(stage, SUSPEND, claim, waitpoints=points, condition=None)
+    points = [{"id": waitpoint_id(claim.id, number), "name": "mail"}]
+    condition = {"waitpoint": "mail"}
+    return await _holding(stage, SUSPEND, claim, waitpoints=points, condition=condition)
 
 
 @way("waitpoint_not_found", SUSPEND)

@@ -48,7 +48,9 @@ async def _closed(stage: Stage, name: str) -> Request:
 @way(200, RESUME)
 async def _suspended(stage: Stage, name: str) -> Request:
     claim = await stage.claimed()
-    await stage.engine.waitpoints.suspend(claim.id, claim.lease, [NewWaitpoint(name="mail")])
+    await stage.engine.waitpoints.suspend(
+        claim.id, claim.lease, [NewWaitpoint(name="mail")], {"waitpoint": "mail"}
+    )
     return await stage.request(name, {"id": claim.id})
 
 

@@ -104,7 +104,7 @@ class Stage:
         await self.engine.lanes.drain(lane)
         return lane
 
-    async def write(self, *command: str) -> None:
+    async def write(self, *command: str | bytes) -> None:
         """Write to the store behind its back."""
         await self.engine.store.client.call(command)
 

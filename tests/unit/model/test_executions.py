@@ -11,7 +11,8 @@ import pytest
 from holdfast.errors import InvalidInput, TooLarge
 from holdfast.model import limits
 from holdfast.model.declarations import completed, stated
-from holdfast.model.executions import OPTIONS, Failure, Filter, Lease, NewExecution
+from holdfast.model.executions import OPTIONS, Failure, Lease, NewExecution
+from holdfast.model.listing import Filter
 from holdfast.model.references import Reference
 from holdfast.model.retry import Backoff, RetryPolicy
 from holdfast.model.states import State

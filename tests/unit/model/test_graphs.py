@@ -170,7 +170,8 @@ def test_a_graph_has_its_limits() -> None:
 def test_the_digest_tells_graphs_apart() -> None:
     """Content counts, names do not."""
     one = graph("a b", "a>b")
-    assert one.digest() == graph("a b", "a>b", id="x").digest()
+    named = graph("a b", "a>b", id="x")
+    assert named.digest() == graph("a b", "a>b", idempotency_key="y").digest()
     others = [
         graph("a b"), graph("a b", "a!b"), graph("a b", "a>b:x"), graph("b a", "a>b"),
         graph("a b", "a>b", joins={"b": Join.any()}), graph("a b", "a>b", deadline_ms=5),

@@ -31,13 +31,14 @@ function blocking.hold(tag, id, rec, why, now)
   log.append(tag, id, rec, { at = now, event = 'rate_limited', by = why.blocker, retry_at = why.retry_at })
 end
 
---- A limit has room for an execution that waited for it. The message may overtake the one that
---- holds the execution back, so it is remembered until that comes.
+--- A limit has room for an execution that waited for it, and a quota keeps it for a while: `woken`
+--- says so until the execution is claimed. The message may overtake the one that holds the execution
+--- back; then it is remembered until that comes.
 function blocking.wake(tag, id, blocker, now)
   local rec = record.read(tag, id)
   if not rec then return end
   if rec.state == 'rate_limited' and rec.blocker == blocker then
-    requeue.ready(tag, id, rec, now, {})
+    requeue.ready(tag, id, rec, now, { 'woken', blocker })
   elseif limits.is_granted(rec) then
     record.write(tag, id, rec, { 'woken', blocker })
   end

@@ -52,6 +52,7 @@ function limits.is_granted(rec) return rec.state == 'waiting' and rec.due ~= nil
 --- Take a limited execution out of reach of other claims: its id, epoch and limits.
 function limits.grant(tag, id, rec, request, now)
   local epoch = tonumber(rec.epoch or 0) + 1
+  record.clear(tag, id, rec, { 'woken' })
   record.write(tag, id, rec, { 'grant', request, 'epoch', epoch, 'due', now + GRANT_MS })
   return { id, epoch, limits.of(tag, id, rec) }
 end
@@ -73,8 +74,9 @@ function limits.leave(tag, id, rec, before, now)
     if #quotas > 0 then outbox.put(tag, now, 'r', id, rec.epoch, 1, unpack(quotas)) end
   elseif limits.is_granted(rec) then
     outbox.put(tag, now, 'r', id, rec.epoch, 0, limits.of(tag, id, rec))
-  elseif before == 'rate_limited' then
-    outbox.put(tag, now, 'r', id, rec.epoch, 0, rec.blocker)
+  elseif before == 'rate_limited' or rec.woken then
+    -- One that was woken has been promised a place, which others may have now.
+    outbox.put(tag, now, 'r', id, rec.epoch, 0, rec.blocker or rec.woken)
   end
 end
 

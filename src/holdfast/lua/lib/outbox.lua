@@ -2,6 +2,7 @@
 --- carry it over, and take it out when it has arrived. Whatever is carried may arrive twice.
 ---   r EXECUTION EPOCH USED LIMIT...   give back what this grant was admitted to
 ---   w EXECUTION LIMIT                 a limit has room for an execution that waits for it
+---   l WAITPOINT BUDGET DIMENSION N    the answer to an execution that asked for more of a budget
 --- @requires lib/keys lib/wake
 local outbox = {}
 

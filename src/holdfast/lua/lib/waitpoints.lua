@@ -5,6 +5,7 @@
 ---   uses, used           how many signals by token it accepts, and got
 ---   schema, about        opaque to Lua: checked and shown by the caller
 ---   held                 numbers of the signals that came before the wait
+---   asks                 of one that asks for more of a budget, see lib/asking.lua
 --- @requires lib/keys lib/record lib/timers lib/stamps
 local waitpoints = {}
 
@@ -57,6 +58,7 @@ function waitpoints.add(tag, id, rec, spec, state, now)
   local stamp = stamps.next(tag, now)
   stamps.take(tag, stamp)
   spec.state, spec.made, spec.stamp = state, now, stamp
+  if spec.asks then spec.asks.replays = rec.replays end
   if spec.expires then
     spec['until'], spec.expires = now + spec.expires, nil
     timers.set(tag, 'w:' .. waitpoints.id(id, number), spec['until'], now)

@@ -7,12 +7,15 @@
 --- @arg version for which schema and expressions were checked, or empty
 --- @arg fitting leaves whose expression holds, comma separated
 --- @arg request id of this call: repeated, it gets its first answer
---- @ok EFFECT NUMBER; or check VERSION SCHEMA and per leaf with an expression: LEAF EXPRESSION
+--- @arg limit that the answer grants to who asks for more of a budget, or empty
+--- @ok EFFECT NUMBER, and 1 if it answers who asks for more, else 0
+--- @ok check VERSION SCHEMA and per leaf with an expression: LEAF EXPRESSION
 --- @no invalid_token | token_expired | waitpoint_not_found | waitpoint_closed | token_used_up
 --- @no signal_not_allowed | too_many_signals
 --- @event woken
 --- @flags write
 --- @requires lib/clock lib/record lib/waitpoints lib/waits lib/conditions lib/signals lib/due lib/senders
+--- @requires lib/asking
 
 --- Whether time has ended the wait already, though its timer has not fired yet.
 local function is_overdue(rec, now)
@@ -57,6 +60,7 @@ local function record_signal(tag, rec, point, wait, now, a)
   signals.append(tag, id, rec, signal)
   signals.remember(tag, id, a.number, a.key, number)
   if a.made ~= '' then point.used = (point.used or 0) + 1 end
+  if point.asks then asking.answer(tag, waitpoints.id(id, a.number), point.asks, a.name, a.limit, now) end
   waitpoints.write(tag, id, a.number, point)
   if resumes then
     local entry = { by = 'signal', signal = a.name, waitpoint = waitpoints.id(id, a.number) }
@@ -64,12 +68,12 @@ local function record_signal(tag, rec, point, wait, now, a)
   elseif wait then
     waits.write(tag, id, wait)
   end
-  return { 'ok', signal.effect, number }
+  return { 'ok', signal.effect, number, point.asks and 1 or 0 }
 end
 
 local NAMES = {
   'id', 'number', 'made', 'grace_until', 'key', 'name', 'payload', 'type', 'identity', 'correlation',
-  'version', 'fitting', 'request',
+  'version', 'fitting', 'request', 'limit',
 }
 
 local function run(tag, args)
@@ -84,7 +88,7 @@ local function run(tag, args)
   local known = signals.known(tag, id, a.number, a.key)
   if known then
     local first = cmsgpack.unpack(signals.read(tag, id, known))
-    return { 'ok', first.request == a.request and first.effect or 'duplicate', known }
+    return { 'ok', first.request == a.request and first.effect or 'duplicate', known, point.asks and 1 or 0 }
   end
   if is_overdue(rec, now) then
     due.execution(tag, id, now)

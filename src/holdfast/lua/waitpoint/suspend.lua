@@ -25,7 +25,7 @@ local function resolve(tag, id, specs, now)
   local found, fresh = {}, 0
   for _, spec in ipairs(specs) do
     local one = { spec.number, spec.number and waitpoints.read(tag, id, spec.number) or nil }
-    if not spec.number then one = pending[spec.name] or { nil, spec } end
+    if not spec.number then one = not spec.asks and pending[spec.name] or { nil, spec } end
     local waitpoint_id = one[1] and waitpoints.id(id, one[1])
     if not one[2] then return nil, reply.no('waitpoint_not_found', 'id', waitpoint_id) end
     if one[1] and not waitpoints.lives(one[2], now) then

@@ -291,6 +291,10 @@ class ChargeView(View, omit_defaults=True):
     current: int | None = None
     limit: int | None = None
     on_hard: str | None = None
+    #: Of a hard breach by the holder of a lease, who lost it: suspended or cancelled.
+    state: str | None = None
+    #: Of a suspended execution: where it asks for more.
+    waitpoint: str | None = None
     #: Of a reservation: what is set aside now under this key.
     reserved: dict[str, int] | UnsetType = UNSET
     #: Of a settlement: the usage of the budget now.
@@ -306,6 +310,8 @@ class ChargeView(View, omit_defaults=True):
             current=one.current,
             limit=one.limit,
             on_hard=one.on_hard,
+            state=one.state,
+            waitpoint=one.waitpoint,
             reserved=dict(one.reserved) if isinstance(one, Reservation) else UNSET,
         )
 

@@ -13,7 +13,8 @@ from holdfast.engine.tracing import current_traceparent
 from holdfast.errors import HoldfastError, InvalidInput, ResultNotReady
 from holdfast.model import checks, limits, names
 from holdfast.model.access import Role
-from holdfast.model.executions import Filter, NewExecution, Outcome, Submitted
+from holdfast.model.executions import NewExecution, Outcome, Submitted
+from holdfast.model.listing import Filter
 from holdfast.model.names import DEFAULT_TENANT
 from holdfast.model.states import State
 from holdfast.server import problems, shown

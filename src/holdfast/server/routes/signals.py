@@ -56,7 +56,10 @@ def _full_id(waitpoint: str, token: str) -> str:
 
 
 class SourceBody(Body):
-    """Who answers. Two signals are from different sources if type or identity differ."""
+    """Who answers: type and identity, or neither.
+
+    Two signals are from different sources if one of them differs.
+    """
 
     type: Annotated[str, Meta(max_length=limits.NAME_CHARS)] = ""
     identity: Annotated[str, Meta(max_length=limits.ID_CHARS)] = ""

@@ -6,6 +6,8 @@ from typing import Any
 
 from holdfast import errors
 from holdfast.model.access import Role
+from holdfast.model.budgets import Charge
+from holdfast.model.states import State
 from holdfast.server.call import Call
 from holdfast.server.declare import Routes
 from holdfast.server.fields import Body, Key, LeaseBody, LimitName, View
@@ -39,20 +41,32 @@ class HolderUsageBody(Body):
 
 
 _REFUSALS = (*LOST, errors.BudgetNotFound)
+#: It may have to wait for more.
+_ASKING = (*_REFUSALS, errors.TooManyWaitpoints, errors.StoreFull)
 _HOLDER: dict[str, Any] = {"role": Role.WORKER, "owner": EXECUTION}
 
 
 @routes.post(
     "/v1/executions/{id}/usage",
-    errors=_REFUSALS,
+    errors=_ASKING,
     example={"lease": LEASE_EXAMPLE, "usage": {"tokens": 120}, "key": "call-17"},
     **_HOLDER,
 )
 async def spend(call: Call, id: str, body: HolderUsageBody) -> ChargeView:  # noqa: A002
-    """Charge what a running execution used to its budgets: to all, or to none."""
+    """Charge what a running execution used to its budgets: to all, or to none.
+
+    `hard_breach` with the `state` suspended: the lease is gone, and the execution comes back in a
+    claim when its `waitpoint` has been answered; then charge again. Cancelled: it has ended.
+    """
     charge = await call.engine.budgets.spending.report(
         id, body.lease.lease(), body.usage, key=body.key, budget=body.budget
     )
+    return _answer(call, id, body.lease, charge)
+
+
+def _answer(call: Call, execution_id: str, lease: LeaseBody, charge: Charge) -> ChargeView:
+    if charge.state is State.SUSPENDED:
+        call.services.metrics.ended(execution_id, lease.epoch, "suspended")
     return ChargeView.of(charge)
 
 
@@ -68,13 +82,16 @@ class HolderReserveBody(Body):
 
 @routes.post(
     "/v1/executions/{id}/usage/reserve",
-    errors=_REFUSALS,
+    errors=_ASKING,
     example={"lease": LEASE_EXAMPLE, "usage": {"tokens": 2000}, "key": "call-17"},
     **_HOLDER,
 )
 async def set_aside(call: Call, id: str, body: HolderReserveBody) -> ChargeView:  # noqa: A002
-    """Set amounts aside in the budgets of a running execution: in all, or in none."""
-    found = await call.engine.budgets.spending.reserve(
+    """Set amounts aside in the budgets of a running execution: in all, or in none.
+
+    A hard breach does the same to the execution as that of a charge.
+    """
+    reservation = await call.engine.budgets.spending.reserve(
         id,
         body.lease.lease(),
         body.usage,
@@ -82,7 +99,7 @@ async def set_aside(call: Call, id: str, body: HolderReserveBody) -> ChargeView:
         ttl_ms=body.ttl_ms,
         budget=body.budget,
     )
-    return ChargeView.of(found)
+    return _answer(call, id, body.lease, reservation)
 
 
 class HolderSettleBody(Body):

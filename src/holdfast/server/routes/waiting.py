@@ -111,8 +111,8 @@ class SuspendBody(Body):
     waitpoints: Annotated[
         list[WaitAtBody], Meta(min_length=1, max_length=limits.WAITPOINTS_IN_WAIT)
     ]
-    #: It calls the waitpoints by their names; absent: any signal will do.
-    condition: dict[str, Any] | None = None
+    #: It calls the waitpoints by their names: `{"waitpoint": NAME}` for any signal to one.
+    condition: dict[str, Any]
     timeout_ms: PositiveMs | None = None
     on_timeout: Literal["fail", "cancel", "expire", "resume", "escalate"] = "fail"
     #: What the wait is for; `explain` tells it.

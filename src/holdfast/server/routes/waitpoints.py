@@ -5,6 +5,7 @@ from __future__ import annotations
 from msgspec import UNSET, Raw, UnsetType
 
 from holdfast import errors
+from holdfast.model import names
 from holdfast.model.access import Role
 from holdfast.model.audit import AuditLog
 from holdfast.model.waitpoints import parse_waitpoint_id
@@ -59,9 +60,11 @@ class TokenView(View):
 async def read_token(call: Call, id: str, wp: str) -> Answer[TokenView]:  # noqa: A002
     """Read the token of a waitpoint, signed with the current key.
 
-    The history of the execution and the audit log tell who read it.
+    The history of the execution and the audit log tell who read it. That of a waitpoint at which
+    the execution asks for more of a budget is for those who may raise its limit.
     """
     _check_of(id, wp)
+    await _check_may_raise(call, id, wp)
     token = await call.engine.waitpoints.token(wp, reader=_who(call))
     view = TokenView(token=token.reveal(), kid=token.kid, fingerprint=token.fingerprint)
     return Answer(view, 200, {"Cache-Control": "no-store"})
@@ -134,6 +137,20 @@ def _check_of(execution_id: str, waitpoint: str) -> None:
     if owner != execution_id:
         message = f"execution {execution_id} has no waitpoint {waitpoint}"
         raise errors.WaitpointNotFound(message, id=waitpoint)
+
+
+async def _check_may_raise(call: Call, execution_id: str, waitpoint: str) -> None:
+    """Raise Forbidden if an answer would raise a limit that the caller may not change."""
+    identity = call.identity
+    points = await call.engine.waitpoints.of(execution_id)
+    asks = next((point.asks for point in points if point.id == waitpoint), None)
+    if asks is None:
+        return
+    if not identity.may((Role.OPERATOR,)):
+        message = f"the answer raises budget {asks.budget}: this needs an API key with the role "
+        raise errors.Forbidden(f"{message}{Role.OPERATOR}")
+    if identity.tenant not in {None, names.split(asks.budget)[0]}:
+        raise errors.Forbidden("the answer raises a budget that belongs to another tenant")
 
 
 def _who(call: Call) -> str:

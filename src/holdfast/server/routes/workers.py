@@ -154,8 +154,9 @@ class DrainingView(View):
     errors=(errors.WorkerNotFound,),
 )
 async def drain(call: Call, instance: str) -> DrainingView:
-    """Ask a worker to finish and claim no more; it learns so at its next heartbeat."""
+    """Ask a worker to finish and claim no more; it learns so at its next heartbeat or claim."""
     await call.engine.workers.drain(instance, tenant=call.identity.tenant)
+    call.services.draining.note(instance)
     return DrainingView(instance=instance, draining=True)
 
 
@@ -193,7 +194,7 @@ async def claim(call: Call, instance: str, body: ClaimBody) -> ClaimsView:
 
     A worker that names its `kinds` gets no others; those wait for a worker that has them.
     A key of one tenant claims that tenant's work only; another one that of all tenants, which
-    take turns by their shares.
+    take turns by their shares. A worker that was asked to finish gets none, and `draining`.
     """
     claimers, tenant = call.services.claimers, call.identity.tenant
     waits = body.wait_ms or claimers.is_under_way(tenant, body.request)
@@ -202,16 +203,16 @@ async def claim(call: Call, instance: str, body: ClaimBody) -> ClaimsView:
             claimers.alone(tenant, body.request),
             claimers.use(instance, body.lanes, body.capabilities, body.kinds, tenant) as claimer,
         ):
-            if body.wait_ms:
-                claims = await _claim_waiting(call, claimer, body)
-            else:
-                claims = await _ask(claimer, body)
+            ask = _claim_waiting if body.wait_ms else _ask
+            claims, draining = await call.services.draining.claim(
+                instance, tenant, lambda: ask(call, claimer, body)
+            )
     call.audited = bool(claims)
     call.services.metrics.claimed(claims, body.lease_ms)
-    return ClaimsView(claims=[ClaimView.of(one) for one in claims])
+    return ClaimsView(claims=[ClaimView.of(one) for one in claims], draining=draining)
 
 
-async def _ask(claimer: Claimer, body: ClaimBody) -> list[Claim]:
+async def _ask(_call: Call, claimer: Claimer, body: ClaimBody) -> list[Claim]:
     return await claimer.claim(body.max, body.lease_ms, request=body.request, again=body.again)
 
 

@@ -1,0 +1,19 @@
+--- Take a reservation back as if it had never been made: its key is free again.
+--- @key tag the partition of budgets
+--- @arg id @arg key
+--- @ok
+--- @no budget_not_found
+--- @flags allow-oom
+--- @requires lib/clock lib/reply lib/budget lib/reserving
+
+local function run(tag, args)
+  local id, key = unpack(args)
+  local chain = budget.chain(tag, id)
+  if not chain then return reply.no('budget_not_found', 'id', id) end
+  local reserved = reserving.find(tag, id, key)
+  if reserved then
+    reserving.close(tag, chain, key, reserved)
+    budget.wake_all(tag, chain, clock.now(tag))
+  end
+  return { 'ok' }
+end

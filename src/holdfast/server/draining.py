@@ -1,0 +1,67 @@
+"""Workers that were asked to finish: they get nothing to do any more."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+
+from holdfast.engine import Engine
+from holdfast.errors import HoldfastError
+from holdfast.model.executions import Claim
+
+log: logging.Logger = logging.getLogger(__name__)
+
+#: A claim that took longer is followed by another look.
+_LOOK_AGAIN_S = 1.0
+_MOST_NOTED = 10_000
+
+
+class Draining:
+    """Who was asked to finish. The store knows; this remembers who may have been."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._noted: set[str] = set()
+
+    def note(self, instance: str) -> None:
+        """Remember a worker that was asked just now."""
+        if len(self._noted) >= _MOST_NOTED:
+            self._noted.clear()
+        self._noted.add(instance)
+
+    async def claim(
+        self,
+        instance: str,
+        tenant: str | None,
+        claim: Callable[[], Awaitable[list[Claim]]],
+    ) -> tuple[list[Claim], bool]:
+        """Claim for a worker unless it was asked to finish; returns also whether it was.
+
+        The registry is asked beside the claim, not before it: the calls share a round trip.
+        """
+        if instance in self._noted and await self._look(instance, tenant):
+            return [], True
+        loop = asyncio.get_running_loop()
+        began = loop.time()
+        is_draining, claims = await asyncio.gather(self._look(instance, tenant), claim())
+        if instance in self._noted or loop.time() - began > _LOOK_AGAIN_S:
+            is_draining = await self._look(instance, tenant)
+        if not is_draining:
+            return claims, False
+        for one in claims:
+            await self._engine.delay(one.id, one.lease, 0)
+        return [], True
+
+    async def _look(self, instance: str, tenant: str | None) -> bool:
+        try:
+            is_draining = await self._engine.workers.is_draining(instance, tenant=tenant)
+        except HoldfastError as error:
+            # What was claimed beside this must reach its worker.
+            log.warning("whether %s is to finish is not known: %s", instance, error)
+            return False
+        if is_draining:
+            self.note(instance)
+        else:
+            self._noted.discard(instance)
+        return is_draining

@@ -1,0 +1,69 @@
+"""A worker that was asked to finish gets no more work over HTTP, and learns why."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import httpx
+
+from holdfast.testing.waiting import wait_for
+from tests.server.conftest import Site
+from tests.server.test_contract import submit
+
+
+async def register(client: httpx.AsyncClient, *workers: str) -> None:
+    for worker in workers:
+        body = {"worker": "pool", "lanes": ["default"]}
+        assert (await client.put(f"/v1/workers/{worker}", json=body)).status_code == 201
+
+
+async def claim(client: httpx.AsyncClient, worker: str, **fields: Any) -> Any:
+    response = await client.post(
+        f"/v1/workers/{worker}/claim", json={"lanes": ["default"], **fields}
+    )
+    assert response.status_code == 200, response.text
+    return response.json()
+
+
+async def test_a_draining_worker_gets_nothing(site: Site, anyone: httpx.AsyncClient) -> None:
+    """Whether this server was asked or another; what is there is for the others."""
+    await register(anyone, "w1", "w2", "w3")
+    assert (await anyone.post("/v1/workers/w1/drain")).status_code == 200
+    await site.engine.workers.drain("w2")
+    one = await submit(anyone)
+    nothing = {"claims": [], "draining": True}
+    for _ in range(2):
+        assert await claim(anyone, "w1") == nothing
+        assert await claim(anyone, "w2", wait_ms=50) == nothing
+    found = await claim(anyone, "w3")
+    assert [found["claims"][0]["execution"]["id"], set(found)] == [one, {"claims"}]
+
+
+async def test_a_worker_that_waits_for_work_is_drained(
+    site: Site, anyone: httpx.AsyncClient
+) -> None:
+    """What comes after it was asked goes to others."""
+    await register(anyone, "w1", "w2")
+    waiting = asyncio.ensure_future(claim(anyone, "w1", wait_ms=20_000))
+
+    async def listening() -> bool:
+        return any(key[0] == "w1" for key in site.server._services.claimers._kept)
+
+    await wait_for(listening)
+    assert (await anyone.post("/v1/workers/w1/drain")).status_code == 200
+    one = await submit(anyone)
+    assert await waiting == {"claims": [], "draining": True}
+    found = await claim(anyone, "w2", wait_ms=5_000)
+    assert found["claims"][0]["execution"]["id"] == one
+
+
+async def test_one_that_comes_back_works_again(anyone: httpx.AsyncClient) -> None:
+    """Under the same name, after it has left."""
+    await register(anyone, "w1")
+    await anyone.post("/v1/workers/w1/drain")
+    await submit(anyone)
+    assert (await claim(anyone, "w1"))["draining"]
+    await anyone.delete("/v1/workers/w1")
+    await register(anyone, "w1")
+    assert len((await claim(anyone, "w1"))["claims"]) == 1
