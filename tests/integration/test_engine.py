@@ -288,7 +288,7 @@ async def test_every_argument_of_a_submission_arrives(engine: Engine, clock: Clo
     )
     known = await engine.describe(made.id)
     assert (known.id, known.kind, known.tenant, known.lane) == (
-        "root~1",
+        "acme=root~1",
         "mail/send",
         "acme",
         "bulk",

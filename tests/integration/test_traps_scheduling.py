@@ -11,6 +11,7 @@ import pytest
 from holdfast.engine.engine import Engine
 from holdfast.errors import InvalidInput
 from holdfast.model.executions import Failure
+from holdfast.model.ids import new_id
 from holdfast.model.listing import Filter
 from holdfast.model.retry import Backoff, RetryPolicy
 from holdfast.model.states import AttemptKind, State
@@ -20,6 +21,9 @@ from tests.support.lifecycle import claim_in, claim_one
 Dump = Callable[[], dict[str, object]]
 BOOM = Failure(type="Boom", message="boom")
 AT_ONCE = RetryPolicy(max_attempts=9, backoff=Backoff(kind="fixed", initial_ms=0))
+
+#: A minted id belongs to no tenant: what starts with it lives in one partition.
+ROOT = new_id()
 
 
 async def test_a_head_that_cannot_be_served_starves_nobody(engine: Engine) -> None:
@@ -119,10 +123,10 @@ async def test_work_that_comes_back_keeps_its_place(engine: Engine, clock: Clock
 async def test_one_tenant_cannot_fill_the_system(engine: Engine) -> None:
     """However much one tenant submits, and however early, the others get their turn."""
     for number in range(60):
-        await engine.submit("work", id=f"root~big{number}", tenant="big", priority=10)
+        await engine.submit("work", id=f"{ROOT}~big{number}", tenant="big", priority=10)
     for number in range(10):
-        await engine.submit("work", id=f"root~small{number}", tenant="small")
-    tag = engine.store.tag_of("root")
+        await engine.submit("work", id=f"{ROOT}~small{number}", tenant="small")
+    tag = engine.store.tag_of(ROOT)
     claims = await claim_in(engine.store, tag, limit=20)
     assert Counter(claim.tenant for claim in claims) == {"big": 10, "small": 10}
 
@@ -132,10 +136,10 @@ async def test_weights_divide_the_turns(engine: Engine) -> None:
     await engine.lanes.set_weights("default", {"big": 3})
     for number in range(80):
         tenant = "big" if number % 2 else "small"
-        await engine.submit("work", id=f"root~{number}", tenant=tenant)
+        await engine.submit("work", id=f"{ROOT}~{number}", tenant=tenant)
     claims = []
     for _ in range(40):
-        claims += await claim_in(engine.store, engine.store.tag_of("root"))
+        claims += await claim_in(engine.store, engine.store.tag_of(ROOT))
     assert Counter(claim.tenant for claim in claims) == {"big": 30, "small": 10}
 
 

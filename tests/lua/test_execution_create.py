@@ -199,16 +199,18 @@ async def test_tags_are_kept_and_indexed(store: Store, dump: Dump, value: str) -
 async def test_work_on_an_empty_route_wakes_the_lane_once(store: Store) -> None:
     """The first ready execution of a tenant is announced; more of the same are not."""
     heard: list[str] = []
-    channel = keys.wake_channel(store.tag_of("r"), "default")
+    # A minted id belongs to no tenant, so all these live together.
+    root = new_id()
+    channel = keys.wake_channel(store.tag_of(root), "default")
 
     def listen(_channel: str, message: str) -> None:
         heard.append(message)
 
     await store.subscriptions.add([channel], listen)
-    await create_one(store, id="r~1", delay_ms=9_000)
-    await create_one(store, id="r~2")
-    await create_one(store, id="r~3")
-    await create_one(store, id="r~4", tenant="other")
+    await create_one(store, id=f"{root}~1", delay_ms=9_000)
+    await create_one(store, id=f"{root}~2")
+    await create_one(store, id=f"{root}~3")
+    await create_one(store, id=f"{root}~4", tenant="other")
     # A last message that surely comes: then all before it have come too.
     await store.client.call(
         ["SPUBLISH" if store.client.cluster else "PUBLISH", channel, "end of test"]

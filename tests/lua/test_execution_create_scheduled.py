@@ -21,11 +21,11 @@ async def test_a_tick_makes_an_execution_and_moves_the_schedule(store: Store, du
     schedule = await put(store, plan(execution=execution))
     assert await store.schedules.fire(schedule, [step(0)]) == ["created"]
     (execution_id,) = await fired(store)
-    assert execution_id == f"daily~{START_MS}"
+    assert execution_id == f"acme=daily~{START_MS}"
     found = await store.queries.describe(execution_id)
     assert (found.kind, found.tenant, found.lane) == ("report", "acme", "slow")
     assert (found.tags, found.state) == ({"a": "b", "schedule": "daily"}, State.WAITING)
-    moved = await read(store, "daily")
+    moved = await read(store, "acme=daily")
     assert (moved.next_ms, moved.last_ms, moved.last_execution) == (
         START_MS + HOUR_MS,
         START_MS,

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import initialize, invariant, precondition, rule
 
 from holdfast.errors import HoldfastError
+from holdfast.model import names
 from holdfast.model.executions import Claim, Lease, NewExecution, Submitted
 from holdfast.model.ids import id_of_key
 from holdfast.model.states import State
@@ -88,7 +89,7 @@ class LifecycleMachine(ComparingMachine):
         answers = self.world.run(self.store.executions.create(batch))
         dump = self.world.dump()
         for item, answer in zip(batch, answers, strict=True):
-            execution_id = item.id or "minted"
+            execution_id = names.stored_id(item.tenant, item.id or "minted")
             if item.id is None and item.idempotency_key is not None:
                 execution_id = id_of_key(item.tenant, item.idempotency_key)
             elif item.id is None and isinstance(answer, Submitted):

@@ -92,7 +92,7 @@ async def test_a_claim_for_one_tenant_does_not_set_its_virtual_time_back(
 
 async def test_a_key_is_not_bound_to_an_execution_with_other_content(store: Store) -> None:
     """A refused creation leaves its key free: later work under it is not taken for another's."""
-    await create_one(store, id="taken", tenant="other", input=b"theirs")
+    await create_one(store, id="taken", input=b"theirs")
     item = NewExecution(kind="work", input=b"ours", idempotency_key="k", id="taken")
     (refused,) = await store.executions.create([item])
     assert isinstance(refused, HoldfastError)

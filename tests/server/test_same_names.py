@@ -355,6 +355,22 @@ async def test_an_id_of_another_tenant_is_that_of_nothing(
     assert (other.status_code, OURS in other.text) == (409, False)
 
 
+async def test_an_idempotency_key_of_another_tenant_cannot_be_taken(
+    ours: httpx.AsyncClient, theirs: httpx.AsyncClient
+) -> None:
+    """The id that it stands for can be worked out, so nobody may choose such an id."""
+    for path, body in (("executions", {"kind": "k"}), ("graphs", {"members": [MEMBER]})):
+        made = await ask(ours, "POST", path, {**body, "idempotency_key": "order-1"})
+        for given in (made["id"], made["id"][:-1] + "0"):
+            refused = await theirs.post(f"/v1/{path}", json={**body, "id": given})
+            assert (refused.status_code, refused.json()["code"]) == (422, "invalid_input")
+        mine = await theirs.post(f"/v1/{path}", json={**body, "idempotency_key": "order-1"})
+        assert mine.status_code == 201
+
+
+MEMBER = {"key": "a", "kind": "k"}
+
+
 async def test_waits_of_executions_of_one_id_are_apart(
     ours: httpx.AsyncClient, theirs: httpx.AsyncClient, anyone: httpx.AsyncClient
 ) -> None:

@@ -13,7 +13,7 @@ from typing import Any, NoReturn, TypeVar
 
 from holdfast.errors import InvalidInput, TooLarge
 from holdfast.model import limits
-from holdfast.model.names import DEFAULT_TENANT, ID_SEPARATOR, split_id
+from holdfast.model.names import DEFAULT_TENANT, ID_SEPARATOR, is_of_key, split_id
 
 T = TypeVar("T")
 K = TypeVar("K")
@@ -105,6 +105,9 @@ def id_of(field: str, value: Any, tenant: str) -> str:
     execution_id(field, value)
     if ID_SEPARATOR in value and split_id(value)[0] != tenant:
         refuse(field, f"must not name another tenant than {tenant}", value)
+    if is_of_key(value):
+        # Otherwise one tenant could take, or find out, the idempotency keys of another.
+        refuse(field, "has the form of ids that stand for idempotency keys", value)
     return str(value)
 
 

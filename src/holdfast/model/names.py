@@ -21,6 +21,8 @@ ID_SEPARATOR = "="
 
 #: `new_id`, and the id of an idempotency key, with a g those of graphs; what follows `~` is a part.
 _MINTED = re.compile(r"g?(?:0[0-9a-hjkmnp-tv-z]{19}|k[0-9a-hjkmnp-tv-z]{24})(?:~|\Z)")
+#: The id of an idempotency key, which can be worked out from tenant and key.
+_OF_KEY = re.compile(r"g?k[0-9a-hjkmnp-tv-z]{24}\Z")
 
 
 def stored(tenant: str, name: str) -> str:
@@ -67,6 +69,11 @@ def seen_id(full: str, tenant: str | None) -> str:
 def is_minted(own: str) -> bool:
     """Whether Holdfast makes ids like this one."""
     return _MINTED.match(own) is not None
+
+
+def is_of_key(own: str) -> bool:
+    """Whether an idempotency key stands behind ids like this one."""
+    return _OF_KEY.match(own) is not None
 
 
 def _split(full: str, separator: str) -> tuple[str, str]:

@@ -146,11 +146,11 @@ async def test_a_name_that_is_used_again_is_another_execution(
 ) -> None:
     """A late forget of the first does not touch the second, though all its counters are equal."""
     objects = MemoryObjects()
-    await live(archiving, clock, 0, id="order-1")
+    await live(archiving, clock, 0, id="order-1", tenant="default")
     await end_retention(archiving, clock)
     rows, _ = await archiving.archives.batch(archiving.tag_of("order-1"), 0, 10, 1 << 20)
     await Archiver(archiving, objects, SMALL).run_once()
-    await live(archiving, clock, 0, id="order-1")
+    await live(archiving, clock, 0, id="order-1", tenant="default")
     await end_retention(archiving, clock)
     assert await archiving.archives.forget([(r.id, r.born, r.run) for r in rows]) == 0
     assert await state_of(archiving, "order-1") is State.COMPLETED

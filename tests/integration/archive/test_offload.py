@@ -178,7 +178,7 @@ async def test_the_archive_reads_them_and_an_erasure_deletes_them(
     archiver = Archiver(offloading.store, objects, SETTINGS)
     await archiver.run_once()
     archive = Archive(objects)
-    row = await archive.get("a")
+    row = await archive.get("a=a")
     assert (row.input(), row.result()) == (LARGE, LARGE)
     assert [one.input() async for one in archive.rows()] == [LARGE, LARGE]
     await offloading.submit("k", tenant="b", id="b2")
