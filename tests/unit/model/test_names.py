@@ -47,7 +47,7 @@ def test_a_tenant_can_use_the_id_that_it_sees(tenant: str) -> None:
         assert names.seen_id(names.stored_id(tenant, own), tenant) == own
 
 
-@pytest.mark.parametrize("minted", MINTED)
+@pytest.mark.parametrize("minted", MINTED, ids=["id", "graph", "key", "graph of a key"])
 def test_minted_ids_belong_to_no_tenant(minted: str) -> None:
     """They are unique without one, and so are the ids of what belongs to them."""
     for own in (minted, f"{minted}~w1", f"{minted}~a~b"):

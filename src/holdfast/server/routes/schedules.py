@@ -48,8 +48,10 @@ MissedTicks = Annotated[int, Meta(ge=1, le=limits.CATCH_UP)]
 JitterMs = Annotated[int, Meta(ge=0, le=limits.JITTER_MS)]
 
 
-class ChangeQuery(CheckQuery, TenantQuery):
+class ChangeQuery(CheckQuery):
     """Whose schedule, and whether its input is checked."""
+
+    tenant: Name | None = None
 
 
 class ChangeBody(Body):
