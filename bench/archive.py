@@ -14,10 +14,10 @@ from bench import workloads
 from holdfast.archive import Archive, Archiver
 from holdfast.engine import Engine
 from holdfast.fencing import FolderObjects, MemoryObjects, ObjectStore
-from holdfast.fencing.kept import StoreObjects
+from holdfast.fencing.in_store import StoreObjects
 from holdfast.fencing.leases import Ask, Leases
 from holdfast.model.executions import NewExecution
-from holdfast.testing.waiting import wait_for
+from holdfast.testing.polling import wait_for
 
 LEASE_ROUNDS = 100
 LOOKUPS = 200

@@ -12,7 +12,7 @@ from typing import Any
 from holdfast import App, Join, WorkerSettings
 from holdfast.model.executions import NewExecution
 from holdfast.model.graphs import Edge
-from holdfast.testing.waiting import wait_for
+from holdfast.testing.polling import wait_for
 from holdfast.worker.task import Task
 
 CONCURRENT = 100

@@ -10,7 +10,7 @@ from statistics import median, quantiles
 from bench.workloads import spread, timed
 from holdfast.engine import Engine
 from holdfast.model.queues import NewMessage, Settle
-from holdfast.testing.waiting import wait_for
+from holdfast.testing.polling import wait_for
 
 COUNT = 20_000
 SINGLES = 5_000

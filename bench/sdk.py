@@ -10,7 +10,7 @@ from pathlib import Path
 
 from bench import workloads
 from holdfast import App, Context, WorkerSettings
-from holdfast.testing.waiting import wait_for
+from holdfast.testing.polling import wait_for
 
 COUNT = 20_000
 STEPS = 50

@@ -12,7 +12,7 @@ from holdfast import App, Context, WorkerSettings
 from holdfast.engine import Engine
 from holdfast.model.states import State
 from holdfast.model.waitpoints import NewSignal
-from holdfast.testing.waiting import wait_for
+from holdfast.testing.polling import wait_for
 
 ROUNDS = 500
 WAITING = 10_000

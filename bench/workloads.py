@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from holdfast.engine import Engine
 from holdfast.model.executions import Claim, NewExecution
-from holdfast.store.client import Client
+from holdfast.store.valkey.client import Client
 
 SUBMIT_BATCH = 100
 CLAIM_BATCH = 100

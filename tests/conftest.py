@@ -9,9 +9,9 @@ from collections.abc import AsyncIterator, Callable, Iterator
 import pytest
 
 from holdfast.engine import Engine
-from holdfast.store.client import Client
 from holdfast.store.store import Store, StoreSettings
-from holdfast.store.urls import StoreUrl
+from holdfast.store.valkey.client import Client
+from holdfast.store.valkey.urls import StoreUrl
 from holdfast.testing.clock import Clock
 from holdfast.testing.servers import TestServer, start_cluster, start_server
 from tests.support.dump import dump_keys

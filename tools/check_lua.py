@@ -14,8 +14,8 @@ from typing import Any
 
 from luaparser import ast, astnodes
 
-from holdfast.store import library
-from holdfast.store.library import FLAGS, Source
+from holdfast.store.valkey import library
+from holdfast.store.valkey.library import FLAGS, Source
 
 LUA = Path(__file__).parent.parent / "src" / "holdfast" / "lua"
 
@@ -41,7 +41,7 @@ BUILTINS = frozenset(
 FORBIDDEN = (
     (re.compile(r"\bredis\."), "use `server`, not `redis`"),
     (re.compile(r"\bmath\.random\b"), "math.random is seeded alike in every call"),
-    (re.compile(r"'TIME'"), "time comes from lib/clock only"),
+    (re.compile(r"'TIME'"), "time comes from lib/core/clock only"),
     (re.compile(r"\bKEYS\b|\bARGV\b"), "functions get tag and args"),
     (re.compile(r"\t"), "tab"),
 )
@@ -164,23 +164,21 @@ def lint(source: Source) -> Iterator[str]:
             yield f"line {number}: longer than {LINE_CHARS} characters"
         code = line.split("--", 1)[0] if "--" in line else line
         for pattern, problem in FORBIDDEN:
-            if pattern.search(code) and "lib/clock" not in source.name:
+            if pattern.search(code) and "lib/core/clock" not in source.name:
                 yield f"line {number}: {problem}"
     tree = ast.parse(source.text)
     scopes = Scopes()
-    exported = source.name.split("/")[1] if source.is_lib else "run"
+    exported = source.table if source.is_lib else "run"
     scopes.visit(tree.body.body)
-    if source.name == "lib/clock_fake":
-        exported = "clock"
     scopes.use(exported)
     scopes.leave()
     yield from scopes.problems
     used = scopes.globals - BUILTINS - {exported}
-    required = {name.removeprefix("lib/") for name in source.header.requires}
-    for name in sorted(used - required):
+    tables = {library.sources()[name].table: name for name in source.header.requires}
+    for name in sorted(used - tables.keys()):
         yield f"{name} is neither local nor required"
-    for name in sorted(required - used):
-        yield f"lib/{name} is required but not used"
+    for table in sorted(tables.keys() - used):
+        yield f"{tables[table]} is required but not used"
     yield from lint_header(source)
 
 

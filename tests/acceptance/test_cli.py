@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from holdfast.engine import Engine, open_engine
-from holdfast.testing.waiting import wait_for
+from holdfast.testing.polling import wait_for
 
 COMMAND = str(Path(sys.executable).with_name("holdfast"))
 TIMEOUT_S = 30

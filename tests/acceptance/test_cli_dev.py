@@ -7,7 +7,7 @@ import os
 import signal
 from pathlib import Path
 
-from holdfast.testing.waiting import wait_for
+from holdfast.testing.polling import wait_for
 from tests.acceptance.test_cli import SHOP, TIMEOUT_S, background, done, holdfast, write_shop
 
 _STARTED = "holdfast is running shop:app"

@@ -8,8 +8,8 @@ from typing import Any
 
 from typer.main import get_command
 
-from holdfast.cli import failures
 from holdfast.cli.main import app
+from holdfast.cli.terminal import failures
 from tests.acceptance.processes import ROOT
 
 PAGE = (ROOT / "docs" / "cli.md").read_text()

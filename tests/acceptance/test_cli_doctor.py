@@ -13,10 +13,10 @@ from holdfast.cli import drift, snapshot
 from holdfast.cli.diagnosis import examine
 from holdfast.cli.findings import Status
 from holdfast.engine import Engine
-from holdfast.fencing import keys
+from holdfast.fencing import paths
 from holdfast.fencing.folder import FolderObjects
 from holdfast.store.store import Store, open_store
-from holdfast.store.urls import StoreUrl
+from holdfast.store.valkey.urls import StoreUrl
 from holdfast.testing.clock import Clock
 from holdfast.testing.servers import TestServer
 from tests.acceptance.test_cli import holdfast
@@ -185,7 +185,7 @@ async def test_queues_and_the_archive_are_looked_at(tmp_path: Path) -> None:
         assert found["archive"]["status"] == "ok"
         await store.client.call(["HINCRBY", f"{store.queue_tag('work')}:tally:", "pushed", "1"])
         objects = FolderObjects(tmp_path / "archive")
-        await objects.put_if_absent(keys.manifest(KEY), b"damaged")
+        await objects.put_if_absent(paths.manifest(KEY), b"damaged")
         code, found = await _doctor(tmp_path)
     assert (code, found["queues"]["status"], found["archive"]["status"]) == (
         1,

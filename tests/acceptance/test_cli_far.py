@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.cli import session
+from holdfast.cli.terminal import opening
 from holdfast.model.frames import NewFrame
 from tests.acceptance.test_cli import background, write_shop
 from tests.acceptance.test_cli_docs import COMMANDS
@@ -372,8 +372,8 @@ async def test_a_key_that_may_not_says_what_it_lacks(monkeypatch: pytest.MonkeyP
 
 async def test_a_server_that_is_not_there_is_told_with_4(monkeypatch: pytest.MonkeyPatch) -> None:
     """Sooner than a worker would give up."""
-    monkeypatch.setattr(session, "BOOT_TIMEOUT_MS", 300)
-    async with asyncio.timeout(session.CALL_TIMEOUT_MS / 2000):
+    monkeypatch.setattr(opening, "BOOT_TIMEOUT_MS", 300)
+    async with asyncio.timeout(opening.CALL_TIMEOUT_MS / 2000):
         shown = await command("ls", "--store", "http://ada:s3cret@127.0.0.1:1")
     assert (shown.code, shown.out) == (4, "")
     (line,) = shown.err.splitlines()

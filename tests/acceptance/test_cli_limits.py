@@ -11,7 +11,7 @@ import pytest
 
 from holdfast.engine import open_engine
 from holdfast.model.states import State
-from holdfast.testing.waiting import wait_for
+from holdfast.testing.polling import wait_for
 from tests.acceptance.test_cli import (
     Shop,
     asked,

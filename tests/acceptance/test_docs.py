@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from holdfast.errors import HoldfastError
-from holdfast.model import limits
-from holdfast.store.call import REFUSALS
+from holdfast.model import bounds
+from holdfast.store.valkey.call import REFUSALS
 from tests.acceptance.processes import ROOT
 
 DOCS = ROOT / "docs"
@@ -49,7 +49,7 @@ def test_errors_md_marks_the_codes_that_lua_refuses_with() -> None:
 
 def test_keys_md_shows_every_key_as_keys_lua_makes_it() -> None:
     """Each function of keys.lua has a row with the same key, and each row a function."""
-    source = (ROOT / "src" / "holdfast" / "lua" / "lib" / "keys.lua").read_text()
+    source = (ROOT / "src" / "holdfast" / "lua" / "lib" / "core" / "keys.lua").read_text()
     made = {}
     for name, expression in _KEY_FUNCTION.findall(source):
         parts = (part.strip() for part in expression.split(".."))
@@ -62,7 +62,7 @@ def test_keys_md_shows_every_key_as_keys_lua_makes_it() -> None:
 def test_operations_md_lists_every_limit_with_its_value() -> None:
     """The table of limits is that of limits.py."""
     listed = dict(_LIMIT_ROW.findall((DOCS / "operations.md").read_text()))
-    known = {name: str(value) for name, value in vars(limits).items() if name.isupper()}
+    known = {name: str(value) for name, value in vars(bounds).items() if name.isupper()}
     assert listed == known
 
 

@@ -10,7 +10,7 @@ import pytest
 from holdfast.engine import Engine, open_engine
 from holdfast.model.frames import Frame
 from holdfast.model.states import State
-from holdfast.testing.waiting import wait_for
+from holdfast.testing.polling import wait_for
 from tests.acceptance.test_cli import background
 from tests.support.scheduling import fired
 

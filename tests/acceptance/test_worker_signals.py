@@ -10,7 +10,7 @@ import pytest
 
 from holdfast import App
 from holdfast.model.states import State
-from holdfast.testing.waiting import wait_for
+from holdfast.testing.polling import wait_for
 from tests.acceptance.apps.crew import Crew
 from tests.acceptance.apps.effects import World
 

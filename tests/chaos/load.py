@@ -10,7 +10,7 @@ from holdfast.errors import HoldfastError
 from holdfast.model.executions import Claim, NewExecution, Submitted
 from holdfast.model.ids import new_id
 from holdfast.store.store import Store
-from holdfast.testing.waiting import wait_for
+from holdfast.testing.polling import wait_for
 from tests.support.invariants import violations
 
 #: Far longer than any test, so that no lease is lost but by a fault.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import glide
 import pytest
 
-from holdfast.store.client import _failure
+from holdfast.store.valkey.client import _failure
 
 SERVER = "An error was signalled by the server: - "
 

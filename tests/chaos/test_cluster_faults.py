@@ -12,8 +12,8 @@ import pytest
 
 from holdfast.errors import LeaseLost, NotFound
 from holdfast.store.store import StoreSettings, open_store
+from holdfast.testing.polling import wait_for
 from holdfast.testing.servers import TestServer, start_cluster
-from holdfast.testing.waiting import wait_for
 from tests.chaos.load import Load, check_history, check_nothing_is_lost
 from tests.support.dump import dump_keys
 from tests.support.invariants import violations

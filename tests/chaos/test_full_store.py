@@ -14,18 +14,18 @@ from holdfast.errors import OutcomeUnknown, StoreFull
 from holdfast.model.executions import Lease
 from holdfast.model.states import State
 from holdfast.model.workers import Beat
-from holdfast.store import library
-from holdfast.store.blocking import BlockingStore
 from holdfast.store.store import Store, StoreSettings, open_store
+from holdfast.store.valkey import library
+from holdfast.store.valkey.blocking import BlockingStore
+from holdfast.testing.polling import wait_for
 from holdfast.testing.servers import TestServer, start_cluster, start_server
-from holdfast.testing.waiting import wait_for
 from holdfast.worker.app import App
 from tests.support.proxy import CuttingProxy, open_proxy
 
 pytestmark = pytest.mark.xdist_group("chaos")
 
 IMPATIENT = StoreSettings(call_timeout_ms=400)
-OUTAGES = "holdfast.store.outages"
+OUTAGES = "holdfast.outages"
 
 
 @pytest.fixture

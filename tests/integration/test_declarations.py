@@ -21,7 +21,7 @@ from holdfast.model.schedules import NewSchedule
 from holdfast.model.timing import Timing
 from holdfast.queues import Submit
 from holdfast.testing.clock import Clock
-from holdfast.testing.waiting import wait_for
+from holdfast.testing.polling import wait_for
 from tests.support.lifecycle import claim_one
 
 SCHEMA = {

@@ -7,11 +7,7 @@ from typing import Any
 import pytest
 
 from holdfast.engine import Engine
-from holdfast.errors import (
-    IdConflict,
-    IdempotencyConflict,
-    ScheduleConflict,
-)
+from holdfast.errors import IdConflict, IdempotencyConflict, ScheduleConflict
 from holdfast.model.executions import NewExecution
 from holdfast.model.schedules import NewSchedule
 

@@ -19,7 +19,7 @@ from holdfast.model.services import ServiceProcess, ServiceStatus
 from holdfast.model.states import State
 from holdfast.model.timing import Timing
 from holdfast.services import Supervisor, supervisor
-from holdfast.testing.waiting import wait_for
+from holdfast.testing.polling import wait_for
 
 NAMES = ["ticker", "courier", "scheduler", "queue ticker", "reporter", "archiver"]
 

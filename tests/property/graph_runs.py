@@ -19,7 +19,7 @@ from holdfast.errors import AlreadyTerminal, GraphFinished, MemberStarted, Nothi
 from holdfast.model.executions import Claim, Failure, NewExecution
 from holdfast.model.graphs import Edge, Join, member_id
 from holdfast.store import graphs as store_graphs
-from holdfast.store import library
+from holdfast.store.valkey import library
 from tests.property.graph_model import ENDED, GraphModel, Node
 from tests.property.running import thorough
 from tests.property.world import World, open_world

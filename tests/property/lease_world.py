@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from holdfast.errors import BackendFailed, HoldfastError, StaleLease
-from holdfast.fencing import Ask, FencedManifest, Grant, Leases, ManifestWriter, Token, keys
+from holdfast.fencing import Ask, FencedManifest, Grant, Leases, ManifestWriter, Token, paths
 from holdfast.fencing import manifest as manifests
 from holdfast.fencing import record as records
 from holdfast.fencing.memory import MemoryObjects
@@ -81,9 +81,9 @@ class History:
             new = await self.objects.put_if_absent(key, body)
         else:
             new = await self.objects.put_if_version(key, body, version)
-        if key == keys.lease(KEY):
+        if key == paths.lease(KEY):
             self._check_lease(records.parse(body, key))
-        elif key == keys.manifest(KEY):
+        elif key == paths.manifest(KEY):
             self._check_commit(manifests.parse(body, new, key))
         return new
 

@@ -10,14 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.engine import Engine
-from holdfast.errors import (
-    Conflict,
-    Forbidden,
-    HoldfastError,
-    InvalidInput,
-    NotFound,
-    Unauthorized,
-)
+from holdfast.errors import Conflict, Forbidden, HoldfastError, InvalidInput, NotFound, Unauthorized
 from holdfast.model.executions import Claim, NewExecution
 from holdfast.model.tokens import Grant, KeyRing, SigningKey
 from holdfast.model.waitpoints import Effect, NewSignal, NewWaitpoint, Source, Waitpoint

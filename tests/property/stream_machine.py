@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import initialize, invariant, precondition, rule
 
 from holdfast.errors import HoldfastError
-from holdfast.model import patches
+from holdfast.model import merge_patch
 from holdfast.model.executions import Claim, Failure, NewExecution
 from holdfast.model.frames import Appended, NewFrame, Summary
 from holdfast.model.retry import Backoff, RetryPolicy
@@ -190,7 +190,7 @@ class StreamMachine(ComparingMachine):
         claim = self.claims[-1 - index % len(self.claims)]
         model = self.models[claim.id]
         version = max(0, model.version - 1) if old else model.version
-        document = patches.merge(model.document, body)
+        document = merge_patch.merge(model.document, body)
         frame = NewFrame(type="summary", payload=body)
         self._append(claim, [frame], Summary(document=document, version=version))
 

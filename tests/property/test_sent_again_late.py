@@ -9,9 +9,9 @@ import pytest
 from holdfast.errors import HoldfastError, IdConflict
 from holdfast.model.executions import NewExecution, Submitted
 from holdfast.model.states import State
-from holdfast.store.call import Caller
 from holdfast.store.executions import Executions
 from holdfast.store.store import Store
+from holdfast.store.valkey.call import Caller
 from tests.support.lifecycle import claim_in, claim_one, complete_one, create_one
 
 

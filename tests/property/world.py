@@ -10,8 +10,6 @@ from typing import Any, TypeVar
 
 from holdfast.errors import HoldfastError
 from holdfast.store.budgets import Budgets
-from holdfast.store.call import Caller
-from holdfast.store.client import Client
 from holdfast.store.executions import Executions
 from holdfast.store.graphs import Graphs
 from holdfast.store.lanes import Lanes
@@ -21,7 +19,9 @@ from holdfast.store.quotas import Quotas
 from holdfast.store.store import Store, StoreSettings
 from holdfast.store.streams import Streams
 from holdfast.store.timers import Timers
-from holdfast.store.urls import StoreUrl
+from holdfast.store.valkey.call import Caller
+from holdfast.store.valkey.client import Client
+from holdfast.store.valkey.urls import StoreUrl
 from holdfast.store.waitpoints import Waitpoints
 from holdfast.testing.clock import START_MS, Clock
 from holdfast.testing.servers import start_server

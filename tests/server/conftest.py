@@ -15,14 +15,14 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from holdfast.engine import Engine
-from holdfast.model.access import Role
-from holdfast.server import openapi, problems
-from holdfast.server.declare import Route
-from holdfast.server.endpoint import Endpoint
+from holdfast.model.api_keys import Role
+from holdfast.server.http import openapi, problems
+from holdfast.server.http.declare import Route
+from holdfast.server.http.pipeline import Endpoint
 from holdfast.server.run import Server, serving
 from holdfast.server.settings import ServerSettings
-from holdfast.store.client import Client
 from holdfast.store.store import Store
+from holdfast.store.valkey.client import Client
 from holdfast.testing.clock import Clock
 from holdfast.testing.servers import TestServer, start_server
 from tests.conftest import make_store

@@ -10,7 +10,7 @@ from typing import Any
 from holdfast.engine import Engine
 from holdfast.model.executions import Claim
 from holdfast.model.waitpoints import NewWaitpoint, waitpoint_id
-from holdfast.server.declare import Route
+from holdfast.server.http.declare import Route
 from tests.server.samples import values_of
 
 Thing = dict[str, dict[str, Any]]

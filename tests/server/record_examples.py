@@ -15,9 +15,9 @@ import httpx
 import msgspec
 
 from holdfast.engine import Engine
-from holdfast.server import openapi
-from holdfast.store.client import Client
-from holdfast.store.urls import StoreUrl
+from holdfast.server.http import openapi
+from holdfast.store.valkey.client import Client
+from holdfast.store.valkey.urls import StoreUrl
 from holdfast.testing.servers import start_server
 from tests.conftest import make_store
 from tests.server.answers.ways import ROUTES, Stage, staged, ways_of

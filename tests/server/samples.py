@@ -16,14 +16,14 @@ import httpx
 from holdfast.archive import Archiver, open_archive, set_archive
 from holdfast.engine import Engine
 from holdfast.fencing import Ask, Leases
-from holdfast.fencing.kept import StoreObjects
+from holdfast.fencing.in_store import StoreObjects
 from holdfast.model.executions import NewExecution
 from holdfast.model.graphs import Edge
 from holdfast.model.ids import new_id
 from holdfast.model.schedules import NewSchedule
 from holdfast.model.timing import Timing
 from holdfast.model.waitpoints import NewWaitpoint, waitpoint_id
-from holdfast.server.declare import Route
+from holdfast.server.http.declare import Route
 from holdfast.testing.clock import Clock
 
 Make = Callable[[Engine, str], Awaitable[str]]

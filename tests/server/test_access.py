@@ -9,11 +9,12 @@ import pytest
 
 from holdfast.engine import Engine
 from holdfast.errors import InvalidInput, StoreIncompatible
-from holdfast.model.access import id_of
-from holdfast.server import identity, run
+from holdfast.model.api_keys import id_of
+from holdfast.server import run
+from holdfast.server.auth import identity
 from holdfast.server.settings import ServerSettings, parse_listen
 from holdfast.testing.clock import Clock
-from holdfast.testing.waiting import wait_for
+from holdfast.testing.polling import wait_for
 from tests.server.conftest import Serve, Site
 
 

@@ -9,9 +9,9 @@ import msgspec
 import pytest
 
 from holdfast.engine import Engine
-from holdfast.server import openapi, problems
-from holdfast.server.declare import Scope
-from holdfast.store.client import Client
+from holdfast.server.http import openapi, problems
+from holdfast.server.http.declare import Scope
+from holdfast.store.valkey.client import Client
 from tests.conftest import make_store
 from tests.server.answers.open_calls import until_limited
 from tests.server.answers.ways import ROUTES, WAYS, Answer, Stage, about_nothing, staged, ways_of

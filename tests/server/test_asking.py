@@ -8,7 +8,7 @@ import httpx
 
 from holdfast import App, Client, Context
 from holdfast.model.states import State
-from holdfast.testing.waiting import wait_for
+from holdfast.testing.polling import wait_for
 from tests.server.conftest import OURS, THEIRS, Site
 from tests.server.test_contract import code_of
 

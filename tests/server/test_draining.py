@@ -7,7 +7,7 @@ from typing import Any
 
 import httpx
 
-from holdfast.testing.waiting import wait_for
+from holdfast.testing.polling import wait_for
 from tests.server.conftest import Site
 from tests.server.test_contract import submit
 

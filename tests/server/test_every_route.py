@@ -7,10 +7,10 @@ from collections.abc import AsyncIterator
 import httpx
 import pytest
 
-from holdfast.model.access import Role, id_of
+from holdfast.model.api_keys import Role, id_of
 from holdfast.model.audit import AuditLog
-from holdfast.server import openapi, problems
-from holdfast.server.declare import Route, Scope
+from holdfast.server.http import openapi, problems
+from holdfast.server.http.declare import Route, Scope
 from holdfast.server.routes import all_routes
 from tests.server.conftest import OURS, THEIRS, Site
 from tests.server.samples import DERIVED, MAKERS, naming, parameters, path_of, request_of, send

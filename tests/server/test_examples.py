@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from holdfast.server import openapi
+from holdfast.server.http import openapi
 from holdfast.server.routes import TABLES
 from tests.server import record_examples
 from tests.server.answers.ways import ROUTES

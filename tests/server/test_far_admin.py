@@ -28,10 +28,10 @@ from holdfast.errors import (
     Unauthorized,
     VersionConflict,
 )
-from holdfast.fencing import LeaseState, Token, WriterLease, keys
+from holdfast.fencing import LeaseState, Token, WriterLease, paths
 from holdfast.fencing.contend import contend
-from holdfast.fencing.kept import StoreObjects
-from holdfast.model.access import Role
+from holdfast.fencing.in_store import StoreObjects
+from holdfast.model.api_keys import Role
 from holdfast.model.frames import StreamSettings
 from holdfast.model.listing import Filter
 from holdfast.model.states import State
@@ -194,7 +194,7 @@ async def test_writer_leases(operator: Client, ours: Client, site: Site) -> None
     assert await operator.writer_leases.read(KEY) is None
     with pytest.raises(VersionConflict):
         await leases.repair(KEY, Token(2, 2))
-    broken = keys.lease(f"tenants/{OURS}/broken")
+    broken = paths.lease(f"tenants/{OURS}/broken")
     await StoreObjects(site.engine.store).put_if_absent(broken, b"no record")
     with pytest.raises(InvalidRecord):
         await leases.acquire("broken", ask())

@@ -31,7 +31,7 @@ from holdfast.model.retry import RetryPolicy
 from holdfast.model.schedules import NewSchedule
 from holdfast.model.timing import Timing
 from holdfast.queues import Push, Submit
-from holdfast.testing.waiting import wait_for
+from holdfast.testing.polling import wait_for
 from holdfast.worker.context import Context
 from tests.server.conftest import OURS, Site
 

@@ -12,8 +12,9 @@ import httpx
 import pytest
 
 from holdfast.model.audit import AuditLog
-from holdfast.server import claimers, protocol
-from holdfast.testing.waiting import wait_for
+from holdfast.server import claimers
+from holdfast.server.http import connections
+from holdfast.testing.polling import wait_for
 from tests.server.conftest import OURS, THEIRS, Serve, Site
 
 #: JSON that no parser can follow; as bytes it is a payload like any other.
@@ -135,7 +136,7 @@ async def test_a_connection_that_asks_for_nothing_is_closed(
     site: Site, monkeypatch: pytest.MonkeyPatch, begun: bytes
 ) -> None:
     """At its beginning, and after an answer; whatever else it says."""
-    monkeypatch.setattr(protocol, "HEAD_S", 0.1)
+    monkeypatch.setattr(connections, "HEAD_S", 0.1)
     whole = b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n"
     for first in (b"", whole):
         reader, writer = await connect(site)

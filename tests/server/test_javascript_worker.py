@@ -12,8 +12,8 @@ import pytest
 from holdfast import Client
 from holdfast.engine import open_engine
 from holdfast.errors import ExecutionFailed
+from holdfast.testing.polling import wait_for
 from holdfast.testing.servers import TestServer
-from holdfast.testing.waiting import wait_for
 from tests.support.http_servers import ROOT, server_process
 
 NODE = shutil.which("node")

@@ -16,7 +16,7 @@ from holdfast.model.executions import Failure
 from holdfast.model.retry import Backoff, RetryPolicy
 from holdfast.server.run import serving
 from holdfast.server.settings import ServerSettings
-from holdfast.store.client import Client
+from holdfast.store.valkey.client import Client
 from holdfast.testing.clock import Clock
 from tests.conftest import make_store
 from tests.server.conftest import Serve, Site

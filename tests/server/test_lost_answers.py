@@ -14,8 +14,8 @@ import pytest
 from holdfast.client import Client
 from holdfast.engine import Engine
 from holdfast.errors import IdConflict, OutcomeUnknown, StoreFull, StoreUnavailable
-from holdfast.model.access import Role
-from holdfast.server import identity
+from holdfast.model.api_keys import Role
+from holdfast.server.auth import identity
 from holdfast.server.run import serving
 from holdfast.server.settings import ServerSettings
 from holdfast.store.store import StoreSettings, open_store

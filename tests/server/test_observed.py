@@ -17,8 +17,8 @@ import httpx
 import pytest
 
 from holdfast.engine import open_engine
+from holdfast.testing.polling import wait_for
 from holdfast.testing.servers import TestServer
-from holdfast.testing.waiting import wait_for
 from tests.support.http_servers import ROOT, holdfast_process, server_process
 from tests.support.otlp import Receiver, Span, otlp_receiver
 

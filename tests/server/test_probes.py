@@ -13,8 +13,8 @@ from holdfast.server.run import serving
 from holdfast.server.settings import ServerSettings
 from holdfast.services import supervisor
 from holdfast.store.store import StoreSettings
+from holdfast.testing.polling import wait_for
 from holdfast.testing.servers import TestServer, start_server
-from holdfast.testing.waiting import wait_for
 from tests.server.conftest import Site
 
 #: A library of a version to come, which lacks every function of ours.

@@ -8,10 +8,10 @@ import socket
 import httpx
 import pytest
 
-from holdfast.server import identity
+from holdfast.server.auth import identity
 from holdfast.server.run import serving
 from holdfast.server.settings import ServerSettings
-from holdfast.testing.waiting import wait_for
+from holdfast.testing.polling import wait_for
 from tests.server.conftest import Site
 
 CLAIM = {"lanes": ["default"], "wait_ms": 20_000}

@@ -13,8 +13,8 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
+from holdfast.testing.polling import wait_for
 from holdfast.testing.servers import TestServer
-from holdfast.testing.waiting import wait_for
 from tests.support.http_servers import server_process
 
 BODY = b'{"kind": "work", "id": "under-way"}'

@@ -12,10 +12,11 @@ import httpx
 import pytest
 
 from holdfast.engine import Engine
-from holdfast.server import identity, openapi, problems
-from holdfast.store.client import CallFailed, Client, Command
+from holdfast.server.auth import identity
+from holdfast.server.http import openapi, problems
 from holdfast.store.store import Store, StoreSettings
-from holdfast.store.urls import StoreUrl
+from holdfast.store.valkey.client import CallFailed, Client, Command
+from holdfast.store.valkey.urls import StoreUrl
 from holdfast.testing.servers import TestServer, start_server
 from tests.server.answers.ways import ROUTES, WAYS, Stage, staged, ways_of
 from tests.server.samples import Request

@@ -12,7 +12,7 @@ import pytest
 
 from holdfast.client import Client
 from holdfast.errors import InvalidInput, StoreIncompatible
-from holdfast.server import tls
+from holdfast.server.http import tls
 from holdfast.testing.servers import TestServer
 from tests.acceptance.processes import python
 from tests.support.certificates import Certificates, make_certificates

@@ -10,7 +10,7 @@ import httpx
 
 from holdfast.archive import Archiver, open_archive, set_archive
 from holdfast.testing.clock import Clock
-from holdfast.testing.waiting import wait_for
+from holdfast.testing.polling import wait_for
 from tests.server.conftest import OURS, THEIRS, Site
 from tests.support.archives import end_retention, live
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from holdfast.model.access import ApiKey, Role
+from holdfast.model.api_keys import ApiKey, Role
 from holdfast.model.audit import AuditEntry
 from holdfast.store.store import Store
 

@@ -17,8 +17,8 @@ from holdfast.model.states import State
 from holdfast.model.waitpoints import NewWaitpoint
 from holdfast.server.run import serving
 from holdfast.server.settings import ServerSettings
+from holdfast.testing.polling import wait_for
 from holdfast.testing.servers import start_server
-from holdfast.testing.waiting import wait_for
 from tests.support.graphs import edges, members
 from tests.support.scheduling import plan
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from holdfast.fencing import Ask, keys
+from holdfast.fencing import Ask, paths
 from holdfast.fencing.memory import MemoryObjects
 
 KEY = "db/main"
@@ -28,4 +28,4 @@ def ask(holder: str = "a", incarnation: str = "1", **fields: object) -> Ask:
 async def write_lease(objects: MemoryObjects, body: object) -> None:
     """Put a lease object in place as somebody else wrote it."""
     raw = body if isinstance(body, bytes) else msgspec.json.encode(body)
-    await objects.put_if_absent(keys.lease(KEY), raw)
+    await objects.put_if_absent(paths.lease(KEY), raw)

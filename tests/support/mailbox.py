@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from holdfast.model.ids import new_id
-from holdfast.store import keys
 from holdfast.store.store import Store
-from holdfast.testing.waiting import wait_for
+from holdfast.store.valkey import keys
+from holdfast.testing.polling import wait_for
 
 
 class Mailbox:

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from typing import Any
 from unittest import mock
 
-from holdfast.store.client import Client, Command
+from holdfast.store.valkey.client import Client, Command
 
 
 @contextlib.contextmanager

@@ -14,9 +14,9 @@ from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_ba
 from werkzeug.serving import make_server
 
 from holdfast.errors import BackendFailed
+from holdfast.fencing.cloud import RemoteObjects
 from holdfast.fencing.memory import MemoryObjects
 from holdfast.fencing.objects import Entry, Stored, Version
-from holdfast.fencing.remote import RemoteObjects
 
 BUCKET = "fencing-tests"
 _KEYS = {"access_key_id": "test", "secret_access_key": "test", "region": "us-east-1"}

@@ -18,10 +18,10 @@ from holdfast.model.waitpoints import (
     Waitpoint,
     parse_waitpoint_id,
 )
-from holdfast.store.call import Caller
 from holdfast.store.executions import Executions
 from holdfast.store.keyrings import KeyRings
 from holdfast.store.store import Store
+from holdfast.store.valkey.call import Caller
 from holdfast.store.waitpoints import Sender, Waitpoints
 from tests.support.lifecycle import claim_one, create_one
 

@@ -16,7 +16,7 @@ from holdfast.engine.payloads import fetch
 from holdfast.errors import ExecutionNotFound, InvalidInput, InvalidRecord, LostRace
 from holdfast.fencing.manifest import FencedManifest, Snapshot
 from holdfast.fencing.objects import ObjectStore
-from holdfast.model import checks, limits, references
+from holdfast.model import bounds, checks, references
 from holdfast.model.listing import Filter, Page
 from holdfast.store.exports import Exported
 
@@ -130,7 +130,7 @@ class Archive:
         self, wanted: Filter | None = None, *, limit: int = 50, cursor: str | None = None
     ) -> Page:
         """Return a page of archived executions, newest first, each as it ended last."""
-        checks.integer("limit", limit, 1, limits.PAGE_ITEMS)
+        checks.integer("limit", limit, 1, bounds.PAGE_ITEMS)
         wanted = Filter() if wanted is None else checks.instance("wanted", wanted, Filter)
         before = _parse_cursor(cursor)
 
@@ -316,7 +316,7 @@ def _stamp(moment: datetime) -> int:
 def _parse_cursor(cursor: str | None) -> tuple[int, str] | None:
     if cursor is None:
         return None
-    checks.text("cursor", cursor, 2 * limits.ID_CHARS)
+    checks.text("cursor", cursor, 2 * bounds.ID_CHARS)
     born, _, execution_id = cursor.partition(".")
     if not born.isdecimal() or not execution_id:
         raise InvalidInput("cursor: is not one that a list returned", field="cursor")

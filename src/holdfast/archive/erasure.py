@@ -14,7 +14,7 @@ from holdfast.archive.archive import Archive, entries_of
 from holdfast.archive.segment import Builder
 from holdfast.errors import BackendFailed
 from holdfast.fencing.writer import ManifestWriter
-from holdfast.model import checks, limits, references
+from holdfast.model import bounds, checks, references
 
 #: The last entries of the audit log are kept.
 AUDIT_ENTRIES = 1_000
@@ -51,7 +51,7 @@ async def erase(
 ) -> Erasure:
     """Erase a tenant. Nothing may be pending: `Archiver.erase_tenant` sees to it."""
     checks.name("tenant", tenant)
-    checks.text("reason", reason, limits.REASON_CHARS)
+    checks.text("reason", reason, bounds.REASON_CHARS)
     add: dict[str, Any] = {}
     replaced = []
     executions = 0

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from holdfast.archive.archive import Archive, ArchiveStatus
 from holdfast.errors import InvalidInput
-from holdfast.fencing import places
-from holdfast.model import checks, limits
+from holdfast.fencing import urls
+from holdfast.model import bounds, checks
 from holdfast.model.references import LEAST_BYTES
 from holdfast.store.store import Store
 
@@ -18,10 +18,10 @@ async def set_archive(store: Store, url: str, *, offload_bytes: int | None = Non
     Inputs and results over `offload_bytes` are kept there from the start, fetched when needed.
     """
     if offload_bytes is not None:
-        checks.integer("offload_bytes", offload_bytes, LEAST_BYTES, limits.PAYLOAD_BYTES)
+        checks.integer("offload_bytes", offload_bytes, LEAST_BYTES, bounds.PAYLOAD_BYTES)
     if url.startswith("memory:"):
         raise InvalidInput("archive: must outlive this process", field="archive")
-    await places.open_objects(url)
+    await urls.open_objects(url)
     await store.archives.set_url(url)
     await store.archives.set_offload(offload_bytes)
 
@@ -37,7 +37,7 @@ async def unset_archive(store: Store) -> None:
 async def find_archive(store: Store) -> Archive | None:
     """Return the archive of a store for reading, None if it has none."""
     url = await store.archives.url()
-    return None if url is None else Archive(places.parse(url))
+    return None if url is None else Archive(urls.parse(url))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +53,7 @@ async def survey(store: Store) -> Survey:
     """Say where the archive of a store is, what is in it, and what waits for it."""
     url = await store.archives.url()
     waiting, _ = await store.archives.waiting()
-    known = None if url is None else await Archive(places.parse(url)).status()
+    known = None if url is None else await Archive(urls.parse(url)).status()
     return Survey(url=url, waiting=waiting, archive=known)
 
 

@@ -7,7 +7,7 @@ import contextlib
 
 from holdfast.archive.archiver import Archiver, ArchiverSettings
 from holdfast.errors import HoldfastError
-from holdfast.fencing import places
+from holdfast.fencing import urls
 from holdfast.store.store import Store
 
 #: How soon a change of the setting is noticed.
@@ -37,7 +37,7 @@ class ArchiveService:
 
     async def _archive(self, url: str) -> None:
         """Archive until the setting names another place."""
-        archiver = Archiver(self._store, places.parse(url), self._settings)
+        archiver = Archiver(self._store, urls.parse(url), self._settings)
         running = asyncio.ensure_future(archiver.run())
         try:
             while await self._url() == url:

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from holdfast.archive import Archiver, open_archive, set_archive, unset_archive
-from holdfast.cli import archived, inputs, output, session, times
-from holdfast.cli.groups import Noun
-from holdfast.cli.options import ExecutionId, JsonOption, Reason, StoreOption
+from holdfast.cli import archived
+from holdfast.cli.terminal import inputs, opening, output, times
+from holdfast.cli.terminal.groups import Noun
+from holdfast.cli.terminal.options import ExecutionId, JsonOption, Reason, StoreOption
 from holdfast.errors import InvalidInput
 from holdfast.model.listing import Filter
 from holdfast.model.moments import from_ms
@@ -43,7 +44,7 @@ Wait = Annotated[str, typer.Option("--wait", help="How long to wait for another 
 @app.command()
 def status(*, store: StoreOption = None, as_json: JsonOption = False) -> None:
     """Say where the archive is, what is in it, and what waits for it."""
-    found = session.ask(store, archived.survey)
+    found = opening.ask(store, archived.survey)
     if as_json:
         output.emit(found)
         return
@@ -93,7 +94,7 @@ def enable(
 
         await set_archive(engine.store, url, offload_bytes=offload)
 
-    session.ask(store, work, create=True)
+    opening.ask(store, work, create=True)
     _say(f"the archive is {url}; some process must run `holdfast archive run`", as_json, url=url)
 
 
@@ -105,7 +106,7 @@ def disable(*, store: StoreOption = None, as_json: JsonOption = False) -> None:
 
         await unset_archive(engine.store)
 
-    session.ask(store, work)
+    opening.ask(store, work)
     _say("no archive: retention forgets", as_json, url=None)
 
 
@@ -137,7 +138,7 @@ def run(
         return None
 
     try:
-        report = session.ask(store, work, maintenance=not once)
+        report = opening.ask(store, work, maintenance=not once)
     except KeyboardInterrupt:
         raise typer.Abort from None
     if report is None:
@@ -162,7 +163,7 @@ def export_one(
     async def work(engine: Engine) -> Exported:
         return await archived.export(engine, execution_id)
 
-    data = session.ask(store, work).to_json()
+    data = opening.ask(store, work).to_json()
     if file == "-":
         sys.stdout.buffer.write(data + b"\n")
         return
@@ -184,7 +185,7 @@ def import_one(
         known = await archived.is_archived(engine, exported)
         return await engine.store.archives.restore(exported, archived=known)
 
-    state = session.ask(store, work, create=True)
+    state = opening.ask(store, work, create=True)
     _say(f"{exported.id} is {state} in the store", as_json, id=exported.id, state=state)
 
 
@@ -210,7 +211,7 @@ def parquet(
 
         return await write_parquet(await archived.open_(engine), file, wanted)
 
-    count = session.ask(store, work)
+    count = opening.ask(store, work)
     written = output.count(count, "execution")
     _say(f"wrote {written} to {file}", as_json, executions=count, file=str(file))
 
@@ -222,7 +223,7 @@ def verify(*, store: StoreOption = None, as_json: JsonOption = False) -> None:
     async def work(engine: Engine) -> tuple[int, list[str]]:
         return await (await archived.open_(engine)).verify()
 
-    count, problems = session.ask(store, work)
+    count, problems = opening.ask(store, work)
     for problem in problems:
         output.note(problem)
     _say(
@@ -259,7 +260,7 @@ def erase(
         who = by or getpass.getuser()
         return await archiver.erase_tenant(tenant, by=who, reason=reason, wait_s=wait_s)
 
-    proof = session.ask(store, work)
+    proof = opening.ask(store, work)
     if as_json:
         output.emit(proof)
     else:

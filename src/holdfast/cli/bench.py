@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from holdfast.cli import output, session
-from holdfast.cli.options import JsonOption, StoreOption
+from holdfast.cli.terminal import opening, output
+from holdfast.cli.terminal.options import JsonOption, StoreOption
 from holdfast.errors import HoldfastError, StoreUnavailable
 from holdfast.model.executions import Claim, NewExecution
 from holdfast.model.ids import new_id
@@ -55,7 +55,7 @@ def bench(
 ) -> None:
     """Measure a store: submit, claim and complete executions on a lane of their own."""
     payload = b'"' + b"x" * (size - 2) + b'"'
-    found = session.ask(
+    found = opening.ask(
         store, lambda engine: _measure(engine, count, payload), create=True, maintenance=True
     )
     if as_json:

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from holdfast.cli import inputs, output, rules, session, times
-from holdfast.cli.groups import Noun
-from holdfast.cli.options import JsonOption, StoreOption, WhoseOption
+from holdfast.cli import rules
+from holdfast.cli.terminal import inputs, opening, output, times
+from holdfast.cli.terminal.groups import Noun
+from holdfast.cli.terminal.options import JsonOption, StoreOption, WhoseOption
 from holdfast.errors import InvalidInput
 from holdfast.model.budgets import Budget
 
@@ -40,7 +41,7 @@ def ls(
     as_json: JsonOption = False,
 ) -> None:
     """List the budgets with what is used of them."""
-    found = session.ask(store, lambda engine: _all(engine, tenant))
+    found = opening.ask(store, lambda engine: _all(engine, tenant))
     if as_json:
         output.emit({"items": found})
         return
@@ -88,7 +89,7 @@ def show(
     as_json: JsonOption = False,
 ) -> None:
     """Show a budget: limits, usage, reservations, who waits for it."""
-    found = session.ask(store, lambda engine: engine.budgets.get(budget_id, tenant=tenant))
+    found = opening.ask(store, lambda engine: engine.budgets.get(budget_id, tenant=tenant))
     if as_json:
         output.emit(found)
         return
@@ -135,7 +136,7 @@ def create(
     """Create a budget. The same again is no error."""
     limits = _limits(hard, soft)
     reset_ms = inputs.optional_ms("reset", reset)
-    found, created = session.ask(
+    found, created = opening.ask(
         store,
         lambda engine: engine.budgets.create(
             budget_id,
@@ -166,7 +167,7 @@ def set_(
 ) -> None:
     """Change limits; executions that wait go on if something is left."""
     limits = _limits(hard, soft)
-    found = session.ask(
+    found = opening.ask(
         store, lambda engine: engine.budgets.set_limits(budget_id, limits, tenant=tenant)
     )
     _changed(found, as_json=as_json)
@@ -181,7 +182,7 @@ def reset(
     as_json: JsonOption = False,
 ) -> None:
     """Start anew: nothing is used."""
-    budget = session.ask(store, lambda engine: engine.budgets.reset(budget_id, tenant=tenant))
+    budget = opening.ask(store, lambda engine: engine.budgets.reset(budget_id, tenant=tenant))
     _changed(budget, as_json=as_json)
 
 
@@ -198,7 +199,7 @@ def history(
     as_json: JsonOption = False,
 ) -> None:
     """List the last breaches, oldest first."""
-    found = session.ask(store, lambda engine: engine.budgets.breaches(budget_id, tenant=tenant))
+    found = opening.ask(store, lambda engine: engine.budgets.breaches(budget_id, tenant=tenant))
     if as_json:
         output.emit({"items": found})
         return

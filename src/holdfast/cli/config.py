@@ -8,10 +8,10 @@ from importlib.metadata import version
 
 import typer
 
-from holdfast.cli import output, session
-from holdfast.cli.failures import hide_secrets
-from holdfast.cli.groups import Settings
-from holdfast.cli.options import JsonOption, StoreOption
+from holdfast.cli.terminal import opening, output
+from holdfast.cli.terminal.failures import hide_secrets
+from holdfast.cli.terminal.groups import Settings
+from holdfast.cli.terminal.options import JsonOption, StoreOption
 
 app: typer.Typer = typer.Typer(cls=Settings, help="Settings that are in force: show.")
 
@@ -29,12 +29,12 @@ def show(*, store: StoreOption = None, as_json: JsonOption = False) -> None:
 
 def effective(store: str | None) -> dict[str, object]:
     """Return the settings by name."""
-    text, source = session.store_text(store)
+    text, source = opening.store_text(store)
     found: dict[str, object] = {
         **_about(text),
         "store.from": source,
-        "command.boot_timeout_ms": session.BOOT_TIMEOUT_MS,
-        "command.call_timeout_ms": session.CALL_TIMEOUT_MS,
+        "command.boot_timeout_ms": opening.BOOT_TIMEOUT_MS,
+        "command.call_timeout_ms": opening.CALL_TIMEOUT_MS,
         "version": version("holdfast"),
         "python": platform.python_version(),
     }
@@ -47,9 +47,9 @@ def effective(store: str | None) -> dict[str, object]:
 
 def _about(text: str) -> dict[str, object]:
     """Return what the URL says, of a store or of a server."""
-    if session.is_remote(text):
+    if opening.is_remote(text):
         return {"store": hide_secrets(text), "store.tls": text.startswith("https:")}
-    url = session.parse_store(text)
+    url = opening.parse_store(text)
     return {
         "store": str(url),
         "store.user": url.username,

@@ -14,10 +14,11 @@ from typing import Annotated
 
 import typer
 
-from holdfast.cli import output, session, watching
-from holdfast.cli.failures import INTERRUPTED, WRONG_USAGE
-from holdfast.cli.options import AppStoreOption, JsonOption, OptionalAppTarget
+from holdfast.cli.process import reloading
 from holdfast.cli.server import DEFAULT_LISTEN, LISTEN_VARIABLE, Listen, server
+from holdfast.cli.terminal import opening, output
+from holdfast.cli.terminal.failures import INTERRUPTED, WRONG_USAGE
+from holdfast.cli.terminal.options import AppStoreOption, JsonOption, OptionalAppTarget
 
 LOOK_EVERY_S = 0.3
 #: At a reload, tasks may finish for this long; then they go on in the new process.
@@ -42,8 +43,8 @@ def dev(
     as_json: JsonOption = False,
 ) -> None:
     """Run an app for development: a store, HTTP, a worker, reload when a file changes."""
-    if store is not None and not session.is_remote(store):
-        session.parse_store(store)
+    if store is not None and not opening.is_remote(store):
+        opening.parse_store(store)
     if target is None:
         server(listen=listen, store=store, as_json=as_json, log_level="warning")
         return
@@ -90,14 +91,14 @@ class Supervisor:
                     self._child.kill()
 
     def _watch(self) -> int:
-        seen = watching.times_of(self._folders)
+        seen = reloading.times_of(self._folders)
         self._start()
         reported = False
         reloads = 0
         while True:
             time.sleep(LOOK_EVERY_S)
-            now = watching.times_of(self._folders)
-            changed = watching.changes(seen, now)
+            now = reloading.times_of(self._folders)
+            changed = reloading.changes(seen, now)
             code = self._child.poll() if self._child is not None else None
             if changed:
                 seen, reported, reloads = now, False, reloads + 1

@@ -10,9 +10,10 @@ from dataclasses import replace
 from typing import Any
 
 from holdfast.archive import survey
-from holdfast.cli import drift, findings, output
+from holdfast.cli import drift, findings
 from holdfast.cli.findings import Facts, Finding, ok, problem, warning
-from holdfast.cli.session import BOOT_TIMEOUT_MS, CALL_TIMEOUT_MS
+from holdfast.cli.terminal import output
+from holdfast.cli.terminal.opening import BOOT_TIMEOUT_MS, CALL_TIMEOUT_MS
 from holdfast.engine import Engine
 from holdfast.errors import (
     BackendFailed,
@@ -22,11 +23,11 @@ from holdfast.errors import (
     StoreUnavailable,
 )
 from holdfast.model.states import State
-from holdfast.store import boot, library
-from holdfast.store.client import CallFailed, Client
-from holdfast.store.embedded import EmbeddedServer
 from holdfast.store.store import Store, StoreSettings
-from holdfast.store.urls import StoreUrl
+from holdfast.store.valkey import boot, library
+from holdfast.store.valkey.client import CallFailed, Client
+from holdfast.store.valkey.embedded import EmbeddedServer
+from holdfast.store.valkey.urls import StoreUrl
 
 _SETTINGS = StoreSettings(call_timeout_ms=CALL_TIMEOUT_MS, boot_timeout_ms=BOOT_TIMEOUT_MS)
 

@@ -7,11 +7,11 @@ from typing import Annotated
 
 import typer
 
-from holdfast.cli import output, session
 from holdfast.cli.diagnosis import examine
-from holdfast.cli.failures import FAILED, one_line
 from holdfast.cli.findings import Finding, Status
-from holdfast.cli.options import JsonOption, OwnStoreOption
+from holdfast.cli.terminal import opening, output
+from holdfast.cli.terminal.failures import FAILED, one_line
+from holdfast.cli.terminal.options import JsonOption, OwnStoreOption
 
 _MARKS = {Status.OK: "ok", Status.WARNING: "WARNING", Status.PROBLEM: "PROBLEM"}
 
@@ -29,7 +29,7 @@ def doctor(
 
     Exits with 1 if it is unsound.
     """
-    url = session.parse_store(session.existing(store, create=False))
+    url = opening.parse_store(opening.existing(store, create=False))
     found = asyncio.run(examine(url, fix=fix, drift=drift))
     sound = all(finding.status is not Status.PROBLEM for finding in found)
     if as_json:

@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 
 from holdfast.engine import Engine
 from holdfast.errors import ExecutionNotFound
-from holdfast.model import limits
+from holdfast.model import bounds
 from holdfast.model.executions import Execution
 from holdfast.model.listing import Count, Filter
 from holdfast.model.states import Hold, State
@@ -44,7 +44,7 @@ async def search(engine: Engine, advance: Callable[[int], None], *, check_due: b
 async def _pages(engine: Engine, cell: Count) -> AsyncIterator[tuple[Execution, ...]]:
     cursor = None
     while True:
-        page = await engine.list(_filter(cell), limit=limits.PAGE_ITEMS, cursor=cursor)
+        page = await engine.list(_filter(cell), limit=bounds.PAGE_ITEMS, cursor=cursor)
         yield page.items
         cursor = page.next_cursor
         if cursor is None:

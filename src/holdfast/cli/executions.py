@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from holdfast.cli import archived, inputs, output, replaying, session
-from holdfast.cli.options import ExecutionId, JsonOption, Reason, StoreOption
+from holdfast.cli import archived, replaying
+from holdfast.cli.terminal import inputs, opening, output
+from holdfast.cli.terminal.options import ExecutionId, JsonOption, Reason, StoreOption
 from holdfast.errors import InvalidInput
 from holdfast.model.listing import Filter
 from holdfast.model.states import State
@@ -33,7 +34,7 @@ def cancel(
     as_json: JsonOption = False,
 ) -> None:
     """Cancel an execution that has not ended; its worker is told at its next heartbeat."""
-    session.ask(store, lambda engine: engine.cancel(execution_id, reason))
+    opening.ask(store, lambda engine: engine.cancel(execution_id, reason))
     output.answer(
         {"id": execution_id, "state": "cancelled"}, f"cancelled {execution_id}", as_json=as_json
     )
@@ -73,7 +74,7 @@ def replay(
         wanted = Filter(
             state=State.FAILED, kind=kind, tenant=tenant, since=inputs.moment("since", since)
         )
-        report = session.ask(store, lambda engine: replaying.replay_failed(engine, wanted, how))
+        report = opening.ask(store, lambda engine: replaying.replay_failed(engine, wanted, how))
         output.emit(report) if as_json else replaying.show(report)
         return
     if dry_run or any(filters.values()):
@@ -84,7 +85,7 @@ def replay(
             execution_id, keep_steps=keep_steps, from_step=from_step, reason=reason
         )
 
-    state = session.ask(store, work)
+    state = opening.ask(store, work)
     done = {"id": execution_id, "state": state}
     output.answer(done, f"{execution_id} runs again: it is {state}", as_json=as_json)
 
@@ -97,7 +98,7 @@ def prioritize(
     as_json: JsonOption = False,
 ) -> None:
     """Change the priority of an execution; a point is worth a minute of waiting."""
-    previous = session.ask(store, lambda engine: engine.prioritize(execution_id, priority))
+    previous = opening.ask(store, lambda engine: engine.prioritize(execution_id, priority))
     done = {"id": execution_id, "priority": priority, "previous": previous}
     output.answer(done, f"priority of {execution_id}: {previous} -> {priority}", as_json=as_json)
 
@@ -110,7 +111,7 @@ def revoke(
     as_json: JsonOption = False,
 ) -> None:
     """Take a running execution from its worker; another one may take it at once."""
-    session.ask(store, lambda engine: engine.revoke_lease(execution_id, reason))
+    opening.ask(store, lambda engine: engine.revoke_lease(execution_id, reason))
     output.answer({"id": execution_id}, f"took {execution_id} from its worker", as_json=as_json)
 
 
@@ -125,7 +126,7 @@ def explain(
     async def work(engine: Engine) -> Explanation:
         return await archived.either(engine, execution_id, engine.explain, archived.explain)
 
-    found = session.ask(store, work)
+    found = opening.ask(store, work)
     if as_json:
         output.emit(
             {"id": execution_id, "state": found.state, "why": found.why, "holds": found.holds}

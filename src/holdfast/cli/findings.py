@@ -7,7 +7,7 @@ from dataclasses import astuple, dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from holdfast.cli import output
+from holdfast.cli.terminal import output
 from holdfast.model.queues import QueueStats
 from holdfast.model.services import ServiceProcess
 

@@ -7,9 +7,10 @@ from typing import Annotated
 
 import typer
 
-from holdfast.cli import drawing, logs, output, session, times
-from holdfast.cli.groups import Noun
-from holdfast.cli.options import JsonOption, Reason, StoreOption
+from holdfast.cli import drawing, logs
+from holdfast.cli.terminal import opening, output, times
+from holdfast.cli.terminal.groups import Noun
+from holdfast.cli.terminal.options import JsonOption, Reason, StoreOption
 from holdfast.model.graphs import CancelPolicy, GraphState, GraphView
 
 app: typer.Typer = typer.Typer(cls=Noun, help="Graphs: list, show, cancel, replay.")
@@ -33,7 +34,7 @@ def ls(
     as_json: JsonOption = False,
 ) -> None:
     """List graphs, newest first."""
-    page = session.ask(
+    page = opening.ask(
         store,
         lambda engine: engine.graphs.list(tenant=tenant, state=state, limit=limit, cursor=cursor),
     )
@@ -69,7 +70,7 @@ def show(
     as_json: JsonOption = False,
 ) -> None:
     """Draw a graph with the states of its members."""
-    view = session.ask(store, lambda engine: engine.graphs.describe(graph_id))
+    view = opening.ask(store, lambda engine: engine.graphs.describe(graph_id))
     if as_json:
         output.emit(
             {
@@ -126,7 +127,7 @@ def cancel(
     as_json: JsonOption = False,
 ) -> None:
     """Cancel a graph."""
-    answer = session.ask(
+    answer = opening.ask(
         store,
         lambda engine: engine.graphs.cancel(graph_id, policy=policy, reason=reason, wait_s=wait),
         maintenance=wait is not None,
@@ -149,7 +150,7 @@ def replay(
     as_json: JsonOption = False,
 ) -> None:
     """Run the failed part of a graph again, and what was skipped because of it."""
-    session.ask(store, lambda engine: engine.graphs.replay(graph_id, reason=reason))
+    opening.ask(store, lambda engine: engine.graphs.replay(graph_id, reason=reason))
     output.answer(
         {"id": graph_id, "state": GraphState.RUNNING}, f"{graph_id} runs again", as_json=as_json
     )

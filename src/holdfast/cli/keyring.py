@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from holdfast.cli import inputs, output, session, times
-from holdfast.cli.groups import Settings
-from holdfast.cli.options import JsonOption, StoreOption
+from holdfast.cli.terminal import inputs, opening, output, times
+from holdfast.cli.terminal.groups import Settings
+from holdfast.cli.terminal.options import JsonOption, StoreOption
 from holdfast.model.moments import from_ms
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ def show(*, store: StoreOption = None, as_json: JsonOption = False) -> None:
     async def work(engine: Engine) -> KeyRing:
         return await engine.keyring.ring()
 
-    ring = session.ask(store, work)
+    ring = opening.ask(store, work)
     columns = ("kid", "state", "fingerprint", "until")
     rows = [
         (
@@ -69,7 +69,7 @@ def rotate(
     async def work(engine: Engine) -> tuple[str, str | None]:
         return await engine.keyring.rotate(kid, secret_hex, grace_ms=grace_ms)
 
-    current, previous = session.ask(store, work, create=True)
+    current, previous = opening.ask(store, work, create=True)
     output.answer(
         {"kid": current, "previous": previous},
         f"signing with {current}; tokens of {previous or 'no key'} are good for {grace}",

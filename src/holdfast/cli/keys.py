@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from holdfast.cli import inputs, output, session, times
-from holdfast.cli.groups import Noun
-from holdfast.cli.options import JsonOption, StoreOption
+from holdfast.cli.terminal import inputs, opening, output, times
+from holdfast.cli.terminal.groups import Noun
+from holdfast.cli.terminal.options import JsonOption, StoreOption
 
 if TYPE_CHECKING:
-    from holdfast.model.access import ApiKey
+    from holdfast.model.api_keys import ApiKey
 
 app: typer.Typer = typer.Typer(cls=Noun, help="API keys: create, list, revoke.")
 
@@ -38,7 +38,7 @@ def create(
 ) -> None:
     """Create an API key. Its secret is shown this once only."""
     ttl_ms = None if ttl is None else inputs.duration_ms("ttl", ttl)
-    key, secret = session.ask(
+    key, secret = opening.ask(
         store,
         lambda engine: engine.access.create(
             roles=inputs.names(roles), tenant=tenant, name=name, ttl_ms=ttl_ms
@@ -60,7 +60,7 @@ def ls(
     as_json: JsonOption = False,
 ) -> None:
     """List API keys, those that ended in the last 30 days too."""
-    found = session.ask(store, lambda engine: engine.access.list(tenant=tenant))
+    found = opening.ask(store, lambda engine: engine.access.list(tenant=tenant))
     if as_json:
         output.emit({"items": [_shown(key) for key in found]})
         return
@@ -89,7 +89,7 @@ def revoke(
     as_json: JsonOption = False,
 ) -> None:
     """Revoke an API key; servers refuse it within 5 s."""
-    session.ask(store, lambda engine: engine.access.revoke(key))
+    opening.ask(store, lambda engine: engine.access.revoke(key))
     output.answer({"id": key, "revoked": True}, f"key {key} is revoked", as_json=as_json)
 
 

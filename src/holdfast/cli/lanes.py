@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from holdfast.cli import inputs, output, session, snapshot
-from holdfast.cli.groups import Noun
-from holdfast.cli.options import JsonOption, StoreOption
+from holdfast.cli import snapshot
+from holdfast.cli.terminal import inputs, opening, output
+from holdfast.cli.terminal.groups import Noun
+from holdfast.cli.terminal.options import JsonOption, StoreOption
 from holdfast.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ Lane = Annotated[str, typer.Argument(metavar="LANE")]
 @app.command()
 def ls(*, store: StoreOption = None, as_json: JsonOption = False) -> None:
     """List the lanes that have executions, workers or settings."""
-    found = session.ask(store, lambda engine: engine.lane_views())
+    found = opening.ask(store, lambda engine: engine.lane_views())
     if as_json:
         output.emit({"items": found})
         return
@@ -77,7 +78,7 @@ def weights(
 ) -> None:
     """Set tenants' shares of a lane's claims, 0.001 to 1000."""
     wanted = {tenant: _weight(text) for tenant, text in inputs.pairs("weights", shares).items()}
-    session.ask(store, lambda engine: engine.lanes.set_weights(lane, wanted), create=True)
+    opening.ask(store, lambda engine: engine.lanes.set_weights(lane, wanted), create=True)
     if as_json:
         output.emit({"lane": lane, "weights": wanted})
     else:
@@ -100,5 +101,5 @@ def _set(
     *,
     as_json: bool,
 ) -> None:
-    session.ask(store, work, create=True)
+    opening.ask(store, work, create=True)
     output.answer({"lane": lane, "setting": setting}, f"lane {lane} is {setting}", as_json=as_json)

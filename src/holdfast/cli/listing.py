@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from holdfast.cli import archived, inputs, output, session, times
-from holdfast.cli.failures import one_line
-from holdfast.cli.options import JsonOption, StoreOption
-from holdfast.model import limits
+from holdfast.cli import archived
+from holdfast.cli.terminal import inputs, opening, output, times
+from holdfast.cli.terminal.failures import one_line
+from holdfast.cli.terminal.options import JsonOption, StoreOption
+from holdfast.model import bounds
 from holdfast.model.executions import Execution
 from holdfast.model.listing import Filter, Page
 from holdfast.model.states import Hold, State
@@ -91,7 +92,7 @@ def ls(
             return list(page.items), page.next_cursor
         return await _with_errors(engine, page.items), page.next_cursor
 
-    items, next_cursor = session.ask(store, work)
+    items, next_cursor = opening.ask(store, work)
     if as_json:
         output.emit({"items": items, "next_cursor": next_cursor})
     else:
@@ -149,7 +150,7 @@ async def _all(
     found: list[Execution] = []
     with output.progress("listing", total) as advance:
         while True:
-            page = await _page(engine, wanted, limits.PAGE_ITEMS, cursor, in_archive=in_archive)
+            page = await _page(engine, wanted, bounds.PAGE_ITEMS, cursor, in_archive=in_archive)
             found += page.items
             advance(len(page.items))
             cursor = page.next_cursor

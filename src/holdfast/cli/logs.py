@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from holdfast.cli import archived, output, session, times
-from holdfast.cli.failures import one_line
-from holdfast.cli.options import ExecutionId, JsonOption, StoreOption
+from holdfast.cli import archived
+from holdfast.cli.terminal import opening, output, times
+from holdfast.cli.terminal.failures import one_line
+from holdfast.cli.terminal.options import ExecutionId, JsonOption, StoreOption
 from holdfast.errors import ExecutionNotFound
-from holdfast.model import limits
+from holdfast.model import bounds
 from holdfast.model.executions import Event
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ def logs(
             for event in (await archived.get(engine, execution_id, error)).history():
                 show(event)
 
-    session.ask(store, work, maintenance=follow)
+    opening.ask(store, work, maintenance=follow)
 
 
 async def _print(
@@ -76,7 +77,7 @@ async def _story(engine: Engine, execution_id: str) -> list[Event]:
     events = list(await engine.history(execution_id))
     after, more = 0, True
     while more:
-        page = await engine.streams.read(execution_id, after=after, limit=limits.PAGE_ITEMS)
+        page = await engine.streams.read(execution_id, after=after, limit=bounds.PAGE_ITEMS)
         events += [_line_of(frame) for frame in page.frames if frame.type == "log"]
         after, more = page.frames[-1].id if page.frames else after, page.more
     return sorted(events, key=lambda event: event.at)

@@ -11,8 +11,8 @@ from typing import Annotated
 import typer
 from typer.main import get_command
 
-from holdfast.cli import failures
 from holdfast.cli.commands import Program
+from holdfast.cli.terminal import failures
 from holdfast.errors import HoldfastError
 
 _program = functools.cache(get_command)

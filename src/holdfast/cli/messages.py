@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from holdfast.cli import inputs, output, session, times
-from holdfast.cli.options import JsonOption, StoreOption
 from holdfast.cli.queues import Group, Name, app
+from holdfast.cli.terminal import inputs, opening, output, times
+from holdfast.cli.terminal.options import JsonOption, StoreOption
 from holdfast.errors import HoldfastError
-from holdfast.model import limits
+from holdfast.model import bounds
 from holdfast.model.executions import JSON_CONTENT_TYPE
 from holdfast.model.queues import Delivery, Message, NewMessage, Pushed, Settle, Verb
 
@@ -62,7 +62,7 @@ def push(
     data = inputs.payload(payload, raw=raw or lines)
     bodies = [line for line in data.split(b"\n") if line.strip()] if lines else [data]
     items = [NewMessage(payload=body, **fields) for body in bodies]
-    answers = session.ask(store, lambda engine: _push(engine, name, items))
+    answers = opening.ask(store, lambda engine: _push(engine, name, items))
     for answer in answers:
         if isinstance(answer, HoldfastError):
             raise answer
@@ -73,8 +73,8 @@ def push(
 
 async def _push(engine: Engine, name: str, items: list[NewMessage]) -> list[Pushed | HoldfastError]:
     answers: list[Pushed | HoldfastError] = []
-    for first in range(0, len(items), limits.BATCH_ITEMS):
-        answers += await engine.queues.push_many(name, items[first : first + limits.BATCH_ITEMS])
+    for first in range(0, len(items), bounds.BATCH_ITEMS):
+        answers += await engine.queues.push_many(name, items[first : first + bounds.BATCH_ITEMS])
     return answers
 
 
@@ -107,7 +107,7 @@ def read(
             await _ack(engine, name, found)
         return found
 
-    found = session.ask(store, work, maintenance=wait_ms > 0)
+    found = opening.ask(store, work, maintenance=wait_ms > 0)
     for delivery in found:
         _show(delivery, as_json=as_json)
     if not found and not as_json:
@@ -148,7 +148,7 @@ def tail(
             await _ack(engine, name, found)
             left = None if left is None else left - len(found)
 
-    session.ask(store, work, maintenance=True)
+    opening.ask(store, work, maintenance=True)
 
 
 @app.command()
@@ -168,7 +168,7 @@ def settle(
         for handle in handles
     ]
     chosen: Verb = verb  # type: ignore[assignment]
-    answers = session.ask(store, lambda engine: engine.queues.settle(name, chosen, items))
+    answers = opening.ask(store, lambda engine: engine.queues.settle(name, chosen, items))
     for answer in answers:
         if isinstance(answer, HoldfastError):
             raise answer
@@ -189,7 +189,7 @@ def peek(
     as_json: JsonOption = False,
 ) -> None:
     """Look at the next messages without taking them."""
-    found = session.ask(store, lambda engine: engine.queues.peek(name, group=group, count=count))
+    found = opening.ask(store, lambda engine: engine.queues.peek(name, group=group, count=count))
     if as_json:
         output.emit({"items": [_plain(message) for message in found]})
         return
@@ -218,7 +218,7 @@ def pending(
     as_json: JsonOption = False,
 ) -> None:
     """List deliveries under way, those that expire first first."""
-    found = session.ask(store, lambda engine: engine.queues.pending(name, group=group, limit=count))
+    found = opening.ask(store, lambda engine: engine.queues.pending(name, group=group, limit=count))
     if as_json:
         output.emit({"items": found})
         return

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from holdfast.cli import inputs, output, session, times
-from holdfast.cli.groups import Noun
-from holdfast.cli.options import JsonOption, StoreOption
+from holdfast.cli.terminal import inputs, opening, output, times
+from holdfast.cli.terminal.groups import Noun
+from holdfast.cli.terminal.options import JsonOption, StoreOption
 from holdfast.errors import InvalidInput
 from holdfast.model.queues import LetterFilter, Queue, QueueStats, Start
 
@@ -33,7 +33,7 @@ _MOST = 1000
 @app.command()
 def ls(*, store: StoreOption = None, as_json: JsonOption = False) -> None:
     """List the queues with what is in them."""
-    found = session.ask(store, _look)
+    found = opening.ask(store, _look)
     if as_json:
         output.emit({"items": [{"queue": queue, "stats": stats} for queue, stats in found]})
         return
@@ -104,7 +104,7 @@ def define(
         "max_in_flight": max_in_flight,
         "max_in_flight_per_consumer": max_per_consumer,
     }
-    is_new = session.ask(store, lambda engine: engine.queues.define(name, **fields), create=True)
+    is_new = opening.ask(store, lambda engine: engine.queues.define(name, **fields), create=True)
     output.answer(
         {"queue": name, "created": is_new},
         f"queue {name} is {'defined' if is_new else 'changed'}",
@@ -115,7 +115,7 @@ def define(
 @app.command()
 def show(name: Name, *, store: StoreOption = None, as_json: JsonOption = False) -> None:
     """Show the definition of a queue, its groups, and what it dropped lately."""
-    queue = session.ask(store, lambda engine: engine.queues.describe(name))
+    queue = opening.ask(store, lambda engine: engine.queues.describe(name))
     if as_json:
         output.emit(queue)
         return
@@ -208,7 +208,7 @@ def stats(
     name: Name, *, group: Group = None, store: StoreOption = None, as_json: JsonOption = False
 ) -> None:
     """Show exact counts: pushed is the sum of all others."""
-    found = session.ask(store, lambda engine: engine.queues.stats(name, group))
+    found = opening.ask(store, lambda engine: engine.queues.stats(name, group))
     if as_json:
         output.emit(found)
         return
@@ -230,7 +230,7 @@ def stats(
 @app.command()
 def purge(name: Name, *, store: StoreOption = None, as_json: JsonOption = False) -> None:
     """Remove all messages, those in flight too; definition and groups stay."""
-    purged = session.ask(store, lambda engine: engine.queues.purge(name))
+    purged = opening.ask(store, lambda engine: engine.queues.purge(name))
     _count("purged", purged, as_json)
 
 
@@ -245,7 +245,7 @@ def move(
     as_json: JsonOption = False,
 ) -> None:
     """Move ready messages to another queue; their attempts start anew."""
-    moved = session.ask(store, lambda engine: engine.queues.move(name, to, limit, dry_run=dry_run))
+    moved = opening.ask(store, lambda engine: engine.queues.move(name, to, limit, dry_run=dry_run))
     _count("moved", moved, as_json, dry_run=dry_run)
 
 
@@ -269,7 +269,7 @@ def redrive(
 ) -> None:
     """Send dead letters back to where they came from."""
     wanted = LetterFilter(origin=origin, group=group, reason=reason)
-    redriven = session.ask(
+    redriven = opening.ask(
         store,
         lambda engine: engine.queues.redrive(
             name, to=to, wanted=wanted, limit=limit, rate_per_s=rate, dry_run=dry_run
@@ -295,5 +295,5 @@ def _do(
     said: str,
     as_json: bool,  # noqa: FBT001
 ) -> None:
-    session.ask(store, work)
+    opening.ask(store, work)
     output.answer({"done": said}, said, as_json=as_json)

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from holdfast.cli import inputs, output, rules, session
-from holdfast.cli.groups import Noun
-from holdfast.cli.options import JsonOption, StoreOption, WhoseOption
+from holdfast.cli import rules
+from holdfast.cli.terminal import inputs, opening, output
+from holdfast.cli.terminal.groups import Noun
+from holdfast.cli.terminal.options import JsonOption, StoreOption, WhoseOption
 from holdfast.model.quotas import Quota
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def ls(
     as_json: JsonOption = False,
 ) -> None:
     """List the quotas with what counts against them."""
-    found = session.ask(store, lambda engine: _all(engine, tenant))
+    found = opening.ask(store, lambda engine: _all(engine, tenant))
     if as_json:
         output.emit({"items": found})
         return
@@ -77,7 +78,7 @@ def show(
     as_json: JsonOption = False,
 ) -> None:
     """Show a quota: its limits, and what counts against them."""
-    found = session.ask(
+    found = opening.ask(
         store, lambda engine: engine.quotas.get(quota_id, value=value, tenant=tenant)
     )
     if as_json:
@@ -103,7 +104,7 @@ def create(
 ) -> None:
     """Create a quota. The same again is no error."""
     window_ms = inputs.optional_ms("window", window)
-    found, created = session.ask(
+    found, created = opening.ask(
         store,
         lambda engine: engine.quotas.create(
             quota_id,
@@ -134,7 +135,7 @@ def set_(
 ) -> None:
     """Replace the limits; executions that wait go on if there is room."""
     window_ms = inputs.optional_ms("window", window)
-    found = session.ask(
+    found = opening.ask(
         store,
         lambda engine: engine.quotas.set(
             quota_id,
@@ -160,7 +161,7 @@ def delete(
     as_json: JsonOption = False,
 ) -> None:
     """Remove a quota and its rules; whoever waits for it goes on."""
-    session.ask(store, lambda engine: engine.quotas.delete(quota_id, tenant=tenant))
+    opening.ask(store, lambda engine: engine.quotas.delete(quota_id, tenant=tenant))
     output.answer(
         {"id": quota_id, "deleted": True}, f"quota {quota_id} is deleted", as_json=as_json
     )

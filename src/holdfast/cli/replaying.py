@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from holdfast.cli import output
+from holdfast.cli.terminal import output
 from holdfast.errors import HoldfastError
-from holdfast.model import limits
+from holdfast.model import bounds
 from holdfast.model.executions import Execution
 from holdfast.model.listing import Filter
 
@@ -67,7 +67,7 @@ async def _matching(
     """Return what a filter finds. Pages go by birth, so one that fails again is not met twice."""
     cursor = None
     while True:
-        page = await engine.list(wanted, limit=limits.PAGE_ITEMS, cursor=cursor)
+        page = await engine.list(wanted, limit=bounds.PAGE_ITEMS, cursor=cursor)
         for execution in page.items:
             if error_type is None or await _error_of(engine, execution.id) == error_type:
                 yield execution

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from holdfast.cli import archived, inputs, output, session
-from holdfast.cli.options import ExecutionId, JsonOption, StoreOption
-from holdfast.cli.waiting import wait_for_end
+from holdfast.cli import archived
+from holdfast.cli.terminal import inputs, opening, output
+from holdfast.cli.terminal.options import ExecutionId, JsonOption, StoreOption
+from holdfast.cli.terminal.spinner import wait_for_end
 from holdfast.errors import ExecutionFailed, ResultNotReady
 from holdfast.model.states import State
 
@@ -44,7 +45,7 @@ def result(
             engine, execution_id, lambda _: work(engine), lambda row: row.outcome()
         )
 
-    show(session.ask(store, either, maintenance=wait_ms is not None), as_json=as_json)
+    show(opening.ask(store, either, maintenance=wait_ms is not None), as_json=as_json)
 
 
 def show(outcome: Outcome, *, as_json: bool) -> None:

@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
-from holdfast.cli import inputs, output, session, times
-from holdfast.cli.groups import Noun
-from holdfast.cli.options import JsonOption, StoreOption
+from holdfast.cli.terminal import inputs, opening, output, times
+from holdfast.cli.terminal.groups import Noun
+from holdfast.cli.terminal.options import JsonOption, StoreOption
 
 app: typer.Typer = typer.Typer(
     cls=Noun, help="How long ended executions are kept: show, set, for all tenants or for one."
@@ -20,7 +20,7 @@ EVERYONE = "all"
 @app.command()
 def ls(*, store: StoreOption = None, as_json: JsonOption = False) -> None:
     """List what was set, by tenant and state."""
-    settings = session.ask(store, lambda engine: engine.lanes.retention())
+    settings = opening.ask(store, lambda engine: engine.lanes.retention())
     if as_json:
         output.emit({"items": [{"tenant": t, "keep_ms": keep} for t, keep in settings.items()]})
         return
@@ -52,7 +52,7 @@ def set_(
         state: inputs.duration_ms(state, text) if text else None
         for state, text in inputs.pairs("retention", times_).items()
     }
-    session.ask(
+    opening.ask(
         store, lambda engine: engine.lanes.set_retention(keep_ms, tenant=tenant), create=True
     )
     if as_json:

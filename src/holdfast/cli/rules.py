@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from holdfast.cli import output, session
-from holdfast.cli.options import JsonOption, StoreOption
+from holdfast.cli.terminal import opening, output
+from holdfast.cli.terminal.options import JsonOption, StoreOption
 
 if TYPE_CHECKING:
     from holdfast.engine import Engine
@@ -40,7 +40,7 @@ def add_commands(app: typer.Typer, limit: Literal["budget", "quota"]) -> None:
         as_json: JsonOption = False,
     ) -> None:
         subject = _subject(tenant=tenant, lane=lane, kind=kind, tag=tag)
-        session.ask(store, lambda engine: _rules(engine, limit).attach(limit_id, **subject))
+        opening.ask(store, lambda engine: _rules(engine, limit).attach(limit_id, **subject))
         _say(limit, limit_id, subject, "is attached to", as_json=as_json)
 
     @app.command(help="Take a rule back; executions submitted under it keep the limit.")
@@ -55,12 +55,12 @@ def add_commands(app: typer.Typer, limit: Literal["budget", "quota"]) -> None:
         as_json: JsonOption = False,
     ) -> None:
         subject = _subject(tenant=tenant, lane=lane, kind=kind, tag=tag)
-        session.ask(store, lambda engine: _rules(engine, limit).detach(limit_id, **subject))
+        opening.ask(store, lambda engine: _rules(engine, limit).detach(limit_id, **subject))
         _say(limit, limit_id, subject, "is no longer attached to", as_json=as_json)
 
     @app.command(help=f"List which new executions become subject to which {limit}.")
     def rules(*, store: StoreOption = None, as_json: JsonOption = False) -> None:
-        found = session.ask(store, lambda engine: _rules(engine, limit).list())
+        found = opening.ask(store, lambda engine: _rules(engine, limit).list())
         if as_json:
             output.emit({"items": found})
             return

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from holdfast.cli import inputs, output, session, times
-from holdfast.cli.groups import Noun
-from holdfast.cli.options import JsonOption, StoreOption, WhoseOption
+from holdfast.cli.terminal import inputs, opening, output, times
+from holdfast.cli.terminal.groups import Noun
+from holdfast.cli.terminal.options import JsonOption, StoreOption, WhoseOption
 from holdfast.errors import InvalidInput
 from holdfast.model.executions import NewExecution
 from holdfast.model.schedules import NewSchedule
@@ -51,7 +51,7 @@ def ls(
             if cursor is None:
                 return found
 
-    found = session.ask(store, work)
+    found = opening.ask(store, work)
     if as_json:
         output.emit({"items": [schedule.view() for schedule in found]})
     else:
@@ -98,7 +98,7 @@ def show(
     as_json: JsonOption = False,
 ) -> None:
     """Show all about a schedule."""
-    found = session.ask(store, lambda engine: engine.schedules.get(schedule_id, tenant=tenant))
+    found = opening.ask(store, lambda engine: engine.schedules.get(schedule_id, tenant=tenant))
     if as_json:
         output.emit(found.view())
         return
@@ -201,7 +201,7 @@ def create(
         "paused": paused,
     }
     plan = NewSchedule.from_fields({k: v for k, v in given.items() if v is not None})
-    found, _ = session.ask(store, lambda engine: engine.schedules.create(plan), create=True)
+    found, _ = opening.ask(store, lambda engine: engine.schedules.create(plan), create=True)
     _tell(found, as_json=as_json)
 
 
@@ -249,7 +249,7 @@ def resume(
 def _change(
     store: str | None, work: Callable[[Engine], Awaitable[Schedule]], *, as_json: bool
 ) -> None:
-    _tell(session.ask(store, work), as_json=as_json)
+    _tell(opening.ask(store, work), as_json=as_json)
 
 
 def _tell(found: Schedule, *, as_json: bool) -> None:
@@ -271,7 +271,7 @@ def trigger(
     as_json: JsonOption = False,
 ) -> None:
     """Fire now, besides the ticks. Prints the id of the execution."""
-    made = session.ask(
+    made = opening.ask(
         store, lambda engine: engine.schedules.trigger(schedule_id, key=key, tenant=tenant)
     )
     output.answer(made, made.id, as_json=as_json)
@@ -286,7 +286,7 @@ def delete(
     as_json: JsonOption = False,
 ) -> None:
     """Remove a schedule; what it has fired goes on."""
-    session.ask(store, lambda engine: engine.schedules.delete(schedule_id, tenant=tenant))
+    opening.ask(store, lambda engine: engine.schedules.delete(schedule_id, tenant=tenant))
     output.answer(
         {"id": schedule_id, "state": "deleted"},
         f"schedule {schedule_id} is deleted",
@@ -304,7 +304,7 @@ def next_times(
     as_json: JsonOption = False,
 ) -> None:
     """Print when it fires next."""
-    found = session.ask(
+    found = opening.ask(
         store, lambda engine: engine.schedules.next_times(schedule_id, count, tenant=tenant)
     )
     if as_json:

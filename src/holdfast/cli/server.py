@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 import uvloop
 
-from holdfast.cli import inputs, output, session
-from holdfast.cli.failures import INTERRUPTED
-from holdfast.cli.options import JsonOption, OwnStoreOption
+from holdfast.cli.terminal import inputs, opening, output
+from holdfast.cli.terminal.failures import INTERRUPTED
+from holdfast.cli.terminal.options import JsonOption, OwnStoreOption
 from holdfast.cli.worker import configure_logging
 from holdfast.engine.tracing import set_up_from_environment
 from holdfast.errors import InvalidInput
@@ -98,8 +98,8 @@ def server(
         tls_certificate=tls_cert,
         tls_key=tls_key,
     )
-    text, _ = session.store_text(store)
-    session.parse_store(text)
+    text, _ = opening.store_text(store)
+    opening.parse_store(text)
     _serve(settings, _parts(roles), text, as_json=as_json)
 
 
@@ -114,7 +114,7 @@ def _parts(roles: list[str] | None) -> frozenset[str]:
 def _serve(settings: ServerSettings, parts: frozenset[str], store: str, *, as_json: bool) -> None:
 
     def announce(url: str) -> None:
-        shown = str(session.parse_store(store))
+        shown = str(opening.parse_store(store))
         if as_json:
             output.emit({"event": "started", "url": url, "store": shown, "roles": sorted(parts)})
             return

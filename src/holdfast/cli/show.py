@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from holdfast.cli import archived, logs, output, session, timeline, times
-from holdfast.cli.failures import one_line, printable
-from holdfast.cli.options import ExecutionId, JsonOption, StoreOption
+from holdfast.cli import archived, logs, timeline
+from holdfast.cli.terminal import opening, output, times
+from holdfast.cli.terminal.failures import one_line, printable
+from holdfast.cli.terminal.options import ExecutionId, JsonOption, StoreOption
 from holdfast.model.executions import Attempt, Event, Execution, Outcome, Step
 from holdfast.model.listing import Filter, Page
 from holdfast.model.moments import from_ms
@@ -59,7 +60,7 @@ def show(
     as_json: JsonOption = False,
 ) -> None:
     """Show an execution: its state, attempts, steps, history, and what it waits for."""
-    picture = session.ask(store, lambda engine: take(engine, execution_id))
+    picture = opening.ask(store, lambda engine: take(engine, execution_id))
     if as_json:
         output.emit(as_value(picture))
     else:

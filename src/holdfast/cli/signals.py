@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import msgspec
 import typer
 
-from holdfast.cli import inputs, output, session
-from holdfast.cli.options import ExecutionId, JsonOption, StoreOption
+from holdfast.cli.terminal import inputs, opening, output
+from holdfast.cli.terminal.options import ExecutionId, JsonOption, StoreOption
 from holdfast.cli.waitpoints import Answered, find, user
 from holdfast.model.waitpoints import Effect, NewSignal, Source
 
@@ -99,7 +99,7 @@ def resume(
     async def work(engine: Engine) -> str:
         return await engine.waitpoints.resume(execution_id, body, identity=identity or user())
 
-    state = session.ask(store, work)
+    state = opening.ask(store, work)
     output.answer(
         {"id": execution_id, "state": state},
         f"{execution_id} goes on: it is {state}",
@@ -144,7 +144,7 @@ def _send(store: str | None, answer: Answer, token: str | None = None, *, as_jso
         signal = await answer.signal(engine)
         return signal.waitpoint, await engine.waitpoints.signal(signal, token)
 
-    waitpoint, effect = session.ask(store, work)
+    waitpoint, effect = opening.ask(store, work)
     output.answer(
         {"waitpoint": waitpoint, "effect": effect}, f"{effect}: {_WORDS[effect]}", as_json=as_json
     )

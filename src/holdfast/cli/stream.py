@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from holdfast.cli import archived, output, session, times
-from holdfast.cli.failures import one_line
-from holdfast.cli.options import ExecutionId, JsonOption, StoreOption
+from holdfast.cli import archived
+from holdfast.cli.terminal import opening, output, times
+from holdfast.cli.terminal.failures import one_line
+from holdfast.cli.terminal.options import ExecutionId, JsonOption, StoreOption
 from holdfast.errors import ExecutionNotFound
 from holdfast.model.frames import ATTEMPT, END, Frame
 
@@ -52,7 +53,7 @@ def stream(
                 if frame.id > after:
                     show(frame)
 
-    session.ask(store, work, maintenance=follow)
+    opening.ask(store, work, maintenance=follow)
     printer.end_line()
 
 

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from holdfast.cli import inputs, output, result, session
-from holdfast.cli.options import JsonOption, StoreOption
-from holdfast.cli.waiting import wait_for_end
+from holdfast.cli import result
+from holdfast.cli.terminal import inputs, opening, output
+from holdfast.cli.terminal.options import JsonOption, StoreOption
+from holdfast.cli.terminal.spinner import wait_for_end
 from holdfast.errors import InvalidInput
 from holdfast.model.quotas import Window
 from holdfast.model.retry import Backoff, RetryPolicy
@@ -148,7 +149,7 @@ def submit(
     fields = {name: value for name, value in given.items() if value is not None}
     note = output.nothing if as_json else output.note
     work = functools.partial(_work, kind=kind, fields=fields, note=note, wait=wait)
-    _show(*session.ask(store, work, create=True, maintenance=wait), as_json=as_json)
+    _show(*opening.ask(store, work, create=True, maintenance=wait), as_json=as_json)
 
 
 def _show(submitted: Submitted, outcome: Outcome | None, *, as_json: bool) -> None:

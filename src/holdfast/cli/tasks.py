@@ -10,8 +10,8 @@ from typing import Annotated, Any
 
 import typer
 
-from holdfast.cli import output, session
-from holdfast.cli.options import JsonOption, StoreOption
+from holdfast.cli.terminal import opening, output
+from holdfast.cli.terminal.options import JsonOption, StoreOption
 from holdfast.errors import NotFound
 
 Description = Mapping[str, Any]
@@ -28,7 +28,7 @@ def tasks(
     as_json: JsonOption = False,
 ) -> None:
     """List the tasks that workers have published, with their signatures; with NAME, its schema."""
-    found = session.ask(store, lambda engine: engine.tasks(tenant=tenant))
+    found = opening.ask(store, lambda engine: engine.tasks(tenant=tenant))
     if name is not None:
         if name not in found:
             known = ", ".join(found) or "none"

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from holdfast.cli import times
+from holdfast.cli.terminal import times
 from holdfast.model.executions import Attempt
 
 WIDTH = 32

@@ -11,9 +11,10 @@ import typer
 from rich.live import Live
 from rich.text import Text
 
-from holdfast.cli import output, session, snapshot, tables, times, workers
-from holdfast.cli.options import JsonOption, StoreOption
+from holdfast.cli import snapshot, workers
 from holdfast.cli.snapshot import Rates, Snapshot
+from holdfast.cli.terminal import opening, output, tables, times
+from holdfast.cli.terminal.options import JsonOption, StoreOption
 from holdfast.model.states import State
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ def top(
         else:
             await _live(looks)
 
-    session.ask(store, work)
+    opening.ask(store, work)
 
 
 async def _looks(engine: Engine, interval: float) -> AsyncIterator[tuple[Snapshot, Rates]]:

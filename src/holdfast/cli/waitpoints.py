@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from holdfast.cli import output, session, times
-from holdfast.cli.groups import Noun
-from holdfast.cli.options import JsonOption, StoreOption
+from holdfast.cli.terminal import opening, output, times
+from holdfast.cli.terminal.groups import Noun
+from holdfast.cli.terminal.options import JsonOption, StoreOption
 from holdfast.errors import InvalidInput, WaitpointNotFound
 from holdfast.model.waitpoints import Inbox, InboxItem, Signal, Waitpoint, WaitpointState
 
@@ -48,7 +48,7 @@ def ls(
     async def work(engine: Engine) -> Inbox:
         return await engine.waitpoints.inbox(tenant, limit=limit, cursor=cursor)
 
-    inbox = session.ask(store, work)
+    inbox = opening.ask(store, work)
     if as_json:
         items = [{"id": item.waitpoint.id, **_fields(item)} for item in inbox.items]
         output.emit({"items": items, "next_cursor": inbox.next_cursor})
@@ -88,7 +88,7 @@ def show(
         points = await engine.waitpoints.of(execution_id)
         return points, await engine.waitpoints.signals(execution_id)
 
-    points, signals = session.ask(store, work)
+    points, signals = opening.ask(store, work)
     if as_json:
         came = [
             {**_fields(replace(one, payload=b"")), "payload": output.payload(one.payload)}
@@ -136,7 +136,7 @@ def token(
     waitpoint: WaitpointId, *, store: StoreOption = None, as_json: JsonOption = False
 ) -> None:
     """Print the token of a waitpoint; the history of its execution tells that you read it."""
-    found = session.ask(store, lambda engine: engine.waitpoints.token(waitpoint, reader=user()))
+    found = opening.ask(store, lambda engine: engine.waitpoints.token(waitpoint, reader=user()))
     output.answer(
         {"waitpoint": waitpoint, "kid": found.kid, "token": found.reveal()},
         found.reveal(),
@@ -149,7 +149,7 @@ def revoke(
     waitpoint: WaitpointId, *, store: StoreOption = None, as_json: JsonOption = False
 ) -> None:
     """Close a waitpoint: its token is worth nothing any more."""
-    why = session.ask(store, lambda engine: engine.waitpoints.revoke(waitpoint))
+    why = opening.ask(store, lambda engine: engine.waitpoints.revoke(waitpoint))
     output.answer(
         {"waitpoint": waitpoint, "state": "closed", "why": why},
         f"{waitpoint} is closed: {why}",

@@ -8,12 +8,12 @@ from typing import Annotated
 
 import typer
 
-from holdfast.cli import inputs
-from holdfast.cli.failures import INTERRUPTED
-from holdfast.cli.loading import load_app
-from holdfast.cli.options import AppStoreOption, AppTarget, JsonOption
-from holdfast.cli.serving import serve
-from holdfast.cli.session import is_remote, parse_store
+from holdfast.cli.process.loading import load_app
+from holdfast.cli.process.serving import serve
+from holdfast.cli.terminal import inputs
+from holdfast.cli.terminal.failures import INTERRUPTED
+from holdfast.cli.terminal.opening import is_remote, parse_store
+from holdfast.cli.terminal.options import AppStoreOption, AppTarget, JsonOption
 from holdfast.engine.tracing import set_up_from_environment
 from holdfast.errors import InvalidInput
 from holdfast.worker.worker import WorkerSettings

@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
-from holdfast.cli import output, session, times
-from holdfast.cli.groups import Noun
-from holdfast.cli.options import JsonOption, StoreOption
+from holdfast.cli.terminal import opening, output, times
+from holdfast.cli.terminal.groups import Noun
+from holdfast.cli.terminal.options import JsonOption, StoreOption
 from holdfast.model.workers import Worker
 
 app: typer.Typer = typer.Typer(cls=Noun, help="Workers: list, drain.")
@@ -19,7 +19,7 @@ COLUMNS = ("instance", "lanes", "capabilities", "slots", "busy", "state", "heart
 @app.command()
 def ls(*, store: StoreOption = None, as_json: JsonOption = False) -> None:
     """List the workers that are alive."""
-    found = session.ask(store, lambda engine: engine.workers.list())
+    found = opening.ask(store, lambda engine: engine.workers.list())
     if as_json:
         output.emit({"items": found})
     else:
@@ -48,7 +48,7 @@ def drain(
     as_json: JsonOption = False,
 ) -> None:
     """Ask a worker to finish what it has and stop; it learns so at its next heartbeat."""
-    session.ask(store, lambda engine: engine.workers.drain(instance))
+    opening.ask(store, lambda engine: engine.workers.drain(instance))
     output.answer(
         {"instance": instance, "state": "draining"}, f"{instance} drains", as_json=as_json
     )

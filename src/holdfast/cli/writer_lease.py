@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
-from holdfast.cli import inputs, output, session, times
-from holdfast.cli.groups import Settings
-from holdfast.cli.options import JsonOption, StoreOption
+from holdfast.cli.terminal import inputs, opening, output, times
+from holdfast.cli.terminal.groups import Settings
+from holdfast.cli.terminal.options import JsonOption, StoreOption
 from holdfast.errors import InvalidInput, NotFound
 from holdfast.fencing.contend import contend
 from holdfast.fencing.leases import Ask, Leases
-from holdfast.fencing.places import open_objects
 from holdfast.fencing.record import Token
+from holdfast.fencing.urls import open_objects
 from holdfast.model.ids import new_id
 from holdfast.model.moments import from_ms
 
@@ -244,7 +244,7 @@ def _with_leases(
     if objects is not None:
         return asyncio.run(_in_objects(objects, work))
 
-    return session.ask(store, lambda engine: work(engine.writer_leases), create=create)
+    return opening.ask(store, lambda engine: work(engine.writer_leases), create=create)
 
 
 async def _in_objects(url: str, work: Callable[[Leases], Awaitable[T]]) -> T:

@@ -11,7 +11,7 @@ from holdfast.archive.opening import Survey
 from holdfast.client import decode
 from holdfast.client.http import Http, Remote, path
 from holdfast.client.pages import page_of
-from holdfast.model import checks, limits
+from holdfast.model import bounds, checks
 from holdfast.model.listing import Filter, Page
 from holdfast.model.moments import to_ms
 from holdfast.store import exports
@@ -51,7 +51,7 @@ class RemoteArchive(Remote, Archive):
         self, wanted: Filter | None = None, *, limit: int = 50, cursor: str | None = None
     ) -> Page:
         """Return a page of archived executions, newest first, each as it ended last."""
-        checks.integer("limit", limit, 1, limits.PAGE_ITEMS)
+        checks.integer("limit", limit, 1, bounds.PAGE_ITEMS)
         wanted = Filter() if wanted is None else checks.instance("wanted", wanted, Filter)
         where = "/v1/archive/executions"
         return await page_of(
@@ -62,7 +62,7 @@ class RemoteArchive(Remote, Archive):
         """Go through archived executions, newest first, each as it ended last."""
         cursor: str | None = None
         while True:
-            page = await self.page(wanted, limit=limits.PAGE_ITEMS, cursor=cursor)
+            page = await self.page(wanted, limit=bounds.PAGE_ITEMS, cursor=cursor)
             for one in page.items:
                 yield await self.get(one.id)
             cursor = page.next_cursor

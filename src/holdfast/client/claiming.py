@@ -12,7 +12,7 @@ from holdfast.client.beats import renewal_body, renewed
 from holdfast.client.http import Http, path
 from holdfast.engine.claimer import Claimer
 from holdfast.errors import OutcomeUnknown
-from holdfast.model import checks, limits
+from holdfast.model import bounds, checks
 from holdfast.model.executions import Claim
 from holdfast.model.ids import new_id
 
@@ -55,9 +55,9 @@ class RemoteClaimer(Claimer):
         given_up: asyncio.Event | None = None,
     ) -> list[Claim]:
         """Return up to `limit` claims, waiting up to `wait_ms` for the first."""
-        checks.integer("limit", limit, 1, limits.CLAIM_ITEMS)
+        checks.integer("limit", limit, 1, bounds.CLAIM_ITEMS)
         checks.lease_ms("lease_ms", lease_ms)
-        checks.integer("wait_ms", wait_ms, 0, limits.DURATION_MS)
+        checks.integer("wait_ms", wait_ms, 0, bounds.DURATION_MS)
         loop = asyncio.get_running_loop()
         deadline = loop.time() + wait_ms / 1000
         while True:

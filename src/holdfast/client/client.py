@@ -12,7 +12,7 @@ from typing import Any, Self
 import msgspec
 
 from holdfast.client import decode
-from holdfast.client.access import RemoteAccess, RemoteAudit
+from holdfast.client.api_keys import RemoteAccess, RemoteAudit
 from holdfast.client.archive import RemoteArchive
 from holdfast.client.beats import RemoteBeats, lease_body, renewal_body, renewed
 from holdfast.client.claiming import RemoteClaimer
@@ -32,13 +32,8 @@ from holdfast.engine.claimer import Claimer
 from holdfast.engine.engine import DEFAULT_LEASE_MS, Engine
 from holdfast.engine.explain import Explanation
 from holdfast.engine.lane_views import LaneView
-from holdfast.errors import (
-    AlreadyTerminal,
-    HoldfastError,
-    ResultNotReady,
-    TaskError,
-)
-from holdfast.model import checks, limits, payloads
+from holdfast.errors import AlreadyTerminal, HoldfastError, ResultNotReady, TaskError
+from holdfast.model import bounds, checks, payloads
 from holdfast.model.executions import (
     JSON_CONTENT_TYPE,
     Attempt,
@@ -135,7 +130,7 @@ class Client(Remote, Engine):
 
     async def submit_many(self, items: Sequence[NewExecution]) -> list[Submitted | HoldfastError]:
         """Create up to 1,000 executions: an answer or an error for each, in order."""
-        checks.integer("number of items", len(items), 0, limits.BATCH_ITEMS)
+        checks.integer("number of items", len(items), 0, bounds.BATCH_ITEMS)
         for number, item in enumerate(items):
             checks.instance(f"items[{number}]", item, NewExecution)
         made = [body_of(item, self._tenant) for item in items]
@@ -167,8 +162,8 @@ class Client(Remote, Engine):
         yield RemoteClaimer(
             self._http,
             worker=checks.name("worker", worker),
-            lanes=checks.names("lanes", lanes, limits.LANES, least=1),
-            capabilities=checks.names("capabilities", capabilities, limits.CAPABILITIES),
+            lanes=checks.names("lanes", lanes, bounds.LANES, least=1),
+            capabilities=checks.names("capabilities", capabilities, bounds.CAPABILITIES),
             kinds=checks.kinds("kinds", kinds),
         )
 
@@ -194,7 +189,7 @@ class Client(Remote, Engine):
         """End an execution with its result; safe to repeat."""
         checks.payload("result", result)
         if content_type is not None:
-            checks.text("content_type", content_type, limits.CONTENT_TYPE_CHARS)
+            checks.text("content_type", content_type, bounds.CONTENT_TYPE_CHARS)
         body = {"content_type": content_type, **payloads.fields("result", result)}
         await self._hold(execution_id, lease, "complete", body)
 
@@ -210,7 +205,7 @@ class Client(Remote, Engine):
 
     async def delay(self, execution_id: str, lease: Lease, delay_ms: int) -> tuple[State, datetime]:
         """Give the lease back and go on with the same attempt later; safe to repeat."""
-        checks.integer("delay_ms", delay_ms, 0, limits.DURATION_MS)
+        checks.integer("delay_ms", delay_ms, 0, bounds.DURATION_MS)
         reply = await self._hold(execution_id, lease, "delay", {"delay_ms": delay_ms})
         return State(reply["state"]), decode.moment(reply["run_at"])
 
@@ -219,12 +214,12 @@ class Client(Remote, Engine):
     ) -> None:
         """Record how far the holder is."""
         checks.number("pct", pct, 0, 100)
-        checks.text("message", message, limits.PROGRESS_CHARS)
+        checks.text("message", message, bounds.PROGRESS_CHARS)
         await self._hold(execution_id, lease, "progress", {"pct": pct, "message": message})
 
     async def checkpoint(self, execution_id: str, lease: Lease, name: str, result: bytes) -> bytes:
         """Record a step; returns its recorded result, which never changes."""
-        checks.text("step", name, limits.STEP_NAME_CHARS, empty=False)
+        checks.text("step", name, bounds.STEP_NAME_CHARS, empty=False)
         checks.payload("result", result)
         body = {"lease": lease_body(lease), "name": name, **payloads.fields("result", result)}
         where = path("executions", execution_id, "steps")
@@ -341,7 +336,7 @@ class Client(Remote, Engine):
     async def wait(self, execution_id: str, *, timeout_s: float | None = None) -> Outcome:
         """Wait for its end; raises ResultNotReady when the time is over."""
         if timeout_s is not None:
-            checks.number("timeout_s", timeout_s, 0, limits.DURATION_MS / 1000)
+            checks.number("timeout_s", timeout_s, 0, bounds.DURATION_MS / 1000)
         loop = asyncio.get_running_loop()
         deadline = None if timeout_s is None else loop.time() + timeout_s
         while True:
@@ -363,7 +358,7 @@ class Client(Remote, Engine):
         self, wanted: Filter | None = None, *, limit: int = 50, cursor: str | None = None
     ) -> Page:
         """Return a page of executions, newest first; an operator key sees all tenants."""
-        checks.integer("limit", limit, 1, limits.PAGE_ITEMS)
+        checks.integer("limit", limit, 1, bounds.PAGE_ITEMS)
         wanted = Filter() if wanted is None else checks.instance("wanted", wanted, Filter)
         whose = self._tenant or EVERY_TENANT
         return await page_of(

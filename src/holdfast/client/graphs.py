@@ -13,7 +13,7 @@ from holdfast.client.http import Http, Remote, path
 from holdfast.client.submitting import body_of
 from holdfast.engine.graphs import FIELDS, Graphs
 from holdfast.errors import ResultNotReady, StaleGraphRevision
-from holdfast.model import checks, limits
+from holdfast.model import bounds, checks
 from holdfast.model.executions import ExecutionId, NewExecution
 from holdfast.model.graphs import (
     CancelledGraph,
@@ -166,7 +166,7 @@ class RemoteGraphs(Remote, Graphs):
     async def wait(self, graph_id: str, *, timeout_s: float | None = None) -> GraphState:
         """Wait until all members have ended; raises ResultNotReady when the time is over."""
         if timeout_s is not None:
-            checks.number("timeout_s", timeout_s, 0, limits.DURATION_MS / 1000)
+            checks.number("timeout_s", timeout_s, 0, bounds.DURATION_MS / 1000)
         loop = asyncio.get_running_loop()
         deadline = None if timeout_s is None else loop.time() + timeout_s
         while True:

@@ -26,8 +26,8 @@ from holdfast.errors import (
     StoreIncompatible,
     StoreUnavailable,
 )
-from holdfast.model import limits
-from holdfast.store.outages import Outage, will_pass
+from holdfast.model import bounds
+from holdfast.outages import Outage, will_pass
 
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.05, 2.0
 _CONNECT_S = 5.0
@@ -173,7 +173,7 @@ class Http:
         """Yield all pages of a list, as large as they can be."""
         cursor: str | None = None
         while True:
-            query = {"limit": limits.PAGE_ITEMS, "cursor": cursor}
+            query = {"limit": bounds.PAGE_ITEMS, "cursor": cursor}
             data = (await self.send("GET", where, query=query)).content
             yield data
             cursor = msgspec.json.decode(data, type=_Page).next_cursor

@@ -15,7 +15,7 @@ from holdfast.client import decode
 from holdfast.client.http import Http, Remote, path, refusal_of
 from holdfast.client.submitting import body_of
 from holdfast.errors import HoldfastError, ReadCancelled
-from holdfast.model import checks, limits, payloads
+from holdfast.model import bounds, checks, payloads
 from holdfast.model.ids import new_id
 from holdfast.model.queues import (
     DEFAULT_GROUP,
@@ -135,7 +135,7 @@ class RemoteQueues(Remote, Queues):
         self, name: str, items: Sequence[NewMessage]
     ) -> Sequence[Pushed | HoldfastError]:
         """Push up to 1,000 messages: an answer or an error for each, in order."""
-        checks.integer("number of items", len(items), 0, limits.BATCH_ITEMS)
+        checks.integer("number of items", len(items), 0, bounds.BATCH_ITEMS)
         made = [_message_body(item) for item in items]
         reply = await self._post(name, "messages", {"items": [body for body, _ in made]})
         return [

@@ -18,7 +18,7 @@ from holdfast.client.http import LOST, Http, Remote, path
 from holdfast.client.live import events
 from holdfast.engine.streams import Streams
 from holdfast.engine.tails import RETRY_AFTER_MS, Tail
-from holdfast.model import checks, limits
+from holdfast.model import bounds, checks
 from holdfast.model.executions import Lease
 from holdfast.model.frames import (
     END,
@@ -53,7 +53,7 @@ class RemoteStreams(Remote, Streams):
         key: str | None = None,
     ) -> Appended:
         """Append frames, all or none; repeated with the same key it gets its first answer."""
-        checks.integer("number of frames", len(frames), 1, limits.FRAMES_IN_BATCH)
+        checks.integer("number of frames", len(frames), 1, bounds.FRAMES_IN_BATCH)
         body = {
             "lease": lease_body(lease),
             "frames": [_frame_body(checks.instance("frames", one, NewFrame)) for one in frames],
@@ -79,7 +79,7 @@ class RemoteStreams(Remote, Streams):
 
     async def tail(self, execution_id: str, *, after: int = 0) -> Tail:
         """Read a stream live, after a frame; close the tail when you leave before its end."""
-        checks.integer("after", after, 0, limits.FRAME_ID)
+        checks.integer("after", after, 0, bounds.FRAME_ID)
         response = await self._http.follow(_about(execution_id, "stream"), after=after)
         return RemoteTail(response, after)
 

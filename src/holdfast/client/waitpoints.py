@@ -17,7 +17,7 @@ from holdfast.client.http import Http, Remote, path, refusal_of
 from holdfast.engine.keyring import DEFAULT_GRACE_MS, Keys
 from holdfast.engine.waitpoints import Waitpoints
 from holdfast.errors import HoldfastError, TaskError
-from holdfast.model import checks, limits
+from holdfast.model import bounds, checks
 from holdfast.model.executions import Lease
 from holdfast.model.ids import new_id
 from holdfast.model.moments import to_ms
@@ -125,7 +125,7 @@ class RemoteWaitpoints(Remote, Waitpoints):
         self, items: Sequence[tuple[NewSignal, str | None]]
     ) -> list[Effect | HoldfastError]:
         """Send up to 1,000 signals, each with its token or None: an answer for each, in order."""
-        checks.integer("number of items", len(items), 0, limits.BATCH_ITEMS)
+        checks.integer("number of items", len(items), 0, bounds.BATCH_ITEMS)
         rights = await asyncio.gather(*(self._right(*one) for one in items))
         bodies = [
             {"waitpoint": item.waitpoint, **_signal_body(item, right)}
@@ -148,7 +148,7 @@ class RemoteWaitpoints(Remote, Waitpoints):
     ) -> State:
         """Let a suspended execution go on; the history names the key."""
         del identity
-        body = {"payload": msgspec.Raw(checks.payload("payload", payload, limits.SIGNAL_BYTES))}
+        body = {"payload": msgspec.Raw(checks.payload("payload", payload, bounds.SIGNAL_BYTES))}
         reply = await self._http.post(_about(execution_id, "resume"), body, once=True)
         return State(reply["state"])
 
@@ -305,7 +305,7 @@ class RemoteKeys(Remote, Keys):
         grace_ms: int = DEFAULT_GRACE_MS,
     ) -> tuple[str, str | None]:
         """Make a new key the current one; the outgoing one stays good for the grace."""
-        checks.integer("grace_ms", grace_ms, 0, limits.DURATION_MS)
+        checks.integer("grace_ms", grace_ms, 0, bounds.DURATION_MS)
         secret = secrets.token_bytes(32) if secret_hex is None else check_secret(secret_hex)
         body = {
             "kid": f"k{secrets.token_hex(4)}" if kid is None else check_kid(kid),

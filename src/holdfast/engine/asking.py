@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from holdfast.engine.waitpoints import Waitpoints
-from holdfast.model import limits, names
+from holdfast.model import bounds, names
 from holdfast.model.budgets import Charge, ChargeStatus, OnHard
 from holdfast.model.executions import Lease
 from holdfast.model.ids import new_id
@@ -79,7 +79,7 @@ class Asking:
 def _question(asks: Asks, budget: str) -> NewWaitpoint:
     # A budget of another tenant has a slash in its name, which a waitpoint cannot have.
     return NewWaitpoint(
-        name=f"budget:{budget.replace('/', ':')}"[: limits.NAME_CHARS],
+        name=f"budget:{budget.replace('/', ':')}"[: bounds.NAME_CHARS],
         schema=_answers(asks.limit),
         title=f"Budget {budget} has no more {asks.dimension}: {asks.current} of "
         f"{asks.limit}. What is the new limit?",
@@ -89,7 +89,7 @@ def _question(asks: Asks, budget: str) -> NewWaitpoint:
 
 def _answers(limit: int) -> dict[str, Any]:
     """Return the schema of answers: a higher limit, or none."""
-    higher = {"type": "integer", "exclusiveMinimum": limit, "maximum": limits.AMOUNT}
+    higher = {"type": "integer", "exclusiveMinimum": limit, "maximum": bounds.AMOUNT}
     return {
         "type": ["object", "null"],
         "properties": {"limit": higher, "approved": {}, "comment": {}},

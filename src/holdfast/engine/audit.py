@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from holdfast.errors import InvalidInput
-from holdfast.model import checks, limits
+from holdfast.model import bounds, checks
 from holdfast.model.audit import AuditEntry, AuditLog
 from holdfast.model.moments import to_ms
 from holdfast.store.store import Store
@@ -60,7 +60,7 @@ class Audit:
         cursor: str | None = None,
     ) -> tuple[Sequence[AuditEntry], str | None]:
         """Return a page of both logs, newest first, and the cursor of the next one."""
-        checks.integer("limit", limit, 1, limits.AUDIT_ITEMS)
+        checks.integer("limit", limit, 1, bounds.AUDIT_ITEMS)
         before = dict(zip(AuditLog, _parse_cursor(cursor), strict=True))
         pages = await asyncio.gather(
             *(
@@ -123,7 +123,7 @@ def _horizon(pages: list[tuple[list[AuditEntry], str]]) -> tuple[float, float]:
 def _parse_cursor(cursor: str | None) -> tuple[str, ...]:
     if cursor is None:
         return ("+",) * len(AuditLog)
-    parts = tuple(checks.text("cursor", cursor, limits.ID_CHARS).split("_"))
+    parts = tuple(checks.text("cursor", cursor, bounds.ID_CHARS).split("_"))
     if len(parts) != len(AuditLog) or not all(
         part in {"", "+"} or part.replace("-", "", 1).isdecimal() for part in parts
     ):

@@ -9,7 +9,7 @@ from holdfast.engine.asking import Asking
 from holdfast.engine.courier import Courier
 from holdfast.engine.rules import Rules
 from holdfast.engine.spending import DEFAULT_TTL_MS, Spending, checked_key, seen_by
-from holdfast.model import checks, limits, names
+from holdfast.model import bounds, checks, names
 from holdfast.model.budgets import (
     Breach,
     Budget,
@@ -75,7 +75,7 @@ class Budgets:
         self, tenant: str | None = None, *, limit: int = 50, cursor: str | None = None
     ) -> tuple[list[Budget], str | None]:
         """Return a page of budgets in the order of tenant and id, and the cursor to go on with."""
-        checks.integer("limit", limit, 1, limits.PAGE_ITEMS)
+        checks.integer("limit", limit, 1, bounds.PAGE_ITEMS)
         if tenant is not None:
             checks.name("tenant", tenant)
         return await self._budgets.page(tenant, limit, cursor)
@@ -126,7 +126,7 @@ class Budgets:
         tenant: str = DEFAULT_TENANT,
     ) -> Reservation:
         """Set amounts aside until they are settled or `ttl_ms` has passed, once per key."""
-        checks.integer("ttl_ms", ttl_ms, 1, limits.RESERVATION_MAX_MS)
+        checks.integer("ttl_ms", ttl_ms, 1, bounds.RESERVATION_MAX_MS)
         amounts = checked_usage(usage)
         stored = _stored(budget_id, tenant)
         found = await self._budgets.reserve(stored, amounts, checked_key(key), ttl_ms)
@@ -165,10 +165,10 @@ def checked_changes(value: Mapping[str, Any]) -> dict[tuple[str, str], int | Non
         checks.known_fields(f"limits[{dimension}]", checks.mapping("limit", given), _KINDS)
         for kind, amount in given.items():
             if amount is not None:
-                checks.integer(f"limits[{dimension}].{kind}", amount, 0, limits.AMOUNT)
+                checks.integer(f"limits[{dimension}].{kind}", amount, 0, bounds.AMOUNT)
             changes[dimension, kind] = amount
-    if not 1 <= len(changes) <= 2 * limits.DIMENSIONS:
-        checks.refuse("limits", f"must have 1 to {limits.DIMENSIONS} dimensions", value)
+    if not 1 <= len(changes) <= 2 * bounds.DIMENSIONS:
+        checks.refuse("limits", f"must have 1 to {bounds.DIMENSIONS} dimensions", value)
     return changes
 
 

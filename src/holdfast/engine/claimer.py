@@ -9,12 +9,12 @@ from collections.abc import Sequence
 from holdfast.engine.admission import Admission
 from holdfast.engine.payloads import Payloads
 from holdfast.errors import HoldfastError
-from holdfast.model import checks, limits
+from holdfast.model import bounds, checks
 from holdfast.model.executions import Claim
 from holdfast.model.ids import new_id
-from holdfast.store import keys
 from holdfast.store.grants import Wanted
 from holdfast.store.store import Store
+from holdfast.store.valkey import keys
 
 #: A wake-up may be lost in a failover; this bounds how long that can go unnoticed.
 POLL_S = 2.0
@@ -87,11 +87,11 @@ class Claimer:
         still held; with a limit of 0 that and nothing else. Once `given_up` is set, no more is
         asked for.
         """
-        checks.integer("limit", limit, 0 if again else 1, limits.CLAIM_ITEMS)
+        checks.integer("limit", limit, 0 if again else 1, bounds.CLAIM_ITEMS)
         checks.lease_ms("lease_ms", lease_ms)
         if request is not None:
             checks.name("request", request)
-        checks.integer("wait_ms", wait_ms, 0, limits.DURATION_MS)
+        checks.integer("wait_ms", wait_ms, 0, bounds.DURATION_MS)
         loop = asyncio.get_running_loop()
         deadline = loop.time() + wait_ms / 1000
         if again:

@@ -14,10 +14,10 @@ import logging
 from collections.abc import Sequence
 
 from holdfast.errors import BudgetNotFound, HoldfastError
-from holdfast.store import keys
-from holdfast.store.outages import level
+from holdfast.outages import level
 from holdfast.store.outboxes import Raise, Release, WakeUp, parse
 from holdfast.store.store import Store
+from holdfast.store.valkey import keys
 
 log: logging.Logger = logging.getLogger(__name__)
 

@@ -8,8 +8,8 @@ from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from holdfast.engine.access import Access
 from holdfast.engine.admission import Admission
+from holdfast.engine.api_keys import Access
 from holdfast.engine.asking import Asking
 from holdfast.engine.audit import Audit
 from holdfast.engine.beats import Beats
@@ -35,9 +35,9 @@ from holdfast.engine.ticker import Ticker
 from holdfast.engine.waitpoints import Waitpoints
 from holdfast.engine.workers import Workers
 from holdfast.errors import GraphFinished, HoldfastError, InvalidInput
-from holdfast.fencing.kept import StoreObjects
+from holdfast.fencing.in_store import StoreObjects
 from holdfast.fencing.leases import Leases
-from holdfast.model import checks, declarations, limits
+from holdfast.model import bounds, checks, declarations
 from holdfast.model.executions import (
     Attempt,
     Event,
@@ -130,7 +130,7 @@ class Engine:
 
     async def submit_many(self, items: Sequence[NewExecution]) -> list[Submitted | HoldfastError]:
         """Create up to 1,000 executions: an answer or an error for each, in order."""
-        checks.integer("number of items", len(items), 0, limits.BATCH_ITEMS)
+        checks.integer("number of items", len(items), 0, bounds.BATCH_ITEMS)
         is_complete = True
         for number, item in enumerate(items):
             checks.instance(f"items[{number}]", item, NewExecution)
@@ -167,8 +167,8 @@ class Engine:
             self.admission,
             self.payloads,
             worker=checks.name("worker", worker),
-            lanes=checks.names("lanes", lanes, limits.LANES, least=1),
-            capabilities=checks.names("capabilities", capabilities, limits.CAPABILITIES),
+            lanes=checks.names("lanes", lanes, bounds.LANES, least=1),
+            capabilities=checks.names("capabilities", capabilities, bounds.CAPABILITIES),
             kinds=checks.kinds("kinds", kinds),
             tenant=None if tenant is None else checks.name("tenant", tenant),
         )
@@ -181,7 +181,7 @@ class Engine:
     def beats(self, *, timeout_s: float) -> Beats:
         """Open a blocking connection for heartbeats, which a thread of its own sends."""
         # It loads a second client library, which workers need and nothing else does.
-        from holdfast.store.blocking import BlockingStore  # noqa: PLC0415
+        from holdfast.store.valkey.blocking import BlockingStore  # noqa: PLC0415
 
         return BlockingStore(self.store, timeout_s=timeout_s)
 
@@ -207,7 +207,7 @@ class Engine:
         _check_holder(execution_id, lease)
         checks.payload("result", result)
         if content_type is not None:
-            checks.text("content_type", content_type, limits.CONTENT_TYPE_CHARS)
+            checks.text("content_type", content_type, bounds.CONTENT_TYPE_CHARS)
         result = await self.payloads.store_result(execution_id, result)
         await self.store.executions.complete(execution_id, lease, result, content_type or "")
         self.admission.ended(execution_id, lease)
@@ -225,7 +225,7 @@ class Engine:
     async def delay(self, execution_id: str, lease: Lease, delay_ms: int) -> tuple[State, datetime]:
         """Give the lease back and go on with the same attempt later; safe to repeat."""
         _check_holder(execution_id, lease)
-        checks.integer("delay_ms", delay_ms, 0, limits.DURATION_MS)
+        checks.integer("delay_ms", delay_ms, 0, bounds.DURATION_MS)
         answer = await self.store.executions.delay(execution_id, lease, delay_ms)
         self.admission.ended(execution_id, lease)
         return answer
@@ -236,13 +236,13 @@ class Engine:
         """Record how far the holder is."""
         _check_holder(execution_id, lease)
         checks.number("pct", pct, 0, 100)
-        checks.text("message", message, limits.PROGRESS_CHARS)
+        checks.text("message", message, bounds.PROGRESS_CHARS)
         await self.store.executions.progress(execution_id, lease, pct, message)
 
     async def checkpoint(self, execution_id: str, lease: Lease, name: str, result: bytes) -> bytes:
         """Record a step; returns its recorded result, which never changes."""
         _check_holder(execution_id, lease)
-        checks.text("step", name, limits.STEP_NAME_CHARS, empty=False)
+        checks.text("step", name, bounds.STEP_NAME_CHARS, empty=False)
         checks.payload("result", result)
         return await self.store.executions.checkpoint(execution_id, lease, name, result)
 
@@ -251,7 +251,7 @@ class Engine:
     async def cancel(self, execution_id: str, reason: str = "") -> None:
         """Cancel an execution that has not ended; a holder learns it at its next call."""
         checks.execution_id("id", execution_id)
-        checks.text("reason", reason, limits.REASON_CHARS)
+        checks.text("reason", reason, bounds.REASON_CHARS)
         await self.store.executions.cancel(execution_id, reason)
         self.courier.poke(self.store.tag_of(execution_id))
 
@@ -275,9 +275,9 @@ class Engine:
         """Run a terminal execution again, from its start or from a step."""
         checks.execution_id("id", execution_id)
         checks.flag("keep_steps", keep_steps)
-        checks.text("reason", reason, limits.REASON_CHARS)
+        checks.text("reason", reason, bounds.REASON_CHARS)
         if from_step is not None:
-            checks.text("from_step", from_step, limits.STEP_NAME_CHARS, empty=False)
+            checks.text("from_step", from_step, bounds.STEP_NAME_CHARS, empty=False)
             if keep_steps:
                 checks.refuse("from_step", "cannot be combined with keep_steps", from_step)
         return await self.store.executions.replay(
@@ -290,14 +290,14 @@ class Engine:
     async def revoke_lease(self, execution_id: str, reason: str = "") -> None:
         """Take the lease from its holder; the execution is ready again at once."""
         checks.execution_id("id", execution_id)
-        checks.text("reason", reason, limits.REASON_CHARS)
+        checks.text("reason", reason, bounds.REASON_CHARS)
         await self.store.leases.revoke(execution_id, reason)
         self.courier.poke(self.store.tag_of(execution_id))
 
     async def prioritize(self, execution_id: str, priority: int) -> int:
         """Change the priority; returns the previous one."""
         checks.execution_id("id", execution_id)
-        checks.integer("priority", priority, -limits.PRIORITY, limits.PRIORITY)
+        checks.integer("priority", priority, -bounds.PRIORITY, bounds.PRIORITY)
         return await self.store.executions.prioritize(execution_id, priority)
 
     # Asking
@@ -333,7 +333,7 @@ class Engine:
     async def wait(self, execution_id: str, *, timeout_s: float | None = None) -> Outcome:
         """Wait for its end; raises ResultNotReady when the time is over."""
         if timeout_s is not None:
-            checks.number("timeout_s", timeout_s, 0, limits.DURATION_MS / 1000)
+            checks.number("timeout_s", timeout_s, 0, bounds.DURATION_MS / 1000)
         return await self._results.wait(_id(execution_id), timeout_s)
 
     async def result(self, execution_id: str, *, timeout_s: float | None = None) -> bytes:
@@ -348,7 +348,7 @@ class Engine:
         self, wanted: Filter | None = None, *, limit: int = 50, cursor: str | None = None
     ) -> Page:
         """Return a page of executions, newest first."""
-        checks.integer("limit", limit, 1, limits.PAGE_ITEMS)
+        checks.integer("limit", limit, 1, bounds.PAGE_ITEMS)
         wanted = Filter() if wanted is None else checks.instance("wanted", wanted, Filter)
         return await self.store.queries.page(wanted, limit, cursor)
 

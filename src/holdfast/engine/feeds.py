@@ -13,8 +13,8 @@ from collections.abc import AsyncIterator
 from holdfast.errors import HoldfastError
 from holdfast.model import checks
 from holdfast.model.feeds import Position, StateChange
-from holdfast.store import keys
 from holdfast.store.store import Store
+from holdfast.store.valkey import keys
 
 #: A feed is kept for five minutes after this was last done.
 RENEW_S = 60.0

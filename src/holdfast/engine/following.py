@@ -15,7 +15,7 @@ import msgspec
 
 from holdfast.errors import HoldfastError, NotFound
 from holdfast.model.frames import END, Frame
-from holdfast.store.outages import level
+from holdfast.outages import level
 from holdfast.store.store import Store
 from holdfast.store.streams import Followed
 

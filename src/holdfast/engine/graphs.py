@@ -17,7 +17,7 @@ from holdfast.errors import (
     ResultNotReady,
     StaleGraphRevision,
 )
-from holdfast.model import checks, limits
+from holdfast.model import bounds, checks
 from holdfast.model.executions import NewExecution
 from holdfast.model.graphs import (
     CancelledGraph,
@@ -138,7 +138,7 @@ class Graphs:
         checks.integer("expected_revision", expected_revision, 1, 2**53)
         shape = Shape(members=members or {}, edges=edges, joins=joins or {})
         for field, count in (("members", len(shape.members)), ("edges", len(edges))):
-            checks.integer(f"number of {field}", count, 0, limits.GRAPH_GROWTH)
+            checks.integer(f"number of {field}", count, 0, bounds.GRAPH_GROWTH)
         if not shape.members and not edges:
             message = "graph: there is nothing to add"
             raise InvalidGraph(message, field="graph", problem="nothing_to_add")
@@ -191,9 +191,9 @@ class Graphs:
         """
         _id(graph_id)
         chosen = CancelPolicy(checks.one_of("policy", policy, list(CancelPolicy)))
-        checks.text("reason", reason, limits.REASON_CHARS)
+        checks.text("reason", reason, bounds.REASON_CHARS)
         if wait_s is not None:
-            checks.number("wait_s", wait_s, 0, limits.DURATION_MS / 1000)
+            checks.number("wait_s", wait_s, 0, bounds.DURATION_MS / 1000)
         cancelled = await self._store.graphs.cancel(graph_id, chosen, reason)
         if wait_s is None:
             return CancelledGraph(state=GraphState.CANCELLED, cancelled=cancelled)
@@ -209,7 +209,7 @@ class Graphs:
 
     async def replay(self, graph_id: str, *, reason: str = "") -> None:
         """Run what failed again, and what was skipped because of it; the rest stays."""
-        checks.text("reason", reason, limits.REASON_CHARS)
+        checks.text("reason", reason, bounds.REASON_CHARS)
         await self._store.graphs.replay(_id(graph_id), reason)
 
     async def describe(self, graph_id: str) -> GraphView:
@@ -231,7 +231,7 @@ class Graphs:
     async def wait(self, graph_id: str, *, timeout_s: float | None = None) -> GraphState:
         """Wait until all members have ended; raises ResultNotReady when the time is over."""
         if timeout_s is not None:
-            checks.number("timeout_s", timeout_s, 0, limits.DURATION_MS / 1000)
+            checks.number("timeout_s", timeout_s, 0, bounds.DURATION_MS / 1000)
         return await self._endings.wait(_id(graph_id), timeout_s)
 
     async def results(
@@ -268,7 +268,7 @@ class Graphs:
         cursor: str | None = None,
     ) -> GraphPage:
         """Return a page of graphs, newest first."""
-        checks.integer("limit", limit, 1, limits.PAGE_ITEMS)
+        checks.integer("limit", limit, 1, bounds.PAGE_ITEMS)
         if tenant is not None:
             checks.name("tenant", tenant)
         if state is not None:

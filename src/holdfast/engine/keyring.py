@@ -8,7 +8,7 @@ import os
 import secrets
 
 from holdfast.errors import InvalidInput, RotationBusy
-from holdfast.model import checks, limits
+from holdfast.model import bounds, checks
 from holdfast.model.tokens import KeyRing, check_kid, check_secret
 from holdfast.store.store import Store
 
@@ -66,7 +66,7 @@ class Keys:
         """
         kid = f"k{secrets.token_hex(4)}" if kid is None else check_kid(kid)
         secret = secrets.token_bytes(32) if secret_hex is None else check_secret(secret_hex)
-        checks.integer("grace_ms", grace_ms, 0, limits.DURATION_MS)
+        checks.integer("grace_ms", grace_ms, 0, bounds.DURATION_MS)
         if self._rotating.locked():
             raise RotationBusy("a rotation is under way")
         async with self._rotating:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from holdfast.model import checks, limits
+from holdfast.model import bounds, checks
 from holdfast.model.states import TERMINAL
 from holdfast.store.store import Store
 
@@ -34,7 +34,7 @@ class Lanes:
             checks.name("tenant", tenant)
             if weight is not None:
                 field = f"weights[{tenant}]"
-                checks.number(field, weight, 1 / limits.WEIGHT, limits.WEIGHT)
+                checks.number(field, weight, 1 / bounds.WEIGHT, bounds.WEIGHT)
         await self._lanes.set_weights(lane, weights)
 
     async def set_retention(
@@ -47,7 +47,7 @@ class Lanes:
         for state, keep in checks.mapping("keep_ms", keep_ms).items():
             checks.one_of("state", state, sorted(TERMINAL))
             if keep is not None:
-                checks.integer(f"keep_ms[{state}]", keep, 0, limits.DURATION_MS)
+                checks.integer(f"keep_ms[{state}]", keep, 0, bounds.DURATION_MS)
         owner = "*" if tenant is None else checks.name("tenant", tenant)
         await self._lanes.set_retention(owner, keep_ms)
 

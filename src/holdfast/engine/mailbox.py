@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import Callable
 
 from holdfast.model.ids import new_id
-from holdfast.store import keys
 from holdfast.store.store import Store
+from holdfast.store.valkey import keys
 
 
 class Mailbox:

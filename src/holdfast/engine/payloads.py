@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 from holdfast.engine.passing import merge
 from holdfast.errors import BackendFailed, HoldfastError, InvalidRecord, VersionConflict
-from holdfast.fencing import places
+from holdfast.fencing import urls
 from holdfast.fencing.objects import ObjectStore
 from holdfast.model import references
 from holdfast.model.executions import Claim, NewExecution, Outcome, Passed
@@ -68,7 +68,7 @@ class Payloads:
             if url is None:
                 self._place = None
             elif known is None or (known.url, known.threshold) != (url, threshold):
-                objects = known.objects if known and known.url == url else places.parse(url)
+                objects = known.objects if known and known.url == url else urls.parse(url)
                 self._place = _Place(url, objects, threshold)
             self._look_at = now + _LOOK_AGAIN_S
         return self._place

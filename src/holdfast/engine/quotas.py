@@ -5,7 +5,7 @@ from __future__ import annotations
 from holdfast.engine.courier import Courier
 from holdfast.engine.rules import Rules
 from holdfast.errors import QuotaNotFound
-from holdfast.model import checks, limits, names
+from holdfast.model import bounds, checks, names
 from holdfast.model.ids import new_id
 from holdfast.model.names import DEFAULT_TENANT
 from holdfast.model.quotas import NewQuota, Quota, check_caps
@@ -45,14 +45,14 @@ class Quotas:
     ) -> Quota:
         """Return a quota; `value` counts one value of the tag of its rule only."""
         if value is not None:
-            checks.text("value", value, limits.TAG_VALUE_CHARS, empty=False)
+            checks.text("value", value, bounds.TAG_VALUE_CHARS, empty=False)
         return await self._store.quotas.get(_stored(quota_id, tenant), value)
 
     async def list(
         self, tenant: str | None = None, *, limit: int = 50, cursor: str | None = None
     ) -> tuple[list[Quota], str | None]:
         """Return a page of quotas in the order of tenant and id, and the cursor to go on with."""
-        checks.integer("limit", limit, 1, limits.PAGE_ITEMS)
+        checks.integer("limit", limit, 1, bounds.PAGE_ITEMS)
         if tenant is not None:
             checks.name("tenant", tenant)
         return await self._store.quotas.page(tenant, limit, cursor)

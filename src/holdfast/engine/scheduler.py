@@ -11,12 +11,12 @@ import logging
 from dataclasses import dataclass, replace
 
 from holdfast.errors import HoldfastError, ScheduleMoved
-from holdfast.model import limits
+from holdfast.model import bounds
 from holdfast.model.schedules import GRACE_MS, Schedule
-from holdfast.store import keys
-from holdfast.store.outages import level
+from holdfast.outages import level
 from holdfast.store.schedules import Step
 from holdfast.store.store import Store
+from holdfast.store.valkey import keys
 
 log: logging.Logger = logging.getLogger(__name__)
 
@@ -42,7 +42,7 @@ def plan_of(schedule: Schedule, now_ms: int) -> Plan | None:
     if schedule.next_ms is None:
         return None
     plan, timing = schedule.plan, schedule.plan.timing
-    ticks = timing.ticks(schedule.next_ms, now_ms, limits.CATCH_UP)
+    ticks = timing.ticks(schedule.next_ms, now_ms, bounds.CATCH_UP)
     while ticks and plan.due(ticks[-1]) > now_ms:
         ticks.pop()
     if not ticks:

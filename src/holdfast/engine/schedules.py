@@ -10,7 +10,7 @@ from typing import Any
 
 from holdfast.engine.scheduler import Firing
 from holdfast.errors import ScheduleChanged, ScheduleConflict, ScheduleNotFound
-from holdfast.model import checks, limits, names
+from holdfast.model import bounds, checks, names
 from holdfast.model.executions import NewExecution, Submitted
 from holdfast.model.ids import id_of_key, new_id
 from holdfast.model.moments import from_ms, to_ms
@@ -111,7 +111,7 @@ class Schedules:
         self, *, tenant: str | None = None, limit: int = 50, cursor: str | None = None
     ) -> SchedulePage:
         """Return a page of schedules, by id."""
-        checks.integer("limit", limit, 1, limits.PAGE_ITEMS)
+        checks.integer("limit", limit, 1, bounds.PAGE_ITEMS)
         prefix = "" if tenant is None else names.stored_schedule(checks.name("tenant", tenant), "")
         after = prefix if cursor is None else checks.stored_schedule("cursor", cursor)
         items: builtins.list[Schedule] = []
@@ -137,7 +137,7 @@ class Schedules:
     ) -> Submitted:
         """Fire now, besides its ticks, also when it is paused; the same key does so once."""
         if key is not None:
-            checks.text("key", key, limits.ID_CHARS, empty=False)
+            checks.text("key", key, bounds.ID_CHARS, empty=False)
         schedule = await self.get(schedule_id, tenant=tenant)
         name = new_id() if key is None else id_of_key(schedule_id, key)
         whole = await self._firing.completed(schedule)
@@ -147,7 +147,7 @@ class Schedules:
         self, schedule_id: str, count: int = 10, *, tenant: str = DEFAULT_TENANT
     ) -> builtins.list[datetime]:
         """Return when it fires next, jitter included; of a paused one, when it would."""
-        checks.integer("count", count, 1, limits.FIRE_TIMES)
+        checks.integer("count", count, 1, bounds.FIRE_TIMES)
         now_ms, schedule = await self._read(schedule_id, tenant)
         timing = schedule.plan.timing
         tick = schedule.next_ms

@@ -11,15 +11,8 @@ from typing import TypeVar
 from holdfast.engine.asking import Asking
 from holdfast.engine.courier import Courier
 from holdfast.errors import AlreadyTerminal, BudgetNotFound, LeaseLost
-from holdfast.model import checks, limits, names
-from holdfast.model.budgets import (
-    Charge,
-    ChargeStatus,
-    OnHard,
-    Reservation,
-    Usage,
-    checked_usage,
-)
+from holdfast.model import bounds, checks, names
+from holdfast.model.budgets import Charge, ChargeStatus, OnHard, Reservation, Usage, checked_usage
 from holdfast.model.executions import Lease
 from holdfast.model.ids import new_id
 from holdfast.model.states import State
@@ -97,7 +90,7 @@ class Spending:
         """
         amounts = checked_usage(usage)
         checked_key(key)
-        checks.integer("ttl_ms", ttl_ms, 1, limits.RESERVATION_MAX_MS)
+        checks.integer("ttl_ms", ttl_ms, 1, bounds.RESERVATION_MAX_MS)
         try:
             tenant, ids = await self._budgets(execution_id, lease, budget)
         except LeaseLost:
@@ -228,4 +221,4 @@ def seen_by(tenant: str, charge: C) -> C:
 
 def checked_key(key: str) -> str:
     """Check the key of a charge."""
-    return checks.text("key", key, limits.ID_CHARS, empty=False)
+    return checks.text("key", key, bounds.ID_CHARS, empty=False)

@@ -8,7 +8,7 @@ from functools import reduce
 
 from holdfast.engine.tails import Tail, Tails
 from holdfast.errors import TooLarge
-from holdfast.model import checks, limits, patches
+from holdfast.model import bounds, checks, merge_patch
 from holdfast.model.executions import Lease
 from holdfast.model.frames import (
     RETRY,
@@ -47,9 +47,9 @@ class Streams:
         """
         checks.execution_id("id", execution_id)
         checks.instance("lease", lease, Lease)
-        checks.integer("number of frames", len(frames), 1, limits.FRAMES_IN_BATCH)
+        checks.integer("number of frames", len(frames), 1, bounds.FRAMES_IN_BATCH)
         if key is not None:
-            checks.text("key", key, limits.BATCH_KEY_CHARS, empty=False)
+            checks.text("key", key, bounds.BATCH_KEY_CHARS, empty=False)
         size = 0
         for number, frame in enumerate(frames):
             checks.instance(f"frames[{number}]", frame, NewFrame)
@@ -57,9 +57,9 @@ class Streams:
             if frame.type == "summary" and frame.place is not None and len(frames) > 1:
                 problem = "a summary frame that has a place must be alone in its batch"
                 checks.refuse(f"frames[{number}]", problem, frame.place)
-        if size > limits.FRAME_BATCH_BYTES:
-            message = f"frames: {size} bytes are over the limit of {limits.FRAME_BATCH_BYTES}"
-            raise TooLarge(message, field="frames", limit=limits.FRAME_BATCH_BYTES)
+        if size > bounds.FRAME_BATCH_BYTES:
+            message = f"frames: {size} bytes are over the limit of {bounds.FRAME_BATCH_BYTES}"
+            raise TooLarge(message, field="frames", limit=bounds.FRAME_BATCH_BYTES)
         return await self._append(execution_id, lease, frames, key or new_id())
 
     async def _append(
@@ -81,8 +81,8 @@ class Streams:
     async def read(self, execution_id: str, *, after: int = 0, limit: int = 100) -> FramePage:
         """Return frames after a number, of all attempts in order."""
         checks.execution_id("id", execution_id)
-        checks.integer("after", after, 0, limits.FRAME_ID)
-        checks.integer("limit", limit, 1, limits.PAGE_ITEMS)
+        checks.integer("after", after, 0, bounds.FRAME_ID)
+        checks.integer("limit", limit, 1, bounds.PAGE_ITEMS)
         return await self._streams.read(execution_id, after, limit)
 
     async def summary(self, execution_id: str) -> Summary:
@@ -97,7 +97,7 @@ class Streams:
             TooManyTails: the tenant of the execution reads as many as it may.
         """
         checks.execution_id("id", execution_id)
-        checks.integer("after", after, 0, limits.FRAME_ID)
+        checks.integer("after", after, 0, bounds.FRAME_ID)
         return await self.tails.open(execution_id, after)
 
     async def follow(self, execution_id: str, *, after: int = 0) -> AsyncGenerator[Frame]:
@@ -130,21 +130,21 @@ class Streams:
         all that have no bounds of their own.
         """
         owner = "*" if tenant is None else checks.name("tenant", tenant)
-        bounds = (
-            ("frames", frames, 1, limits.STREAM_FRAMES),
-            ("bytes", size, limits.FRAME_BYTES, limits.STREAM_BYTES),
-            ("age", age_ms, 1, limits.DURATION_MS),
+        settings = (
+            ("frames", frames, 1, bounds.STREAM_FRAMES),
+            ("bytes", size, bounds.FRAME_BYTES, bounds.STREAM_BYTES),
+            ("age", age_ms, 1, bounds.DURATION_MS),
         )
-        for name, value, least, most in bounds:
+        for name, value, least, most in settings:
             if value is not None:
                 checks.integer(name, value, least, most)
-        await self._streams.configure({f"stream|{owner}|{n}": value for n, value, *_ in bounds})
+        await self._streams.configure({f"stream|{owner}|{n}": value for n, value, *_ in settings})
 
     async def set_tails(self, most: int | None, *, tenant: str | None = None) -> None:
         """Set how many tails a tenant may have in one process; None: the default."""
         owner = "*" if tenant is None else checks.name("tenant", tenant)
         if most is not None:
-            checks.integer("most", most, 0, limits.TAILS)
+            checks.integer("most", most, 0, bounds.TAILS)
         await self._streams.configure({f"tails|{owner}": most})
         self.tails.forget_settings()
 
@@ -173,5 +173,5 @@ class Streams:
 
 def _patch(current: Summary, changes: Sequence[bytes]) -> Summary:
     """Return the patched document, with the version before the patches."""
-    document = reduce(patches.merge, changes, current.document)
+    document = reduce(merge_patch.merge, changes, current.document)
     return Summary(document=document, version=current.version)

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from holdfast.engine.courier import Courier
 from holdfast.services import TimerLoop
-from holdfast.store import keys
 from holdfast.store.store import Store
+from holdfast.store.valkey import keys
 
 TIMERS_IN_TICK = 100
 

@@ -11,7 +11,7 @@ from holdfast.engine.admission import Admission
 from holdfast.engine.courier import Courier
 from holdfast.engine.keyring import Keys
 from holdfast.errors import HoldfastError, InvalidInput, WaitpointNotFound
-from holdfast.model import checks, conditions, limits
+from holdfast.model import bounds, checks, conditions
 from holdfast.model.executions import Lease
 from holdfast.model.ids import new_id
 from holdfast.model.states import State
@@ -88,11 +88,11 @@ class Waitpoints:
         _check_names(names)
         parsed = conditions.parse(condition, names)
         if timeout_ms is not None:
-            checks.integer("timeout_ms", timeout_ms, 1, limits.DURATION_MS)
+            checks.integer("timeout_ms", timeout_ms, 1, bounds.DURATION_MS)
         checks.one_of("on_timeout", on_timeout, ON_TIMEOUT)
         checks.one_of("reason", reason, WAIT_REASONS)
         if key is not None:
-            checks.text("key", key, limits.ID_CHARS, empty=False)
+            checks.text("key", key, bounds.ID_CHARS, empty=False)
         own = [_own(item, execution_id) for item in items]
         ring, answer = await asyncio.gather(
             self._keys.ring(),
@@ -165,7 +165,7 @@ class Waitpoints:
         self, items: Sequence[tuple[NewSignal, str | None]]
     ) -> list[Effect | HoldfastError]:
         """Send up to 1,000 signals, each with its token or None: an answer for each, in order."""
-        checks.integer("number of items", len(items), 0, limits.BATCH_ITEMS)
+        checks.integer("number of items", len(items), 0, bounds.BATCH_ITEMS)
         answers = await asyncio.gather(
             *(self.signal(item, token) for item, token in items), return_exceptions=True
         )
@@ -181,8 +181,8 @@ class Waitpoints:
     ) -> State:
         """Let a suspended execution go on without what it waits for."""
         checks.execution_id("id", execution_id)
-        decode_payload(checks.payload("payload", payload, limits.SIGNAL_BYTES))
-        checks.text("identity", identity, limits.ID_CHARS)
+        decode_payload(checks.payload("payload", payload, bounds.SIGNAL_BYTES))
+        checks.text("identity", identity, bounds.ID_CHARS)
         return await self._store.resume(execution_id, payload, identity)
 
     async def revoke(self, waitpoint: str) -> str:
@@ -191,7 +191,7 @@ class Waitpoints:
 
     async def token(self, waitpoint: str, *, reader: str) -> Token:
         """Return the token of a waitpoint, signed anew; the history tells who read it."""
-        checks.text("reader", reader, limits.ID_CHARS, empty=False)
+        checks.text("reader", reader, bounds.ID_CHARS, empty=False)
         execution_id, number = parse_waitpoint_id("waitpoint", waitpoint)
         ring, point = await asyncio.gather(
             self._keys.ring(), self._store.token(execution_id, number, reader)
@@ -214,7 +214,7 @@ class Waitpoints:
         """Return waitpoints that can be answered, the oldest first."""
         if tenant is not None:
             checks.name("tenant", tenant)
-        checks.integer("limit", limit, 1, limits.PAGE_ITEMS)
+        checks.integer("limit", limit, 1, bounds.PAGE_ITEMS)
         after, last_id = _parse_cursor(cursor)
         # The row of the cursor itself comes again, as far as it still waits.
         ring, rows = await asyncio.gather(
@@ -238,7 +238,7 @@ def _keyed(item: NewWaitpoint) -> NewWaitpoint:
 
 
 def _check_names(names: Sequence[str]) -> None:
-    most = limits.WAITPOINTS_IN_WAIT
+    most = bounds.WAITPOINTS_IN_WAIT
     if not 1 <= len(names) <= most or len(set(names)) < len(names):
         checks.refuse("waitpoints", f"must be 1 to {most} with different names", names)
 
@@ -264,7 +264,7 @@ def _with_token(point: Waitpoint, ring: KeyRing) -> Waitpoint:
 def _parse_cursor(cursor: str | None) -> tuple[int, str]:
     if cursor is None:
         return 0, ""
-    stamp, _, point_id = checks.text("cursor", cursor, 2 * limits.ID_CHARS).partition(".")
+    stamp, _, point_id = checks.text("cursor", cursor, 2 * bounds.ID_CHARS).partition(".")
     if not stamp.isdecimal() or not point_id:
         raise InvalidInput("cursor: is not one that a list returned", field="cursor")
     return int(stamp), point_id

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from holdfast.model import checks, limits
+from holdfast.model import bounds, checks
 from holdfast.model.workers import Beat, Worker
 from holdfast.store.store import Store
 
@@ -47,10 +47,10 @@ class Workers:
         beat = Beat(
             instance=checks.name("instance", instance),
             worker=checks.name("worker", worker),
-            lanes=checks.names("lanes", lanes, limits.LANES, least=1),
-            capabilities=checks.names("capabilities", capabilities, limits.CAPABILITIES),
-            slots=checks.integer("slots", slots, 1, limits.SLOTS),
-            busy=checks.integer("busy", busy, 0, limits.SLOTS),
+            lanes=checks.names("lanes", lanes, bounds.LANES, least=1),
+            capabilities=checks.names("capabilities", capabilities, bounds.CAPABILITIES),
+            slots=checks.integer("slots", slots, 1, bounds.SLOTS),
+            busy=checks.integer("busy", busy, 0, bounds.SLOTS),
             ttl_ms=checks.lease_ms("ttl_ms", ttl_ms),
             tenant=None if tenant is None else checks.name("tenant", tenant),
             kinds=checks.kinds("kinds", kinds),

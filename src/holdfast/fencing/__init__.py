@@ -12,8 +12,8 @@ from holdfast.fencing.leases import Ask, Grant, Leases
 from holdfast.fencing.manifest import FencedManifest, Snapshot
 from holdfast.fencing.memory import MemoryObjects
 from holdfast.fencing.objects import ObjectStore
-from holdfast.fencing.places import open_objects
 from holdfast.fencing.record import LeaseRecord, Token
+from holdfast.fencing.urls import open_objects
 from holdfast.fencing.writer import ManifestWriter
 
 __all__ = [

@@ -12,12 +12,12 @@ from typing import Self
 from weakref import WeakKeyDictionary
 
 from holdfast.errors import BackendFailed, HoldfastError, InvalidRecord, VersionConflict
-from holdfast.fencing import keys, probe, record, rules
+from holdfast.fencing import paths, probe, record, rules
 from holdfast.fencing.objects import ObjectStore, Version
 from holdfast.fencing.record import BASE_TERM, LeaseRecord, Token
 from holdfast.fencing.rules import Ask
 from holdfast.fencing.times import SystemTimes, Times
-from holdfast.model import checks, limits
+from holdfast.model import bounds, checks
 from holdfast.model.ids import new_id
 
 __all__ = ["Ask", "Grant", "Leases"]
@@ -82,7 +82,7 @@ class Leases:
 
     async def read(self, key: str) -> Published | None:
         """Return what is published, None if the key was never held."""
-        where = keys.lease(keys.check_key(key))
+        where = paths.lease(paths.check_key(key))
         found = await self.store.get(where)
         if found is None:
             return None
@@ -134,7 +134,7 @@ class Leases:
 
     async def _floor(self, key: str) -> Token | None:
         """Return the token of the manifest, below which no lease may start."""
-        where = keys.manifest(key)
+        where = paths.manifest(key)
         found = await self.store.get(where)
         if found is None:
             return None
@@ -190,7 +190,7 @@ class Leases:
 
         For operators: the floor must not be below any token that was ever granted.
         """
-        where = keys.lease(keys.check_key(key))
+        where = paths.lease(paths.check_key(key))
         found = await self.store.get(where)
         try:
             if found is not None:
@@ -239,7 +239,7 @@ class Leases:
 
     async def _publish(self, wanted: LeaseRecord, expected: Version | None) -> Grant:
         """Write a record on the condition of a version; raises _Other if that is gone."""
-        where = keys.lease(wanted.database_key)
+        where = paths.lease(wanted.database_key)
         body = wanted.to_json()
         deadline_ms = self.times.monotonic_ms() + wanted.ttl_ms - wanted.margin_ms
         failure: HoldfastError
@@ -280,7 +280,7 @@ class _Other(Exception):
 
 
 def _ttl(value: int) -> int:
-    return checks.integer("ttl_ms", value, 1, limits.LEASE_MAX_MS)
+    return checks.integer("ttl_ms", value, 1, bounds.LEASE_MAX_MS)
 
 
 def _check_ask(ask: Ask) -> None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import msgspec
 
 from holdfast.errors import InvalidRecord
-from holdfast.fencing import keys, record
+from holdfast.fencing import paths, record
 from holdfast.fencing.objects import ObjectStore, Version
 from holdfast.fencing.record import Token
 from holdfast.fencing.times import SystemTimes, Times
@@ -114,8 +114,8 @@ class FencedManifest:
 
     def __init__(self, store: ObjectStore, key: str, times: Times | None = None) -> None:
         self.store = store
-        self.key: str = keys.check_key(key)
-        self.where: str = keys.manifest(self.key)
+        self.key: str = paths.check_key(key)
+        self.where: str = paths.manifest(self.key)
         self.times: Times = times or SystemTimes()
 
     async def read(self) -> Snapshot | None:

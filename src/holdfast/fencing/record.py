@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from holdfast.errors import InvalidRecord
-from holdfast.model import limits
+from holdfast.model import bounds
 
 BASE_TERM = 1
 #: Integers above this are not exact in every reader of JSON.
@@ -89,7 +89,7 @@ def parse(body: bytes, where: str) -> LeaseRecord:
     values = document(body, where)
     read = _Reader(values, where)
     acquired, expires = read.number("acquired_at_ms", 0), read.number("expires_at_ms", 0)
-    legacy_ttl = min(max(expires - acquired, 0), limits.LEASE_MAX_MS)
+    legacy_ttl = min(max(expires - acquired, 0), bounds.LEASE_MAX_MS)
     return LeaseRecord(
         database_key=read.text("database_key"),
         holder_id=read.text("holder_id"),

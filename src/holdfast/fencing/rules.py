@@ -9,14 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from holdfast.errors import Fenced, Held, HoldfastError, InvalidRecord, LostRace, StaleLease
-from holdfast.fencing.record import (
-    BASE_TERM,
-    HOLDERS_KEPT,
-    LARGEST,
-    LeaseRecord,
-    PastHolder,
-    Token,
-)
+from holdfast.fencing.record import BASE_TERM, HOLDERS_KEPT, LARGEST, LeaseRecord, PastHolder, Token
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

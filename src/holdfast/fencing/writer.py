@@ -20,7 +20,7 @@ from holdfast.errors import (
     OutcomeUnknown,
     VersionConflict,
 )
-from holdfast.fencing import keys
+from holdfast.fencing import paths
 from holdfast.fencing.manifest import Authority, FencedManifest, Snapshot
 from holdfast.fencing.objects import Version
 from holdfast.model import checks
@@ -95,7 +95,7 @@ class ManifestWriter:
         """Write a data object and return its name. It means nothing until it is committed."""
         checks.instance("body", body, bytes)
         self._check()
-        name = keys.data(self._manifest.key, self._authority.token, new_id(), suffix)
+        name = paths.data(self._manifest.key, self._authority.token, new_id(), suffix)
         try:
             await self._manifest.store.put_if_absent(name, body)
         except (BackendFailed, VersionConflict) as failure:
@@ -154,8 +154,8 @@ class ManifestWriter:
         """
         self._check()
         doomed = set(self.snapshot.dropped) - self._gone
-        async for entry in self._manifest.store.list(keys.data_prefix(self._manifest.key)):
-            token = keys.token_of(entry.key)
+        async for entry in self._manifest.store.list(paths.data_prefix(self._manifest.key)):
+            token = paths.token_of(entry.key)
             left_behind = token is not None and token < self._authority.token
             if left_behind and entry.key not in self.snapshot.objects:
                 doomed.add(entry.key)

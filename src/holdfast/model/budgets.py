@@ -8,7 +8,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, Self
 
-from holdfast.model import checks, limits, names
+from holdfast.model import bounds, checks, names
 from holdfast.model.states import State
 
 #: Amounts by dimension, such as tokens, calls, or money in millionths.
@@ -51,7 +51,7 @@ class Limit:
         for name in ("hard", "soft"):
             value = getattr(self, name)
             if value is not None:
-                checks.integer(name, value, 0, limits.AMOUNT)
+                checks.integer(name, value, 0, bounds.AMOUNT)
 
     @classmethod
     def checked(cls, field_name: str, value: Any) -> Self:
@@ -66,8 +66,8 @@ class Limit:
 def checked_limits(value: Any) -> dict[str, Limit]:
     """Check limits by dimension."""
     given = checks.mapping("limits", value)
-    if len(given) > limits.DIMENSIONS:
-        checks.refuse("limits", f"must have at most {limits.DIMENSIONS} dimensions", given)
+    if len(given) > bounds.DIMENSIONS:
+        checks.refuse("limits", f"must have at most {bounds.DIMENSIONS} dimensions", given)
     return {
         checks.name("dimension", name): Limit.checked(f"limits[{name}]", limit)
         for name, limit in given.items()
@@ -77,10 +77,10 @@ def checked_limits(value: Any) -> dict[str, Limit]:
 def checked_usage(value: Any) -> dict[str, int]:
     """Check amounts by dimension: whole numbers from 0."""
     given = checks.mapping("usage", value)
-    if not 1 <= len(given) <= limits.DIMENSIONS:
-        checks.refuse("usage", f"must have 1 to {limits.DIMENSIONS} dimensions", given)
+    if not 1 <= len(given) <= bounds.DIMENSIONS:
+        checks.refuse("usage", f"must have 1 to {bounds.DIMENSIONS} dimensions", given)
     return {
-        checks.name("dimension", name): checks.integer(f"usage[{name}]", amount, 0, limits.AMOUNT)
+        checks.name("dimension", name): checks.integer(f"usage[{name}]", amount, 0, bounds.AMOUNT)
         for name, amount in given.items()
     }
 
@@ -107,7 +107,7 @@ class NewBudget:
                 checks.refuse("parent", "must be another budget", self.parent)
         object.__setattr__(self, "limits", checked_limits(self.limits))
         if self.reset_ms is not None:
-            checks.integer("reset_ms", self.reset_ms, limits.RESET_MIN_MS, limits.DURATION_MS)
+            checks.integer("reset_ms", self.reset_ms, bounds.RESET_MIN_MS, bounds.DURATION_MS)
         word = checks.one_of("on_hard", self.on_hard, list(OnHard))
         object.__setattr__(self, "on_hard", OnHard(word))
 

@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Any, NoReturn, TypeVar
 
 from holdfast.errors import InvalidInput, TooLarge
-from holdfast.model import limits
+from holdfast.model import bounds
 from holdfast.model.names import DEFAULT_TENANT, ID_SEPARATOR, is_of_key, split_id
 
 T = TypeVar("T")
@@ -47,7 +47,7 @@ def _pattern(field: str, value: Any, pattern: re.Pattern[str], most: int, allowe
 
 def name(field: str, value: Any) -> str:
     """Check a tenant, lane, capability, tag name or worker."""
-    return _pattern(field, value, _NAME, limits.NAME_CHARS, "A-Z a-z 0-9 _ . : @ -")
+    return _pattern(field, value, _NAME, bounds.NAME_CHARS, "A-Z a-z 0-9 _ . : @ -")
 
 
 def queue(field: str, value: Any) -> str:
@@ -73,7 +73,7 @@ def limit(field: str, value: Any) -> str:
 
 def stored_schedule(field: str, value: Any) -> str:
     """Check the id of a schedule as it is stored: ID, or TENANT=ID."""
-    text(field, value, 2 * limits.NAME_CHARS + 1)
+    text(field, value, 2 * bounds.NAME_CHARS + 1)
     for part in split_id(value):
         name(field, part)
     return str(value)
@@ -81,7 +81,7 @@ def stored_schedule(field: str, value: Any) -> str:
 
 def kind(field: str, value: Any) -> str:
     """Check the kind of an execution."""
-    return _pattern(field, value, _KIND, limits.NAME_CHARS, "A-Z a-z 0-9 _ . : @ / -")
+    return _pattern(field, value, _KIND, bounds.NAME_CHARS, "A-Z a-z 0-9 _ . : @ / -")
 
 
 def execution_id(field: str, value: Any) -> str:
@@ -97,7 +97,7 @@ def execution_id(field: str, value: Any) -> str:
 
 def own_id(field: str, value: Any) -> str:
     """Check an id without a tenant."""
-    return _pattern(field, value, _ID, limits.ID_CHARS, "A-Z a-z 0-9 _ . : @ / ~ -")
+    return _pattern(field, value, _ID, bounds.ID_CHARS, "A-Z a-z 0-9 _ . : @ / ~ -")
 
 
 def id_of(field: str, value: Any, tenant: str) -> str:
@@ -142,7 +142,7 @@ def integer(field: str, value: Any, least: int, most: int) -> int:
 
 def lease_ms(field: str, value: Any) -> int:
     """Check how long a lease lasts."""
-    return integer(field, value, limits.LEASE_MIN_MS, limits.LEASE_MAX_MS)
+    return integer(field, value, bounds.LEASE_MIN_MS, bounds.LEASE_MAX_MS)
 
 
 def number(field: str, value: Any, least: float, most: float) -> float:
@@ -184,7 +184,7 @@ def instance(field: str, value: Any, kind: type[T]) -> T:
     return value
 
 
-def payload(field: str, value: Any, most: int = limits.PAYLOAD_BYTES) -> bytes:
+def payload(field: str, value: Any, most: int = bounds.PAYLOAD_BYTES) -> bytes:
     """Check opaque bytes."""
     if not isinstance(value, bytes):
         refuse(field, "must be bytes", value)
@@ -213,18 +213,18 @@ def names(
 
 def kinds(field: str, value: Any) -> tuple[str, ...] | None:
     """Check the kinds that a worker has; None stands for every kind."""
-    return None if value is None else names(field, value, limits.KINDS, check=kind)
+    return None if value is None else names(field, value, bounds.KINDS, check=kind)
 
 
 def tags(field: str, value: Any) -> dict[str, str]:
     """Check tags: names with short values."""
     if not isinstance(value, Mapping):
         refuse(field, "must be a mapping of names to strings", value)
-    if len(value) > limits.TAGS:
-        refuse(field, f"must have at most {limits.TAGS} tags", value)
+    if len(value) > bounds.TAGS:
+        refuse(field, f"must have at most {bounds.TAGS} tags", value)
     return {
         name(f"{field} name", key): text(
-            f"{field}[{key}]", item, limits.TAG_VALUE_CHARS, empty=False
+            f"{field}[{key}]", item, bounds.TAG_VALUE_CHARS, empty=False
         )
         for key, item in value.items()
     }

@@ -8,7 +8,7 @@ A count is over the signals of those of its conditions that hold: how many diffe
 how many different sources, or at how many waitpoints. Without `distinct` it is over the
 conditions themselves. Every leaf keeps its own signals, so no two parts of a condition compete.
 
-The store evaluates the same tree (lua/lib/conditions.lua) when a signal arrives; `holds` says
+The store evaluates the same tree (lua/lib/wait/conditions.lua) when a signal arrives; `holds` says
 the same from outside, and `missing` puts what is left into words.
 """
 
@@ -20,7 +20,7 @@ from datetime import datetime
 from typing import Any, NoReturn
 
 from holdfast.errors import InvalidCondition
-from holdfast.model import checks, expressions, limits
+from holdfast.model import bounds, checks, expressions
 from holdfast.model.moments import to_ms
 
 #: What a count tells signals apart by.
@@ -96,8 +96,8 @@ def is_named(names: Sequence[str], name: str) -> bool:
 def parse(value: Any, waitpoints: Sequence[str]) -> Condition:
     """Check a condition that came from outside; it may name these waitpoints only."""
     condition = _parse("condition", value, frozenset(waitpoints), depth=1)
-    if sum(1 for _ in _walk(condition)) > limits.CONDITION_NODES:
-        _refuse("condition", f"has more than {limits.CONDITION_NODES} parts")
+    if sum(1 for _ in _walk(condition)) > bounds.CONDITION_NODES:
+        _refuse("condition", f"has more than {bounds.CONDITION_NODES} parts")
     return condition
 
 
@@ -182,8 +182,8 @@ def _or(names: Sequence[str]) -> str:
 
 
 def pack(condition: Condition, positions: Mapping[str, int]) -> dict[str, Any]:
-    """Return the tree as lib/conditions.lua reads it, its leaves numbered from 1."""
-    numbers = iter(range(1, limits.CONDITION_NODES + 1))
+    """Return the tree as lib/wait/conditions.lua reads it, its leaves numbered from 1."""
+    numbers = iter(range(1, bounds.CONDITION_NODES + 1))
     return _pack(condition, positions, numbers)
 
 
@@ -221,8 +221,8 @@ def _refuse(field: str, problem: str) -> NoReturn:
 
 
 def _parse(field: str, value: Any, waitpoints: frozenset[str], depth: int) -> Condition:
-    if depth > limits.CONDITION_DEPTH:
-        _refuse(field, f"is nested deeper than {limits.CONDITION_DEPTH}")
+    if depth > bounds.CONDITION_DEPTH:
+        _refuse(field, f"is nested deeper than {bounds.CONDITION_DEPTH}")
     if not isinstance(value, Mapping):
         _refuse(field, "must be an object")
     forms = [name for name in _FORMS if name in value]
@@ -241,8 +241,8 @@ def _parse_leaf(field: str, value: Mapping[str, Any], known: frozenset[str], _: 
         _refuse(f"{field}.waitpoint", "must be one of the waitpoints of this wait")
     names = value.get("signal")
     listed = names if isinstance(names, list | tuple) else [] if names is None else [names]
-    if len(listed) > limits.SIGNAL_NAMES:
-        _refuse(f"{field}.signal", f"must have at most {limits.SIGNAL_NAMES} names")
+    if len(listed) > bounds.SIGNAL_NAMES:
+        _refuse(f"{field}.signal", f"must have at most {bounds.SIGNAL_NAMES} names")
     where = value.get("where")
     return Leaf(
         waitpoint=waitpoint,
@@ -304,7 +304,7 @@ def _parse_moment(field: str, value: Mapping[str, Any], _: frozenset[str], __: i
 
 
 def _parse_span(field: str, value: Mapping[str, Any], _: frozenset[str], __: int) -> After:
-    span = checks.integer(f"{field}.after_ms", value["after_ms"], 0, limits.DURATION_MS)
+    span = checks.integer(f"{field}.after_ms", value["after_ms"], 0, bounds.DURATION_MS)
     return After(span_ms=span)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from holdfast.errors import InvalidInput
-from holdfast.model import checks, limits, names, schemas
+from holdfast.model import bounds, checks, names, schemas
 from holdfast.model.executions import DEFAULTS, GIVEN, OPTIONS, NewExecution
 
 _STATED = OPTIONS | {"input"}
@@ -82,7 +82,7 @@ def _schema(schema: Any) -> bytes | None:
         encoded = msgspec.json.encode(schemas.checkable(schema))
     except RecursionError:
         return None
-    return encoded if len(encoded) <= limits.TASK_SCHEMA_BYTES else None
+    return encoded if len(encoded) <= bounds.TASK_SCHEMA_BYTES else None
 
 
 def stated(item: NewExecution) -> dict[str, Any]:
@@ -110,7 +110,7 @@ def completed(item: NewExecution, options: Mapping[str, Any]) -> NewExecution:
     if "budgets" in taken and item.budgets:
         # Those of its graph.
         both = dict.fromkeys((*taken["budgets"], *item.budgets))
-        taken["budgets"] = checks.names("budgets", tuple(both), limits.BUDGETS, check=checks.limit)
+        taken["budgets"] = checks.names("budgets", tuple(both), bounds.BUDGETS, check=checks.limit)
     whole = item.kept_as(item.input)
     for name, value in (taken | {"unset": frozenset(), "said": item.digest()}).items():
         object.__setattr__(whole, name, value)

@@ -10,7 +10,7 @@ from typing import Any, NewType, Self
 
 import msgspec
 
-from holdfast.model import checks, limits, references
+from holdfast.model import bounds, checks, references
 from holdfast.model.moments import to_ms
 from holdfast.model.quotas import Window
 from holdfast.model.retry import RetryPolicy
@@ -103,10 +103,10 @@ class NewExecution:
             checks.id_of("id", self.id, self.tenant)
         if self.idempotency_key is not None:
             key = self.idempotency_key
-            checks.text("idempotency_key", key, limits.ID_CHARS, empty=False)
-        checks.integer("priority", self.priority, -limits.PRIORITY, limits.PRIORITY)
+            checks.text("idempotency_key", key, bounds.ID_CHARS, empty=False)
+        checks.integer("priority", self.priority, -bounds.PRIORITY, bounds.PRIORITY)
         if self.requires != ():
-            names = checks.names("requires", self.requires, limits.CAPABILITIES)
+            names = checks.names("requires", self.requires, bounds.CAPABILITIES)
             object.__setattr__(self, "requires", names)
         object.__setattr__(self, "tags", checks.tags("tags", self.tags))
         if self.traceparent is not None:
@@ -119,7 +119,7 @@ class NewExecution:
         for name, least in _DURATIONS:
             value = getattr(self, name)
             if value is not None:
-                checks.integer(name, value, least, limits.DURATION_MS)
+                checks.integer(name, value, least, bounds.DURATION_MS)
         if self.run_at is not None:
             checks.instant("run_at", self.run_at)
             if self.delay_ms is not None:
@@ -127,14 +127,14 @@ class NewExecution:
 
     def _check_caps(self) -> None:
         if self.max_reclaims is not None:
-            checks.integer("max_reclaims", self.max_reclaims, 0, limits.MAX_RECLAIMS)
+            checks.integer("max_reclaims", self.max_reclaims, 0, bounds.MAX_RECLAIMS)
         if self.max_replays is not None:
-            checks.integer("max_replays", self.max_replays, 0, limits.MAX_REPLAYS)
+            checks.integer("max_replays", self.max_replays, 0, bounds.MAX_REPLAYS)
         if self.retry is not None:
             checks.instance("retry", self.retry, RetryPolicy)
 
     def _check_limits(self) -> None:
-        for name, most in (("budgets", limits.BUDGETS), ("quotas", limits.QUOTAS)):
+        for name, most in (("budgets", bounds.BUDGETS), ("quotas", bounds.QUOTAS)):
             if getattr(self, name) != ():
                 given = checks.names(name, getattr(self, name), most, check=checks.limit)
                 object.__setattr__(self, name, given)
@@ -331,13 +331,13 @@ class Failure:
     details: Any = None
 
     def __post_init__(self) -> None:
-        checks.text("error.type", self.type, limits.ERROR_TYPE_CHARS, empty=False)
+        checks.text("error.type", self.type, bounds.ERROR_TYPE_CHARS, empty=False)
         if not isinstance(self.message, str):
             checks.refuse("error.message", "must be a string", self.message)
         checks.flag("error.retryable", self.retryable)
         if self.retry_after_ms is not None:
             field_name = "error.retry_after_ms"
-            checks.integer(field_name, self.retry_after_ms, 0, limits.DURATION_MS)
+            checks.integer(field_name, self.retry_after_ms, 0, bounds.DURATION_MS)
 
     def to_json(self) -> bytes:
         """Encode what is kept of it: type, message, details."""
@@ -348,7 +348,7 @@ class Failure:
             encoded = msgspec.json.encode(kept)
         except (TypeError, ValueError, UnicodeError) as error:
             checks.refuse("error", f"must be JSON ({error})", kept)
-        return checks.payload("error", encoded, limits.ERROR_BYTES)
+        return checks.payload("error", encoded, bounds.ERROR_BYTES)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

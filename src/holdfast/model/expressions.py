@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any
 
 from holdfast.errors import InvalidCondition
-from holdfast.model import limits
+from holdfast.model import bounds
 
 #: What an expression can refer to.
 VARIABLES = frozenset({"payload", "name", "source"})
@@ -18,8 +18,8 @@ _WALK = re.compile(r"\.\s*(?:all|exists|exists_one|map|filter)\s*\(\s*(\w*)")
 
 def check(field: str, text: Any) -> str:
     """Check that an expression can be evaluated, in time that grows with the payload only."""
-    if not isinstance(text, str) or not 0 < len(text) <= limits.EXPRESSION_CHARS:
-        problem = f"{field}: must be an expression of 1 to {limits.EXPRESSION_CHARS} characters"
+    if not isinstance(text, str) or not 0 < len(text) <= bounds.EXPRESSION_CHARS:
+        problem = f"{field}: must be an expression of 1 to {bounds.EXPRESSION_CHARS} characters"
         raise InvalidCondition(problem, field=field)
     walks = list(_WALK.finditer(text))
     walkers = {walk[1] for walk in walks}

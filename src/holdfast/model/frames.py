@@ -11,7 +11,7 @@ from typing import Any, Literal, Self
 import msgspec
 
 from holdfast.errors import TooLarge
-from holdfast.model import checks, limits
+from holdfast.model import bounds, checks
 from holdfast.model.states import State
 
 #: What a worker may append.
@@ -42,9 +42,9 @@ class NewFrame:
 
     def __post_init__(self) -> None:
         if self.place is not None:
-            checks.integer("frame.place", self.place, 1, limits.FRAME_ID)
+            checks.integer("frame.place", self.place, 1, bounds.FRAME_ID)
         checks.one_of("frame.type", self.type, TYPES)
-        checks.payload("frame.payload", self.payload, limits.FRAME_BYTES)
+        checks.payload("frame.payload", self.payload, bounds.FRAME_BYTES)
         checks.flag("frame.live", self.live)
         if self.encoding is not None:
             checks.name("frame.encoding", self.encoding)
@@ -64,12 +64,12 @@ class NewFrame:
                 checks.refuse("frame.payload", "must be a string", payload)
             # Base64 has four characters for three bytes; those are counted when it is decoded.
             is_base64 = kind == "bytes" and encoding == _BASE64
-            if len(payload) > limits.FRAME_BYTES * (2 if is_base64 else 1):
+            if len(payload) > bounds.FRAME_BYTES * (2 if is_base64 else 1):
                 raise TooLarge(
                     f"frame.payload: {len(payload)} characters are over the limit of "
-                    f"{limits.FRAME_BYTES} bytes",
+                    f"{bounds.FRAME_BYTES} bytes",
                     field="frame.payload",
-                    limit=limits.FRAME_BYTES,
+                    limit=bounds.FRAME_BYTES,
                 )
             data = _utf8(payload)
             if is_base64:

@@ -14,7 +14,7 @@ from typing import Any, Self
 import msgspec
 
 from holdfast.errors import CycleDetected, InvalidGraph
-from holdfast.model import checks, limits
+from holdfast.model import bounds, checks
 from holdfast.model.executions import Event, ExecutionId, NewExecution
 from holdfast.model.partitions import ROOT_SEPARATOR
 from holdfast.model.states import State
@@ -68,7 +68,7 @@ class Join:
         if self.policy == "quorum" and self.k is None:
             _invalid("impossible_join", "join.k: is needed for a quorum")
         if self.policy == "quorum":
-            checks.integer("join.k", self.k, 1, limits.GRAPH_MEMBERS)
+            checks.integer("join.k", self.k, 1, bounds.GRAPH_MEMBERS)
         elif self.k is not None:
             checks.refuse("join.k", "is for the policy quorum", self.k)
 
@@ -180,11 +180,11 @@ class Shape:
     def check(self, known: Iterable[str] = (), others: Sequence[Edge] = ()) -> None:
         """Check edges and joins, given the members and edges that the graph has already."""
         keys = {*known, *self.members}
-        if len(keys) > limits.GRAPH_MEMBERS:
-            message = f"a graph has at most {limits.GRAPH_MEMBERS} members"
+        if len(keys) > bounds.GRAPH_MEMBERS:
+            message = f"a graph has at most {bounds.GRAPH_MEMBERS} members"
             _invalid("too_many_members", message)
-        if len(self.edges) + len(others) > limits.GRAPH_EDGES:
-            _invalid("too_many_edges", f"a graph has at most {limits.GRAPH_EDGES} edges")
+        if len(self.edges) + len(others) > bounds.GRAPH_EDGES:
+            _invalid("too_many_edges", f"a graph has at most {bounds.GRAPH_EDGES} edges")
         check_edges(self.edges, others, keys)
         for edge in self.edges:
             if edge.input and not _takes_names(self.members.get(edge.target)):
@@ -299,17 +299,17 @@ class NewGraph:
 
     def __post_init__(self) -> None:
         checks.instance("graph", self.shape, Shape)
-        budgets = checks.names("budgets", self.budgets, limits.BUDGETS, check=checks.limit)
+        budgets = checks.names("budgets", self.budgets, bounds.BUDGETS, check=checks.limit)
         object.__setattr__(self, "budgets", budgets)
         checks.name("tenant", self.tenant)
         if self.id is not None:
             checks.id_of("id", self.id, self.tenant)
         if self.deadline_ms is not None:
-            checks.integer("deadline_ms", self.deadline_ms, 1, limits.DURATION_MS)
+            checks.integer("deadline_ms", self.deadline_ms, 1, bounds.DURATION_MS)
         if self.retention_ms is not None:
-            checks.integer("retention_ms", self.retention_ms, 0, limits.DURATION_MS)
+            checks.integer("retention_ms", self.retention_ms, 0, bounds.DURATION_MS)
         if self.idempotency_key is not None:
-            checks.text("idempotency_key", self.idempotency_key, limits.ID_CHARS, empty=False)
+            checks.text("idempotency_key", self.idempotency_key, bounds.ID_CHARS, empty=False)
             if self.id is not None:
                 checks.refuse("idempotency_key", "cannot be combined with id", self.id)
         if not self.shape.members:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import Any, Literal, Self
 
-from holdfast.model import checks, limits, meaning
+from holdfast.model import bounds, checks, json_values
 from holdfast.model.retry import Backoff
 
 Mode = Literal["work", "fanout"]
@@ -49,12 +49,12 @@ class QueueSettings:
 
     def __post_init__(self) -> None:
         checks.one_of("mode", self.mode, ("work", "fanout"))
-        checks.integer("max_attempts", self.max_attempts, 1, limits.MAX_ATTEMPTS)
-        checks.integer("lock_ms", self.lock_ms, limits.LOCK_MIN_MS, limits.LOCK_MAX_MS)
+        checks.integer("max_attempts", self.max_attempts, 1, bounds.MAX_ATTEMPTS)
+        checks.integer("lock_ms", self.lock_ms, bounds.LOCK_MIN_MS, bounds.LOCK_MAX_MS)
         if self.dead_letter is not None:
             checks.queue("dead_letter", self.dead_letter)
         object.__setattr__(self, "backoff", _backoff(self.backoff))
-        checks.integer("dedup_window_ms", self.dedup_window_ms, 0, limits.DURATION_MS)
+        checks.integer("dedup_window_ms", self.dedup_window_ms, 0, bounds.DURATION_MS)
         checks.integer("ageing_ms", self.ageing_ms, 1, 86_400_000)
         checks.flag("priority", self.priority)
         for name, most in _OPTIONAL_SETTINGS:
@@ -70,16 +70,16 @@ class QueueSettings:
         if delay is not None:
             if given.get("backoff"):
                 checks.refuse("retry_delay_ms", "cannot be combined with backoff", delay)
-            given["backoff"] = (checks.integer("retry_delay_ms", delay, 0, limits.DURATION_MS),)
+            given["backoff"] = (checks.integer("retry_delay_ms", delay, 0, bounds.DURATION_MS),)
         checks.known_fields("queue", given, (f.name for f in fields(cls)))
         return cls(**given)
 
 
 _OPTIONAL_SETTINGS = (
-    ("ttl_ms", limits.DURATION_MS),
-    ("max_size", limits.QUEUE_SIZE),
-    ("max_in_flight", limits.IN_FLIGHT),
-    ("max_in_flight_per_consumer", limits.IN_FLIGHT),
+    ("ttl_ms", bounds.DURATION_MS),
+    ("max_size", bounds.QUEUE_SIZE),
+    ("max_in_flight", bounds.IN_FLIGHT),
+    ("max_in_flight_per_consumer", bounds.IN_FLIGHT),
 )
 
 
@@ -89,14 +89,14 @@ def _backoff(value: Any) -> tuple[int, ...]:
         value = Backoff(**value)
     if isinstance(value, Backoff):
         factor = value.factor if value.kind == "exponential" else 1.0
-        waits = (value.initial_ms * factor**n for n in range(limits.BACKOFF_STEPS))
+        waits = (value.initial_ms * factor**n for n in range(bounds.BACKOFF_STEPS))
         return tuple(min(int(wait), value.max_ms) for wait in waits)
     if isinstance(value, str | bytes) or not isinstance(value, Sequence):
         checks.refuse("backoff", "must be a list of waits in ms", value)
-    if len(value) > limits.BACKOFF_STEPS:
-        checks.refuse("backoff", f"must have at most {limits.BACKOFF_STEPS} waits", value)
+    if len(value) > bounds.BACKOFF_STEPS:
+        checks.refuse("backoff", f"must have at most {bounds.BACKOFF_STEPS} waits", value)
     return tuple(
-        checks.integer(f"backoff[{n}]", wait, 0, limits.DURATION_MS) for n, wait in enumerate(value)
+        checks.integer(f"backoff[{n}]", wait, 0, bounds.DURATION_MS) for n, wait in enumerate(value)
     )
 
 
@@ -121,14 +121,14 @@ class NewMessage:
         checks.payload("payload", self.payload)
         if self.id is not None:
             checks.own_id("id", self.id)
-        checks.integer("priority", self.priority, -limits.PRIORITY, limits.PRIORITY)
+        checks.integer("priority", self.priority, -bounds.PRIORITY, bounds.PRIORITY)
         for name in ("key", "dedup"):
             value = getattr(self, name)
             if value is not None:
-                checks.text(name, value, limits.KEY_CHARS, empty=False)
-        checks.integer("delay_ms", self.delay_ms, 0, limits.DURATION_MS)
+                checks.text(name, value, bounds.KEY_CHARS, empty=False)
+        checks.integer("delay_ms", self.delay_ms, 0, bounds.DURATION_MS)
         if self.ttl_ms is not None:
-            checks.integer("ttl_ms", self.ttl_ms, 1, limits.DURATION_MS)
+            checks.integer("ttl_ms", self.ttl_ms, 1, bounds.DURATION_MS)
         checks.one_of("side", self.side, SIDES)
 
     @classmethod
@@ -144,7 +144,7 @@ class NewMessage:
 
         The same JSON written differently is the same body.
         """
-        content = meaning.canonical(self.payload) + b"\0" + (self.key or "").encode()
+        content = json_values.canonical(self.payload) + b"\0" + (self.key or "").encode()
         return hashlib.blake2b(content, digest_size=9).hexdigest()
 
 
@@ -211,10 +211,10 @@ class Settle:
     reason: str = ""
 
     def __post_init__(self) -> None:
-        checks.text("handle", self.handle, limits.ID_CHARS, empty=False)
+        checks.text("handle", self.handle, bounds.ID_CHARS, empty=False)
         if self.delay_ms is not None:
-            checks.integer("delay_ms", self.delay_ms, 0, limits.DURATION_MS)
-        checks.text("reason", self.reason, limits.REASON_CHARS)
+            checks.integer("delay_ms", self.delay_ms, 0, bounds.DURATION_MS)
+        checks.text("reason", self.reason, bounds.REASON_CHARS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -300,7 +300,7 @@ class LetterFilter:
         if self.group is not None:
             checks.name("filter.group", self.group)
         if self.reason is not None:
-            checks.text("filter.reason", self.reason, limits.REASON_CHARS)
+            checks.text("filter.reason", self.reason, bounds.REASON_CHARS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
-from holdfast.model import checks, limits, names
+from holdfast.model import bounds, checks, names
 
 #: What a rule can look at.
 RuleSubject = Literal["tenant", "lane", "kind", "tag"]
@@ -43,11 +43,11 @@ def check_caps(
     if max_per_window is None and max_concurrent is None:
         checks.refuse("max_concurrent", "or window_ms with max_per_window is required", None)
     if window_ms is not None:
-        checks.integer("window_ms", window_ms, 1, limits.DURATION_MS)
+        checks.integer("window_ms", window_ms, 1, bounds.DURATION_MS)
     if max_per_window is not None:
-        checks.integer("max_per_window", max_per_window, 0, limits.QUOTA)
+        checks.integer("max_per_window", max_per_window, 0, bounds.QUOTA)
     if max_concurrent is not None:
-        checks.integer("max_concurrent", max_concurrent, 0, limits.QUOTA)
+        checks.integer("max_concurrent", max_concurrent, 0, bounds.QUOTA)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,7 +96,7 @@ class Rule:
             name, equals, value = str(self.value).partition("=")
             checks.name("tag", name)
             if equals:
-                checks.text("tag", value, limits.TAG_VALUE_CHARS, empty=False)
+                checks.text("tag", value, bounds.TAG_VALUE_CHARS, empty=False)
             elif self.limit == "budget":
                 checks.refuse("tag", "must be NAME=VALUE for a budget", self.value)
         else:
@@ -111,5 +111,5 @@ class Window:
     ms: int
 
     def __post_init__(self) -> None:
-        checks.text("key", self.key, limits.ID_CHARS, empty=False)
-        checks.integer("ms", self.ms, 1, limits.DURATION_MS)
+        checks.text("key", self.key, bounds.ID_CHARS, empty=False)
+        checks.integer("ms", self.ms, 1, bounds.DURATION_MS)

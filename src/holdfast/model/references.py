@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 import msgspec
 
 from holdfast.errors import InvalidRecord
-from holdfast.model import checks, meaning
+from holdfast.model import checks, json_values
 
 _MAGIC = b"\x00holdfast-away\x01"
 #: Smaller payloads stay in the store, whatever the setting.
@@ -68,4 +68,4 @@ def value_of(payload: bytes) -> str:
     if is_reference(payload):
         reference = decode(payload)
         return reference.value or reference.sha256
-    return meaning.digest(payload)
+    return json_values.digest(payload)

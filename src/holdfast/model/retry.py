@@ -7,7 +7,7 @@ import math
 from dataclasses import dataclass, field
 from typing import Literal
 
-from holdfast.model import checks, limits
+from holdfast.model import bounds, checks
 
 BackoffKind = Literal["fixed", "exponential"]
 
@@ -28,8 +28,8 @@ class Backoff:
 
     def __post_init__(self) -> None:
         checks.one_of("retry.backoff.kind", self.kind, ("fixed", "exponential"))
-        checks.integer("retry.backoff.initial_ms", self.initial_ms, 0, limits.DURATION_MS)
-        checks.integer("retry.backoff.max_ms", self.max_ms, 0, limits.DURATION_MS)
+        checks.integer("retry.backoff.initial_ms", self.initial_ms, 0, bounds.DURATION_MS)
+        checks.integer("retry.backoff.max_ms", self.max_ms, 0, bounds.DURATION_MS)
         factor = checks.number("retry.backoff.factor", self.factor, 1, 1_000)
         jitter = checks.number("retry.backoff.jitter", self.jitter, 0, 1)
         object.__setattr__(self, "factor", float(factor))
@@ -47,8 +47,8 @@ class RetryPolicy:
     give_up_on: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        checks.integer("retry.max_attempts", self.max_attempts, 1, limits.MAX_ATTEMPTS)
-        types = checks.names("retry.give_up_on", self.give_up_on, limits.GIVE_UP_TYPES)
+        checks.integer("retry.max_attempts", self.max_attempts, 1, bounds.MAX_ATTEMPTS)
+        types = checks.names("retry.give_up_on", self.give_up_on, bounds.GIVE_UP_TYPES)
         object.__setattr__(self, "give_up_on", types)
 
     def delay_ms(self, failures: int, execution_id: str, epoch: int) -> int | None:

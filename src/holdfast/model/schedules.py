@@ -10,7 +10,7 @@ from typing import Any, Literal, Self
 
 import msgspec
 
-from holdfast.model import checks, limits, meaning, names
+from holdfast.model import bounds, checks, json_values, names
 from holdfast.model.declarations import stated
 from holdfast.model.executions import NewExecution
 from holdfast.model.moments import from_ms, to_ms
@@ -55,9 +55,9 @@ class NewSchedule:
         checks.instance("execution", self.execution, NewExecution)
         checks.instance("timing", self.timing, Timing)
         checks.one_of("catch_up", self.catch_up, CATCH_UPS)
-        checks.integer("catch_up_limit", self.catch_up_limit, 1, limits.CATCH_UP)
+        checks.integer("catch_up_limit", self.catch_up_limit, 1, bounds.CATCH_UP)
         checks.one_of("overlap", self.overlap, OVERLAPS)
-        checks.integer("jitter_ms", self.jitter_ms, 0, limits.JITTER_MS)
+        checks.integer("jitter_ms", self.jitter_ms, 0, bounds.JITTER_MS)
         checks.flag("paused", self.paused)
         if self.timing.every_ms is not None and self.jitter_ms > self.timing.every_ms:
             checks.refuse("jitter_ms", "must not be longer than every_ms", self.jitter_ms)
@@ -112,7 +112,7 @@ class NewSchedule:
 
         An input that is the same JSON written differently says the same.
         """
-        execution = self.execution.kept_as(meaning.canonical(self.execution.input))
+        execution = self.execution.kept_as(json_values.canonical(self.execution.input))
         said = replace(self, paused=False, execution=execution)
         packed = msgspec.msgpack.encode(said, order="deterministic")
         return hashlib.blake2b(packed, digest_size=9).hexdigest()

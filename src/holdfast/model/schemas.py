@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from holdfast.errors import InvalidInput, InvalidPayload
-from holdfast.model import checks, limits
+from holdfast.model import bounds, checks
 
 #: Time of the processor that a check may take.
 CHECK_S = 0.1
@@ -38,7 +38,7 @@ def encode(field: str, schema: Any) -> bytes:
     import jsonschema  # noqa: PLC0415 - loaded when used
 
     try:
-        encoded = checks.payload(field, msgspec.json.encode(schema), limits.SCHEMA_BYTES)
+        encoded = checks.payload(field, msgspec.json.encode(schema), bounds.SCHEMA_BYTES)
         jsonschema.Draft202012Validator.check_schema(schema)
     except (TypeError, ValueError, RecursionError, jsonschema.SchemaError) as error:
         checks.refuse(field, f"is not a JSON Schema ({str(error).splitlines()[0][:200]})", schema)

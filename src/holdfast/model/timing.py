@@ -16,7 +16,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from cronsim import CronSim, CronSimError
 
-from holdfast.model import checks, limits
+from holdfast.model import bounds, checks
 from holdfast.model.moments import from_ms, to_ms
 
 _FIELDS = 5
@@ -53,12 +53,12 @@ class Timing:
         if self.cron is not None:
             self._check_cron()
         elif self.every_ms is not None:
-            checks.integer("every_ms", self.every_ms, limits.EVERY_MIN_MS, limits.DURATION_MS)
+            checks.integer("every_ms", self.every_ms, bounds.EVERY_MIN_MS, bounds.DURATION_MS)
         else:
             checks.instant("at", self.at)
 
     def _check_cron(self) -> None:
-        cron = checks.text("cron", self.cron, limits.CRON_CHARS, empty=False)
+        cron = checks.text("cron", self.cron, bounds.CRON_CHARS, empty=False)
         if len(cron.split()) != _FIELDS:
             problem = "must have five fields: minute, hour, day of month, month, day of week"
             checks.refuse("cron", problem, cron)
@@ -129,7 +129,7 @@ def jitter_of(schedule_id: str, tick: int, jitter_ms: int) -> int:
 
 
 def _zone(name: str) -> tzinfo:
-    checks.text("timezone", name, limits.NAME_CHARS, empty=False)
+    checks.text("timezone", name, bounds.NAME_CHARS, empty=False)
     if name == "UTC":
         return UTC
     try:

@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 import msgspec
 
 from holdfast.errors import InvalidToken
-from holdfast.model import checks, limits
+from holdfast.model import bounds, checks
 
 _VERSION = "hf1"
 _FORM = re.compile(r"hf1\.([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]{43})\Z")
@@ -94,7 +94,7 @@ class KeyRing:
         Whether the grace of that key is over is for the store to say, by its clock.
         """
         match = _FORM.match(text) if isinstance(text, str) else None
-        if match is None or len(match.string) > limits.TOKEN_CHARS:
+        if match is None or len(match.string) > bounds.TOKEN_CHARS:
             raise InvalidToken(_INVALID)
         kid, grant_text, signature = match.groups()
         key = self.keys.get(kid)
@@ -115,7 +115,7 @@ _INVALID = "the token is not valid here"
 
 def waitpoint_of(text: str) -> str | None:
     """Return the waitpoint that a token names; whether the token is genuine is not checked."""
-    match = _FORM.match(text) if len(text) <= limits.TOKEN_CHARS else None
+    match = _FORM.match(text) if len(text) <= bounds.TOKEN_CHARS else None
     try:
         return None if match is None else _decode(match[2]).waitpoint
     except InvalidToken:
@@ -129,8 +129,8 @@ def fingerprint(grant: Grant) -> str:
 
 def check_kid(value: object) -> str:
     """Check the name of a key."""
-    if not isinstance(value, str) or not _KID.match(value) or len(value) > limits.KID_CHARS:
-        most = limits.KID_CHARS
+    if not isinstance(value, str) or not _KID.match(value) or len(value) > bounds.KID_CHARS:
+        most = bounds.KID_CHARS
         checks.refuse("kid", f"must have 1 to {most} characters of A-Z a-z 0-9 _ -", value)
     return value
 
@@ -141,8 +141,8 @@ def check_secret(value: object) -> bytes:
     if isinstance(value, str) and value.isascii():
         with contextlib.suppress(ValueError):
             secret = binascii.unhexlify(value)
-    if not _LEAST_SECRET_BYTES <= len(secret) <= limits.SECRET_BYTES:
-        problem = f"must be {_LEAST_SECRET_BYTES} to {limits.SECRET_BYTES} bytes in hex"
+    if not _LEAST_SECRET_BYTES <= len(secret) <= bounds.SECRET_BYTES:
+        problem = f"must be {_LEAST_SECRET_BYTES} to {bounds.SECRET_BYTES} bytes in hex"
         checks.refuse("secret_hex", problem, "(not shown)")
     return secret
 

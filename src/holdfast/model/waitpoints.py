@@ -11,7 +11,7 @@ from typing import Any, Self
 
 import msgspec
 
-from holdfast.model import checks, limits
+from holdfast.model import bounds, checks
 from holdfast.model.conditions import signal_name
 from holdfast.model.moments import to_ms
 from holdfast.model.states import State
@@ -76,10 +76,10 @@ class NewWaitpoint:
     def __post_init__(self) -> None:
         checks.name("waitpoint.name", self.name)
         if self.expires_ms is not None:
-            checks.integer("waitpoint.expires_ms", self.expires_ms, 1, limits.DURATION_MS)
+            checks.integer("waitpoint.expires_ms", self.expires_ms, 1, bounds.DURATION_MS)
         if self.uses is not None:
             checks.integer("waitpoint.uses", self.uses, 1, 1_000_000)
-        for name, most in (("signals", limits.SIGNAL_NAMES), ("answerers", limits.ANSWERERS)):
+        for name, most in (("signals", bounds.SIGNAL_NAMES), ("answerers", bounds.ANSWERERS)):
             value = getattr(self, name)
             if not isinstance(value, list | tuple) or len(value) > most:
                 checks.refuse(f"waitpoint.{name}", f"must be a list of at most {most}", value)
@@ -87,10 +87,10 @@ class NewWaitpoint:
         for signal in self.signals:
             signal_name("waitpoint.signals", signal)
         for identity in self.answerers:
-            checks.text("waitpoint.answerers", identity, limits.ID_CHARS, empty=False)
-        checks.text("waitpoint.title", self.title, limits.TITLE_CHARS)
+            checks.text("waitpoint.answerers", identity, bounds.ID_CHARS, empty=False)
+        checks.text("waitpoint.title", self.title, bounds.TITLE_CHARS)
         if self.key is not None:
-            checks.text("waitpoint.key", self.key, limits.ID_CHARS, empty=False)
+            checks.text("waitpoint.key", self.key, bounds.ID_CHARS, empty=False)
 
     @classmethod
     def from_fields(cls, values: Any) -> Self:
@@ -197,8 +197,8 @@ class Source:
     identity: str = ""
 
     def __post_init__(self) -> None:
-        checks.text("source.type", self.type, limits.NAME_CHARS)
-        checks.text("source.identity", self.identity, limits.ID_CHARS)
+        checks.text("source.type", self.type, bounds.NAME_CHARS)
+        checks.text("source.identity", self.identity, bounds.ID_CHARS)
 
 
 class Effect(StrEnum):
@@ -227,14 +227,14 @@ class NewSignal:
     def __post_init__(self) -> None:
         parse_waitpoint_id("waitpoint", self.waitpoint)
         checks.name("name", self.name)
-        decode_payload(checks.payload("payload", self.payload, limits.SIGNAL_BYTES))
+        decode_payload(checks.payload("payload", self.payload, bounds.SIGNAL_BYTES))
         source = checks.instance("source", self.source, Source)
         if bool(source.type) != bool(source.identity):
             checks.refuse("source", "must have a type and an identity, or neither", source)
         if self.idempotency_key is not None:
             key = self.idempotency_key
-            checks.text("idempotency_key", key, limits.ID_CHARS, empty=False)
-        checks.text("correlation", self.correlation, limits.ID_CHARS)
+            checks.text("idempotency_key", key, bounds.ID_CHARS, empty=False)
+        checks.text("correlation", self.correlation, bounds.ID_CHARS)
 
 
 def decode_payload(payload: bytes) -> Any:
@@ -244,14 +244,14 @@ def decode_payload(payload: bytes) -> Any:
     except (ValueError, RecursionError, msgspec.MsgspecError) as error:
         checks.refuse("payload", f"must be JSON ({error})", payload)
     if not _is_flat(value):
-        checks.refuse("payload", f"is nested deeper than {limits.SIGNAL_DEPTH}", payload)
+        checks.refuse("payload", f"is nested deeper than {bounds.SIGNAL_DEPTH}", payload)
     return value
 
 
 def _is_flat(value: Any) -> bool:
     """Whether a value is nested no deeper than schemas and expressions can follow."""
     level = [value]
-    for _ in range(limits.SIGNAL_DEPTH + 1):
+    for _ in range(bounds.SIGNAL_DEPTH + 1):
         if not level:
             return True
         level = [

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 import msgspec
 
 from holdfast.errors import HoldfastError, IdConflict, IdempotencyConflict, QueueNotFound
+from holdfast.outages import level
 from holdfast.queues.effects import unpack_execution
-from holdfast.store.outages import level
 from holdfast.store.queues import BYTES_IN_CALL
 from holdfast.store.store import Store
 

@@ -17,7 +17,7 @@ from holdfast.errors import (
     QueueConflict,
     QueueNotFound,
 )
-from holdfast.model import checks, limits
+from holdfast.model import bounds, checks
 from holdfast.model.queues import (
     SIDES,
     Claimed,
@@ -38,9 +38,9 @@ from holdfast.model.queues import (
 )
 from holdfast.queues.effects import Effect, Push, Submit
 from holdfast.queues.outbox import Outboxes
+from holdfast.queues.readers import Waits
 from holdfast.queues.returns import Returns
 from holdfast.queues.transfers import Transfers
-from holdfast.queues.waiting import Waits
 from holdfast.store.queues import BYTES_IN_CALL, ITEMS_IN_CALL
 from holdfast.store.store import Store
 
@@ -99,7 +99,7 @@ class Queues:
         self, *, limit: int = 50, after: str | None = None, tenant: str | None = None
     ) -> list[Queue]:
         """Return queues by name, those after a name; of one tenant, or of all."""
-        checks.integer("limit", limit, 1, limits.PAGE_ITEMS)
+        checks.integer("limit", limit, 1, bounds.PAGE_ITEMS)
         if after is not None:
             _queue(after)
         found: list[Queue] = []
@@ -166,7 +166,7 @@ class Queues:
     ) -> Sequence[Pushed | HoldfastError]:
         """Push up to 1,000 messages: an answer or an error for each, in order."""
         _queue(name)
-        checks.integer("number of items", len(items), 0, limits.BATCH_ITEMS)
+        checks.integer("number of items", len(items), 0, bounds.BATCH_ITEMS)
         for number, item in enumerate(items):
             checks.instance(f"items[{number}]", item, NewMessage)
         answers: list[Pushed | HoldfastError] = []
@@ -196,9 +196,9 @@ class Queues:
         _queue(name)
         group_name = _group(group)
         checks.name("consumer", consumer)
-        checks.integer("count", count, 1, limits.CLAIM_ITEMS)
+        checks.integer("count", count, 1, bounds.CLAIM_ITEMS)
         checks.one_of("side", side, SIDES)
-        checks.integer("wait_ms", wait_ms, 0, limits.DURATION_MS)
+        checks.integer("wait_ms", wait_ms, 0, bounds.DURATION_MS)
 
         async def probe() -> tuple[Sequence[Delivery], int | None]:
             call = self._calls.read(
@@ -220,7 +220,7 @@ class Queues:
         """Settle up to 1,000 deliveries: an answer or an error for each, in order."""
         _queue(name)
         checks.one_of("verb", verb, _VERBS)
-        checks.integer("number of items", len(items), 0, limits.BATCH_ITEMS)
+        checks.integer("number of items", len(items), 0, bounds.BATCH_ITEMS)
         for number, item in enumerate(items):
             checks.instance(f"items[{number}]", item, Settle)
         answers: list[Settled | HoldfastError] = []
@@ -235,7 +235,7 @@ class Queues:
         if not effects:
             return await self._settle_one(name, "ack", Settle(handle=handle))
         Settle(handle=handle)
-        checks.integer("number of effects", len(effects), 1, limits.EFFECTS)
+        checks.integer("number of effects", len(effects), 1, bounds.EFFECTS)
         for number, effect in enumerate(effects):
             checks.instance(f"effects[{number}]", effect, Push | Submit)  # type: ignore[arg-type]
         targets = {effect.queue for effect in effects if isinstance(effect, Push)}
@@ -287,11 +287,11 @@ class Queues:
     ) -> Sequence[datetime | HoldfastError]:
         """Extend locks from now on, by ms or by the queue's lock time: deadlines or errors."""
         _queue(name)
-        checks.integer("number of items", len(items), 0, limits.BATCH_ITEMS)
+        checks.integer("number of items", len(items), 0, bounds.BATCH_ITEMS)
         for handle, ms in items:
             Settle(handle=handle)
             if ms is not None:
-                checks.integer("extend_ms", ms, limits.LOCK_MIN_MS, limits.LOCK_MAX_MS)
+                checks.integer("extend_ms", ms, bounds.LOCK_MIN_MS, bounds.LOCK_MAX_MS)
         answers = await self._calls.extend(name, items)
         await self._outboxes.deliver_if_owed(name)
         return answers
@@ -308,10 +308,10 @@ class Queues:
     ) -> Claimed:
         """Take over deliveries of the group that are idle; each is a hand-out."""
         checks.name("consumer", consumer)
-        checks.integer("min_idle_ms", min_idle_ms, 0, limits.DURATION_MS)
-        checks.integer("count", count, 1, limits.CLAIM_ITEMS)
+        checks.integer("min_idle_ms", min_idle_ms, 0, bounds.DURATION_MS)
+        checks.integer("count", count, 1, bounds.CLAIM_ITEMS)
         if cursor is not None:
-            checks.text("cursor", cursor, 2 * limits.ID_CHARS)
+            checks.text("cursor", cursor, 2 * bounds.ID_CHARS)
             if cursor and not _CLAIM_CURSOR.match(cursor):
                 checks.refuse("cursor", "must be one that a claim returned", cursor)
         found = await self._calls.claim(
@@ -333,7 +333,7 @@ class Queues:
 
     async def move(self, name: str, to: str, limit: int, *, dry_run: bool = False) -> int:
         """Move ready messages to another queue, where their attempts start anew."""
-        checks.integer("limit", limit, 1, limits.QUEUE_SIZE)
+        checks.integer("limit", limit, 1, bounds.QUEUE_SIZE)
         checks.flag("dry_run", dry_run)
         await self._check_target(name, to)
         return await self._transfers.transfer(
@@ -354,7 +354,7 @@ class Queues:
         if to is not None:
             await self._check_target(name, to)
         if limit is not None:
-            checks.integer("limit", limit, 1, limits.QUEUE_SIZE)
+            checks.integer("limit", limit, 1, bounds.QUEUE_SIZE)
         if rate_per_s is not None:
             checks.number("rate_per_s", rate_per_s, 0.001, 1_000_000)
         checks.flag("dry_run", dry_run)
@@ -362,7 +362,7 @@ class Queues:
         return await self._transfers.transfer(
             _queue(name),
             to=to or "",
-            limit=limits.QUEUE_SIZE if limit is None else limit,
+            limit=bounds.QUEUE_SIZE if limit is None else limit,
             wanted=checks.instance("filter", wanted, LetterFilter),
             rate_per_s=rate_per_s,
             dry_run=dry_run,
@@ -377,15 +377,15 @@ class Queues:
         self, name: str, *, group: str | None = None, count: int = 1
     ) -> Sequence[Message]:
         """Return the next messages without handing them out."""
-        checks.integer("count", count, 1, limits.PAGE_ITEMS)
+        checks.integer("count", count, 1, bounds.PAGE_ITEMS)
         return await self._calls.peek(_queue(name), _group(group), count)
 
     async def pending(
         self, name: str, *, group: str | None = None, limit: int = 50, offset: int = 0
     ) -> Sequence[PendingDelivery]:
         """Return deliveries under way, those that expire first first."""
-        checks.integer("limit", limit, 1, limits.PAGE_ITEMS)
-        checks.integer("offset", offset, 0, limits.QUEUE_SIZE)
+        checks.integer("limit", limit, 1, bounds.PAGE_ITEMS)
+        checks.integer("offset", offset, 0, bounds.QUEUE_SIZE)
         return await self._calls.pending(_queue(name), _group(group), offset, limit)
 
     async def stats(self, name: str, group: str | None = None) -> QueueStats:

@@ -9,7 +9,7 @@ from typing import Any
 
 from holdfast.errors import HoldfastError
 from holdfast.model.queues import Delivery, Settle
-from holdfast.store.outages import level
+from holdfast.outages import level
 from holdfast.store.store import Store
 
 log: logging.Logger = logging.getLogger(__name__)

@@ -12,12 +12,12 @@ import asyncio
 import logging
 
 from holdfast.errors import HoldfastError, QueueNotFound
+from holdfast.outages import level
 from holdfast.queues.outbox import Outboxes
 from holdfast.services import TimerLoop
 from holdfast.services.timer_loop import PAUSE_AFTER_ERROR_S
-from holdfast.store import keys
-from holdfast.store.outages import level
 from holdfast.store.store import Store
+from holdfast.store.valkey import keys
 
 log: logging.Logger = logging.getLogger(__name__)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from holdfast.archive import Archive
 from holdfast.engine import Engine
-from holdfast.fencing import places
+from holdfast.fencing import urls
 
 
 class Archives:
@@ -19,6 +19,6 @@ class Archives:
         """Return the archive, None if the store has none."""
         url = await self._engine.store.archives.url()
         if url != self._url:
-            self._archive = None if url is None else Archive(places.parse(url))
+            self._archive = None if url is None else Archive(urls.parse(url))
             self._url = url
         return self._archive

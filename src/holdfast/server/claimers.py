@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from holdfast.engine import Engine
 from holdfast.engine.claimer import Claimer
-from holdfast.model import checks, limits
+from holdfast.model import bounds, checks
 
 IDLE_S = 60.0
 #: With more than these, one that is not used is closed at once: workers choose their names.
@@ -47,8 +47,8 @@ class Claimers:
         """Borrow the claimer of a worker."""
         key = (
             checks.name("instance", worker),
-            checks.names("lanes", lanes, limits.LANES, least=1),
-            checks.names("capabilities", capabilities, limits.CAPABILITIES),
+            checks.names("lanes", lanes, bounds.LANES, least=1),
+            checks.names("capabilities", capabilities, bounds.CAPABILITIES),
             checks.kinds("kinds", kinds),
             tenant,
         )

@@ -23,7 +23,7 @@ from holdfast.model.executions import Claim
 from holdfast.model.queues import GroupStats
 from holdfast.model.services import ServiceStatus
 from holdfast.model.states import AttemptKind
-from holdfast.server.declare import Route
+from holdfast.server.http.declare import Route
 
 Figure = TypeVar("Figure", Counter, Gauge, Histogram)
 

@@ -15,11 +15,11 @@ import uvicorn
 from holdfast.archive.service import ArchiveService
 from holdfast.engine import Engine, open_engine
 from holdfast.errors import InvalidInput, StoreIncompatible
-from holdfast.model.access import Role
-from holdfast.server import tls
-from holdfast.server.app import make_app, make_services
-from holdfast.server.call import Services
-from holdfast.server.protocol import HEAD_S, BoundedHttp
+from holdfast.model.api_keys import Role
+from holdfast.server.http import tls
+from holdfast.server.http.app import make_app, make_services
+from holdfast.server.http.call import Services
+from holdfast.server.http.connections import HEAD_S, BoundedHttp
 from holdfast.server.settings import ServerSettings
 from holdfast.store.store import StoreSettings
 

@@ -16,7 +16,7 @@ from typing import Protocol
 
 from holdfast.errors import HoldfastError
 from holdfast.model.services import ServiceStatus
-from holdfast.store.outages import level
+from holdfast.outages import level
 
 log: logging.Logger = logging.getLogger(__name__)
 

@@ -13,8 +13,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 
 from holdfast.errors import HoldfastError
-from holdfast.store.outages import level
-from holdfast.store.subscriptions import Subscriptions
+from holdfast.outages import level
+from holdfast.store.valkey.subscriptions import Subscriptions
 
 log: logging.Logger = logging.getLogger(__name__)
 

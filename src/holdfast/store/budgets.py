@@ -30,8 +30,8 @@ from holdfast.model.budgets import (
 from holdfast.model.ids import new_id
 from holdfast.model.moments import from_ms
 from holdfast.store import catalog, decode
-from holdfast.store.call import refusal
 from holdfast.store.domain import Domain, Partitioned
+from holdfast.store.valkey.call import refusal
 
 #: How long a key of the caller is remembered, and one that was minted for a single call.
 KEY_MS = 86_400_000

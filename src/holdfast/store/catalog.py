@@ -6,8 +6,8 @@ import asyncio
 import heapq
 from collections.abc import Iterable
 
-from holdfast.model import checks, limits
-from holdfast.store.call import Caller
+from holdfast.model import bounds, checks
+from holdfast.store.valkey.call import Caller
 
 
 async def page(
@@ -21,7 +21,7 @@ async def page(
 ) -> tuple[list[str], str | None]:
     """Return up to `limit` ids in the order of tenant and id, and the cursor to go on with."""
     if cursor is not None:
-        checks.text("cursor", cursor, 2 * limits.ID_CHARS)
+        checks.text("cursor", cursor, 2 * bounds.ID_CHARS)
     replies = await asyncio.gather(
         *(caller.read(function, tag, tenant or "", cursor or "", str(limit + 1)) for tag in tags)
     )

@@ -16,7 +16,7 @@ from holdfast.errors import BudgetNotFound, HoldfastError, InvalidInput, QuotaNo
 from holdfast.model.declarations import Declaration, completed, declaration
 from holdfast.model.executions import NewExecution
 from holdfast.model.schemas import Uncheckable
-from holdfast.store import keys
+from holdfast.store.valkey import keys
 
 if TYPE_CHECKING:
     from holdfast.store.store import Store

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Protocol
 
 from holdfast.model.executions import NewExecution
-from holdfast.store.call import Caller
+from holdfast.store.valkey.call import Caller
 
 
 class Partitioned(Protocol):

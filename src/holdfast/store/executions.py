@@ -26,9 +26,9 @@ from holdfast.model.quotas import Window
 from holdfast.model.retry import RetryPolicy
 from holdfast.model.states import State
 from holdfast.store import decode
-from holdfast.store.call import refusal
 from holdfast.store.domain import Domain
 from holdfast.store.grants import Grant, Verdict, Wanted
+from holdfast.store.valkey.call import refusal
 
 #: Bounds the time for which one call keeps the server busy, about 2 ms.
 ITEMS_IN_CALL = 100
@@ -44,7 +44,7 @@ _pack = msgspec.msgpack.Encoder().encode
 
 
 def pack_retry(policy: RetryPolicy) -> str:
-    """Encode a policy as lib/retry.lua reads it."""
+    """Encode a policy as lib/execution/retry.lua reads it."""
     backoff = policy.backoff
     numbers = (backoff.initial_ms, backoff.max_ms, backoff.factor, backoff.jitter)
     return ",".join([str(policy.max_attempts), backoff.kind, *map(_decimal, numbers)])

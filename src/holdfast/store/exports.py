@@ -148,7 +148,7 @@ class Exported:
         return value if isinstance(value, list) else []
 
     def _log(self) -> list[bytes]:
-        """Return the log with what the record tells instead of it, as lib/log.lua does."""
+        """Return the log with what the record tells instead of it, as lib/core/log.lua does."""
         log, fields = list(self._parts("log")), self.fields
         last: dict[str, object] = {"attempt": int(fields.get(b"attempts", 0)) - 1}
         if b"claimed" in fields:

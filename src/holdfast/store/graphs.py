@@ -48,7 +48,7 @@ _ONS = {mark: on for on, mark in _MARKS.items()}
 
 
 class _Edges:
-    """The edges of a shape by their ends, as lib/members.lua reads them."""
+    """The edges of a shape by their ends, as lib/graph/members.lua reads them."""
 
     def __init__(self, edges: Sequence[Edge]) -> None:
         self.outs: dict[str, list[str]] = {}

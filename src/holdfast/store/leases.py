@@ -12,8 +12,8 @@ from holdfast.model.executions import Lease
 from holdfast.model.ids import new_id
 from holdfast.model.moments import from_ms
 from holdfast.store import decode
-from holdfast.store.call import refusal_of
 from holdfast.store.domain import Domain, Partitioned
+from holdfast.store.valkey.call import refusal_of
 
 ITEMS_IN_CALL = 200
 

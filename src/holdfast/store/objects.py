@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 
-from holdfast.model import checks, limits
+from holdfast.model import bounds, checks
 from holdfast.model.ids import new_id
 from holdfast.store.domain import Domain
 
@@ -24,7 +24,7 @@ class Objects(Domain):
 
     async def put(self, name: str, body: bytes, expected: str) -> str:
         """Write over the expected version, empty if there must be none; returns the new one."""
-        checks.payload("object", body, limits.OBJECT_BYTES)
+        checks.payload("object", body, bounds.OBJECT_BYTES)
         version = new_id()
         tag = self._store.global_tag
         await self._call.write("hf_object_put", tag, name, expected, version, body)

@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Any
 
 from holdfast.errors import InvalidInput
-from holdfast.model import checks, limits
+from holdfast.model import bounds, checks
 from holdfast.model.executions import Attempt, Event, Execution, Step
 from holdfast.model.listing import Count, Filter, Page
 from holdfast.model.moments import from_ms, to_ms
@@ -221,7 +221,7 @@ def parse_cursor(cursor: str | None) -> tuple[int, int]:
     """Return the birth stamp and the partition to go on after."""
     if cursor is None:
         return _END_OF_TIME, -1
-    checks.text("cursor", cursor, limits.ID_CHARS)
+    checks.text("cursor", cursor, bounds.ID_CHARS)
     stamp, _, partition = cursor.partition(".")
     if not (stamp.isdecimal() and partition.isdecimal()):
         message = "cursor: is not one that a list returned"

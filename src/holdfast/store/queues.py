@@ -28,8 +28,8 @@ from holdfast.model.queues import (
     Verb,
 )
 from holdfast.store import queue_decode as decode
-from holdfast.store.call import refusal, refusal_of
 from holdfast.store.domain import Domain, Partitioned
+from holdfast.store.valkey.call import refusal, refusal_of
 
 #: Bounds the time for which one call keeps the server busy.
 ITEMS_IN_CALL = 100

@@ -18,9 +18,9 @@ from holdfast.model.partitions import ROOT_SEPARATOR
 from holdfast.model.schedules import TAG, NewSchedule, Schedule, unpack
 from holdfast.model.states import State
 from holdfast.store import decode
-from holdfast.store.call import refusal
 from holdfast.store.domain import Domain
 from holdfast.store.executions import pack_item
+from holdfast.store.valkey.call import refusal
 
 _pack, _unpack = msgspec.msgpack.Encoder().encode, msgspec.msgpack.Decoder().decode
 

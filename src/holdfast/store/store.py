@@ -12,24 +12,19 @@ from holdfast.errors import BudgetNotFound, HoldfastError, QuotaNotFound, StoreU
 from holdfast.model import checks, names
 from holdfast.model.executions import NewExecution
 from holdfast.model.partitions import MOST_OF_LIMITS, partition_of, partition_of_limit
-from holdfast.store import boot, keys, urls
-from holdfast.store.access import Access
+from holdfast.outages import Outage
+from holdfast.store.api_keys import Access
 from holdfast.store.archives import Archives
 from holdfast.store.audit import Audit
 from holdfast.store.budgets import Budgets
-from holdfast.store.call import Caller
-from holdfast.store.client import TRY_TIMEOUT_MS, Client
 from holdfast.store.declarations import Declarations
-from holdfast.store.embedded import EmbeddedServer
 from holdfast.store.executions import Executions
 from holdfast.store.feeds import Feeds
 from holdfast.store.graphs import Graphs
 from holdfast.store.keyrings import KeyRings
 from holdfast.store.lanes import Lanes
 from holdfast.store.leases import Leases
-from holdfast.store.loader import Loader
 from holdfast.store.objects import Objects
-from holdfast.store.outages import Outage
 from holdfast.store.outboxes import Outboxes
 from holdfast.store.queries import Queries
 from holdfast.store.queues import Queues
@@ -38,10 +33,15 @@ from holdfast.store.rules import Rules
 from holdfast.store.schedules import Schedules
 from holdfast.store.services import Services
 from holdfast.store.streams import Streams
-from holdfast.store.subscriptions import Subscriptions
 from holdfast.store.tasks import Tasks
 from holdfast.store.timers import Timers
-from holdfast.store.urls import StoreUrl
+from holdfast.store.valkey import boot, keys, urls
+from holdfast.store.valkey.call import Caller
+from holdfast.store.valkey.client import TRY_TIMEOUT_MS, Client
+from holdfast.store.valkey.embedded import EmbeddedServer
+from holdfast.store.valkey.loader import Loader
+from holdfast.store.valkey.subscriptions import Subscriptions
+from holdfast.store.valkey.urls import StoreUrl
 from holdfast.store.waitpoints import Waitpoints
 from holdfast.store.workers import Workers
 

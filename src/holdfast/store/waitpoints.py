@@ -232,7 +232,7 @@ def _limit(payload: Any) -> str:
 
 
 def pack_waitpoint(item: NewWaitpoint) -> bytes:
-    """Encode what lib/waitpoints.lua keeps of a waitpoint; what is absent is left out."""
+    """Encode what lib/wait/waitpoints.lua keeps of a waitpoint; what is absent is left out."""
     values = {
         "name": item.name,
         "expires": item.expires_ms,

@@ -11,9 +11,9 @@ from holdfast.testing.crashes import (
     CrashTest,
     crash_everywhere,
 )
+from holdfast.testing.polling import wait_for
 from holdfast.testing.servers import TestServer, start_cluster, start_server
 from holdfast.testing.stores import TestStore, open_test_store
-from holdfast.testing.waiting import wait_for
 
 __all__ = [
     "Clock",

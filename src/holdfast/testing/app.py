@@ -11,7 +11,7 @@ from typing import Any, ParamSpec, Self, TypeVar
 from holdfast.engine import Engine
 from holdfast.engine.blocked import blocking_limit
 from holdfast.errors import ExecutionFailed
-from holdfast.model import limits
+from holdfast.model import bounds
 from holdfast.model.executions import Execution
 from holdfast.model.ids import new_id
 from holdfast.model.listing import Filter
@@ -286,7 +286,7 @@ class TestApp:
             capabilities = tuple(self._seen_capabilities)
         started = 0
         for tag in self.store.tags():
-            free = min(self._attempts.slots.free, limits.CLAIM_ITEMS)
+            free = min(self._attempts.slots.free, bounds.CLAIM_ITEMS)
             if free <= 0:
                 break
             wanted = Wanted(
@@ -349,7 +349,7 @@ class TestApp:
         for state in _OPEN_STATES:
             wanted, cursor = Filter(state=state), None
             while True:
-                page = await self.engine.list(wanted, limit=limits.PAGE_ITEMS, cursor=cursor)
+                page = await self.engine.list(wanted, limit=bounds.PAGE_ITEMS, cursor=cursor)
                 found += page.items
                 cursor = page.next_cursor
                 if cursor is None:

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from holdfast.errors import HoldfastError
-from holdfast.model import limits
+from holdfast.model import bounds
 from holdfast.model.executions import Claim
 from holdfast.testing.watching import Watch, WatchedEngine, Write
 from holdfast.worker.app import App
@@ -68,7 +68,7 @@ class Attempts:
     async def renew(self, lease_ms: int) -> None:
         """Extend all leases; tell attempts that have lost theirs, as heartbeats would."""
         held = list(self.claims.values())
-        span = min(lease_ms, limits.LEASE_MAX_MS)
+        span = min(lease_ms, bounds.LEASE_MAX_MS)
         answers = await self._engine.renew([(claim.id, claim.lease) for claim in held], span)
         for claim, answer in zip(held, answers, strict=True):
             if isinstance(answer, HoldfastError):

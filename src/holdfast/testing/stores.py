@@ -8,9 +8,9 @@ import itertools
 import os
 from collections.abc import AsyncIterator
 
-from holdfast.store.client import Client
 from holdfast.store.store import Store, StoreSettings
-from holdfast.store.urls import StoreUrl
+from holdfast.store.valkey.client import Client
+from holdfast.store.valkey.urls import StoreUrl
 from holdfast.testing.clock import Clock
 from holdfast.testing.servers import TestServer, start_server
 from holdfast.testing.watched_graphs import WatchedGraphs

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from holdfast.errors import HoldfastError, InvalidInput, ReadCancelled
-from holdfast.model import checks, limits
+from holdfast.model import bounds, checks
 from holdfast.model.executions import NewExecution
 from holdfast.model.queues import Delivery
+from holdfast.outages import level
 from holdfast.queues import Submit
-from holdfast.store.outages import level
 from holdfast.worker.patience import pause
 from holdfast.worker.task import Task
 
@@ -52,7 +52,7 @@ class Consumer:
         checks.queue("queue", self.queue)
         if self.group is not None:
             checks.name("group", self.group)
-        checks.integer("backlog", self.backlog, 1, limits.QUEUE_SIZE)
+        checks.integer("backlog", self.backlog, 1, bounds.QUEUE_SIZE)
         needed = [p for p in self.task.signature.shape.parameters.values() if p.default is p.empty]
         if len(self.task.signature.shape.parameters) == 0 or len(needed) > 1:
             message = f"consumer {self.task.name}: must have one parameter, for the message"
@@ -82,7 +82,7 @@ class Consumer:
             try:
                 item = self.execution(delivery)
             except InvalidInput as error:
-                reason = " ".join(error.message.split())[: limits.REASON_CHARS]
+                reason = " ".join(error.message.split())[: bounds.REASON_CHARS]
                 await engine.queues.reject(self.queue, delivery.handle, reason)
             else:
                 await engine.queues.ack(self.queue, delivery.handle, Submit(item))

@@ -33,7 +33,7 @@ from typing import (
 from holdfast.engine import Engine
 from holdfast.engine.tracing import Trace
 from holdfast.errors import LeaseLost
-from holdfast.model import checks, limits
+from holdfast.model import bounds, checks
 from holdfast.model.executions import Claim
 from holdfast.model.moments import to_ms as moment_ms
 from holdfast.model.waitpoints import NewWaitpoint, Signal
@@ -48,13 +48,7 @@ from holdfast.worker.outcomes import AttemptLost, AttemptPaused, ControlFlow
 from holdfast.worker.slots import Slots
 from holdfast.worker.stepping import result_encoding, try_step
 from holdfast.worker.streaming import Stream
-from holdfast.worker.waiting import (
-    OnTimeout,
-    TaskWaitpoint,
-    Waiting,
-    WaitOptions,
-    WaitpointOptions,
-)
+from holdfast.worker.waiting import OnTimeout, TaskWaitpoint, Waiting, WaitOptions, WaitpointOptions
 
 if TYPE_CHECKING:
     from holdfast.worker.task import Task
@@ -204,7 +198,7 @@ class Context:
         A later attempt gets the recorded result. With `retries` a function that raises is tried
         again, after a growing pause, before the step fails.
         """
-        checks.integer("retries", retries, 0, limits.MAX_ATTEMPTS)
+        checks.integer("retries", retries, 0, bounds.MAX_ATTEMPTS)
         self._ask(name)
         return self._run_step(name, fn, args, retries)
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from holdfast.model import checks, limits
+from holdfast.model import bounds, checks
 
 Duration = float | timedelta
 
-_LONGEST_S = limits.DURATION_MS / 1000
+_LONGEST_S = bounds.DURATION_MS / 1000
 
 
 def to_ms(field: str, value: Duration) -> int:

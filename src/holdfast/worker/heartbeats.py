@@ -16,7 +16,7 @@ from holdfast.engine.beats import Beats
 from holdfast.errors import HoldfastError, LeaseLost
 from holdfast.model.executions import Claim
 from holdfast.model.workers import Beat
-from holdfast.store.outages import level, will_pass
+from holdfast.outages import level, will_pass
 
 log: logging.Logger = logging.getLogger(__name__)
 

@@ -8,7 +8,7 @@ import logging
 from collections.abc import Awaitable, Callable
 
 from holdfast.errors import HoldfastError, StoreFull
-from holdfast.store.outages import will_pass
+from holdfast.outages import will_pass
 
 log: logging.Logger = logging.getLogger(__name__)
 

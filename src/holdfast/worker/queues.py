@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from holdfast.engine import Engine
 from holdfast.errors import HoldfastError, InvalidInput
-from holdfast.model import checks, limits
+from holdfast.model import bounds, checks
 from holdfast.model.queues import Delivery, Message, NewMessage, Pushed, QueueStats, Settled, Side
 from holdfast.queues import Push, Submit
 from holdfast.worker.durations import Duration, optional_ms
@@ -87,8 +87,8 @@ class MessageQueue(Generic[M]):
         """Push several messages in order: an answer or an error for each."""
         items = [self.message(value) for value in values]
         answers: list[Pushed | HoldfastError] = []
-        for first in range(0, len(items), limits.BATCH_ITEMS):
-            chunk = items[first : first + limits.BATCH_ITEMS]
+        for first in range(0, len(items), bounds.BATCH_ITEMS):
+            chunk = items[first : first + bounds.BATCH_ITEMS]
             answers += await self._engine().queues.push_many(self.name, chunk)
         return answers
 

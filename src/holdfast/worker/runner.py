@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from holdfast.errors import HoldfastError, InvalidInput, LeaseLost, TaskError, TooLarge
-from holdfast.model import checks, limits
+from holdfast.model import bounds, checks
 from holdfast.model.executions import Claim, Failure
 from holdfast.worker import logs, tracebacks
 from holdfast.worker.context import Context
@@ -185,7 +185,7 @@ def failure_of(error: BaseException) -> Failure:
     message, trace = _shown(error)
     for share in (1, 4, 16, 64):
         failure = Failure(
-            type=_one_line(name)[: limits.ERROR_TYPE_CHARS] or "Error",
+            type=_one_line(name)[: bounds.ERROR_TYPE_CHARS] or "Error",
             message=message[: _MESSAGE_CHARS // share],
             retryable=not final,
             retry_after_ms=_retry_after(error),

@@ -18,7 +18,7 @@ from holdfast.errors import HoldfastError, InvalidInput, LeaseLost
 from holdfast.model.executions import Claim
 from holdfast.model.frames import FrameType, NewFrame
 from holdfast.model.ids import new_id
-from holdfast.store.outages import level
+from holdfast.outages import level
 from holdfast.worker import logs
 from holdfast.worker.encoding import Encoding
 from holdfast.worker.outcomes import AttemptLost

@@ -10,7 +10,7 @@ from collections.abc import Callable, Coroutine, Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, TypeVarTuple, Unpack, overload
 
-from holdfast.model import checks, limits
+from holdfast.model import bounds, checks
 from holdfast.model.executions import Claim
 from holdfast.model.moments import to_ms as moment_ms
 from holdfast.model.waitpoints import Signal
@@ -87,7 +87,7 @@ class SyncContext:
 
     def step(self, name: str, fn: Callable[[*Ts], R], *args: *Ts, retries: int = 0) -> R:
         """Run a function once, in this thread, and record its result under a name."""
-        checks.integer("retries", retries, 0, limits.MAX_ATTEMPTS)
+        checks.integer("retries", retries, 0, bounds.MAX_ATTEMPTS)
         journal, encoding = self._context.journal, result_encoding(fn)
         journal.ask(name)
         try:

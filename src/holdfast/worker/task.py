@@ -23,7 +23,7 @@ from typing import (
 
 from holdfast.engine.tracing import current_traceparent, submission
 from holdfast.errors import HoldfastError, InvalidInput
-from holdfast.model import checks, limits
+from holdfast.model import bounds, checks
 from holdfast.model.executions import NewExecution, Submitted
 from holdfast.model.quotas import Window
 from holdfast.model.retry import Backoff, RetryPolicy
@@ -108,7 +108,7 @@ class TaskOptions:
         """Return the retry policy."""
         if isinstance(self.retries, RetryPolicy):
             return self.retries
-        checks.integer("retries", self.retries, 0, limits.MAX_ATTEMPTS - 1)
+        checks.integer("retries", self.retries, 0, bounds.MAX_ATTEMPTS - 1)
         if self.retries == 0:
             return None
         return RetryPolicy(max_attempts=self.retries + 1, backoff=DEFAULT_BACKOFF)

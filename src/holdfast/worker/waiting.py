@@ -14,7 +14,7 @@ import msgspec
 from holdfast.engine import Engine
 from holdfast.engine.tracing import Trace
 from holdfast.errors import InvalidInput, TaskError
-from holdfast.model import checks, limits, schemas
+from holdfast.model import bounds, checks, schemas
 from holdfast.model.executions import Claim
 from holdfast.model.moments import from_ms
 from holdfast.model.moments import to_ms as moment_ms
@@ -234,7 +234,7 @@ def _json_schema(schema: Any) -> Any:
 
 def _approval(name: str, approvers: int) -> Mapping[str, Any]:
     """Return the condition of so many different people approving, or of one who denies."""
-    checks.integer("approvers", approvers, 1, limits.BATCH_ITEMS)
+    checks.integer("approvers", approvers, 1, bounds.BATCH_ITEMS)
     approved = {"waitpoint": name, "signal": "approve"}
     enough = {"count": approvers, "distinct": "sources", "of": [approved]}
     return {"any": [enough, {"waitpoint": name, "signal": "deny"}]}

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING
 
 from holdfast.engine.claimer import Claimer
 from holdfast.errors import HoldfastError, StoreFull
-from holdfast.model import checks, limits
+from holdfast.model import bounds, checks
 from holdfast.model.executions import Claim
 from holdfast.model.ids import new_id
 from holdfast.model.workers import Beat
-from holdfast.store.outages import level
+from holdfast.outages import level
 from holdfast.worker import logs
 from holdfast.worker.consumers import consume_until
 from holdfast.worker.heartbeats import Heartbeats
@@ -63,11 +63,11 @@ class WorkerSettings:
 
     def __post_init__(self) -> None:
         checks.name("name", self.name)
-        checks.names("lanes", self.lanes, limits.LANES)
-        checks.names("capabilities", self.capabilities, limits.CAPABILITIES)
-        checks.integer("slots", self.slots, 1, limits.SLOTS)
-        checks.integer("threads", self.threads, 1, limits.SLOTS)
-        checks.integer("processes", self.processes, 1, limits.SLOTS)
+        checks.names("lanes", self.lanes, bounds.LANES)
+        checks.names("capabilities", self.capabilities, bounds.CAPABILITIES)
+        checks.integer("slots", self.slots, 1, bounds.SLOTS)
+        checks.integer("threads", self.threads, 1, bounds.SLOTS)
+        checks.integer("processes", self.processes, 1, bounds.SLOTS)
         checks.lease_ms("lease_ms", self.lease_ms)
         if self.keep_logs is not None:
             checks.one_of("keep_logs", self.keep_logs, logs.LEVELS)

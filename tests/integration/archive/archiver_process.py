@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from holdfast.archive import Archiver, ArchiverSettings
 from holdfast.errors import HoldfastError
 from holdfast.fencing import FolderObjects, ObjectStore
-from holdfast.fencing.kept import StoreObjects
+from holdfast.fencing.in_store import StoreObjects
 from holdfast.store.archives import Archives
 from holdfast.store.store import open_store
 

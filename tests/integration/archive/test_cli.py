@@ -18,7 +18,7 @@ from holdfast.model.executions import NewExecution, Submitted
 from holdfast.model.frames import NewFrame
 from holdfast.server.run import serving
 from holdfast.server.settings import ServerSettings
-from holdfast.testing.waiting import wait_for
+from holdfast.testing.polling import wait_for
 
 COUNT = 6
 

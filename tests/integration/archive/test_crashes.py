@@ -14,9 +14,9 @@ from holdfast.archive import Archive
 from holdfast.engine import Engine, open_engine
 from holdfast.errors import ExecutionNotFound
 from holdfast.fencing import FolderObjects
-from holdfast.fencing.kept import StoreObjects
+from holdfast.fencing.in_store import StoreObjects
 from holdfast.model.executions import NewExecution, Submitted
-from holdfast.testing.waiting import wait_for
+from holdfast.testing.polling import wait_for
 from tests.acceptance.processes import ROOT
 
 COUNT = 23

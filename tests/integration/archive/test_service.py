@@ -14,8 +14,8 @@ from holdfast.archive.archiver import ArchiverSettings
 from holdfast.archive.service import ArchiveService
 from holdfast.engine import Engine, open_engine
 from holdfast.errors import ExecutionNotFound
+from holdfast.testing.polling import wait_for
 from holdfast.testing.servers import TestServer
-from holdfast.testing.waiting import wait_for
 
 SETTINGS = ArchiverSettings(poll_s=0.05, linger_s=0)
 

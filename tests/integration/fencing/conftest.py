@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from holdfast.fencing import FolderObjects, MemoryObjects, ObjectStore
-from holdfast.fencing.kept import StoreObjects
+from holdfast.fencing.in_store import StoreObjects
 from holdfast.store.store import Store
 from holdfast.testing.plugin import holdfast_server, holdfast_store
 from tests.support.objects import s3_objects, start_s3

@@ -16,7 +16,7 @@ from holdfast.fencing import (
     ObjectStore,
     Token,
     WriterLease,
-    keys,
+    paths,
     probe,
 )
 from holdfast.fencing.memory import MemoryObjects
@@ -137,7 +137,7 @@ async def test_the_life_of_a_lease(objects: ObjectStore) -> None:
     assert second.token == Token(1, 2)
     with pytest.raises(StaleLease):
         await leases.refresh(refreshed)
-    assert [entry.key async for entry in objects.list("leases/")] == [keys.lease("reports/main")]
+    assert [entry.key async for entry in objects.list("leases/")] == [paths.lease("reports/main")]
 
 
 async def test_a_silent_holder_is_replaced_after_its_patience(objects: ObjectStore) -> None:

@@ -17,10 +17,10 @@ from holdfast.errors import (
     OutcomeUnknown,
     StaleLease,
 )
-from holdfast.fencing import FencedManifest, Leases, LeaseState, Token, WriterLease, keys
+from holdfast.fencing import FencedManifest, Leases, LeaseState, Token, WriterLease, paths
 from holdfast.fencing.memory import MemoryObjects
 from holdfast.fencing.record import LARGEST
-from holdfast.testing.waiting import wait_for
+from holdfast.testing.polling import wait_for
 from tests.support.leases import KEY, LEGACY, ask, write_lease
 from tests.support.objects import FakeTimes, Fault, FaultyObjects
 
@@ -41,7 +41,7 @@ async def test_l1_w1_tokens_rise_across_release_loss_and_rollback() -> None:
     async with WriterLease(objects, KEY, holder="a") as lease:
         await FencedManifest(objects, KEY).open(lease)
         tokens.append(lease.token)
-    await objects.delete(keys.lease(KEY))
+    await objects.delete(paths.lease(KEY))
     tokens.append((await leases.acquire(KEY, ask())).token)
     assert tokens == [Token(1, generation) for generation in range(1, 6)]
 
@@ -51,7 +51,7 @@ async def test_l18_the_term_survives_the_loss_of_the_lease() -> None:
     objects = MemoryObjects()
     async with WriterLease(objects, KEY, holder="a", term=5) as lease:
         await FencedManifest(objects, KEY).open(lease)
-    await objects.delete(keys.lease(KEY))
+    await objects.delete(paths.lease(KEY))
     with pytest.raises(Fenced) as fenced:
         await Leases(objects).acquire(KEY, ask("b", term=4))
     assert fenced.value.context["current_term"] == 5
@@ -409,7 +409,7 @@ async def test_l11_w13_release_is_the_last_step() -> None:
         writer = await FencedManifest(objects, KEY).open(lease)
         await writer.commit(facts={"last": True})
     puts = [key for verb, key in objects.calls if verb == "put" and not key.startswith("probe")]
-    assert puts == [keys.lease(KEY), *[keys.manifest(KEY)] * 2, keys.lease(KEY)]
+    assert puts == [paths.lease(KEY), *[paths.manifest(KEY)] * 2, paths.lease(KEY)]
     assert (await Leases(objects).acquire(KEY, ask("b"))).token == Token(1, 2)
     assert lease.state is LeaseState.RELEASED
     with pytest.raises(StaleLease):

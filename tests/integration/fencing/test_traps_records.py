@@ -12,7 +12,7 @@ from holdfast.errors import (
     LostRace,
     VersionConflict,
 )
-from holdfast.fencing import FencedManifest, Leases, Token, WriterLease, keys
+from holdfast.fencing import FencedManifest, Leases, Token, WriterLease, paths
 from holdfast.fencing.memory import MemoryObjects
 from tests.support.leases import KEY, LEGACY, ask, write_lease
 from tests.support.objects import FakeTimes, Fault, FaultyObjects
@@ -70,7 +70,7 @@ async def test_l12_a_damaged_lease_is_refused_never_taken_for_absent(body: objec
 async def test_a_damaged_manifest_is_refused_by_everybody() -> None:
     """Readers, writers and contenders: nobody takes it for an empty one."""
     objects = MemoryObjects()
-    await objects.put_if_absent(keys.manifest(KEY), b'{"format": 1}')
+    await objects.put_if_absent(paths.manifest(KEY), b'{"format": 1}')
     with pytest.raises(InvalidRecord):
         await FencedManifest(objects, KEY).read()
     with pytest.raises(InvalidRecord):

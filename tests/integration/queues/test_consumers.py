@@ -13,7 +13,7 @@ from holdfast.errors import InvalidInput
 from holdfast.model.listing import Filter
 from holdfast.model.queues import Delivery, Start
 from holdfast.model.states import State
-from holdfast.testing.waiting import wait_for
+from holdfast.testing.polling import wait_for
 from tests.support.queues import counts
 
 

@@ -30,13 +30,13 @@ import pytest
 from holdfast.engine import Engine
 from holdfast.errors import StoreReadOnly
 from holdfast.model.queues import Delivery
-from holdfast.store.call import Caller
-from holdfast.store.client import Client
 from holdfast.store.store import Store, StoreSettings
-from holdfast.store.urls import StoreUrl
+from holdfast.store.valkey.call import Caller
+from holdfast.store.valkey.client import Client
+from holdfast.store.valkey.urls import StoreUrl
 from holdfast.testing.clock import Clock
+from holdfast.testing.polling import wait_for
 from holdfast.testing.servers import start_server
-from holdfast.testing.waiting import wait_for
 from tests.support.queues import codes, counts, payloads, push, read, read_one, settle
 
 

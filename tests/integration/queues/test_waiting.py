@@ -14,9 +14,9 @@ import pytest
 from holdfast.engine import Engine, open_engine
 from holdfast.errors import ReadCancelled
 from holdfast.model.queues import Delivery
-from holdfast.queues import waiting
+from holdfast.queues import readers
 from holdfast.testing.clock import Clock
-from holdfast.testing.waiting import wait_for
+from holdfast.testing.polling import wait_for
 from tests.support.queues import counts, push, read, read_one, settle
 
 #: Far below the poll, far above a busy machine's noise.
@@ -84,7 +84,7 @@ async def test_a_waiting_reader_is_woken_by(
     engine: Engine, clock: Clock, monkeypatch: pytest.MonkeyPatch, what: str
 ) -> None:
     """No poll helps here: it is an hour away."""
-    monkeypatch.setattr(waiting, "POLL_S", 3_600.0)
+    monkeypatch.setattr(readers, "POLL_S", 3_600.0)
     held = await _prepare(engine)
     reading = asyncio.ensure_future(read(engine, 1, consumer="waiter", wait_ms=60_000))
     await _asleep(engine)

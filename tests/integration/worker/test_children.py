@@ -12,7 +12,7 @@ from holdfast.engine import Engine
 from holdfast.errors import ExecutionFailed
 from holdfast.model.listing import Filter
 from holdfast.model.states import State
-from holdfast.testing.waiting import wait_for
+from holdfast.testing.polling import wait_for
 from tests.integration.worker.conftest import Working, at_once
 
 #: The worker protocol must do for these what the store does.

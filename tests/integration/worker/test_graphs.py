@@ -17,7 +17,7 @@ from holdfast.errors import (
     ResultNotReady,
     TaskError,
 )
-from holdfast.testing.waiting import wait_for
+from holdfast.testing.polling import wait_for
 from tests.integration.worker.conftest import Working, at_once
 
 ALSO_OVER_HTTP = True

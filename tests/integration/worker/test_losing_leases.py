@@ -13,7 +13,7 @@ from holdfast import App, Context, SyncContext
 from holdfast.engine import Engine
 from holdfast.errors import ExecutionFailed
 from holdfast.model.states import State
-from holdfast.testing.waiting import wait_for
+from holdfast.testing.polling import wait_for
 from holdfast.worker.worker import Worker
 from tests.integration.worker.conftest import Working, at_once
 

@@ -13,7 +13,7 @@ import pytest
 from holdfast import App, Context, GiveUp, Retry, RetryPolicy, SyncContext, Task
 from holdfast.engine import Engine
 from holdfast.errors import ExecutionFailed, NotSerializable
-from holdfast.model import limits
+from holdfast.model import bounds
 from holdfast.model.states import State
 from tests.integration.worker.conftest import Working, at_once
 
@@ -148,7 +148,7 @@ def unserialisable() -> Any:
 
 def oversized() -> Any:
     """Return more than the store takes."""
-    return "x" * (limits.PAYLOAD_BYTES + 1)
+    return "x" * (bounds.PAYLOAD_BYTES + 1)
 
 
 MISDEEDS = (

@@ -12,7 +12,7 @@ from holdfast import App, Context, Handle, SyncContext
 from holdfast.engine import Engine
 from holdfast.errors import ExecutionFailed
 from holdfast.model.states import Hold, State
-from holdfast.testing.waiting import wait_for
+from holdfast.testing.polling import wait_for
 from tests.integration.worker.conftest import Working, at_once, near
 
 #: The worker protocol must do for these what the store does.

@@ -12,7 +12,7 @@ from pydantic import BaseModel
 from holdfast import App
 from holdfast.engine import Engine
 from holdfast.errors import ExecutionFailed, HoldfastError, InvalidInput, ResultNotReady, TooLarge
-from holdfast.model import limits
+from holdfast.model import bounds
 from holdfast.model.states import State
 from tests.integration.worker.conftest import Working, near
 
@@ -178,7 +178,7 @@ async def test_the_same_key_finds_the_same_execution(app: App) -> None:
 @near
 async def test_many_are_submitted_at_once_in_order(app: App, working: Working) -> None:
     """More than fit into one call to the store."""
-    many = limits.BATCH_ITEMS + 1
+    many = bounds.BATCH_ITEMS + 1
 
     @app.task
     async def double(x: int) -> int:
@@ -210,7 +210,7 @@ async def test_an_input_over_the_limit_is_refused(app: App) -> None:
     def keep(data: bytes) -> None: ...
 
     with pytest.raises(TooLarge):
-        await keep.submit(b"x" * (limits.PAYLOAD_BYTES + 1))
+        await keep.submit(b"x" * (bounds.PAYLOAD_BYTES + 1))
 
 
 async def test_an_input_that_no_longer_fits_ends_the_execution(

@@ -11,7 +11,7 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from holdfast import App, Context, SyncContext
-from holdfast.testing.waiting import wait_for
+from holdfast.testing.polling import wait_for
 from tests.integration.worker.conftest import Working, at_once
 
 #: The worker protocol must do for these what the store does.

@@ -11,7 +11,7 @@ from holdfast import App, Context, Denied, Handle, WaitTimedOut
 from holdfast.errors import InvalidPayload, InvalidToken, WaitpointClosed
 from holdfast.model.states import State
 from holdfast.model.waitpoints import Effect, NewSignal, Source, Waitpoint, WaitpointState
-from holdfast.testing.waiting import wait_for
+from holdfast.testing.polling import wait_for
 from tests.integration.worker.conftest import Working, at_once
 
 ALSO_OVER_HTTP = True

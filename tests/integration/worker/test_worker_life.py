@@ -16,8 +16,8 @@ from holdfast.errors import HoldfastError
 from holdfast.model.executions import Claim
 from holdfast.model.states import State
 from holdfast.model.workers import Worker as Registered
+from holdfast.testing.polling import wait_for
 from holdfast.testing.servers import TestServer
-from holdfast.testing.waiting import wait_for
 from holdfast.worker.worker import Worker
 from tests.integration.worker.conftest import LEASE_MS, Working, near
 

@@ -10,8 +10,8 @@ import httpx
 
 from holdfast.archive import set_archive
 from holdfast.archive.archive import KEY
-from holdfast.fencing import FolderObjects, keys
-from holdfast.model import limits
+from holdfast.fencing import FolderObjects, paths
+from holdfast.model import bounds
 from holdfast.model.ids import new_id
 from tests.server.answers.ways import Stage, about_nothing, declaring, way
 from tests.server.samples import Request
@@ -54,7 +54,7 @@ async def _no_archive(stage: Stage, name: str) -> httpx.Response:
 @way("invalid_record", *(name for name in declaring("invalid_record") if "/archive" in name))
 async def _damaged(stage: Stage, name: str) -> httpx.Response:
     request, folder = await stage.request(name), stage.folder / new_id()
-    await FolderObjects(folder).put_if_absent(keys.manifest(KEY), b"damaged")
+    await FolderObjects(folder).put_if_absent(paths.manifest(KEY), b"damaged")
     async with _archive_at(stage, folder):
         return await stage.send(request)
 
@@ -63,7 +63,7 @@ async def _damaged(stage: Stage, name: str) -> httpx.Response:
 async def _no_object(stage: Stage, name: str) -> httpx.Response:
     """Somebody has put a file of his own in the place of the manifest."""
     request, folder = await stage.request(name), stage.folder / new_id()
-    path = folder / "objects" / keys.manifest(KEY)
+    path = folder / "objects" / paths.manifest(KEY)
     path.parent.mkdir(parents=True)
     path.write_text("what is this?")
     async with _archive_at(stage, folder):
@@ -72,7 +72,7 @@ async def _no_object(stage: Stage, name: str) -> httpx.Response:
 
 @way("too_many_keys", CREATE_KEY)
 async def _one_more(stage: Stage, name: str) -> httpx.Response:
-    others = [f"key-{n}" for n in range(limits.API_KEYS)]
+    others = [f"key-{n}" for n in range(bounds.API_KEYS)]
     known = f"{stage.engine.store.global_tag}:accesses"
     await stage.write("SADD", known, *others)
     try:

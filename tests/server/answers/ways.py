@@ -18,7 +18,7 @@ import httpx
 from holdfast.engine import Engine
 from holdfast.model.executions import Claim
 from holdfast.model.ids import new_id
-from holdfast.server.declare import Route, Scope
+from holdfast.server.http.declare import Route, Scope
 from holdfast.server.routes import all_routes
 from holdfast.server.run import serving
 from holdfast.server.settings import ServerSettings

@@ -6,8 +6,8 @@ from typing import Any
 
 import httpx
 
-from holdfast.fencing import Ask, Leases, keys
-from holdfast.fencing.kept import StoreObjects
+from holdfast.fencing import Ask, Leases, paths
+from holdfast.fencing.in_store import StoreObjects
 from holdfast.model.ids import new_id
 from tests.server.answers.ways import Stage, about_nothing, by_example, declaring, way
 from tests.server.conftest import OURS
@@ -90,5 +90,5 @@ async def _too_slow(stage: Stage, name: str) -> httpx.Response:
 async def damaged(stage: Stage, name: str) -> Request:
     """Have a record that cannot be read."""
     key, stored = _new_key()
-    await stage.engine.store.objects.put(keys.lease(stored), b"damaged", "")
+    await stage.engine.store.objects.put(paths.lease(stored), b"damaged", "")
     return await stage.request(name, {"key": key})

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from holdfast import errors
-from holdfast.cli import failures
+from holdfast.cli.terminal import failures
 from holdfast.errors import HoldfastError
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.cli import inputs
+from holdfast.cli.terminal import inputs
 from holdfast.errors import InvalidInput
 
 

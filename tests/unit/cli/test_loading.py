@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.cli.loading import load_app
+from holdfast.cli.process.loading import load_app
 from holdfast.errors import InvalidInput
 
 GOOD = """

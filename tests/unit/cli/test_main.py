@@ -124,7 +124,7 @@ def test_a_bug_is_told_in_one_line_too(
     def fail(*_args: object) -> None:
         raise RuntimeError("oops")
 
-    monkeypatch.setattr("holdfast.cli.session.store_text", fail)
+    monkeypatch.setattr("holdfast.cli.terminal.opening.store_text", fail)
     assert main.run(["config", "show"]) == 1
     shown = capsys.readouterr().err
     assert shown == "holdfast: RuntimeError: oops; HOLDFAST_DEBUG=1 shows where (internal_error)\n"

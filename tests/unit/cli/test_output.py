@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from holdfast.cli import output, times
+from holdfast.cli.terminal import output, times
 
 
 def test_payloads_keep_every_digit_in_json(capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from holdfast.cli import tables
+from holdfast.cli.terminal import tables
 
 ID = "01m7f9kp8mz6kj41te54"
 

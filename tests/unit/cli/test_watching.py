@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from holdfast.cli.watching import changes, times_of
+from holdfast.cli.process.reloading import changes, times_of
 
 
 def _write(path: Path, mtime_ns: int = 1) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from holdfast.errors import InvalidInput, TooLarge
-from holdfast.model import checks, limits
+from holdfast.model import bounds, checks
 
 Check = Callable[[str, Any], Any]
 
@@ -48,14 +48,14 @@ NOT_TEXT = [None, 1, 1.5, True, b"bytes", ["a"], {"a": 1}]
 NOT_NAME = ["", "a b", "a,b", "a|b", "a=b", "{a}", "ä", "a\u2028", *CONTROL, *NOT_TEXT]
 
 REFUSED: list[tuple[Check, list[Any]]] = [
-    (checks.name, [*NOT_NAME, "a/b", "a~b", "x" * (limits.NAME_CHARS + 1)]),
+    (checks.name, [*NOT_NAME, "a/b", "a~b", "x" * (bounds.NAME_CHARS + 1)]),
     (checks.queue, [*NOT_NAME, "a/b/c", "/a", "a/", "default/a", "a/" + "x" * 129, "a~b"]),
-    (checks.kind, [*NOT_NAME, "a~b", "x" * (limits.NAME_CHARS + 1)]),
+    (checks.kind, [*NOT_NAME, "a~b", "x" * (bounds.NAME_CHARS + 1)]),
     (
         checks.execution_id,
         [
             *(value for value in NOT_NAME if value != "a=b"),
-            *("x" * (limits.ID_CHARS + 1), "default=a", "a=", "=a", "a/b=c", "a=b=c"),
+            *("x" * (bounds.ID_CHARS + 1), "default=a", "a=", "=a", "a/b=c", "a=b=c"),
         ],
     ),
     (_text, [*NOT_TEXT, *CONTROL, "x" * 9, "\ud800"]),
@@ -67,7 +67,7 @@ REFUSED: list[tuple[Check, list[Any]]] = [
     (checks.instant, [datetime(2026, 1, 1), "2026-01-01", 1, None, UTC]),  # noqa: DTZ001
     (_payload, ["text", bytearray(b"a"), memoryview(b"a"), None, 1, b"12345"]),
     (_names, ["ab", b"ab", {"a": 1}, None, 5, [], ["a", "b", "c"]]),
-    (checks.tags, [None, [("a", "b")], "ab", {f"t{n}": "v" for n in range(limits.TAGS + 1)}]),
+    (checks.tags, [None, [("a", "b")], "ab", {f"t{n}": "v" for n in range(bounds.TAGS + 1)}]),
 ]
 
 
@@ -85,12 +85,12 @@ def test_a_bad_value_is_refused_by_an_error_that_names_the_field(check: Check, v
 
 ACCEPTED: list[tuple[Check, Any, Any]] = [
     (checks.name, "A-z_0.9:@", "A-z_0.9:@"),
-    (checks.name, "x" * limits.NAME_CHARS, "x" * limits.NAME_CHARS),
+    (checks.name, "x" * bounds.NAME_CHARS, "x" * bounds.NAME_CHARS),
     (checks.queue, "acme/mail", "acme/mail"),
     (checks.queue, "mail", "mail"),
     (checks.kind, "mail/send-v1.2", "mail/send-v1.2"),
     (checks.execution_id, "root~child/1", "root~child/1"),
-    (checks.execution_id, "x" * limits.ID_CHARS, "x" * limits.ID_CHARS),
+    (checks.execution_id, "x" * bounds.ID_CHARS, "x" * bounds.ID_CHARS),
     (_text, "", ""),
     (_text, "käse 🧀", "käse 🧀"),
     (_integer, -5, -5),
@@ -125,7 +125,7 @@ def test_a_bad_name_in_a_list_is_named_by_its_position(bad: Any) -> None:
     assert refused.value.context["field"] == "requires[1]"
 
 
-@pytest.mark.parametrize("bad", [None, 1, "", "a\nb", "x" * (limits.TAG_VALUE_CHARS + 1)])
+@pytest.mark.parametrize("bad", [None, 1, "", "a\nb", "x" * (bounds.TAG_VALUE_CHARS + 1)])
 def test_a_bad_tag_value_is_named_by_its_tag(bad: Any) -> None:
     """The error says which of the tags is wrong."""
     with pytest.raises(InvalidInput) as refused:
@@ -133,7 +133,7 @@ def test_a_bad_tag_value_is_named_by_its_tag(bad: Any) -> None:
     assert refused.value.context["field"] == "tags[team]"
 
 
-@pytest.mark.parametrize("bad", [1, "", "a b", "a=b", "x" * (limits.NAME_CHARS + 1)])
+@pytest.mark.parametrize("bad", [1, "", "a b", "a=b", "x" * (bounds.NAME_CHARS + 1)])
 def test_a_bad_tag_name_is_refused(bad: Any) -> None:
     """The whole name is checked, not its beginning."""
     with pytest.raises(InvalidInput) as refused:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from holdfast.errors import InvalidCondition, InvalidInput
-from holdfast.model import conditions, limits
+from holdfast.model import bounds, conditions
 from holdfast.model.conditions import After, Condition, Group, Leaf, Seen, is_named
 from holdfast.model.moments import to_ms
 
@@ -319,7 +319,7 @@ def test_what_is_not_a_condition_is_refused(value: Any, field: str) -> None:
         {"after_ms": -1},
         {"after_ms": 1.5},
         {"after_ms": True},
-        {"after_ms": limits.DURATION_MS + 1},
+        {"after_ms": bounds.DURATION_MS + 1},
     ],
 )
 def test_values_in_conditions_are_checked(value: Any) -> None:
@@ -331,12 +331,12 @@ def test_values_in_conditions_are_checked(value: Any) -> None:
 def test_depth_and_size_are_bounded() -> None:
     """The largest ones are accepted."""
     deep: Any = {"waitpoint": "a"}
-    for _ in range(limits.CONDITION_DEPTH - 1):
+    for _ in range(bounds.CONDITION_DEPTH - 1):
         deep = {"all": [deep]}
     parse(deep)
     with pytest.raises(InvalidCondition, match="nested deeper"):
         parse({"all": [deep]})
-    many = [{"waitpoint": "a"}] * (limits.CONDITION_NODES - 1)
+    many = [{"waitpoint": "a"}] * (bounds.CONDITION_NODES - 1)
     assert isinstance(parse({"any": many}), Group)
     with pytest.raises(InvalidCondition, match="more than"):
         parse({"any": [*many, {"waitpoint": "a"}]})

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from holdfast.errors import InvalidInput, TooLarge
-from holdfast.model import limits
+from holdfast.model import bounds
 from holdfast.model.declarations import completed, stated
 from holdfast.model.executions import OPTIONS, Failure, Lease, NewExecution
 from holdfast.model.listing import Filter
@@ -63,7 +63,7 @@ def test_a_bad_text_is_refused(field: str, value: Any) -> None:
 
 
 @pytest.mark.parametrize("field", DURATIONS)
-@pytest.mark.parametrize("value", [-1, 1.5, True, "5", math.nan, math.inf, limits.DURATION_MS + 1])
+@pytest.mark.parametrize("value", [-1, 1.5, True, "5", math.nan, math.inf, bounds.DURATION_MS + 1])
 def test_a_bad_duration_is_refused(field: str, value: Any) -> None:
     """Negative, fractional, endless and absurd durations are refused."""
     assert _refused(**{field: value}) == field
@@ -117,9 +117,9 @@ def test_an_input_that_is_not_bytes_is_refused(value: Any) -> None:
 
 def test_an_input_over_a_mebibyte_is_too_large() -> None:
     """The limit itself is allowed."""
-    NewExecution(kind="work", input=b"x" * limits.PAYLOAD_BYTES)
+    NewExecution(kind="work", input=b"x" * bounds.PAYLOAD_BYTES)
     with pytest.raises(TooLarge):
-        NewExecution(kind="work", input=b"x" * (limits.PAYLOAD_BYTES + 1))
+        NewExecution(kind="work", input=b"x" * (bounds.PAYLOAD_BYTES + 1))
 
 
 @pytest.mark.parametrize("field", ["max_reclaims", "max_replays"])
@@ -277,7 +277,7 @@ def test_equal_policies_have_equal_digests() -> None:
         ({"retry_after_ms": -1}, "error.retry_after_ms"),
         ({"retry_after_ms": True}, "error.retry_after_ms"),
         ({"retry_after_ms": math.nan}, "error.retry_after_ms"),
-        ({"retry_after_ms": limits.DURATION_MS + 1}, "error.retry_after_ms"),
+        ({"retry_after_ms": bounds.DURATION_MS + 1}, "error.retry_after_ms"),
     ],
 )
 def test_a_bad_failure_is_refused(fields: dict[str, Any], named: str) -> None:
@@ -298,7 +298,7 @@ def test_failure_details_that_are_no_json_are_refused(details: Any) -> None:
 def test_a_failure_over_its_limit_is_too_large() -> None:
     """A stack trace of megabytes is refused, not cut."""
     with pytest.raises(TooLarge):
-        Failure(type="E", message="x" * limits.ERROR_BYTES).to_json()
+        Failure(type="E", message="x" * bounds.ERROR_BYTES).to_json()
 
 
 def test_a_failure_is_stored_as_type_message_and_details() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from holdfast.errors import InvalidCondition
-from holdfast.model import expressions, limits
+from holdfast.model import bounds, expressions
 
 
 def evaluate(text: str, payload: Any = None, **variables: Any) -> bool:
@@ -64,7 +64,7 @@ def test_what_cannot_be_evaluated_does_not_hold(text: str, payload: Any) -> None
     "text",
     [
         *("", None, 5, b"true", "payload ==", "payload = 1", "import os", "secret == 1", "\ud800"),
-        "x" * (limits.EXPRESSION_CHARS + 1),
+        "x" * (bounds.EXPRESSION_CHARS + 1),
         "payload.all(x, y)",
         "payload.all(x, payload.all(y, x < y))",
         "payload.map(x, payload.filter(y, true)).size() > 0",
@@ -81,7 +81,7 @@ def test_what_is_not_an_expression_is_refused(text: Any) -> None:
 
 def test_the_longest_one() -> None:
     """The limit is on the characters."""
-    text = "payload == 1".ljust(limits.EXPRESSION_CHARS)
+    text = "payload == 1".ljust(bounds.EXPRESSION_CHARS)
     assert expressions.check("where", text) == text
 
 

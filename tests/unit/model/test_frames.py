@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from holdfast.errors import InvalidInput, TooLarge
-from holdfast.model import limits
+from holdfast.model import bounds
 from holdfast.model.frames import Frame, NewFrame
 from holdfast.model.states import State
 
@@ -99,8 +99,8 @@ def test_a_frame_is_checked_when_it_is_made(fields: dict[str, Any]) -> None:
 
 def test_a_payload_is_bounded() -> None:
     """In bytes, not in characters."""
-    assert NewFrame.from_view("text", "é" * (limits.FRAME_BYTES // 2)).payload
-    for payload in ("é" * (limits.FRAME_BYTES // 2 + 1), "x" * (limits.FRAME_BYTES + 1)):
+    assert NewFrame.from_view("text", "é" * (bounds.FRAME_BYTES // 2)).payload
+    for payload in ("é" * (bounds.FRAME_BYTES // 2 + 1), "x" * (bounds.FRAME_BYTES + 1)):
         with pytest.raises(TooLarge):
             NewFrame.from_view("text", payload)
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from holdfast.errors import CycleDetected, InvalidGraph, InvalidInput
-from holdfast.model import limits
+from holdfast.model import bounds
 from holdfast.model.graphs import Edge, Join, NewGraph, Shape, by_key, find_cycle, member_id
 from tests.support.graphs import edges, members
 
@@ -102,7 +102,7 @@ def test_a_join_needs_upstreams(join: Join, count: int, *, possible: bool) -> No
     [
         {"policy": "most"}, {"losers": "kill"}, {"policy": "quorum"}, {"policy": "any", "k": 1},
         {"policy": "quorum", "k": 0}, {"policy": "quorum", "k": True},
-        {"policy": "quorum", "k": limits.GRAPH_MEMBERS + 1},
+        {"policy": "quorum", "k": bounds.GRAPH_MEMBERS + 1},
     ],
 )  # fmt: skip
 def test_joins_are_checked(fields: dict[str, Any]) -> None:
@@ -159,7 +159,7 @@ def test_fields_of_a_graph_are_checked(fields: dict[str, Any]) -> None:
 def test_a_graph_has_its_limits() -> None:
     """In members and in edges."""
     with pytest.raises(InvalidGraph) as raised:
-        NewGraph(shape=Shape(members=members(f"m{n}" for n in range(limits.GRAPH_MEMBERS + 1))))
+        NewGraph(shape=Shape(members=members(f"m{n}" for n in range(bounds.GRAPH_MEMBERS + 1))))
     assert raised.value.context["problem"] == "too_many_members"
     dense = [Edge(source=f"m{a}", target=f"m{b}") for b in range(450) for a in range(b)]
     with pytest.raises(InvalidGraph) as raised:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from holdfast.model.meaning import canonical, digest
+from holdfast.model.json_values import canonical, digest
 
 SAME = [
     (b'{"a": 1, "b": [true, null]}', b'{"b":[true,null],"a":1}'),

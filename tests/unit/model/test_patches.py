@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from holdfast.errors import InvalidInput, TooLarge
-from holdfast.model import limits
-from holdfast.model.patches import merge
+from holdfast.model import bounds
+from holdfast.model.merge_patch import merge
 
 # The examples of RFC 7396, appendix A, whose patches are objects.
 RFC = [
@@ -49,11 +49,11 @@ def test_a_patch_must_be_an_object(patch: bytes) -> None:
 
 def test_a_document_is_bounded() -> None:
     """In bytes and in depth."""
-    half = b'"' + b"x" * (limits.SUMMARY_BYTES // 2) + b'"'
+    half = b'"' + b"x" * (bounds.SUMMARY_BYTES // 2) + b'"'
     document = merge(b"{}", b'{"a":' + half + b"}")
     with pytest.raises(TooLarge):
         merge(document, b'{"b":' + half + b"}")
-    deep = limits.SUMMARY_DEPTH
+    deep = bounds.SUMMARY_DEPTH
     assert merge(b"{}", b'{"a":' * deep + b"1" + b"}" * deep).count(b"{") == deep
     with pytest.raises(InvalidInput):
         merge(b"{}", b'{"a":' * (deep + 1) + b"1" + b"}" * (deep + 1))

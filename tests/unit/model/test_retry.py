@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from holdfast.errors import InvalidInput
-from holdfast.model import limits
+from holdfast.model import bounds
 from holdfast.model.retry import Backoff, RetryPolicy
 
 
@@ -81,7 +81,7 @@ def test_no_jitter_means_exact_waits() -> None:
         ({"initial_ms": -1}, "initial_ms"),
         ({"initial_ms": 1.5}, "initial_ms"),
         ({"initial_ms": True}, "initial_ms"),
-        ({"initial_ms": limits.DURATION_MS + 1}, "initial_ms"),
+        ({"initial_ms": bounds.DURATION_MS + 1}, "initial_ms"),
         ({"max_ms": -1}, "max_ms"),
         ({"max_ms": math.inf}, "max_ms"),
         ({"factor": 0.5}, "factor"),

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from holdfast.errors import InvalidInput, InvalidPayload, TooLarge
-from holdfast.model import limits, schemas
+from holdfast.model import bounds, schemas
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 #: A pattern that takes for ever where one tries all ways.
@@ -83,7 +83,7 @@ def test_what_is_not_a_schema_of_its_own_is_refused(schema: Any) -> None:
 def test_a_schema_that_is_too_large() -> None:
     """It is stored with each waitpoint."""
     with pytest.raises(TooLarge):
-        schemas.encode("schema", {"title": "x" * limits.SCHEMA_BYTES})
+        schemas.encode("schema", {"title": "x" * bounds.SCHEMA_BYTES})
 
 
 @pytest.mark.parametrize(

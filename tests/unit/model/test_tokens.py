@@ -13,7 +13,7 @@ import msgspec
 import pytest
 
 from holdfast.errors import InvalidInput, InvalidToken
-from holdfast.model import limits
+from holdfast.model import bounds
 from holdfast.model.moments import from_ms
 from holdfast.model.tokens import (
     Grant,
@@ -128,10 +128,10 @@ def test_a_genuine_signature_on_what_is_no_grant(grant: bytes) -> None:
 
 def test_the_largest_scope_makes_a_token_that_is_accepted() -> None:
     """Whatever a waitpoint may have, its token is not over the limit of tokens."""
-    names = tuple(f"{n:03}".ljust(limits.NAME_CHARS, "n") + "*" for n in range(limits.SIGNAL_NAMES))
+    names = tuple(f"{n:03}".ljust(bounds.NAME_CHARS, "n") + "*" for n in range(bounds.SIGNAL_NAMES))
     grant = Grant(
-        waitpoint="e" * limits.ID_CHARS + "~w10000",
-        name="n" * limits.NAME_CHARS,
+        waitpoint="e" * bounds.ID_CHARS + "~w10000",
+        name="n" * bounds.NAME_CHARS,
         made_ms=2**52,
         until_ms=2**52,
         signals=names,
@@ -207,7 +207,7 @@ def test_the_fingerprint_does_not_depend_on_the_key() -> None:
 # Keys from outside
 
 
-@pytest.mark.parametrize("kid", ["k1", "A_z-9", "k" * limits.KID_CHARS])
+@pytest.mark.parametrize("kid", ["k1", "A_z-9", "k" * bounds.KID_CHARS])
 def test_kids(kid: str) -> None:
     """They are part of a token."""
     assert check_kid(kid) == kid

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from holdfast.errors import InvalidInput, TooLarge
-from holdfast.model import limits
+from holdfast.model import bounds
 from holdfast.model.moments import from_ms
 from holdfast.model.waitpoints import (
     Effect,
@@ -69,7 +69,7 @@ def test_lists_are_accepted_and_kept_as_tuples() -> None:
         ({"expires_ms": 0}, "waitpoint.expires_ms"),
         ({"expires_ms": 1.5}, "waitpoint.expires_ms"),
         ({"expires_ms": float("inf")}, "waitpoint.expires_ms"),
-        ({"expires_ms": limits.DURATION_MS + 1}, "waitpoint.expires_ms"),
+        ({"expires_ms": bounds.DURATION_MS + 1}, "waitpoint.expires_ms"),
         ({"uses": 0}, "waitpoint.uses"),
         ({"uses": True}, "waitpoint.uses"),
         ({"uses": 1_000_001}, "waitpoint.uses"),
@@ -138,7 +138,7 @@ def test_what_cannot_be_a_signal(fields: dict[str, Any], field: str) -> None:
 
 def test_the_largest_payload() -> None:
     """One byte more is too large."""
-    payload = b'"%s"' % (b"x" * (limits.SIGNAL_BYTES - 2))
+    payload = b'"%s"' % (b"x" * (bounds.SIGNAL_BYTES - 2))
     assert NewSignal(waitpoint="e~w1", name="go", payload=payload).payload == payload
     with pytest.raises(TooLarge):
         NewSignal(waitpoint="e~w1", name="go", payload=payload + b" ")

@@ -9,8 +9,8 @@ import msgspec
 import pytest
 from msgspec import UNSET, UnsetType, field
 
-from holdfast.server.fields import Body
-from holdfast.server.misfits import misfit
+from holdfast.server.views.fields import Body
+from holdfast.server.views.invalid import misfit
 
 
 class Colour(StrEnum):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from holdfast.errors import Malformed, NotFound
-from holdfast.server.paths import Paths
+from holdfast.server.http.paths import Paths
 
 
 @pytest.fixture

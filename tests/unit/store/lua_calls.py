@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from holdfast.store.call import REFUSALS
-from holdfast.store.library import Source
+from holdfast.store.valkey.call import REFUSALS
+from holdfast.store.valkey.library import Source
 
 _DEFINITION = re.compile(r"^(?:local )?function ([\w.]+)\(", re.MULTILINE)
 
@@ -35,6 +35,7 @@ def codes_reached(source: Source, sources: Mapping[str, Source]) -> set[str]:
         for name, text in _functions(lib).items()
         if "." in name
     }
+    files = {lib.table: lib.name for lib in sources.values() if lib.is_lib}
     local_names = {lib.name: _functions(lib) for lib in sources.values()}
     codes: set[str] = set()
     seen: set[str] = set()
@@ -50,5 +51,5 @@ def codes_reached(source: Source, sources: Mapping[str, Source]) -> set[str]:
             if called in local_names[file]:
                 todo.append((file, called))
             elif called in libs:
-                todo.append((f"lib/{called.split('.')[0]}", called))
+                todo.append((files[called.split(".")[0]], called))
     return codes

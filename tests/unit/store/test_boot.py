@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from holdfast.errors import StoreIncompatible
-from holdfast.store import boot
+from holdfast.store.valkey import boot
 
 VALKEY = "# Server\r\nredis_version:7.2.4\r\nserver_name:valkey\r\nvalkey_version:9.1.2\r\n"
 NOEVICTION = "# Memory\r\nmaxmemory_policy:noeviction\r\n"

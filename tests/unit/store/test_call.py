@@ -10,7 +10,7 @@ import pytest
 
 from holdfast import errors
 from holdfast.errors import HoldfastError
-from holdfast.store import call, library
+from holdfast.store.valkey import call, library
 
 HEADERS = [source.header for source in library.sources().values()]
 CONTEXT = {

@@ -6,8 +6,8 @@ import re
 
 import pytest
 
-from holdfast.store import library
-from holdfast.store.library import Header, Source, in_order, parse_header
+from holdfast.store.valkey import library
+from holdfast.store.valkey.library import Header, Source, in_order, parse_header
 from tests.unit.store.lua_calls import codes_reached
 
 SOURCES = library.sources()
@@ -112,7 +112,7 @@ def test_production_text_has_no_settable_clock() -> None:
 def test_the_test_build_differs_in_the_clock_alone() -> None:
     """What is tested is what runs."""
     production, fake = library.load().code, library.load(fake_clock=True).code
-    clock, clock_fake = SOURCES["lib/clock"].text, SOURCES["lib/clock_fake"].text
+    clock, clock_fake = SOURCES["lib/core/clock"].text, SOURCES["lib/core/clock_fake"].text
     marker = library.load().marker, library.load(fake_clock=True).marker
     assert ":clock" in fake
     assert production.replace(clock, clock_fake).replace(*marker) == fake
@@ -178,13 +178,13 @@ def test_every_function_defines_run(source: Source) -> None:
 @pytest.mark.parametrize("source", SOURCES.values(), ids=lambda source: source.name)
 def test_every_lib_that_is_used_is_required_and_no_other(source: Source) -> None:
     """Names of libs in the text and @requires are the same set."""
-    known = {lib.name.removeprefix("lib/") for lib in LIBS} - {"clock_fake"}
+    known = {lib.table for lib in LIBS}
     code = re.sub(r"--.*|'[^']*'", "", source.text)
-    own = {source.name.removeprefix("lib/").removesuffix("_fake")} if source.is_lib else set()
+    own = {source.table} if source.is_lib else set()
     locals_ = set(re.findall(r"local ([\w, ]+?)(?: =|\n)", code))
     shadowed = {name.strip() for group in locals_ for name in group.split(",")}
     used = {name for name in known if re.search(rf"(?<![.\w]){name}\.\w+", code)}
-    required = {name.removeprefix("lib/") for name in source.header.requires}
+    required = {SOURCES[name].table for name in source.header.requires}
     assert used - own - (shadowed - required) == required
 
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from holdfast.errors import InvalidInput
-from holdfast.store import urls
-from holdfast.store.urls import StoreUrl
+from holdfast.store.valkey import urls
+from holdfast.store.valkey.urls import StoreUrl
 
 
 @pytest.mark.parametrize(

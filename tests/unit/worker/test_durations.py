@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from holdfast.errors import InvalidInput
-from holdfast.model import limits
+from holdfast.model import bounds
 from holdfast.worker.durations import Duration, optional_ms, to_ms
 
 
@@ -21,7 +21,7 @@ from holdfast.worker.durations import Duration, optional_ms, to_ms
         (0.0004, 0),
         (0.0006, 1),
         (timedelta(minutes=1), 60_000),
-        (timedelta(days=366 * 100), limits.DURATION_MS),
+        (timedelta(days=366 * 100), bounds.DURATION_MS),
     ],
 )
 def test_seconds_and_timedeltas_become_milliseconds(duration: Duration, expected_ms: int) -> None:

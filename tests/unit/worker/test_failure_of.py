@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from holdfast.errors import ExecutionFailed, InvalidInput, JournalMismatch
-from holdfast.model import limits
+from holdfast.model import bounds
 from holdfast.worker.outcomes import GiveUp, Retry
 from holdfast.worker.runner import failure_of
 
@@ -67,13 +67,13 @@ def test_a_long_message_of_any_characters_can_be_stored(character: str) -> None:
     """Otherwise the attempt would have no outcome and run again and again."""
     error = caught(ValueError(character * 100_000))
     encoded = failure_of(error).to_json()
-    assert len(encoded) <= limits.ERROR_BYTES
+    assert len(encoded) <= bounds.ERROR_BYTES
 
 
 def test_a_long_type_is_cut() -> None:
     """It has a limit in the store."""
     error = type("E" * 500, (Exception,), {})()
-    assert failure_of(caught(error)).type == "E" * limits.ERROR_TYPE_CHARS
+    assert failure_of(caught(error)).type == "E" * bounds.ERROR_TYPE_CHARS
 
 
 def test_the_end_of_a_long_traceback_is_kept() -> None:
@@ -92,7 +92,7 @@ def test_the_end_of_a_long_traceback_is_kept() -> None:
     except ValueError as error:
         failure = failure_of(error)
     assert failure.details["traceback"].endswith("ValueError: at the bottom\n")
-    assert len(failure.to_json()) <= limits.ERROR_BYTES
+    assert len(failure.to_json()) <= bounds.ERROR_BYTES
 
 
 def test_an_error_that_cannot_be_shown_is_a_failure_all_the_same() -> None:

@@ -3,7 +3,7 @@
 --- @arg partitions 0 to take what is stored @arg default what to store if nothing is @arg format
 --- @ok PARTITIONS FORMAT as stored
 --- @flags allow-oom
---- @requires lib/keys
+--- @requires lib/core/keys
 
 local function run(tag, args)
   local partitions, default, format = unpack(args)

@@ -1,9 +1,9 @@
---- Set operators' settings; an empty value goes back to the default. lib/settings.lua lists them.
+--- Set operators' settings; an empty value goes back to the default. lib/core/settings.lua lists them.
 --- @key tag the partition
 --- @arg settings name, value pairs
 --- @ok
 --- @flags allow-oom
---- @requires lib/keys
+--- @requires lib/core/keys
 
 local function run(tag, args)
   for i = 1, #args, 2 do

@@ -2,7 +2,7 @@
 --- @key tag the partition
 --- @ok NOW, LATE_MS of the most overdue timer, lane and birth of its oldest waiting, incident and count
 --- @flags no-writes
---- @requires lib/keys lib/clock
+--- @requires lib/core/keys lib/core/clock
 
 local INCIDENTS = { 'lease_expired', 'timed_out', 'retried', 'deadline_passed' }
 

@@ -2,6 +2,6 @@
 --- @key tag the partition
 --- @ok name, value pairs
 --- @flags no-writes
---- @requires lib/keys
+--- @requires lib/core/keys
 
 local function run(tag, _) return { 'ok', server.call('HGETALL', keys.settings(tag)) } end

@@ -4,7 +4,7 @@
 --- @arg limit
 --- @ok GIVEN_BACK LEFT
 --- @flags allow-oom
---- @requires lib/keys lib/clock lib/record lib/archive lib/timers
+--- @requires lib/core/keys lib/core/clock lib/core/record lib/admin/archive lib/core/timers
 
 local function run(tag, args)
   local now = clock.now(tag)

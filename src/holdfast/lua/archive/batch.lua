@@ -3,7 +3,7 @@
 --- @arg after birth stamp to go on after @arg limit @arg bytes stop when there are more than these
 --- @ok rows: id, fields as name, value pairs, sections as name, value pairs; at last the stamp to go on
 --- @flags no-writes
---- @requires lib/keys lib/record lib/archive
+--- @requires lib/core/keys lib/core/record lib/admin/archive
 
 local function run(tag, args)
   local after, limit, bytes = args[1], args[2], tonumber(args[3])

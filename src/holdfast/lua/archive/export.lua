@@ -4,7 +4,7 @@
 --- @ok id, fields as name, value pairs, sections as name, value pairs
 --- @no execution_not_found | not_terminal
 --- @flags no-writes
---- @requires lib/record lib/reply lib/archive
+--- @requires lib/core/record lib/core/reply lib/admin/archive
 
 local function run(tag, args)
   local id = args[1]

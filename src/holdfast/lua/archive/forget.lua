@@ -3,7 +3,7 @@
 --- @arg items per execution three values: id, birth stamp, number of replays
 --- @ok FORGOTTEN
 --- @flags allow-oom
---- @requires lib/keys lib/record lib/archive lib/finish
+--- @requires lib/core/keys lib/core/record lib/admin/archive lib/execution/finish
 
 local function run(tag, args)
   local forgotten = 0

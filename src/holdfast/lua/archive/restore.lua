@@ -5,7 +5,7 @@
 --- @ok STATE
 --- @no id_conflict
 --- @flags write
---- @requires lib/keys lib/clock lib/reply lib/settings lib/archive
+--- @requires lib/core/keys lib/core/clock lib/core/reply lib/core/settings lib/admin/archive
 
 --- The record and the sections, each with its values.
 local function read(args)

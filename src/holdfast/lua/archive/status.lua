@@ -2,7 +2,7 @@
 --- @key tag the partition
 --- @ok WAITING BORN empty if none waits
 --- @flags no-writes
---- @requires lib/keys
+--- @requires lib/core/keys
 
 local function run(tag, _)
   local first = server.call('ZRANGE', keys.unarchived(tag), 0, 0, 'WITHSCORES')

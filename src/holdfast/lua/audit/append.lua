@@ -5,7 +5,7 @@
 --- @arg entries per entry its tenant, its key, and what happened, in JSON
 --- @ok
 --- @flags allow-oom
---- @requires lib/keys lib/clock lib/journal
+--- @requires lib/core/keys lib/core/clock lib/core/journal
 
 local function run(tag, args)
   local log, most, keep_ms = unpack(args, 1, 3)

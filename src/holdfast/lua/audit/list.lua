@@ -4,7 +4,7 @@
 --- @arg tenant @arg key each may be empty @arg limit
 --- @ok rows: id, data; at last the id to go on before, or empty
 --- @flags no-writes
---- @requires lib/keys
+--- @requires lib/core/keys
 
 local CHUNK = 100
 -- A filter may pass over many entries; this bounds one call.

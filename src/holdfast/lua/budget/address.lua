@@ -4,7 +4,7 @@
 --- @arg previous root that is void, or empty @arg ids one, if a root is given
 --- @ok per id: its root, empty if it is one, or ? if there is no such budget
 --- @flags allow-oom
---- @requires lib/keys
+--- @requires lib/core/keys
 
 local function run(tag, args)
   local root, previous = args[1], args[2]

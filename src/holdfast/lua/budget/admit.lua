@@ -4,7 +4,7 @@
 --- @arg items per item: execution, epoch, its budgets here, one per line
 --- @ok per item: the budget that is used up, or empty
 --- @flags allow-oom
---- @requires lib/budget lib/waiters
+--- @requires lib/limit/budget lib/limit/waiters
 
 --- The first budget that is used up, of all that these count against.
 local function used_up(tag, list, seen)

@@ -4,7 +4,7 @@
 --- @ok entries
 --- @no budget_not_found
 --- @flags no-writes
---- @requires lib/keys lib/reply
+--- @requires lib/core/keys lib/core/reply
 
 local function run(tag, args)
   local id = args[1]

@@ -5,7 +5,7 @@
 --- @ok created | exists
 --- @no budget_conflict | budget_not_found | budget_too_deep
 --- @flags write
---- @requires lib/keys lib/clock lib/reply lib/budget lib/timers
+--- @requires lib/core/keys lib/core/clock lib/core/reply lib/limit/budget lib/core/timers
 
 local FIELDS = { 'tenant', 'root', 'parent', 'on_hard', 'period' }
 

@@ -3,7 +3,7 @@
 --- @arg items per item: execution, epoch, budgets here, one per line
 --- @ok
 --- @flags allow-oom
---- @requires lib/waiters
+--- @requires lib/limit/waiters
 
 local function run(tag, args)
   for i = 1, #args, 3 do

@@ -4,7 +4,7 @@
 --- @ok fields as name, value pairs, how many executions wait for it, the last breach or empty
 --- @no budget_not_found
 --- @flags no-writes
---- @requires lib/keys lib/reply lib/waiters
+--- @requires lib/core/keys lib/core/reply lib/limit/waiters
 
 local function run(tag, args)
   local id = args[1]

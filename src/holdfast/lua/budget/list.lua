@@ -3,7 +3,7 @@
 --- @arg tenant or empty @arg after `TENANT|ID` to go on after, or empty @arg limit
 --- @ok `TENANT|ID` of each
 --- @flags no-writes
---- @requires lib/keys lib/catalog
+--- @requires lib/core/keys lib/core/catalog
 
 local function run(tag, args)
   return { 'ok', catalog.page(keys.budgets(tag), args[1], args[2], tonumber(args[3])) }

@@ -5,7 +5,7 @@
 --- @ok raised | already_applied | enough
 --- @no budget_not_found
 --- @flags allow-oom
---- @requires lib/keys lib/clock lib/reply lib/budget lib/charging
+--- @requires lib/core/keys lib/core/clock lib/core/reply lib/limit/budget lib/limit/charging
 
 local function run(tag, args)
   local id, key, keep_ms, dimension, limit = unpack(args)

@@ -4,7 +4,7 @@
 --- @ok
 --- @no budget_not_found
 --- @flags allow-oom
---- @requires lib/clock lib/reply lib/budget lib/charging
+--- @requires lib/core/clock lib/core/reply lib/limit/budget lib/limit/charging
 
 local MEMORY_MS = 60000
 

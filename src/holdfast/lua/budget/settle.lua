@@ -6,7 +6,7 @@
 --- @ok ok | already_applied | soft_breach or hard_breach BUDGET DIMENSION CURRENT LIMIT ON_HARD
 --- @no budget_not_found | reservation_not_found
 --- @flags allow-oom
---- @requires lib/clock lib/reply lib/budget lib/charging lib/reserving
+--- @requires lib/core/clock lib/core/reply lib/limit/budget lib/limit/charging lib/limit/reserving
 
 local function run(tag, args)
   local id, key, keep_ms, by = unpack(args, 1, 4)

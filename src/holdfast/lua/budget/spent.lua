@@ -3,7 +3,7 @@
 --- @arg what execution or tenant @arg name
 --- @ok of an execution BUDGET|DIMENSION, of a tenant DIMENSION, with amounts, as pairs
 --- @flags no-writes
---- @requires lib/keys
+--- @requires lib/core/keys
 
 local function run(tag, args)
   local what, name = unpack(args)

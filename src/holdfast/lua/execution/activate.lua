@@ -6,7 +6,8 @@
 --- @ok claims: id, fields, input, tags, steps of each
 --- @event resumed | rate_limited
 --- @flags allow-oom
---- @requires lib/clock lib/record lib/claims lib/blocking lib/limits
+--- @requires lib/core/clock lib/core/record lib/execution/claims lib/limit/blocking
+--- @requires lib/limit/limits
 
 local function run(tag, args)
   local request, worker, lease_ms = unpack(args, 1, 3)

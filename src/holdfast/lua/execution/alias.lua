@@ -6,7 +6,7 @@
 --- @ok bound ID | taken ID
 --- @no idempotency_conflict
 --- @flags write
---- @requires lib/keys lib/reply
+--- @requires lib/core/keys lib/core/reply
 
 local function run(tag, args)
   local tenant, key, derived, id, digest, ttl_ms, gone = unpack(args)

@@ -5,7 +5,7 @@
 --- @no execution_not_found | already_terminal
 --- @event cancelled
 --- @flags allow-oom
---- @requires lib/clock lib/record lib/reply lib/log lib/finish
+--- @requires lib/core/clock lib/core/record lib/core/reply lib/core/log lib/execution/finish
 
 local function run(tag, args)
   local id, request, reason = unpack(args)

@@ -4,7 +4,8 @@
 --- @ok recorded | known RESULT
 --- @no execution_not_found | not_active | stale_lease | lease_revoked | too_many_steps
 --- @flags write
---- @requires lib/keys lib/clock lib/lease lib/record lib/reply lib/steps
+--- @requires lib/core/keys lib/core/clock lib/execution/lease lib/core/record lib/core/reply
+--- @requires lib/execution/steps
 
 local function run(tag, args)
   local id, fence, name, result = unpack(args)

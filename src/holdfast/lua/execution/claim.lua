@@ -8,7 +8,7 @@
 --- @ok of those with limits: id, epoch, limits
 --- @event claimed | resumed
 --- @flags allow-oom
---- @requires lib/keys lib/clock lib/claims lib/lanes lib/timers
+--- @requires lib/core/keys lib/core/clock lib/execution/claims lib/execution/lanes lib/core/timers
 
 -- Executions past their deadline are passed over; this bounds how many in one call.
 local MOST_PASSED_OVER = 2000

@@ -5,7 +5,7 @@
 --- @no execution_not_found | not_active | stale_lease | lease_revoked
 --- @event completed
 --- @flags allow-oom
---- @requires lib/keys lib/clock lib/record lib/lease lib/finish
+--- @requires lib/core/keys lib/core/clock lib/core/record lib/execution/lease lib/execution/finish
 
 local function run(tag, args)
   local id, fence, result, content_type = unpack(args)

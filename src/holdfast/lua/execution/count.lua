@@ -3,7 +3,7 @@
 --- @arg tenant or empty for all
 --- @ok tenant, `lane|kind|state`, count of each cell
 --- @flags no-writes
---- @requires lib/keys
+--- @requires lib/core/keys
 
 local function run(tag, args)
   local tenants = args[1] ~= '' and { args[1] } or server.call('SMEMBERS', keys.tenants(tag))

@@ -6,8 +6,9 @@
 --- @no id_conflict | idempotency_conflict | lane_draining | schedule_moved
 --- @event created
 --- @flags write
---- @requires lib/keys lib/clock lib/birth lib/index lib/ready lib/settings lib/stamps lib/timers
---- @requires lib/schedules lib/limits lib/windows lib/children
+--- @requires lib/core/keys lib/core/clock lib/execution/birth lib/core/index lib/execution/ready
+--- @requires lib/core/settings lib/core/stamps lib/core/timers lib/admin/schedules lib/limit/limits
+--- @requires lib/execution/windows lib/execution/children
 
 --- Answer for an id that is taken: the same call again, the same content, or something else.
 local function answer_taken(id, found, item)

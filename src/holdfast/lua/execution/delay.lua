@@ -5,7 +5,7 @@
 --- @no execution_not_found | not_active | stale_lease | lease_revoked
 --- @event delayed
 --- @flags allow-oom
---- @requires lib/clock lib/lease lib/log lib/requeue
+--- @requires lib/core/clock lib/execution/lease lib/core/log lib/execution/requeue
 
 local function run(tag, args)
   local id, fence, delay_ms = unpack(args)

@@ -4,7 +4,7 @@
 --- @ok fields as name, value pairs, tags, progress message, the log entry of its end
 --- @no execution_not_found
 --- @flags no-writes
---- @requires lib/keys lib/record lib/log lib/reply lib/limits
+--- @requires lib/core/keys lib/core/record lib/core/log lib/core/reply lib/limit/limits
 
 local function run(tag, args)
   local id = args[1]

@@ -5,7 +5,8 @@
 --- @ok upstreams awaited: key, state
 --- @no execution_not_found
 --- @flags no-writes
---- @requires lib/clock lib/record lib/reply lib/ready lib/settings lib/members lib/limits
+--- @requires lib/core/clock lib/core/record lib/core/reply lib/execution/ready lib/core/settings
+--- @requires lib/graph/members lib/limit/limits
 
 local function run(tag, args)
   local id = args[1]

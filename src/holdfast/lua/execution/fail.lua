@@ -7,7 +7,7 @@
 --- @no execution_not_found | not_active | stale_lease | lease_revoked
 --- @event failed
 --- @flags allow-oom
---- @requires lib/clock lib/lease lib/retry
+--- @requires lib/core/clock lib/execution/lease lib/execution/retry
 
 local function gives_up(rec, error_type)
   for name in (rec.give_up or ''):gmatch('[^,]+') do

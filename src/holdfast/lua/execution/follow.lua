@@ -4,7 +4,7 @@
 --- @ok STATE, birth stamp in us, entries in msgpack
 --- @no execution_not_found
 --- @flags allow-oom
---- @requires lib/keys lib/record lib/reply lib/log
+--- @requires lib/core/keys lib/core/record lib/core/reply lib/core/log
 
 local function run(tag, args)
   local id, process = unpack(args)

@@ -4,7 +4,7 @@
 --- @ok BORN, entries in msgpack
 --- @no execution_not_found
 --- @flags no-writes
---- @requires lib/record lib/log lib/reply
+--- @requires lib/core/record lib/core/log lib/core/reply
 
 local function run(tag, args)
   local id = args[1]

@@ -4,7 +4,7 @@
 --- @ok INPUT
 --- @no execution_not_found
 --- @flags no-writes
---- @requires lib/record lib/reply
+--- @requires lib/core/record lib/core/reply
 
 local function run(tag, args)
   local id = args[1]

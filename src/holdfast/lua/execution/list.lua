@@ -5,7 +5,7 @@
 --- @arg graph whose members are wanted, or empty @arg parent whose children are wanted, or absent
 --- @ok rows: id, fields as name, value pairs, tags; at last the stamp to go on before, or empty
 --- @flags no-writes
---- @requires lib/keys lib/listing
+--- @requires lib/core/keys lib/core/listing
 
 local function run(tag, args)
   local tenant, lane, kind, state, tag_name, tag_value, since, before, limit, graph, parent = unpack(args)

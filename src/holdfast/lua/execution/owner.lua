@@ -4,7 +4,7 @@
 --- @ok TENANT
 --- @no execution_not_found
 --- @flags no-writes
---- @requires lib/keys lib/reply
+--- @requires lib/core/keys lib/core/reply
 
 local function run(tag, args)
   local tenant = server.call('HGET', keys.record(tag, args[1]), 'tenant')

@@ -5,7 +5,8 @@
 --- @no execution_not_found | already_terminal
 --- @event prioritized
 --- @flags allow-oom
---- @requires lib/clock lib/record lib/reply lib/log lib/ready lib/settings
+--- @requires lib/core/clock lib/core/record lib/core/reply lib/core/log lib/execution/ready
+--- @requires lib/core/settings
 
 local function run(tag, args)
   local id, request, priority = args[1], args[2], tonumber(args[3])

@@ -4,7 +4,7 @@
 --- @ok
 --- @no execution_not_found | not_active | stale_lease | lease_revoked
 --- @flags write
---- @requires lib/keys lib/clock lib/lease lib/record
+--- @requires lib/core/keys lib/core/clock lib/execution/lease lib/core/record
 
 local function run(tag, args)
   local id, fence, pct, message = unpack(args)

@@ -5,7 +5,8 @@
 --- @no execution_not_found | not_terminal | member_of_graph | replay_limit | step_not_found
 --- @event replayed
 --- @flags write
---- @requires lib/keys lib/clock lib/record lib/reply lib/log lib/steps lib/requeue lib/archive
+--- @requires lib/core/keys lib/core/clock lib/core/record lib/core/reply lib/core/log
+--- @requires lib/execution/steps lib/execution/requeue lib/admin/archive
 
 local DEFAULT_MAX_REPLAYS = 10
 

@@ -3,7 +3,7 @@
 --- @arg items per item two values: id, limit
 --- @ok
 --- @flags allow-oom
---- @requires lib/clock lib/blocking
+--- @requires lib/core/clock lib/limit/blocking
 
 local function run(tag, args)
   local now = clock.now(tag)

@@ -4,7 +4,7 @@
 --- @ok STATE, and of a terminal execution: result, content type, the log entry of its end
 --- @no execution_not_found
 --- @flags allow-oom
---- @requires lib/keys lib/record lib/log lib/reply
+--- @requires lib/core/keys lib/core/record lib/core/log lib/core/reply
 
 local function run(tag, args)
   local id, process = unpack(args)

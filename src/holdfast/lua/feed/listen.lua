@@ -3,7 +3,7 @@
 --- @arg tenant
 --- @ok KEPT as 1 if it was kept before, LAST entry id, GONE the id up to which entries are gone
 --- @flags allow-oom
---- @requires lib/keys lib/clock lib/timers lib/feed
+--- @requires lib/core/keys lib/core/clock lib/core/timers lib/stream/feed
 
 local function info_of(key)
   local info = {}

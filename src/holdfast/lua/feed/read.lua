@@ -3,7 +3,7 @@
 --- @arg tenant @arg from entry id, with ( in front to leave it out @arg limit
 --- @ok NOW, rows: id, fields as name, value pairs
 --- @flags no-writes
---- @requires lib/keys lib/clock
+--- @requires lib/core/keys lib/core/clock
 
 local function run(tag, args)
   local tenant, from, limit = unpack(args)

@@ -5,7 +5,7 @@
 --- @no graph_not_found | graph_finished
 --- @event cancelled
 --- @flags allow-oom
---- @requires lib/clock lib/reply lib/graphs lib/work
+--- @requires lib/core/clock lib/core/reply lib/graph/graphs lib/graph/work
 
 local MUTE = { cancel_all = 'all', cancel_pending = 'pending' }
 

@@ -6,7 +6,8 @@
 --- @no id_conflict | idempotency_conflict | lane_draining | staging_lost
 --- @event created
 --- @flags write
---- @requires lib/stamps lib/keys lib/clock lib/reply lib/enrol lib/graphs lib/work
+--- @requires lib/core/stamps lib/core/keys lib/core/clock lib/core/reply lib/graph/enrol
+--- @requires lib/graph/graphs lib/graph/work
 
 --- Answer for an id that is taken: the same call again, the same content, or something else.
 local function answer_taken(id, found, fields)

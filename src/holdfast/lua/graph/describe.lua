@@ -4,7 +4,7 @@
 --- @ok fields as name, value pairs, log entries in msgpack
 --- @no graph_not_found
 --- @flags no-writes
---- @requires lib/keys lib/reply lib/graphs
+--- @requires lib/core/keys lib/core/reply lib/graph/graphs
 
 local function run(tag, args)
   local id = args[1]

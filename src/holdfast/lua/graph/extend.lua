@@ -9,7 +9,8 @@
 --- @no id_conflict | lane_draining
 --- @event extended
 --- @flags write
---- @requires lib/clock lib/reply lib/graphs lib/enrol lib/links lib/work
+--- @requires lib/core/clock lib/core/reply lib/graph/graphs lib/graph/enrol lib/graph/links
+--- @requires lib/graph/work
 
 local MOST_MEMBERS = 10000
 

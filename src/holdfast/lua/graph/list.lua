@@ -3,7 +3,7 @@
 --- @arg tenant @arg state each may be empty @arg before birth stamp in us @arg limit
 --- @ok rows: id, fields as name, value pairs; at last whether there may be more, 1 or 0
 --- @flags no-writes
---- @requires lib/keys lib/graphs
+--- @requires lib/core/keys lib/graph/graphs
 
 local STATES = { 'running', 'completed', 'failed', 'cancelled' }
 

@@ -4,7 +4,7 @@
 --- @ok REVISION, rows: id, kind, state, join as lax, need and losers, spared, in-edges in msgpack
 --- @no graph_not_found
 --- @flags no-writes
---- @requires lib/keys lib/reply lib/graphs lib/members
+--- @requires lib/core/keys lib/core/reply lib/graph/graphs lib/graph/members
 
 local function run(tag, args)
   local id, offset, limit = args[1], tonumber(args[2]), tonumber(args[3])

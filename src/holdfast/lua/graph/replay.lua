@@ -5,7 +5,7 @@
 --- @no graph_not_found | graph_not_finished | nothing_to_replay
 --- @event replayed
 --- @flags write
---- @requires lib/clock lib/reply lib/graphs lib/reopen
+--- @requires lib/core/clock lib/core/reply lib/graph/graphs lib/graph/reopen
 
 local function run(tag, args)
   local id, request, reason = unpack(args)

@@ -6,7 +6,7 @@
 --- @ok staged | known the graph is there already
 --- @no id_conflict | lane_draining
 --- @flags write
---- @requires lib/keys lib/clock lib/reply lib/enrol lib/timers
+--- @requires lib/core/keys lib/core/clock lib/core/reply lib/graph/enrol lib/core/timers
 
 local function run(tag, args)
   local id, digest, ttl_ms = unpack(args, 1, 3)

@@ -4,7 +4,7 @@
 --- @ok STATE, ENDED empty if it has not, BUSY empty if it has no more work to do
 --- @no graph_not_found
 --- @flags allow-oom
---- @requires lib/keys lib/reply lib/graphs lib/work
+--- @requires lib/core/keys lib/core/reply lib/graph/graphs lib/graph/work
 
 local function run(tag, args)
   local id, process = unpack(args)

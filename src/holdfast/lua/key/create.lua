@@ -5,7 +5,7 @@
 --- @ok fields as name, value pairs
 --- @no too_many_keys
 --- @flags write
---- @requires lib/keys lib/clock lib/reply lib/access
+--- @requires lib/core/keys lib/core/clock lib/core/reply lib/admin/api_keys
 
 local function run(tag, args)
   local id, digest, name, tenant, roles, ttl_ms, most = unpack(args)

@@ -3,7 +3,7 @@
 --- @arg id
 --- @ok NOW, COUNT of keys, fields as name, value pairs, none if there is no such key
 --- @flags no-writes
---- @requires lib/keys lib/clock
+--- @requires lib/core/keys lib/core/clock
 
 local function run(tag, args)
   local count = server.call('SCARD', keys.accesses(tag))

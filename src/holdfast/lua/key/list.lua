@@ -2,7 +2,7 @@
 --- @key tag the global partition
 --- @ok id, fields as name, value pairs of each
 --- @flags no-writes
---- @requires lib/keys
+--- @requires lib/core/keys
 
 local function run(tag, _)
   local found = { 'ok' }

@@ -4,7 +4,7 @@
 --- @ok REVOKED_AT
 --- @no key_not_found
 --- @flags allow-oom
---- @requires lib/keys lib/clock lib/reply lib/access
+--- @requires lib/core/keys lib/core/clock lib/core/reply lib/admin/api_keys
 
 local function run(tag, args)
   local id, tenant = unpack(args)

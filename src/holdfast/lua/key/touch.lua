@@ -3,7 +3,7 @@
 --- @arg ids
 --- @ok
 --- @flags allow-oom
---- @requires lib/keys lib/clock
+--- @requires lib/core/keys lib/core/clock
 
 local function run(tag, args)
   local now = clock.now(tag)

@@ -3,7 +3,7 @@
 --- @arg kid @arg secret_hex
 --- @ok fresh | match | mismatch | repaired, and the current kid
 --- @flags write
---- @requires lib/keys lib/keyring
+--- @requires lib/core/keys lib/admin/keyring
 
 local function run(tag, args)
   local kid, secret = unpack(args)

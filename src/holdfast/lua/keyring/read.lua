@@ -2,7 +2,7 @@
 --- @key tag the global partition
 --- @ok NOW CURRENT PREVIOUS, and per key: KID SECRET_HEX UNTIL or empty
 --- @flags no-writes
---- @requires lib/clock lib/keyring
+--- @requires lib/core/clock lib/admin/keyring
 
 local function run(tag, _)
   local rows, current, previous = keyring.all(tag)

@@ -4,7 +4,7 @@
 --- @ok KID PREVIOUS or empty
 --- @no rotation_conflict
 --- @flags write
---- @requires lib/keys lib/clock lib/keyring lib/reply
+--- @requires lib/core/keys lib/core/clock lib/admin/keyring lib/core/reply
 
 local function run(tag, args)
   local kid, secret, grace = unpack(args)

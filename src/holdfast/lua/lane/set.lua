@@ -3,7 +3,7 @@
 --- @arg lane @arg state open, paused or draining
 --- @ok
 --- @flags allow-oom
---- @requires lib/keys lib/wake
+--- @requires lib/core/keys lib/core/wake
 
 local function run(tag, args)
   local lane, state = unpack(args)

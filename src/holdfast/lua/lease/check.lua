@@ -5,7 +5,7 @@
 --- @ok tenant, limits, one per line
 --- @no execution_not_found | not_active | stale_lease | lease_revoked
 --- @flags no-writes
---- @requires lib/clock lib/lease lib/limits
+--- @requires lib/core/clock lib/execution/lease lib/limit/limits
 
 local function run(tag, args)
   local id, fence = unpack(args)

@@ -4,7 +4,7 @@
 --- @ok per item: ok UNTIL, or a refusal
 --- @no execution_not_found | not_active | stale_lease | lease_revoked
 --- @flags allow-oom
---- @requires lib/clock lib/lease lib/record lib/timers
+--- @requires lib/core/clock lib/execution/lease lib/core/record lib/core/timers
 
 local function run(tag, args)
   local lease_ms = tonumber(args[1])

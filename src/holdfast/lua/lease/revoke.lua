@@ -5,7 +5,7 @@
 --- @no execution_not_found | not_active
 --- @event lease_revoked
 --- @flags allow-oom
---- @requires lib/clock lib/record lib/reply lib/log lib/requeue
+--- @requires lib/core/clock lib/core/record lib/core/reply lib/core/log lib/execution/requeue
 
 local function run(tag, args)
   local id, request, reason = unpack(args)

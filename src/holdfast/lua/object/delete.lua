@@ -4,7 +4,7 @@
 --- @ok
 --- @no version_conflict
 --- @flags allow-oom
---- @requires lib/keys lib/reply
+--- @requires lib/core/keys lib/core/reply
 
 local function run(tag, args)
   local name, expected = unpack(args)

@@ -3,7 +3,7 @@
 --- @arg name
 --- @ok VERSION BODY, or nothing if there is no such object
 --- @flags no-writes
---- @requires lib/keys
+--- @requires lib/core/keys
 
 local function run(tag, args)
   local found = server.call('HMGET', keys.object(tag, args[1]), 'version', 'body')

@@ -3,7 +3,7 @@
 --- @arg prefix @arg after a name, empty at first @arg limit
 --- @ok name, size pairs; a full page says that more may follow
 --- @flags no-writes
---- @requires lib/keys
+--- @requires lib/core/keys
 
 local function run(tag, args)
   local prefix, after, limit = unpack(args)

@@ -3,7 +3,7 @@
 --- @arg entries
 --- @ok LEFT
 --- @flags allow-oom
---- @requires lib/keys
+--- @requires lib/core/keys
 
 local function run(tag, args)
   local key = keys.outbox(tag)

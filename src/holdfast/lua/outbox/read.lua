@@ -3,6 +3,6 @@
 --- @arg limit
 --- @ok entries, lines each
 --- @flags no-writes
---- @requires lib/outbox
+--- @requires lib/limit/outbox
 
 local function run(tag, args) return { 'ok', outbox.read(tag, tonumber(args[1])) } end

@@ -6,8 +6,8 @@
 --- @ok UNSENT 1 if something is owed to others, CURSOR or empty, deliveries as read has them
 --- @no queue_not_found | group_not_found
 --- @flags allow-oom
---- @requires lib/keys lib/queue lib/queue_due lib/queue_deliveries lib/queue_memory
---- @requires lib/queue_outbox
+--- @requires lib/core/keys lib/queue/queue lib/queue/due lib/queue/deliveries lib/queue/memory
+--- @requires lib/queue/outbox
 
 -- Deliveries that are looked at for one that is wanted.
 local LOOKS = 10

@@ -6,7 +6,7 @@
 --- @ok UNSENT 1 if something is owed to others, ok or repeated
 --- @no queue_not_found | stale_delivery | unknown_delivery
 --- @flags write
---- @requires lib/queue lib/queue_settling lib/queue_outbox
+--- @requires lib/queue/queue lib/queue/settling lib/queue/outbox
 
 local function owe(q, target, fields, body)
   if target == '' then

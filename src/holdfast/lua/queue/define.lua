@@ -6,7 +6,7 @@
 --- @ok created | changed | kept
 --- @no queue_conflict | invalid_dead_letter
 --- @flags write
---- @requires lib/keys lib/clock lib/queue lib/reply
+--- @requires lib/core/keys lib/core/clock lib/queue/queue lib/core/reply
 
 local function create(tag, secret, fields)
   local made = { 'secret', secret, 'born', clock.now(tag), 'stamp', 0, 'low', 0 }

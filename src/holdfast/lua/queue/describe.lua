@@ -3,7 +3,7 @@
 --- @ok FIELDS as name, value pairs, GROUPS, DROPPED envelopes in msgpack
 --- @no queue_not_found
 --- @flags no-writes
---- @requires lib/keys lib/queue lib/reply
+--- @requires lib/core/keys lib/queue/queue lib/core/reply
 
 local function run(tag, _)
   local fields = server.call('HGETALL', keys.queue(tag))

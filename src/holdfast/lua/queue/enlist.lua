@@ -3,7 +3,7 @@
 --- @arg name @arg listed 1 or 0
 --- @ok
 --- @flags allow-oom
---- @requires lib/keys lib/wake
+--- @requires lib/core/keys lib/core/wake
 
 local function run(tag, args)
   local name, listed = unpack(args)

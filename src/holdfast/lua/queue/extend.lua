@@ -4,7 +4,7 @@
 --- @ok UNSENT 1 if something is owed to others, per item: ok DEADLINE, or no CODE
 --- @no queue_not_found | stale_delivery | unknown_delivery
 --- @flags allow-oom
---- @requires lib/queue lib/queue_settling lib/queue_deliveries
+--- @requires lib/queue/queue lib/queue/settling lib/queue/deliveries
 
 local function extend(q, handle, ms)
   local group, id, try = queue_settling.find(q, handle)

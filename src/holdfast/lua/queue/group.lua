@@ -5,8 +5,8 @@
 --- @ok created | kept
 --- @no queue_not_found | queue_conflict | message_not_found | too_many_groups
 --- @flags write
---- @requires lib/keys lib/queue lib/queue_counts lib/queue_messages lib/queue_due lib/queue_memory
---- @requires lib/reply
+--- @requires lib/core/keys lib/queue/queue lib/queue/counts lib/queue/messages lib/queue/due
+--- @requires lib/queue/memory lib/core/reply
 
 -- Counting and purging go through all of them in one call.
 local MOST = 1000

@@ -3,7 +3,7 @@
 --- @arg after a name, or empty @arg limit
 --- @ok names
 --- @flags no-writes
---- @requires lib/keys
+--- @requires lib/core/keys
 
 local function run(tag, args)
   local first = args[1] == '' and '-' or '(' .. args[1]

@@ -4,7 +4,7 @@
 --- @ok INCARNATION of the queue, then per target: its name, number of the first entry, entries
 --- @no queue_not_found
 --- @flags no-writes
---- @requires lib/queue lib/queue_outbox
+--- @requires lib/queue/queue lib/queue/outbox
 
 local function run(tag, args)
   local q, refusal = queue.open(tag)

@@ -4,7 +4,7 @@
 --- @ok
 --- @no queue_not_found | group_not_found
 --- @flags allow-oom
---- @requires lib/keys lib/queue
+--- @requires lib/core/keys lib/queue/queue
 
 local function run(tag, args)
   local name, paused = unpack(args)

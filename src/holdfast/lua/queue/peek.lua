@@ -4,7 +4,8 @@
 --- @ok per message: id, body, key, attempts, born, envelope
 --- @no queue_not_found | group_not_found
 --- @flags allow-oom
---- @requires lib/keys lib/queue lib/queue_due lib/queue_messages lib/queue_deliveries lib/queue_groups
+--- @requires lib/core/keys lib/queue/queue lib/queue/due lib/queue/messages lib/queue/deliveries
+--- @requires lib/queue/groups
 
 --- Ids that a group has taken in, by rank.
 local function taken_in(q, group, count)

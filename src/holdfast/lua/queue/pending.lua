@@ -4,7 +4,7 @@
 --- @ok per delivery: id, key, consumer, attempt, at, deadline
 --- @no queue_not_found | group_not_found
 --- @flags no-writes
---- @requires lib/keys lib/queue lib/queue_deliveries lib/queue_messages
+--- @requires lib/core/keys lib/queue/queue lib/queue/deliveries lib/queue/messages
 
 local function run(tag, args)
   local name, offset, limit = unpack(args)

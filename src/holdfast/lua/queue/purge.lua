@@ -5,7 +5,7 @@
 --- @ok PURGED
 --- @no queue_not_found
 --- @flags allow-oom
---- @requires lib/queue lib/queue_clearing lib/queue_memory
+--- @requires lib/queue/queue lib/queue/clearing lib/queue/memory
 
 local function run(tag, args)
   local q, refusal = queue.open(tag)

@@ -5,7 +5,8 @@
 --- @ok per item: ok, duplicate ID, or no CODE
 --- @no queue_not_found | queue_full | dedup_conflict
 --- @flags write
---- @requires lib/keys lib/queue lib/queue_arrivals lib/queue_memory lib/queue_messages lib/queue_due
+--- @requires lib/core/keys lib/queue/queue lib/queue/arrivals lib/queue/memory lib/queue/messages
+--- @requires lib/queue/due
 
 --- What is known of an item that was pushed before: id and digest, or nil.
 local function find_known(q, item, fresh)

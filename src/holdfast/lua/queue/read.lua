@@ -6,8 +6,8 @@
 --- @ok deliveries: handle, id, body, key, attempt, born, deadline, envelope
 --- @no queue_not_found | group_not_found
 --- @flags allow-oom
---- @requires lib/keys lib/queue lib/queue_due lib/queue_order lib/queue_groups lib/queue_deliveries
---- @requires lib/queue_memory lib/queue_outbox
+--- @requires lib/core/keys lib/queue/queue lib/queue/due lib/queue/order lib/queue/groups
+--- @requires lib/queue/deliveries lib/queue/memory lib/queue/outbox
 
 -- Messages that end instead of being handed out are passed over; this bounds how many.
 local MOST_ROUNDS = 20

@@ -6,7 +6,7 @@
 --- @ok LAST number that was taken
 --- @no queue_not_found
 --- @flags allow-oom
---- @requires lib/keys lib/queue lib/queue_arrivals lib/queue_messages
+--- @requires lib/core/keys lib/queue/queue lib/queue/arrivals lib/queue/messages
 
 --- Ids of stored messages are unique; one that is taken gets a name beside it.
 local function free_id(q, id, fresh, number)

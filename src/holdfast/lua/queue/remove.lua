@@ -4,7 +4,7 @@
 --- @ok removed @ok owing, and nothing is removed
 --- @no queue_not_found
 --- @flags allow-oom
---- @requires lib/keys lib/queue lib/queue_outbox lib/queue_clearing lib/queue_memory
+--- @requires lib/core/keys lib/queue/queue lib/queue/outbox lib/queue/clearing lib/queue/memory
 
 local OWN = {
   'queue', 'groups', 'settled', 'seen', 'seen_until', 'dropped', 'sent', 'inbox', 'timers',

@@ -4,7 +4,7 @@
 --- @ok OWED how much is left, to anybody
 --- @no queue_not_found
 --- @flags allow-oom
---- @requires lib/keys lib/queue lib/queue_outbox
+--- @requires lib/core/keys lib/queue/queue lib/queue/outbox
 
 local function run(tag, args)
   local q, refusal = queue.open(tag)

@@ -5,7 +5,7 @@
 --- @ok UNSENT 1 if something is owed to others, per item: ok, repeated, or no CODE
 --- @no queue_not_found | stale_delivery | unknown_delivery
 --- @flags allow-oom
---- @requires lib/queue lib/queue_settling
+--- @requires lib/queue/queue lib/queue/settling
 
 local function run(tag, args)
   local verb, answers = args[1], {}

@@ -5,7 +5,7 @@
 --- @ok then per group its name and its counts
 --- @no queue_not_found | group_not_found
 --- @flags allow-oom
---- @requires lib/keys lib/queue lib/queue_due lib/queue_counts lib/queue_outbox
+--- @requires lib/core/keys lib/queue/queue lib/queue/due lib/queue/counts lib/queue/outbox
 
 local function run(tag, args)
   local q, refusal = queue.open(tag)

@@ -7,8 +7,8 @@
 --- @ok UNSENT 1 if something is owed to others, TAKEN, CURSOR or empty at the end
 --- @no queue_not_found | queue_conflict
 --- @flags allow-oom
---- @requires lib/keys lib/queue lib/queue_due lib/queue_messages lib/queue_deliveries lib/queue_endings
---- @requires lib/queue_outbox lib/queue_memory lib/reply
+--- @requires lib/core/keys lib/queue/queue lib/queue/due lib/queue/messages lib/queue/deliveries
+--- @requires lib/queue/endings lib/queue/outbox lib/queue/memory lib/core/reply
 
 local LOOKS = 500
 

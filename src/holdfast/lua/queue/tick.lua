@@ -4,7 +4,7 @@
 --- @ok FIRED SLEEP_MS until the next look; 0 when more is due now, UNSENT 1 if something is owed to others
 --- @no queue_not_found
 --- @flags allow-oom
---- @requires lib/keys lib/queue lib/queue_due
+--- @requires lib/core/keys lib/queue/queue lib/queue/due
 
 local function run(tag, args)
   local q, refusal = queue.open(tag)

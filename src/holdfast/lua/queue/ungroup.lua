@@ -4,8 +4,8 @@
 --- @ok removed
 --- @no queue_not_found | group_not_found | queue_conflict
 --- @flags allow-oom
---- @requires lib/keys lib/queue lib/queue_groups lib/queue_messages lib/queue_clearing
---- @requires lib/queue_deliveries lib/queue_memory lib/reply
+--- @requires lib/core/keys lib/queue/queue lib/queue/groups lib/queue/messages lib/queue/clearing
+--- @requires lib/queue/deliveries lib/queue/memory lib/core/reply
 
 -- What the group holds is released in steps, each with a list of ids.
 local STEP = 1000

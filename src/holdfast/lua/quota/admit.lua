@@ -5,7 +5,7 @@
 --- @arg items per item: execution, epoch, its quotas here, one per line
 --- @ok per item: empty, or the quota that refused and when to expect room, or empty
 --- @flags allow-oom
---- @requires lib/keys lib/clock lib/quota
+--- @requires lib/core/keys lib/core/clock lib/limit/quota
 
 local MEMORY_MS = 30000
 

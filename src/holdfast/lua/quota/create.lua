@@ -4,7 +4,7 @@
 --- @ok created | exists
 --- @no quota_conflict
 --- @flags write
---- @requires lib/keys lib/clock lib/reply
+--- @requires lib/core/keys lib/core/clock lib/core/reply
 
 local FIELDS = { 'tenant', 'window', 'most', 'slots' }
 

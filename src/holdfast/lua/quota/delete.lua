@@ -3,7 +3,7 @@
 --- @arg id
 --- @ok deleted | absent, MORE as 1 or 0: repeat the call when some are still to be told
 --- @flags allow-oom
---- @requires lib/keys lib/clock lib/quota
+--- @requires lib/core/keys lib/core/clock lib/limit/quota
 
 local function run(tag, args)
   local id = args[1]

@@ -4,7 +4,7 @@
 --- @ok fields as name, value pairs, running, in the window, waiting, promised, when the window has room
 --- @no quota_not_found
 --- @flags no-writes
---- @requires lib/keys lib/clock lib/reply lib/waiters
+--- @requires lib/core/keys lib/core/clock lib/core/reply lib/limit/waiters
 
 local function run(tag, args)
   local id, name = unpack(args)

@@ -3,7 +3,7 @@
 --- @arg items per item: execution, epoch, used 1 or 0, its quotas here, one per line
 --- @ok what this partition has to tell others, lines each
 --- @flags allow-oom
---- @requires lib/clock lib/quota lib/outbox
+--- @requires lib/core/clock lib/limit/quota lib/limit/outbox
 
 local MOST_ENTRIES = 500
 

@@ -4,7 +4,7 @@
 --- @ok
 --- @no quota_not_found
 --- @flags allow-oom
---- @requires lib/keys lib/clock lib/reply lib/quota
+--- @requires lib/core/keys lib/core/clock lib/core/reply lib/limit/quota
 
 local FIELDS = { 'window', 'most', 'slots' }
 

@@ -3,7 +3,7 @@
 --- @arg what tenant, lane, kind or tag @arg name @arg limit @arg wanted 1 or 0
 --- @ok
 --- @flags allow-oom
---- @requires lib/keys lib/settings
+--- @requires lib/core/keys lib/core/settings
 
 local function run(tag, args)
   local what, name, limit, wanted = unpack(args)

@@ -3,7 +3,7 @@
 --- @arg limit
 --- @ok NOW, rows: id, fields as name, value pairs, plan, number running, number lined up
 --- @flags no-writes
---- @requires lib/keys lib/clock lib/schedules
+--- @requires lib/core/keys lib/core/clock lib/admin/schedules
 
 local function run(tag, args)
   local now = clock.now(tag)

@@ -3,7 +3,7 @@
 --- @arg after an id, or empty @arg limit
 --- @ok MORE as 1 or 0, rows: id, fields as name, value pairs, plan, number running, number lined up
 --- @flags no-writes
---- @requires lib/keys lib/schedules
+--- @requires lib/core/keys lib/admin/schedules
 
 -- Plans may be large; a reply ends with the one that reaches this.
 local MOST_BYTES = 1048576

@@ -6,7 +6,7 @@
 --- @ok created | replaced | same, VERSION
 --- @no schedule_not_found | schedule_conflict | schedule_changed
 --- @flags write
---- @requires lib/keys lib/clock lib/reply lib/schedules
+--- @requires lib/core/keys lib/core/clock lib/core/reply lib/admin/schedules
 
 local function run(tag, args)
   local id, request, version, digest, plan, tenant, paused, next_tick, due = unpack(args)

@@ -3,7 +3,7 @@
 --- @arg id
 --- @ok NOW; if there is one: id, fields as name, value pairs, plan, number running, number lined up
 --- @flags no-writes
---- @requires lib/keys lib/clock lib/schedules
+--- @requires lib/core/keys lib/core/clock lib/admin/schedules
 
 local function run(tag, args)
   local id = args[1]

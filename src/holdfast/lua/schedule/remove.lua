@@ -3,7 +3,7 @@
 --- @arg id
 --- @ok removed | absent
 --- @flags allow-oom
---- @requires lib/keys lib/clock lib/schedules
+--- @requires lib/core/keys lib/core/clock lib/admin/schedules
 
 local function run(tag, args)
   local id = args[1]

@@ -5,7 +5,7 @@
 --- @ok
 --- @no schedule_moved
 --- @flags allow-oom
---- @requires lib/clock lib/reply lib/schedules
+--- @requires lib/core/clock lib/core/reply lib/admin/schedules
 
 local function run(tag, args)
   local id, version, from, next_tick, due, missed, error_text = unpack(args)

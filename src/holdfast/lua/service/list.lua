@@ -2,7 +2,7 @@
 --- @key tag the global partition
 --- @ok process, services in JSON of each
 --- @flags no-writes
---- @requires lib/keys lib/clock
+--- @requires lib/core/keys lib/core/clock
 
 local function run(tag, _)
   local reports = { 'ok' }

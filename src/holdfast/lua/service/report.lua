@@ -4,7 +4,7 @@
 --- @arg process @arg ttl_ms @arg services in JSON, or empty
 --- @ok
 --- @flags allow-oom
---- @requires lib/keys lib/clock
+--- @requires lib/core/keys lib/core/clock
 
 -- Bounds the work of one call; the next report goes on.
 local MOST_EXPIRED = 100

@@ -9,7 +9,7 @@
 --- @ok changed VERSION DOCUMENT: the document is another by now, nothing was written
 --- @no execution_not_found | not_active | stale_lease | lease_revoked
 --- @flags write
---- @requires lib/keys lib/clock lib/record lib/lease lib/frames
+--- @requires lib/core/keys lib/core/clock lib/core/record lib/execution/lease lib/stream/frames
 
 -- Longer than any caller repeats a call whose reply it lost.
 local MEMORY_MS = 60000

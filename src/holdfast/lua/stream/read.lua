@@ -4,7 +4,7 @@
 --- @ok frames: `NUMBER-MS`, fields as name, value pairs, live or empty; then MORE as 1 or 0
 --- @no execution_not_found
 --- @flags no-writes
---- @requires lib/keys lib/reply lib/reading
+--- @requires lib/core/keys lib/core/reply lib/stream/reading
 
 local function run(tag, args)
   local id, after, limit = unpack(args)

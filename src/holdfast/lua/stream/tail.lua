@@ -6,7 +6,8 @@
 --- @ok of a terminal execution also: when it ended, the log entry of its end
 --- @no execution_not_found
 --- @flags allow-oom
---- @requires lib/keys lib/clock lib/record lib/reply lib/log lib/frames lib/reading
+--- @requires lib/core/keys lib/core/clock lib/core/record lib/core/reply lib/core/log
+--- @requires lib/stream/frames lib/stream/reading
 
 local function run(tag, args)
   local id, process, after, limit = unpack(args)

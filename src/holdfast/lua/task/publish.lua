@@ -4,7 +4,7 @@
 --- @arg tasks name, description in JSON pairs
 --- @ok
 --- @flags allow-oom
---- @requires lib/keys lib/wake
+--- @requires lib/core/keys lib/core/wake
 
 local function run(tag, args)
   local key, changed = keys.tasks(tag), {}

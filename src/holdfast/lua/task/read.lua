@@ -3,7 +3,7 @@
 --- @arg names of tasks, as they were published
 --- @ok description in JSON of each, in order; nil if there is none
 --- @flags no-writes
---- @requires lib/keys
+--- @requires lib/core/keys
 
 local function run(tag, args)
   return { 'ok', server.call('HMGET', keys.tasks(tag), unpack(args)) }

@@ -3,8 +3,9 @@
 --- @arg limit how many timers at most
 --- @ok FIRED SLEEP_MS until the next look; 0 when more is due now
 --- @flags allow-oom
---- @requires lib/keys lib/clock lib/due lib/timers lib/workers lib/waitpoints lib/graph_due lib/schedules
---- @requires lib/quota lib/budget lib/reserving lib/access lib/feed
+--- @requires lib/core/keys lib/core/clock lib/execution/due lib/core/timers lib/admin/workers
+--- @requires lib/wait/waitpoints lib/graph/due lib/admin/schedules lib/limit/quota lib/limit/budget
+--- @requires lib/limit/reserving lib/admin/api_keys lib/stream/feed
 
 local FIRE = {
   x = due.execution,

@@ -3,7 +3,7 @@
 --- @arg tenant or empty for all @arg after stamp @arg limit
 --- @ok rows: WAITPOINT_ID TENANT KIND LANE HOLD PACKED
 --- @flags no-writes
---- @requires lib/keys lib/record lib/waitpoints lib/waits
+--- @requires lib/core/keys lib/core/record lib/wait/waitpoints lib/wait/waits
 
 local function run(tag, args)
   local tenant, after, limit = unpack(args)

@@ -4,7 +4,7 @@
 --- @ok waitpoints: NUMBER PACKED each; of a suspended one its wait, in msgpack, and its signals
 --- @no execution_not_found
 --- @flags no-writes
---- @requires lib/keys lib/record lib/reply lib/waits
+--- @requires lib/core/keys lib/core/record lib/core/reply lib/wait/waits
 
 local function run(tag, args)
   local id = args[1]

@@ -5,7 +5,7 @@
 --- @ok PACKED
 --- @no invalid_token | token_expired
 --- @flags no-writes
---- @requires lib/clock lib/record lib/waitpoints lib/waits lib/senders
+--- @requires lib/core/clock lib/core/record lib/wait/waitpoints lib/wait/waits lib/wait/senders
 
 local function run(tag, args)
   local id, number = args[1], tonumber(args[2])

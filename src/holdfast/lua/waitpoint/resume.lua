@@ -5,7 +5,8 @@
 --- @no execution_not_found | not_suspended
 --- @event woken
 --- @flags write
---- @requires lib/clock lib/log lib/record lib/reply lib/waits lib/signals
+--- @requires lib/core/clock lib/core/log lib/core/record lib/core/reply lib/wait/waits
+--- @requires lib/wait/signals
 
 local function run(tag, args)
   local id, request, payload, identity = unpack(args)

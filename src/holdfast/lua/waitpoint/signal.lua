@@ -14,8 +14,8 @@
 --- @no signal_not_allowed | too_many_signals
 --- @event woken
 --- @flags write
---- @requires lib/clock lib/record lib/waitpoints lib/waits lib/conditions lib/signals lib/due lib/senders
---- @requires lib/asking
+--- @requires lib/core/clock lib/core/record lib/wait/waitpoints lib/wait/waits lib/wait/conditions
+--- @requires lib/wait/signals lib/execution/due lib/wait/senders lib/wait/asking
 
 --- Whether time has ended the wait already, though its timer has not fired yet.
 local function is_overdue(rec, now)

@@ -12,8 +12,8 @@
 --- @no waitpoint_not_found | waitpoint_closed | too_many_waitpoints
 --- @event suspended | woken
 --- @flags write
---- @requires lib/keys lib/clock lib/lease lib/log lib/record lib/reply lib/waitpoints lib/waits
---- @requires lib/conditions lib/signals
+--- @requires lib/core/keys lib/core/clock lib/execution/lease lib/core/log lib/core/record
+--- @requires lib/core/reply lib/wait/waitpoints lib/wait/waits lib/wait/conditions lib/wait/signals
 
 --- The waitpoints of a wait by position: { number, point } of those that exist, else { nil, spec };
 --- and how many are new. Or nil and a refusal.

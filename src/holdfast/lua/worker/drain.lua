@@ -4,7 +4,7 @@
 --- @ok
 --- @no worker_not_found
 --- @flags allow-oom
---- @requires lib/keys lib/clock lib/reply
+--- @requires lib/core/keys lib/core/clock lib/core/reply
 
 local function run(tag, args)
   local key = keys.worker(tag, args[1])

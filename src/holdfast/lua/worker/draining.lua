@@ -3,7 +3,7 @@
 --- @arg instance @arg tenant only a worker of this tenant, or empty
 --- @ok DRAINING as 1 or 0
 --- @flags no-writes
---- @requires lib/keys lib/clock
+--- @requires lib/core/keys lib/core/clock
 
 local function run(tag, args)
   local expires_at, draining, tenant = unpack(

@@ -2,7 +2,7 @@
 --- @key tag the global partition
 --- @ok instance, fields as name, value pairs of each
 --- @flags no-writes
---- @requires lib/keys lib/clock
+--- @requires lib/core/keys lib/core/clock
 
 local function run(tag, _)
   local now = clock.now(tag)

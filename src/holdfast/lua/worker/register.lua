@@ -6,7 +6,7 @@
 --- @ok registered | refreshed, EXPIRES_AT, DRAINING as 1 or 0
 --- @no worker_not_found
 --- @flags allow-oom
---- @requires lib/keys lib/clock lib/timers lib/reply
+--- @requires lib/core/keys lib/core/clock lib/core/timers lib/core/reply
 
 local function run(tag, args)
   local instance, worker, lanes_csv, capabilities, slots, busy, ttl_ms, tenant, kinds = unpack(args)

@@ -3,7 +3,7 @@
 --- @arg instance @arg tenant only a worker of this tenant, or empty
 --- @ok REMOVED as 1 or 0
 --- @flags allow-oom
---- @requires lib/keys lib/workers
+--- @requires lib/core/keys lib/admin/workers
 
 local function run(tag, args)
   local instance, tenant = unpack(args)

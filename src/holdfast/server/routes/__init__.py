@@ -41,7 +41,7 @@ problems, the audit log, metrics, the OpenAPI document come from the declaration
 
 from __future__ import annotations
 
-from holdfast.server.declare import Route, Routes
+from holdfast.server.http.declare import Route, Routes
 from holdfast.server.routes import (
     answer,
     archive,
@@ -51,25 +51,25 @@ from holdfast.server.routes import (
     events,
     executions,
     graphs,
-    holding,
     keyring,
     keys,
     lanes,
     leases,
     messages,
-    operating,
+    operator_calls,
     queues,
     quotas,
     rules,
     schedules,
     settings,
     signals,
-    spending,
     streams,
     system,
     tasks,
-    waiting,
     waitpoints,
+    worker_calls,
+    worker_spending,
+    worker_waits,
     workers,
     writer_leases,
 )
@@ -77,11 +77,11 @@ from holdfast.server.routes import (
 _NOUNS: tuple[Routes, ...] = (
     executions.routes,
     events.routes,
-    operating.routes,
+    operator_calls.routes,
     workers.routes,
     leases.routes,
-    holding.routes,
-    waiting.routes,
+    worker_calls.routes,
+    worker_waits.routes,
     waitpoints.routes,
     signals.routes,
     answer.routes,
@@ -93,7 +93,7 @@ _NOUNS: tuple[Routes, ...] = (
     queues.routes,
     messages.routes,
     budgets.routes,
-    spending.routes,
+    worker_spending.routes,
     quotas.routes,
     rules.routes,
     schedules.routes,

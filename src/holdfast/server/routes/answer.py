@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from starlette.responses import Response
 
-from holdfast.server.call import Call
-from holdfast.server.declare import Routes, Scope
-from holdfast.server.page import page
+from holdfast.server.http.call import Call
+from holdfast.server.http.declare import Routes, Scope
+from holdfast.server.http.page import page
 
 routes: Routes = Routes("answer", "A page for people who got a link.")
 

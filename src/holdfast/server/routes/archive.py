@@ -12,16 +12,16 @@ from holdfast import errors
 from holdfast.archive import ArchiveStatus, survey
 from holdfast.archive.archive import entries_of
 from holdfast.errors import NotFound
-from holdfast.model import limits
+from holdfast.model import bounds
 from holdfast.model.moments import from_ms
-from holdfast.server.call import Call
-from holdfast.server.declare import Routes, Scope
-from holdfast.server.fields import View
-from holdfast.server.owners import ARCHIVED
-from holdfast.server.paging import PageQuery
+from holdfast.server.auth.owners import ARCHIVED
+from holdfast.server.http.call import Call
+from holdfast.server.http.declare import Routes, Scope
 from holdfast.server.routes.executions import ListQuery, filter_of, result_of
-from holdfast.server.times import rfc3339
-from holdfast.server.views import EventPage, ExecutionPage, ExecutionView, event_view
+from holdfast.server.views.executions import EventPage, ExecutionPage, ExecutionView, event_view
+from holdfast.server.views.fields import View
+from holdfast.server.views.paging import PageQuery
+from holdfast.server.views.times import rfc3339
 from holdfast.store.exports import Exported
 
 routes: Routes = Routes("archive", "Ended executions in object storage.")
@@ -30,7 +30,7 @@ routes: Routes = Routes("archive", "Ended executions in object storage.")
 class ArchiveQuery(ListQuery):
     """Which executions; absent means any."""
 
-    cursor: Annotated[str, Meta(max_length=2 * limits.ID_CHARS)] | None = None
+    cursor: Annotated[str, Meta(max_length=2 * bounds.ID_CHARS)] | None = None
 
 
 @routes.get(

@@ -6,12 +6,12 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from holdfast.model import limits
-from holdfast.model.access import Role
-from holdfast.server.call import Call
-from holdfast.server.declare import Routes
-from holdfast.server.fields import Cursor, Key, Moment, Query, Tenants, View
-from holdfast.server.times import rfc3339
+from holdfast.model import bounds
+from holdfast.model.api_keys import Role
+from holdfast.server.http.call import Call
+from holdfast.server.http.declare import Routes
+from holdfast.server.views.fields import Cursor, Key, Moment, Query, Tenants, View
+from holdfast.server.views.times import rfc3339
 
 routes: Routes = Routes("audit", "Who did what, when, from where, and what came of it.")
 
@@ -23,7 +23,7 @@ class AuditQuery(Query):
     #: Only calls with the API key of this id.
     key: Key | None = None
     since: Moment | None = None
-    limit: Annotated[int, Meta(ge=1, le=limits.AUDIT_ITEMS)] = 50
+    limit: Annotated[int, Meta(ge=1, le=bounds.AUDIT_ITEMS)] = 50
     cursor: Cursor | None = None
 
 

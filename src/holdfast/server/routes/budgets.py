@@ -7,13 +7,15 @@ from typing import Annotated
 from msgspec import UNSET, Meta, UnsetType
 
 from holdfast import errors
-from holdfast.model import limits
-from holdfast.model.access import Role
+from holdfast.model import bounds
+from holdfast.model.api_keys import Role
 from holdfast.model.budgets import Breach, Budget, Charge, OnHard, Reservation
-from holdfast.server import attachments, shown
-from holdfast.server.call import Call
-from holdfast.server.declare import Answer, Routes
-from holdfast.server.fields import (
+from holdfast.server.auth import attachments, shown
+from holdfast.server.auth.scoping import TenantQuery
+from holdfast.server.http.call import Call
+from holdfast.server.http.declare import Answer, Routes
+from holdfast.server.routes.rules import add_rules
+from holdfast.server.views.fields import (
     Body,
     Cursor,
     Key,
@@ -24,16 +26,14 @@ from holdfast.server.fields import (
     Tenants,
     View,
 )
-from holdfast.server.routes.rules import add_rules
-from holdfast.server.scoping import TenantQuery
-from holdfast.server.times import optional, rfc3339
+from holdfast.server.views.times import optional, rfc3339
 
 routes: Routes = Routes("budgets", "Limits on what executions use, by any named dimension.")
 
-Amount = Annotated[int, Meta(ge=0, le=limits.AMOUNT)]
-Usage = Annotated[dict[Name, Amount], Meta(min_length=1, max_length=limits.DIMENSIONS)]
-TtlMs = Annotated[int, Meta(ge=1, le=limits.RESERVATION_MAX_MS)]
-ResetMs = Annotated[int, Meta(ge=limits.RESET_MIN_MS, le=limits.DURATION_MS)]
+Amount = Annotated[int, Meta(ge=0, le=bounds.AMOUNT)]
+Usage = Annotated[dict[Name, Amount], Meta(min_length=1, max_length=bounds.DIMENSIONS)]
+TtlMs = Annotated[int, Meta(ge=1, le=bounds.RESERVATION_MAX_MS)]
+ResetMs = Annotated[int, Meta(ge=bounds.RESET_MIN_MS, le=bounds.DURATION_MS)]
 _SPENDING = (Role.SUBMITTER, Role.WORKER, Role.OPERATOR)
 
 
@@ -49,7 +49,7 @@ class LimitBody(Body):
 class BudgetBody(Body):
     """A budget to be created."""
 
-    limits: Annotated[dict[Name, LimitBody], Meta(max_length=limits.DIMENSIONS)]
+    limits: Annotated[dict[Name, LimitBody], Meta(max_length=bounds.DIMENSIONS)]
     #: Minted if absent.
     id: Name | None = None
     tenant: Name | None = None
@@ -250,7 +250,7 @@ class LimitChange(Body):
 class ChangeBody(Body):
     """New limits, by dimension; what is not named stays."""
 
-    limits: Annotated[dict[Name, LimitChange], Meta(max_length=limits.DIMENSIONS)]
+    limits: Annotated[dict[Name, LimitChange], Meta(max_length=bounds.DIMENSIONS)]
 
 
 @routes.patch(

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 import msgspec
 from starlette.responses import Response
 
-from holdfast.server import openapi
-from holdfast.server.call import Call
-from holdfast.server.declare import Routes, Scope
-from holdfast.server.page import page
+from holdfast.server.http import openapi
+from holdfast.server.http.call import Call
+from holdfast.server.http.declare import Routes, Scope
+from holdfast.server.http.page import page
 
 
 def about(nouns: Sequence[Routes]) -> Routes:

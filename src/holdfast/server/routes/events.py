@@ -8,14 +8,14 @@ from typing import Any
 from holdfast import errors
 from holdfast.engine.feeds import Gap
 from holdfast.model.feeds import Position, StateChange
-from holdfast.server import shown
-from holdfast.server.call import Call
-from holdfast.server.declare import Routes
-from holdfast.server.events import LAST_EVENT_ID, MEDIA_TYPE, EventStream, Sse
-from holdfast.server.fields import Cursor, Query, Tenants
-from holdfast.server.owners import EXECUTION
-from holdfast.server.times import rfc3339
-from holdfast.server.views import event_view
+from holdfast.server.auth import shown
+from holdfast.server.auth.owners import EXECUTION
+from holdfast.server.http.call import Call
+from holdfast.server.http.declare import Routes
+from holdfast.server.http.sse import LAST_EVENT_ID, MEDIA_TYPE, EventStream, Sse
+from holdfast.server.views.executions import event_view
+from holdfast.server.views.fields import Cursor, Query, Tenants
+from holdfast.server.views.times import rfc3339
 
 routes: Routes = Routes("events", "Live news, as server-sent events.")
 

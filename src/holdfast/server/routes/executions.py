@@ -11,34 +11,20 @@ from starlette.responses import Response
 from holdfast import errors
 from holdfast.engine.tracing import current_traceparent
 from holdfast.errors import HoldfastError, InvalidInput, ResultNotReady
-from holdfast.model import checks, limits, names
-from holdfast.model.access import Role
+from holdfast.model import bounds, checks, names
+from holdfast.model.api_keys import Role
 from holdfast.model.executions import NewExecution, Outcome, Submitted
 from holdfast.model.listing import Filter
 from holdfast.model.names import DEFAULT_TENANT
 from holdfast.model.states import State
-from holdfast.server import problems, shown
-from holdfast.server.attachments import check_limits
-from holdfast.server.bodies import BatchBody, CheckQuery, ExecutionBody, RawBatchBody
-from holdfast.server.call import Call
-from holdfast.server.declare import CHANGING, Answer, Routes
-from holdfast.server.fields import (
-    Cursor,
-    Kind,
-    Moment,
-    Name,
-    PageLimit,
-    Query,
-    ScopedId,
-    Tenants,
-    View,
-    WaitMs,
-)
-from holdfast.server.misfits import misfit
-from holdfast.server.owners import EXECUTION
-from holdfast.server.paging import PageQuery
-from holdfast.server.times import rfc3339
-from holdfast.server.views import (
+from holdfast.server.auth import shown
+from holdfast.server.auth.attachments import check_limits
+from holdfast.server.auth.owners import EXECUTION
+from holdfast.server.http import problems
+from holdfast.server.http.call import Call
+from holdfast.server.http.declare import CHANGING, Answer, Routes
+from holdfast.server.views.bodies import BatchBody, CheckQuery, ExecutionBody, RawBatchBody
+from holdfast.server.views.executions import (
     AttemptPage,
     AttemptView,
     BatchItem,
@@ -52,6 +38,21 @@ from holdfast.server.views import (
     SubmittedView,
     event_view,
 )
+from holdfast.server.views.fields import (
+    Cursor,
+    Kind,
+    Moment,
+    Name,
+    PageLimit,
+    Query,
+    ScopedId,
+    Tenants,
+    View,
+    WaitMs,
+)
+from holdfast.server.views.invalid import misfit
+from holdfast.server.views.paging import PageQuery
+from holdfast.server.views.times import rfc3339
 
 routes: Routes = Routes("executions", "Durable units of work: submit, list, read.")
 
@@ -156,7 +157,7 @@ class ListQuery(Query):
     lane: Name | None = None
     kind: Kind | None = None
     #: One tag as NAME:VALUE.
-    tag: Annotated[str, Meta(max_length=limits.NAME_CHARS + limits.TAG_VALUE_CHARS)] | None = None
+    tag: Annotated[str, Meta(max_length=bounds.NAME_CHARS + bounds.TAG_VALUE_CHARS)] | None = None
     #: Members of this graph.
     graph: ScopedId | None = None
     #: Children of this execution.

@@ -8,16 +8,18 @@ from typing import Annotated, Any, Literal
 from msgspec import UNSET, Meta, UnsetType, field
 
 from holdfast import errors
-from holdfast.model import limits
-from holdfast.model.access import Role
+from holdfast.model import bounds
+from holdfast.model.api_keys import Role
 from holdfast.model.executions import NewExecution
 from holdfast.model.graphs import Edge, Join, SubmittedGraph, by_key
-from holdfast.server import shown
-from holdfast.server.attachments import check_limits
-from holdfast.server.bodies import CheckQuery, ExecutionBody
-from holdfast.server.call import Call
-from holdfast.server.declare import CHANGING, Answer, Routes
-from holdfast.server.fields import (
+from holdfast.server.auth import shown
+from holdfast.server.auth.attachments import check_limits
+from holdfast.server.auth.owners import GRAPH
+from holdfast.server.http.call import Call
+from holdfast.server.http.declare import CHANGING, Answer, Routes
+from holdfast.server.views.bodies import CheckQuery, ExecutionBody
+from holdfast.server.views.executions import StateView
+from holdfast.server.views.fields import (
     Body,
     Cursor,
     DurationMs,
@@ -34,9 +36,7 @@ from holdfast.server.fields import (
     View,
     WaitMs,
 )
-from holdfast.server.graph_views import GraphDetail, GraphPage, GraphSummary
-from holdfast.server.owners import GRAPH
-from holdfast.server.views import StateView
+from holdfast.server.views.graphs import GraphDetail, GraphPage, GraphSummary
 
 routes: Routes = Routes("graphs", "Executions that start when others have ended.")
 
@@ -83,7 +83,7 @@ class JoinBody(Body):
 
     policy: Literal["all", "any", "quorum"] = "all"
     #: For a quorum.
-    k: Annotated[int, Meta(ge=1, le=limits.GRAPH_MEMBERS)] | None = None
+    k: Annotated[int, Meta(ge=1, le=bounds.GRAPH_MEMBERS)] | None = None
     #: What becomes of upstreams that are no longer needed.
     losers: Literal["cancel", "keep"] = "keep"
 
@@ -92,8 +92,8 @@ class JoinBody(Body):
         return Join(policy=self.policy, k=self.k, losers=self.losers)
 
 
-Members = Annotated[list[MemberBody], Meta(max_length=limits.GRAPH_MEMBERS)]
-Edges = Annotated[list[EdgeBody], Meta(max_length=limits.GRAPH_EDGES)]
+Members = Annotated[list[MemberBody], Meta(max_length=bounds.GRAPH_MEMBERS)]
+Edges = Annotated[list[EdgeBody], Meta(max_length=bounds.GRAPH_EDGES)]
 Joins = dict[Kind, JoinBody]
 
 
@@ -111,7 +111,7 @@ class GraphBody(Body):
     idempotency_key: Key | None = None
     retention_ms: DurationMs | None = None
     #: Budgets that all its members spend from.
-    budgets: Annotated[tuple[LimitName, ...], Meta(max_length=limits.BUDGETS)] = ()
+    budgets: Annotated[tuple[LimitName, ...], Meta(max_length=bounds.BUDGETS)] = ()
 
 
 class SubmittedGraphView(View, omit_defaults=True):
@@ -193,8 +193,8 @@ class GrowBody(Body):
 
     #: The addition is taken only if the graph still has it.
     expected_revision: Revision
-    members: Annotated[list[MemberBody], Meta(min_length=1, max_length=limits.GRAPH_GROWTH)]
-    edges: Annotated[list[EdgeBody], Meta(max_length=limits.GRAPH_GROWTH)] = field(
+    members: Annotated[list[MemberBody], Meta(min_length=1, max_length=bounds.GRAPH_GROWTH)]
+    edges: Annotated[list[EdgeBody], Meta(max_length=bounds.GRAPH_GROWTH)] = field(
         default_factory=list
     )
     joins: Joins = field(default_factory=dict)
@@ -249,7 +249,7 @@ class EdgesBody(Body):
     """Edges to be added between members."""
 
     expected_revision: Revision
-    edges: Annotated[list[EdgeBody], Meta(min_length=1, max_length=limits.GRAPH_GROWTH)]
+    edges: Annotated[list[EdgeBody], Meta(min_length=1, max_length=bounds.GRAPH_GROWTH)]
 
 
 @routes.post(

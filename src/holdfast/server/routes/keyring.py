@@ -8,13 +8,13 @@ from msgspec import Meta
 
 from holdfast import errors
 from holdfast.engine.keyring import DEFAULT_GRACE_MS
-from holdfast.model import limits
-from holdfast.model.access import Role
+from holdfast.model import bounds
+from holdfast.model.api_keys import Role
 from holdfast.model.moments import from_ms
-from holdfast.server.call import Call
-from holdfast.server.declare import Routes, Scope
-from holdfast.server.fields import Body, DurationMs, View
-from holdfast.server.times import rfc3339
+from holdfast.server.http.call import Call
+from holdfast.server.http.declare import Routes, Scope
+from holdfast.server.views.fields import Body, DurationMs, View
+from holdfast.server.views.times import rfc3339
 
 routes: Routes = Routes("keyring", "The keys that sign tokens of waitpoints.")
 
@@ -22,9 +22,9 @@ routes: Routes = Routes("keyring", "The keys that sign tokens of waitpoints.")
 class RotateBody(Body):
     """The new key. Without kid and secret both are made up; with them the call is repeatable."""
 
-    kid: Annotated[str, Meta(max_length=limits.KID_CHARS)] | None = None
+    kid: Annotated[str, Meta(max_length=bounds.KID_CHARS)] | None = None
     #: 16 to 1,024 bytes in hex.
-    secret_hex: Annotated[str, Meta(max_length=2 * limits.SECRET_BYTES)] | None = None
+    secret_hex: Annotated[str, Meta(max_length=2 * bounds.SECRET_BYTES)] | None = None
     #: So long tokens of the outgoing key stay good.
     grace_ms: DurationMs = DEFAULT_GRACE_MS
 

@@ -7,17 +7,17 @@ from typing import Annotated
 from msgspec import Meta
 
 from holdfast import errors
-from holdfast.model import limits
-from holdfast.model.access import ApiKey, Role
-from holdfast.server.call import Call
-from holdfast.server.declare import Answer, Routes
-from holdfast.server.fields import Body, Name, PositiveMs, View
-from holdfast.server.times import optional, rfc3339
+from holdfast.model import bounds
+from holdfast.model.api_keys import ApiKey, Role
+from holdfast.server.http.call import Call
+from holdfast.server.http.declare import Answer, Routes
+from holdfast.server.views.fields import Body, Name, PositiveMs, View
+from holdfast.server.views.times import optional, rfc3339
 
 routes: Routes = Routes("keys", "API keys. The secret is shown once, at its creation.")
 
 Secret = Annotated[
-    str, Meta(min_length=limits.API_KEY_LEAST_CHARS, max_length=limits.ID_CHARS, pattern="^[!-~]+$")
+    str, Meta(min_length=bounds.API_KEY_LEAST_CHARS, max_length=bounds.ID_CHARS, pattern="^[!-~]+$")
 ]
 
 
@@ -27,7 +27,7 @@ class KeyBody(Body):
     roles: Annotated[list[Role], Meta(min_length=1)]
     #: Absent: the caller's own, or for an operator key a key for all tenants.
     tenant: Name | None = None
-    name: Annotated[str, Meta(max_length=limits.API_KEY_NAME_CHARS)] = ""
+    name: Annotated[str, Meta(max_length=bounds.API_KEY_NAME_CHARS)] = ""
     #: It expires after this long; absent: never.
     ttl_ms: PositiveMs | None = None
     #: Made by the caller, so that the call can be repeated; absent: by the server.

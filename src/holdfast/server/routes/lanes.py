@@ -6,16 +6,16 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from holdfast.model import limits
-from holdfast.model.access import Role
-from holdfast.server.call import Call
-from holdfast.server.declare import Routes, Scope
-from holdfast.server.fields import Name, View
-from holdfast.server.paging import PageQuery
+from holdfast.model import bounds
+from holdfast.model.api_keys import Role
+from holdfast.server.http.call import Call
+from holdfast.server.http.declare import Routes, Scope
+from holdfast.server.views.fields import Name, View
+from holdfast.server.views.paging import PageQuery
 
 routes: Routes = Routes("lanes", "Lanes are global; a lane needs no creation.")
 
-Weight = Annotated[float, Meta(ge=1 / limits.WEIGHT, le=limits.WEIGHT)]
+Weight = Annotated[float, Meta(ge=1 / bounds.WEIGHT, le=bounds.WEIGHT)]
 
 
 class LaneView(View):

@@ -8,13 +8,14 @@ from typing import Annotated
 from msgspec import UNSET, Meta, UnsetType
 
 from holdfast.errors import ExecutionNotFound, HoldfastError
-from holdfast.model import limits
-from holdfast.model.access import Role
-from holdfast.server import problems, shown
-from holdfast.server.call import Call
-from holdfast.server.declare import Routes
-from holdfast.server.fields import Body, LeaseBody, LeaseMs, ScopedId, View
-from holdfast.server.times import rfc3339
+from holdfast.model import bounds
+from holdfast.model.api_keys import Role
+from holdfast.server.auth import shown
+from holdfast.server.http import problems
+from holdfast.server.http.call import Call
+from holdfast.server.http.declare import Routes
+from holdfast.server.views.fields import Body, LeaseBody, LeaseMs, ScopedId, View
+from holdfast.server.views.times import rfc3339
 
 routes: Routes = Routes("leases", "The right to run executions now.")
 
@@ -29,7 +30,7 @@ class HeldBody(Body):
 class RenewBody(Body):
     """Leases to extend."""
 
-    items: Annotated[list[HeldBody], Meta(max_length=limits.CLAIM_ITEMS)]
+    items: Annotated[list[HeldBody], Meta(max_length=bounds.CLAIM_ITEMS)]
     lease_ms: LeaseMs = 30_000
 
 

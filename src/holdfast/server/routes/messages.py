@@ -10,17 +10,20 @@ from msgspec import UNSET, Meta, Raw, UnsetType
 
 from holdfast import errors
 from holdfast.errors import Forbidden, HoldfastError, InvalidInput
-from holdfast.model import limits
-from holdfast.model.access import Role
+from holdfast.model import bounds
+from holdfast.model.api_keys import Role
 from holdfast.model.names import DEFAULT_TENANT
 from holdfast.model.queues import Delivery, NewMessage, Settle, Verb
 from holdfast.queues import Push, Submit
-from holdfast.server import scoping
-from holdfast.server.attachments import check_limits_exist
-from holdfast.server.bodies import ExecutionBody
-from holdfast.server.call import Call
-from holdfast.server.declare import Routes
-from holdfast.server.fields import (
+from holdfast.server.auth import scoping
+from holdfast.server.auth.attachments import check_limits_exist
+from holdfast.server.auth.scoping import TenantQuery
+from holdfast.server.http.call import Call
+from holdfast.server.http.declare import Routes
+from holdfast.server.routes.executions import BATCH_BYTES
+from holdfast.server.routes.queues import MISSING
+from holdfast.server.views.bodies import ExecutionBody
+from holdfast.server.views.fields import (
     Base64,
     Body,
     DurationMs,
@@ -33,7 +36,7 @@ from holdfast.server.fields import (
     WaitMs,
     payload,
 )
-from holdfast.server.queue_views import (
+from holdfast.server.views.queues import (
     ClaimedView,
     DeliveriesView,
     DeliveryView,
@@ -42,17 +45,14 @@ from holdfast.server.queue_views import (
     SettledItem,
     SettledView,
 )
-from holdfast.server.routes.executions import BATCH_BYTES
-from holdfast.server.routes.queues import MISSING
-from holdfast.server.scoping import TenantQuery
-from holdfast.server.times import rfc3339
+from holdfast.server.views.times import rfc3339
 
 routes: Routes = Routes("messages", "Messages of queues: push, read, settle.")
 
-Handle = Annotated[str, Meta(min_length=1, max_length=limits.ID_CHARS)]
-Items = Meta(max_length=limits.BATCH_ITEMS)
-ReadCount = Annotated[int, Meta(ge=1, le=limits.CLAIM_ITEMS)]
-LockMs = Annotated[int, Meta(ge=limits.LOCK_MIN_MS, le=limits.LOCK_MAX_MS)]
+Handle = Annotated[str, Meta(min_length=1, max_length=bounds.ID_CHARS)]
+Items = Meta(max_length=bounds.BATCH_ITEMS)
+ReadCount = Annotated[int, Meta(ge=1, le=bounds.CLAIM_ITEMS)]
+LockMs = Annotated[int, Meta(ge=bounds.LOCK_MIN_MS, le=bounds.LOCK_MAX_MS)]
 
 
 class MessageBody(Body):
@@ -255,7 +255,7 @@ class CommitBody(Body):
     """A delivery that is done, and what follows from it."""
 
     handle: Handle
-    effects: Annotated[list[EffectBody], Meta(min_length=1, max_length=limits.EFFECTS)]
+    effects: Annotated[list[EffectBody], Meta(min_length=1, max_length=bounds.EFFECTS)]
 
 
 @routes.post(
@@ -305,7 +305,7 @@ class TakeOverBody(Body):
     min_idle_ms: DurationMs
     group: Name | None = None
     count: ReadCount = 1
-    cursor: Annotated[str, Meta(max_length=2 * limits.ID_CHARS)] | None = None
+    cursor: Annotated[str, Meta(max_length=2 * bounds.ID_CHARS)] | None = None
 
 
 @routes.post(

@@ -9,15 +9,16 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from holdfast import errors
-from holdfast.model import limits
-from holdfast.model.access import Role
+from holdfast.model import bounds
+from holdfast.model.api_keys import Role
 from holdfast.model.names import DEFAULT_TENANT
 from holdfast.model.queues import LetterFilter, QueueSettings, Start
-from holdfast.server import scoping
-from holdfast.server.bodies import BackoffBody
-from holdfast.server.call import Call
-from holdfast.server.declare import CHANGING, Answer, Routes
-from holdfast.server.fields import (
+from holdfast.server.auth import scoping
+from holdfast.server.auth.scoping import TenantQuery
+from holdfast.server.http.call import Call
+from holdfast.server.http.declare import CHANGING, Answer, Routes
+from holdfast.server.views.bodies import BackoffBody
+from holdfast.server.views.fields import (
     Body,
     Cursor,
     DurationMs,
@@ -31,7 +32,7 @@ from holdfast.server.fields import (
     Tenants,
     View,
 )
-from holdfast.server.queue_views import (
+from holdfast.server.views.queues import (
     MessagePage,
     MessageView,
     PendingPage,
@@ -40,15 +41,14 @@ from holdfast.server.queue_views import (
     QueueView,
     StatsView,
 )
-from holdfast.server.scoping import TenantQuery
 
 routes: Routes = Routes("queues", "Message queues: definitions, groups, operations, counts.")
 
 MISSING = (errors.QueueNotFound, errors.GroupNotFound)
-Count = Annotated[int, Meta(ge=1, le=limits.PAGE_ITEMS)]
-Size = Annotated[int, Meta(ge=1, le=limits.QUEUE_SIZE)]
-InFlight = Annotated[int, Meta(ge=1, le=limits.IN_FLIGHT)]
-Waits = Annotated[tuple[DurationMs, ...], Meta(max_length=limits.BACKOFF_STEPS)]
+Count = Annotated[int, Meta(ge=1, le=bounds.PAGE_ITEMS)]
+Size = Annotated[int, Meta(ge=1, le=bounds.QUEUE_SIZE)]
+InFlight = Annotated[int, Meta(ge=1, le=bounds.IN_FLIGHT)]
+Waits = Annotated[tuple[DurationMs, ...], Meta(max_length=bounds.BACKOFF_STEPS)]
 
 
 class QueueBody(Body, omit_defaults=True):
@@ -57,8 +57,8 @@ class QueueBody(Body, omit_defaults=True):
     #: work: consumers share the messages. fanout: each group gets them all.
     mode: Literal["work", "fanout"]
     #: Hand-outs of a message to a group, the first included.
-    max_attempts: Annotated[int, Meta(ge=1, le=limits.MAX_ATTEMPTS)] = 3
-    lock_ms: Annotated[int, Meta(ge=limits.LOCK_MIN_MS, le=limits.LOCK_MAX_MS)] = 30_000
+    max_attempts: Annotated[int, Meta(ge=1, le=bounds.MAX_ATTEMPTS)] = 3
+    lock_ms: Annotated[int, Meta(ge=bounds.LOCK_MIN_MS, le=bounds.LOCK_MAX_MS)] = 30_000
     #: Where messages go that were handed out so often; without one they are dropped.
     dead_letter: Name | None = None
     #: The wait after every nack; or `backoff`: waits in ms, or how they grow.
@@ -345,7 +345,7 @@ class PendingQuery(GroupQuery):
     """Which deliveries."""
 
     limit: PageLimit = 50
-    cursor: Annotated[int, Meta(ge=0, le=limits.QUEUE_SIZE)] = 0
+    cursor: Annotated[int, Meta(ge=0, le=bounds.QUEUE_SIZE)] = 0
 
 
 @routes.get("/v1/queues/{name}/pending", errors=MISSING)

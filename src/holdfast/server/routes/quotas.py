@@ -7,20 +7,29 @@ from typing import Annotated
 from msgspec import Meta
 
 from holdfast import errors
-from holdfast.model import limits
-from holdfast.model.access import Role
+from holdfast.model import bounds
+from holdfast.model.api_keys import Role
 from holdfast.model.quotas import Quota
-from holdfast.server import attachments
-from holdfast.server.call import Call
-from holdfast.server.declare import Answer, Routes
-from holdfast.server.fields import Body, Cursor, Name, PageLimit, PositiveMs, Query, Tenants, View
+from holdfast.server.auth import attachments
+from holdfast.server.auth.scoping import TenantQuery
+from holdfast.server.http.call import Call
+from holdfast.server.http.declare import Answer, Routes
 from holdfast.server.routes.rules import add_rules
-from holdfast.server.scoping import TenantQuery
-from holdfast.server.times import optional, rfc3339
+from holdfast.server.views.fields import (
+    Body,
+    Cursor,
+    Name,
+    PageLimit,
+    PositiveMs,
+    Query,
+    Tenants,
+    View,
+)
+from holdfast.server.views.times import optional, rfc3339
 
 routes: Routes = Routes("quotas", "How many executions run at once, or start in a window.")
 
-Cap = Annotated[int, Meta(ge=0, le=limits.QUOTA)]
+Cap = Annotated[int, Meta(ge=0, le=bounds.QUOTA)]
 
 
 class CapsBody(Body):
@@ -122,7 +131,7 @@ async def list_quotas(call: Call, query: ListQuery) -> QuotaPage:
 class ValueQuery(TenantQuery):
     """One value of the tag of its rule; absent: all of them."""
 
-    value: Annotated[str, Meta(min_length=1, max_length=limits.TAG_VALUE_CHARS)] | None = None
+    value: Annotated[str, Meta(min_length=1, max_length=bounds.TAG_VALUE_CHARS)] | None = None
 
 
 @routes.get("/v1/quotas/{id}", errors=(errors.QuotaNotFound,))

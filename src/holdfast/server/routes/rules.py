@@ -8,14 +8,14 @@ from msgspec import Meta
 
 from holdfast.engine.rules import Rules
 from holdfast.errors import NotFound
-from holdfast.model import limits, names
-from holdfast.model.access import Role
+from holdfast.model import bounds, names
+from holdfast.model.api_keys import Role
 from holdfast.model.names import DEFAULT_TENANT
 from holdfast.model.quotas import Rule, RuleSubject
-from holdfast.server.call import Call
-from holdfast.server.declare import Routes, Scope
-from holdfast.server.fields import Body, View
-from holdfast.server.scoping import TenantQuery
+from holdfast.server.auth.scoping import TenantQuery
+from holdfast.server.http.call import Call
+from holdfast.server.http.declare import Routes, Scope
+from holdfast.server.views.fields import Body, View
 
 routes: Routes = Routes("rules", "Which new executions become subject to which budget or quota.")
 
@@ -26,7 +26,7 @@ class RuleBody(Body):
     subject: RuleSubject
     #: The tenant, lane or kind; a tag as NAME=VALUE, for a quota also as NAME: each value apart.
     value: Annotated[
-        str, Meta(min_length=1, max_length=limits.NAME_CHARS + 1 + limits.TAG_VALUE_CHARS)
+        str, Meta(min_length=1, max_length=bounds.NAME_CHARS + 1 + bounds.TAG_VALUE_CHARS)
     ]
 
 

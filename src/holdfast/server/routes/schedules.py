@@ -9,18 +9,20 @@ from msgspec import UNSET, Meta, UnsetType
 
 from holdfast import errors
 from holdfast.errors import ScheduleNotFound
-from holdfast.model import limits, payloads
-from holdfast.model.access import Role
+from holdfast.model import bounds, payloads
+from holdfast.model.api_keys import Role
 from holdfast.model.declarations import stated
 from holdfast.model.executions import NewExecution
 from holdfast.model.moments import from_ms
 from holdfast.model.schedules import CatchUp, NewSchedule, Overlap, Schedule
-from holdfast.server import shown
-from holdfast.server.attachments import check_limits_exist
-from holdfast.server.bodies import CheckQuery, ExecutionBody
-from holdfast.server.call import Call
-from holdfast.server.declare import Answer, Routes
-from holdfast.server.fields import (
+from holdfast.server.auth import shown
+from holdfast.server.auth.attachments import check_limits_exist
+from holdfast.server.auth.scoping import TenantQuery
+from holdfast.server.http.call import Call
+from holdfast.server.http.declare import Answer, Routes
+from holdfast.server.views.bodies import CheckQuery, ExecutionBody
+from holdfast.server.views.executions import SubmittedView
+from holdfast.server.views.fields import (
     Body,
     Cursor,
     Key,
@@ -31,9 +33,7 @@ from holdfast.server.fields import (
     Tenants,
     View,
 )
-from holdfast.server.scoping import TenantQuery
-from holdfast.server.times import optional, rfc3339
-from holdfast.server.views import SubmittedView
+from holdfast.server.views.times import optional, rfc3339
 
 routes: Routes = Routes("schedules", "Executions that are submitted by the clock.")
 
@@ -41,11 +41,11 @@ routes: Routes = Routes("schedules", "Executions that are submitted by the clock
 _MAKERS = (Role.SUBMITTER, Role.OPERATOR)
 _TAKING = (errors.BudgetNotFound, errors.QuotaNotFound, errors.StoreFull)
 
-Cron = Annotated[str, Meta(min_length=1, max_length=limits.CRON_CHARS)]
-EveryMs = Annotated[int, Meta(ge=limits.EVERY_MIN_MS, le=limits.DURATION_MS)]
-Zone = Annotated[str, Meta(min_length=1, max_length=limits.NAME_CHARS)]
-MissedTicks = Annotated[int, Meta(ge=1, le=limits.CATCH_UP)]
-JitterMs = Annotated[int, Meta(ge=0, le=limits.JITTER_MS)]
+Cron = Annotated[str, Meta(min_length=1, max_length=bounds.CRON_CHARS)]
+EveryMs = Annotated[int, Meta(ge=bounds.EVERY_MIN_MS, le=bounds.DURATION_MS)]
+Zone = Annotated[str, Meta(min_length=1, max_length=bounds.NAME_CHARS)]
+MissedTicks = Annotated[int, Meta(ge=1, le=bounds.CATCH_UP)]
+JitterMs = Annotated[int, Meta(ge=0, le=bounds.JITTER_MS)]
 
 
 class ChangeQuery(CheckQuery):
@@ -293,7 +293,7 @@ async def trigger(
 class NextQuery(TenantQuery):
     """How many times."""
 
-    count: Annotated[int, Meta(ge=1, le=limits.FIRE_TIMES)] = 10
+    count: Annotated[int, Meta(ge=1, le=bounds.FIRE_TIMES)] = 10
 
 
 class TimesPage(View):

@@ -6,13 +6,13 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from holdfast.model import limits
-from holdfast.model.access import Role
+from holdfast.model import bounds
+from holdfast.model.api_keys import Role
 from holdfast.model.frames import StreamSettings
 from holdfast.model.states import State
-from holdfast.server.call import Call
-from holdfast.server.declare import Routes, Scope
-from holdfast.server.fields import Body, DurationMs, Name, PositiveMs, View
+from holdfast.server.http.call import Call
+from holdfast.server.http.declare import Routes, Scope
+from holdfast.server.views.fields import Body, DurationMs, Name, PositiveMs, View
 
 routes: Routes = Routes("settings", "Retention and streams, for all tenants or for one.")
 
@@ -68,8 +68,8 @@ async def set_retention(call: Call, body: RetentionBody) -> RetentionView:
 class BoundsBody(TenantBody):
     """How much of each stream is kept; what is absent goes back to the default."""
 
-    frames: Annotated[int, Meta(ge=1, le=limits.STREAM_FRAMES)] | None = None
-    bytes: Annotated[int, Meta(ge=limits.FRAME_BYTES, le=limits.STREAM_BYTES)] | None = None
+    frames: Annotated[int, Meta(ge=1, le=bounds.STREAM_FRAMES)] | None = None
+    bytes: Annotated[int, Meta(ge=bounds.FRAME_BYTES, le=bounds.STREAM_BYTES)] | None = None
     age_ms: PositiveMs | None = None
 
 
@@ -122,7 +122,7 @@ async def set_bounds(call: Call, body: BoundsBody) -> StreamsView:
 class TailsBody(TenantBody, kw_only=True):
     """How many live readers of streams a tenant may have on one server; null: the default."""
 
-    most: Annotated[int, Meta(ge=0, le=limits.TAILS)] | None
+    most: Annotated[int, Meta(ge=0, le=bounds.TAILS)] | None
 
 
 @routes.put(

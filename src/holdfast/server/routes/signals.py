@@ -8,17 +8,17 @@ from msgspec import UNSET, Meta, Raw, UnsetType, field
 
 from holdfast import errors
 from holdfast.errors import HoldfastError, InvalidInput, InvalidToken
-from holdfast.model import limits, names
-from holdfast.model.access import Role
+from holdfast.model import bounds, names
+from holdfast.model.api_keys import Role
 from holdfast.model.tokens import waitpoint_of
 from holdfast.model.waitpoints import Effect, NewSignal, Source, parse_waitpoint_id
-from holdfast.server import problems
-from holdfast.server.call import Call
-from holdfast.server.declare import Routes, Scope
-from holdfast.server.fields import Body, Key, Name, View, payload
-from holdfast.server.identity import Identity
-from holdfast.server.routes.waiting import WaitpointId
-from holdfast.server.waiting_views import WaitpointView
+from holdfast.server.auth.identity import Identity
+from holdfast.server.http import problems
+from holdfast.server.http.call import Call
+from holdfast.server.http.declare import Routes, Scope
+from holdfast.server.routes.worker_waits import WaitpointId
+from holdfast.server.views.fields import Body, Key, Name, View, payload
+from holdfast.server.views.waitpoints import WaitpointView
 
 routes: Routes = Routes("signals", "Answers to waitpoints. The token is the right to answer.")
 
@@ -36,7 +36,7 @@ _REFUSALS = (
     errors.TooManySignals,
     *_OF_ALL,
 )
-Token = Annotated[str, Meta(max_length=limits.TOKEN_CHARS)]
+Token = Annotated[str, Meta(max_length=bounds.TOKEN_CHARS)]
 _TOKEN_EXAMPLE = "hf1.k1.WyJ4MSJd.c2lnbmF0dXJl"  # noqa: S105 - an example
 
 
@@ -61,8 +61,8 @@ class SourceBody(Body):
     Two signals are from different sources if one of them differs.
     """
 
-    type: Annotated[str, Meta(max_length=limits.NAME_CHARS)] = ""
-    identity: Annotated[str, Meta(max_length=limits.ID_CHARS)] = ""
+    type: Annotated[str, Meta(max_length=bounds.NAME_CHARS)] = ""
+    identity: Annotated[str, Meta(max_length=bounds.ID_CHARS)] = ""
 
 
 class SignalBody(Body):
@@ -75,7 +75,7 @@ class SignalBody(Body):
     source: SourceBody = field(default_factory=SourceBody)
     #: A second signal with the same key has no effect.
     idempotency_key: Key | None = None
-    correlation: Annotated[str, Meta(max_length=limits.ID_CHARS)] = ""
+    correlation: Annotated[str, Meta(max_length=bounds.ID_CHARS)] = ""
 
     def signal(self, waitpoint: str) -> NewSignal:
         """Return what the engine takes."""
@@ -164,7 +164,7 @@ class BatchSignalBody(SignalBody, kw_only=True):
 class SignalsBody(Body):
     """Signals, each accepted or refused on its own."""
 
-    items: Annotated[list[BatchSignalBody], Meta(max_length=limits.BATCH_ITEMS)]
+    items: Annotated[list[BatchSignalBody], Meta(max_length=bounds.BATCH_ITEMS)]
 
 
 class SignalAnswer(View):

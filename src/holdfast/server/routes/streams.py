@@ -11,21 +11,21 @@ from msgspec import UNSET, Meta, Raw, UnsetType
 
 from holdfast import errors
 from holdfast.engine.tails import Tail
-from holdfast.model import checks, limits
-from holdfast.model.access import Role
+from holdfast.model import bounds, checks
+from holdfast.model.api_keys import Role
 from holdfast.model.frames import END, RETRY, Frame, NewFrame
-from holdfast.server.call import Call
-from holdfast.server.declare import CHANGING, Routes
-from holdfast.server.events import LAST_EVENT_ID, MEDIA_TYPE, EventStream, Sse
-from holdfast.server.fields import Body, LeaseBody, Name, PageLimit, Query, View
-from holdfast.server.owners import EXECUTION
-from holdfast.server.routes.holding import LEASE_EXAMPLE, LOST
-from holdfast.server.times import rfc3339
+from holdfast.server.auth.owners import EXECUTION
+from holdfast.server.http.call import Call
+from holdfast.server.http.declare import CHANGING, Routes
+from holdfast.server.http.sse import LAST_EVENT_ID, MEDIA_TYPE, EventStream, Sse
+from holdfast.server.routes.worker_calls import LEASE_EXAMPLE, LOST
+from holdfast.server.views.fields import Body, LeaseBody, Name, PageLimit, Query, View
+from holdfast.server.views.times import rfc3339
 
 routes: Routes = Routes("streams", "What executions say while they run.")
 
 FRAMES_BYTES = 16 << 20
-FrameId = Annotated[int, Meta(ge=0, le=limits.FRAME_ID)]
+FrameId = Annotated[int, Meta(ge=0, le=bounds.FRAME_ID)]
 
 
 class FrameBody(Body):
@@ -39,7 +39,7 @@ class FrameBody(Body):
     #: Best effort: kept for some seconds only.
     live: bool = False
     #: Its place among the frames of an attempt, from 1: written once, however often it is sent.
-    place: Annotated[int, Meta(ge=1, le=limits.FRAME_ID)] | None = None
+    place: Annotated[int, Meta(ge=1, le=bounds.FRAME_ID)] | None = None
 
     def frame(self) -> NewFrame:
         """Return what the engine takes; JSON stays as it was written."""
@@ -60,9 +60,9 @@ class FramesBody(Body):
     """Frames to be appended, all or none."""
 
     lease: LeaseBody
-    frames: Annotated[list[FrameBody], Meta(min_length=1, max_length=limits.FRAMES_IN_BATCH)]
+    frames: Annotated[list[FrameBody], Meta(min_length=1, max_length=bounds.FRAMES_IN_BATCH)]
     #: Your name for this batch: sent again within a minute, it gets its first answer.
-    key: Annotated[str, Meta(min_length=1, max_length=limits.BATCH_KEY_CHARS)] | None = None
+    key: Annotated[str, Meta(min_length=1, max_length=bounds.BATCH_KEY_CHARS)] | None = None
 
 
 class AppendedView(View):
@@ -166,7 +166,7 @@ def _after(call: Call, query: StreamQuery) -> int:
     given = query.cursor or call.request.headers.get(LAST_EVENT_ID)
     if given is None:
         return 0
-    if not given.isascii() or not given.isdecimal() or int(given) > limits.FRAME_ID:
+    if not given.isascii() or not given.isdecimal() or int(given) > bounds.FRAME_ID:
         message = f"{LAST_EVENT_ID}: is not the number of a frame"
         raise errors.InvalidInput(message, field=LAST_EVENT_ID)
     return int(given)

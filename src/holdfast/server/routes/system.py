@@ -8,10 +8,10 @@ from prometheus_client import CONTENT_TYPE_LATEST
 from starlette.responses import Response
 
 from holdfast.errors import HoldfastError, StoreUnavailable
-from holdfast.model.access import Role
-from holdfast.server.call import Call
-from holdfast.server.declare import Routes, Scope
-from holdfast.server.fields import View
+from holdfast.model.api_keys import Role
+from holdfast.server.http.call import Call
+from holdfast.server.http.declare import Routes, Scope
+from holdfast.server.views.fields import View
 
 routes: Routes = Routes("system", "Probes and figures.")
 

@@ -6,10 +6,10 @@ from typing import Annotated, Any
 
 from msgspec import Meta
 
-from holdfast.model.access import Role
-from holdfast.server.call import Call
-from holdfast.server.declare import Routes
-from holdfast.server.fields import Kind, Name, Query, View
+from holdfast.model.api_keys import Role
+from holdfast.server.http.call import Call
+from holdfast.server.http.declare import Routes
+from holdfast.server.views.fields import Kind, Name, Query, View
 
 routes: Routes = Routes("tasks", "What workers have published of their tasks.")
 

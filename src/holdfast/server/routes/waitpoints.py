@@ -6,17 +6,17 @@ from msgspec import UNSET, Raw, UnsetType
 
 from holdfast import errors
 from holdfast.model import names
-from holdfast.model.access import Role
+from holdfast.model.api_keys import Role
 from holdfast.model.audit import AuditLog
 from holdfast.model.waitpoints import parse_waitpoint_id
-from holdfast.server import shown
-from holdfast.server.call import Call
-from holdfast.server.declare import Answer, Routes
-from holdfast.server.fields import Body, Cursor, PageLimit, Query, Tenants, View, payload
-from holdfast.server.owners import EXECUTION
-from holdfast.server.paging import PageQuery
-from holdfast.server.views import StateView
-from holdfast.server.waiting_views import (
+from holdfast.server.auth import shown
+from holdfast.server.auth.owners import EXECUTION
+from holdfast.server.http.call import Call
+from holdfast.server.http.declare import Answer, Routes
+from holdfast.server.views.executions import StateView
+from holdfast.server.views.fields import Body, Cursor, PageLimit, Query, Tenants, View, payload
+from holdfast.server.views.paging import PageQuery
+from holdfast.server.views.waitpoints import (
     InboxPage,
     InboxView,
     SignalPage,

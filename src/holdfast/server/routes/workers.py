@@ -9,13 +9,14 @@ from msgspec import Meta
 
 from holdfast import errors
 from holdfast.engine.claimer import Claimer
-from holdfast.model import limits
-from holdfast.model.access import Role
+from holdfast.model import bounds
+from holdfast.model.api_keys import Role
 from holdfast.model.executions import Claim
 from holdfast.model.workers import Worker
-from holdfast.server.call import Call
-from holdfast.server.declare import Answer, Routes
-from holdfast.server.fields import (
+from holdfast.server.http.call import Call
+from holdfast.server.http.declare import Answer, Routes
+from holdfast.server.views.executions import ClaimsView, ClaimView
+from holdfast.server.views.fields import (
     Body,
     Capabilities,
     Kinds,
@@ -26,9 +27,8 @@ from holdfast.server.fields import (
     View,
     WaitMs,
 )
-from holdfast.server.paging import PageQuery
-from holdfast.server.times import rfc3339
-from holdfast.server.views import ClaimsView, ClaimView
+from holdfast.server.views.paging import PageQuery
+from holdfast.server.views.times import rfc3339
 
 routes: Routes = Routes("workers", "The registry of workers, and claiming work.")
 
@@ -44,7 +44,7 @@ class BeatBody(Body):
     kinds: Kinds | None = None
     slots: Slots = 1
     #: Slots in use.
-    busy: Annotated[int, Meta(ge=0, le=limits.SLOTS)] = 0
+    busy: Annotated[int, Meta(ge=0, le=bounds.SLOTS)] = 0
     #: It counts as gone when it has not beaten for this long.
     ttl_ms: LeaseMs = 30_000
 
@@ -174,7 +174,7 @@ class ClaimBody(Body):
     #: Only executions of these kinds; absent: of every kind.
     kinds: Kinds | None = None
     #: 0, with `again`, asks for what it got before and nothing else.
-    max: Annotated[int, Meta(ge=0, le=limits.CLAIM_ITEMS)] = 1
+    max: Annotated[int, Meta(ge=0, le=bounds.CLAIM_ITEMS)] = 1
     lease_ms: LeaseMs = 30_000
     #: Wait so long for the first.
     wait_ms: WaitMs = 0

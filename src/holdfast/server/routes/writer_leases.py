@@ -11,18 +11,18 @@ from msgspec import Meta
 from holdfast import errors
 from holdfast.errors import Conflict, HoldfastError, LeaseLost, NotFound
 from holdfast.fencing import Ask, LeaseRecord, Token
-from holdfast.fencing import keys as places
+from holdfast.fencing import paths as places
 from holdfast.fencing.record import LARGEST, PastHolder
-from holdfast.model import limits
-from holdfast.model.access import Role
+from holdfast.model import bounds
+from holdfast.model.api_keys import Role
 from holdfast.model.ids import new_id
 from holdfast.model.moments import from_ms
-from holdfast.server import scoping
-from holdfast.server.call import Call
-from holdfast.server.declare import Routes
-from holdfast.server.fields import Body, Name, View
-from holdfast.server.scoping import TenantQuery
-from holdfast.server.times import rfc3339
+from holdfast.server.auth import scoping
+from holdfast.server.auth.scoping import TenantQuery
+from holdfast.server.http.call import Call
+from holdfast.server.http.declare import Routes
+from holdfast.server.views.fields import Body, Name, View
+from holdfast.server.views.times import rfc3339
 
 routes: Routes = Routes("writer_leases", "Fenced leases: one writer for a key.")
 
@@ -31,7 +31,7 @@ _TROUBLE = (errors.BackendFailed, errors.InvalidRecord)
 LOST = (errors.StaleLease, errors.Fenced, errors.StoreFull, *_TROUBLE)
 _TOKEN = {"term": 1, "generation": 7}
 Number = Annotated[int, Meta(ge=1, le=LARGEST)]
-TtlMs = Annotated[int, Meta(ge=1, le=limits.LEASE_MAX_MS)]
+TtlMs = Annotated[int, Meta(ge=1, le=bounds.LEASE_MAX_MS)]
 
 
 class TokenBody(Body):
@@ -136,7 +136,7 @@ class AcquireBody(Body):
     holder: Name
     ttl_ms: TtlMs
     #: What a contender waits longer; a holder stops that much earlier. Up to half of the ttl.
-    margin_ms: Annotated[int, Meta(ge=0, le=limits.LEASE_MAX_MS // 2)] = 0
+    margin_ms: Annotated[int, Meta(ge=0, le=bounds.LEASE_MAX_MS // 2)] = 0
     #: Which start of the holder it is; minted if absent. With it a holder takes its own again.
     incarnation: Name | None = None
     #: Absent: the published one, 1 for a new key.

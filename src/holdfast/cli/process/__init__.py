@@ -1,0 +1,1 @@
+"""What commands that run a worker share: loading an app, serving it, reloading it."""

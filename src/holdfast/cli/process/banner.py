@@ -1,0 +1,76 @@
+"""What a worker says of itself when it starts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from holdfast.cli import tasks
+from holdfast.cli.terminal import opening, output
+from holdfast.cli.terminal.failures import hide_secrets
+from holdfast.store.valkey import urls
+
+if TYPE_CHECKING:
+    from holdfast.worker.app import App
+    from holdfast.worker.worker import Worker
+
+
+def show(
+    target: str,
+    app: App,
+    worker: Worker,
+    *,
+    as_json: bool,
+    try_line: bool,
+    url: str | None = None,
+) -> None:
+    """Write what is running and, for beginners, what to try next."""
+    described = {name: task.describe() for name, task in app.tasks.items()}
+    if as_json:
+        output.emit(as_value(target, app, worker) | ({"url": url} if url else {}))
+        return
+    output.say(f"holdfast is running {target}")
+    output.say(f"  store    {_shown(app.store)}")
+    if url is not None:
+        output.say(f"  http     {url}")
+        output.say(f"  docs     {url}/docs")
+    output.say(f"  worker   {worker.instance}, {worker.settings.slots} slots")
+    output.say(f"  lanes    {', '.join(worker.lanes)}")
+    if worker.settings.capabilities:
+        output.say(f"  can      {', '.join(worker.settings.capabilities)}")
+    for number, (name, about) in enumerate(described.items()):
+        output.say(f"  {'tasks' if number == 0 else '':<9}{tasks.signature(name, about)}")
+    if try_line:
+        name, about = next(iter(described.items()))
+        output.say("\nTry, in another terminal:")
+        output.say(f"  {tasks.submit_line(name, about, store=_store_option(app.store))}\n")
+
+
+def as_value(target: str, app: App, worker: Worker) -> dict[str, Any]:
+    """Return it as JSON holds it."""
+    return {
+        "event": "started",
+        "app": target,
+        "store": _shown(app.store).partition(" ")[0],
+        "instance": worker.instance,
+        "slots": worker.settings.slots,
+        "lanes": worker.lanes,
+        "capabilities": worker.settings.capabilities,
+        "tasks": {name: tasks.signature(name, task.describe()) for name, task in app.tasks.items()},
+    }
+
+
+def _shown(store: str) -> str:
+    if opening.is_remote(store):
+        return hide_secrets(store)
+    url = urls.parse(store)
+    return f"{url} (embedded, fsync {url.fsync})" if url.path is not None else str(url)
+
+
+def _store_option(text: str) -> str | None:
+    """Return what --store must say for other commands to find the store, None if nothing."""
+    if opening.is_remote(text):
+        return hide_secrets(text)
+    url = urls.parse(text)
+    if url == urls.parse(opening.store_text(None)[0]):
+        return None
+    return str(url) if url.path is not None or url.password is None else "URL"

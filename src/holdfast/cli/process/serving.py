@@ -1,0 +1,123 @@
+"""Running a worker in this process until a signal has drained it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+import signal
+from collections.abc import AsyncIterator, Callable, Iterator
+
+import uvloop
+
+from holdfast.cli.process import banner
+from holdfast.cli.terminal import opening, output
+from holdfast.errors import HoldfastError, StoreUnavailable
+from holdfast.worker.app import App
+from holdfast.worker.worker import Worker, WorkerSettings, stop_on_signals
+
+log: logging.Logger = logging.getLogger(__name__)
+
+_PARENT_LOOK_S = 1.0
+
+
+def serve(
+    target: str,
+    app: App,
+    settings: WorkerSettings,
+    *,
+    as_json: bool,
+    parent: int,
+    listen: str | None = None,
+) -> bool:
+    """Work until told to stop; returns whether that was by Ctrl-C.
+
+    `parent` is the process that started us for development, if one did; then HTTP is served
+    where `listen` says.
+    """
+
+    async def work() -> bool:
+        note = output.nothing if as_json else output.note
+        async with opened(app), _http(app, listen, note) as url:
+
+            def announce(worker: Worker) -> None:
+                banner.show(target, app, worker, as_json=as_json, try_line=bool(parent), url=url)
+
+            return await _run(Worker(app, settings), announce, parent)
+
+    return uvloop.run(work())
+
+
+@contextlib.asynccontextmanager
+async def opened(app: App) -> AsyncIterator[None]:
+    """Open the app, however long its store is away; an embedded store is ours to start."""
+    async with contextlib.AsyncExitStack() as stack:
+        opened = False
+        while not opened:
+            try:
+                await stack.enter_async_context(app)
+                opened = True
+            except StoreUnavailable as error:
+                if app.store.startswith("embedded:"):
+                    raise
+                log.warning("the worker waits for its store: %s", error)
+        yield
+
+
+@contextlib.asynccontextmanager
+async def _http(
+    app: App, listen: str | None, note: Callable[[str], None]
+) -> AsyncIterator[str | None]:
+    """Serve HTTP beside the worker; yields the URL, None where that is not possible."""
+    if listen is None or opening.is_remote(app.store):
+        yield None
+        return
+    from holdfast.server.run import serving  # noqa: PLC0415 - loads the web server
+    from holdfast.server.settings import ServerSettings, parse_listen  # noqa: PLC0415
+
+    host, port = parse_listen(listen)
+    async with contextlib.AsyncExitStack() as stack:
+        try:
+            server = serving(app.engine, ServerSettings(host=host, port=port))
+            _, url = await stack.enter_async_context(server)
+        except HoldfastError as error:
+            note(f"HTTP is not served: {error}")
+            url = None
+        yield url
+
+
+async def _run(worker: Worker, announce: Callable[[Worker], None], parent: int) -> bool:
+    with stop_on_signals(worker), _noting_ctrl_c() as interrupted:
+        running = asyncio.ensure_future(worker.run())
+        watching = asyncio.ensure_future(_follow_parent(worker, parent))
+        try:
+            await worker.wait_started(running)
+            if not running.done():
+                announce(worker)
+            await running
+        finally:
+            watching.cancel()
+    return interrupted.is_set()
+
+
+@contextlib.contextmanager
+def _noting_ctrl_c() -> Iterator[asyncio.Event]:
+    """Treat Ctrl-C as SIGTERM, but remember it for the exit code."""
+    seen = asyncio.Event()
+
+    def interrupt() -> None:
+        seen.set()
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    asyncio.get_running_loop().add_signal_handler(signal.SIGINT, interrupt)
+    yield seen
+
+
+async def _follow_parent(worker: Worker, parent: int) -> None:
+    """Drain when the process that started us is gone, as `holdfast dev` may be killed."""
+    if not parent:
+        return
+    while os.getppid() == parent:  # noqa: ASYNC110 - nothing tells us of it
+        await asyncio.sleep(_PARENT_LOOK_S)
+    worker.drain()

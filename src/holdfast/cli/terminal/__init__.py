@@ -1,0 +1,1 @@
+"""What commands share: options, input, output, errors, opening a store."""

@@ -1,0 +1,141 @@
+"""Writing results: JSON for programs, tables for people, notes and progress beside them.
+
+Results go to stdout; notes, progress and errors to stderr. Rich is loaded only when it is used.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import shutil
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from holdfast.cli.terminal import tables
+from holdfast.cli.terminal.failures import hide_secrets, one_line
+from holdfast.model.executions import JSON_CONTENT_TYPE
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+#: Into a pipe, lines are this wide.
+PIPE_COLUMNS = 200
+
+
+def emit(value: object) -> None:
+    """Write a value as JSON on stdout, on one line unless a person is looking."""
+    text = msgspec.json.encode(value)
+    if sys.stdout.isatty():
+        text = msgspec.json.format(text, indent=2)
+    print(text.decode(), flush=True)  # noqa: T201 - this is the command line
+
+
+def payload(data: bytes | None, content_type: str = JSON_CONTENT_TYPE) -> object:
+    """Return an input or a result as JSON can hold it: itself, or its bytes in base64."""
+    if data is None:
+        return None
+    if content_type == JSON_CONTENT_TYPE:
+        try:
+            msgspec.json.decode(data)
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            pass
+        else:
+            # As it was written: numbers keep every digit.
+            return msgspec.Raw(data)
+    return {"base64": base64.b64encode(data).decode()}
+
+
+def write_payload(data: bytes, content_type: str) -> None:
+    """Write a result on stdout: text as a line, other bytes as they are."""
+    sys.stdout.flush()
+    sys.stdout.buffer.write(data)
+    if content_type == JSON_CONTENT_TYPE or sys.stdout.isatty():
+        sys.stdout.buffer.write(b"\n")
+    sys.stdout.buffer.flush()
+
+
+def console(*, stderr: bool = False) -> Console:
+    """Return the terminal."""
+    from rich.console import Console  # noqa: PLC0415 - loaded when used
+
+    stream = sys.stderr if stderr else sys.stdout
+    width = None if stream.isatty() else PIPE_COLUMNS
+    return Console(stderr=stderr, width=width, highlight=False, markup=False, emoji=False)
+
+
+def say(text: str) -> None:
+    """Write a line for people on stdout."""
+    print(hide_secrets(text), flush=True)  # noqa: T201 - this is the command line
+
+
+def answer(value: object, text: str, *, as_json: bool) -> None:
+    """Say what was done, to programs or to people."""
+    if as_json:
+        emit(value)
+    else:
+        say(text)
+
+
+def note(text: str) -> None:
+    """Write a remark on stderr, where it disturbs no program."""
+    print(hide_secrets(one_line(text)), file=sys.stderr, flush=True)  # noqa: T201 - likewise
+
+
+def count(number: int, noun: str) -> str:
+    """Return a number of things in words: `1 execution`, `2 executions`."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def nothing(_text: str) -> None:
+    """Write no remark: a program reads both streams."""
+
+
+def show_table(columns: Sequence[str], rows: Sequence[Sequence[object]], *, nothing: str) -> None:
+    """Write a table on stdout, or say that there is nothing. Into a pipe, a row is one line."""
+    if not rows:
+        say(nothing)
+        return
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    for line in tables.lines(columns, rows, width):
+        print(line)  # noqa: T201 - this is the command line
+    sys.stdout.flush()
+
+
+@contextlib.contextmanager
+def progress(title: str, total: int | None) -> Iterator[Callable[[int], None]]:
+    """Show a progress bar on a terminal; yields what tells it of progress."""
+    if not sys.stderr.isatty():
+        yield lambda _done: None
+        return
+    from rich.progress import (  # noqa: PLC0415 - loaded when used
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+    )
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=console(stderr=True), transient=True) as bars:
+        bar = bars.add_task(title, total=total)
+        yield lambda done: bars.advance(bar, done)
+
+
+@contextlib.contextmanager
+def status(text: str) -> Iterator[Callable[[str], None]]:
+    """Show a spinner with a text on a terminal; yields what changes the text."""
+    if not sys.stderr.isatty():
+        yield lambda _text: None
+        return
+    from rich.text import Text  # noqa: PLC0415 - loaded when used
+
+    with console(stderr=True).status(Text(text)) as shown:
+        yield lambda changed: shown.update(Text(one_line(changed)))

@@ -1,0 +1,52 @@
+"""Where leases, manifests and data objects are: the one resolver that all callers share."""
+
+from __future__ import annotations
+
+import re
+
+from holdfast.fencing.record import Token
+from holdfast.model import bounds, checks
+
+_OTHER = re.compile(rb"[^A-Za-z0-9_.:@/-]")
+_RESERVED = (".lease.json", ".manifest.json")
+_DATA_NAME = re.compile(r"([0-9a-f]{16})-([0-9a-f]{16})-[0-9a-z]+[.\w-]*\Z")
+
+
+def check_key(value: object) -> str:
+    """Check the key of a writer lease: names separated by slashes, such as `reports/main`."""
+    key = checks.text("key", value, bounds.ID_CHARS, empty=False)
+    for segment in key.split("/"):
+        if set(segment) <= {"."} or segment.endswith(_RESERVED):
+            checks.refuse("key", "must be names separated by /", value)
+    return key
+
+
+def _written(key: str) -> str:
+    """Return a key in characters that every storage takes; no two are written alike."""
+    return _OTHER.sub(lambda one: b"=%02x" % ord(one[0]), key.encode()).decode()
+
+
+def lease(key: str) -> str:
+    """Return where the lease of a key is."""
+    return f"leases/{_written(key)}.lease.json"
+
+
+def manifest(key: str) -> str:
+    """Return where the manifest of a key is."""
+    return f"manifests/{_written(key)}.manifest.json"
+
+
+def data_prefix(key: str) -> str:
+    """Return what the data objects of a manifest start with."""
+    return f"objects/{_written(key)}/"
+
+
+def data(key: str, token: Token, nonce: str, suffix: str) -> str:
+    """Return a name that no other writer, and no other try, can ever make."""
+    return f"{data_prefix(key)}{token.term:016x}-{token.generation:016x}-{nonce}{suffix}"
+
+
+def token_of(name: str) -> Token | None:
+    """Return the token in the name of a data object, None if it is not one."""
+    found = _DATA_NAME.fullmatch(name.rsplit("/", 1)[-1])
+    return Token(int(found[1], 16), int(found[2], 16)) if found else None

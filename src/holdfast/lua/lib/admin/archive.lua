@@ -1,0 +1,107 @@
+--- Executions on their way to the archive. While an archive is set, one whose retention is over is
+--- held back until the archiver has committed it, instead of being forgotten.
+--- @requires lib/core/keys lib/core/record lib/core/settings lib/core/index lib/core/timers
+--- @requires lib/execution/children
+local archive = {}
+
+-- What an execution owns beside its record: the name of the section, its key, how it is read and
+-- written, and whether a record has it. Whatever else executions own gets a line here.
+local function streamed(rec) return rec.streamed end
+local function waited(rec) return rec.waitpoints end
+
+local SECTIONS = {
+  { 'input', keys.input, 'GET', 'SET', function(rec) return not rec.input end },
+  { 'result', keys.result, 'GET', 'SET', function(rec) return rec.state == 'completed' and not rec.result end },
+  { 'tags', keys.tags, 'GET', 'SET', function(rec) return rec.tagged and not rec.tags end },
+  { 'note', keys.note, 'GET', 'SET', function(rec) return rec.pct end },
+  { 'log', keys.log, 'LRANGE', 'RPUSH', function() return true end },
+  { 'steps', keys.steps, 'HGETALL', 'HSET', function(rec) return rec.steps end },
+  { 'limits', keys.limits, 'GET', 'SET', function(rec) return rec.limited and not rec.limits end },
+  { 'waitpoints', keys.waitpoints, 'HGETALL', 'HSET', waited },
+  { 'wait', keys.wait, 'GET', 'SET', waited },
+  { 'signals', keys.signals, 'LRANGE', 'RPUSH', waited },
+  { 'signal_keys', keys.signal_keys, 'HGETALL', 'HSET', waited },
+  { 'stream', keys.stream, 'HGETALL', 'HSET', streamed },
+  { 'document', keys.document, 'GET', 'SET', streamed },
+  { 'frames', keys.frames, 'XRANGE', 'XADD', streamed },
+}
+
+--- Hold back an execution whose retention is over. False if it can be forgotten: no archive is set,
+--- or it came from there and has not run since.
+function archive.hold(tag, id, rec)
+  if not settings.archive(tag) or rec.archived == (rec.replays or '0') then return false end
+  server.call('ZADD', keys.unarchived(tag), rec.born, id)
+  record.clear(tag, id, rec, { 'due' })
+  server.call('ZREM', keys.timers(tag), 'x:' .. id)
+  return true
+end
+
+--- It runs again, or is gone.
+function archive.leave(tag, id) server.call('ZREM', keys.unarchived(tag), id) end
+
+local function read_section(read, key)
+  if read == 'LRANGE' then return server.call(read, key, 0, -1) end
+  if read ~= 'XRANGE' then return server.call(read, key) end
+  local rows = server.call(read, key, '-', '+')
+  for i, row in ipairs(rows) do rows[i] = cmsgpack.pack(row) end
+  return rows
+end
+
+local CHUNK = 1000
+
+local function write_section(write, key, value)
+  if type(value) == 'string' then
+    server.call(write, key, value)
+  elseif write == 'XADD' then
+    for _, packed in ipairs(value) do
+      local row = cmsgpack.unpack(packed)
+      server.call(write, key, row[1], unpack(row[2]))
+    end
+  else
+    for from = 1, #value, CHUNK do
+      server.call(write, key, unpack(value, from, math.min(from + CHUNK - 1, #value)))
+    end
+  end
+end
+
+--- Everything of an execution: id, fields as name, value pairs, sections as name, value pairs; and its
+--- size in bytes.
+function archive.export(tag, id, rec)
+  local fields, sections, size = {}, {}, 0
+  for name, value in pairs(rec) do
+    fields[#fields + 1] = name
+    fields[#fields + 1] = value
+    size = size + #name + #value
+  end
+  for _, section in ipairs(SECTIONS) do
+    local name, key, read, _, owned = unpack(section)
+    if owned(rec) then
+      local value = read_section(read, key(tag, id))
+      if value and #value > 0 then
+        sections[#sections + 1] = name
+        sections[#sections + 1] = value
+        if type(value) == 'string' then value = { value } end
+        for _, part in ipairs(value) do size = size + #part end
+      end
+    end
+  end
+  return { id, fields, sections }, size
+end
+
+--- Write back what `export` gave of an execution that has ended; `rec` is its record.
+function archive.restore(tag, id, rec, values, now)
+  local fields = {}
+  for name, value in pairs(rec) do
+    fields[#fields + 1] = name
+    fields[#fields + 1] = value
+  end
+  server.call('HSET', keys.record(tag, id), unpack(fields))
+  for _, section in ipairs(SECTIONS) do
+    local name, key, _, write = unpack(section)
+    if values[name] then write_section(write, key(tag, id), values[name]) end
+  end
+  index.enter(tag, id, rec)
+  index.add_tags(tag, id, rec, record.tags(tag, id, rec))
+  children.add(tag, id, rec)
+  timers.arm(tag, id, rec, now)
+end

@@ -1,0 +1,77 @@
+--- The record of an execution: one hash, small values only, so that it keeps its compact encoding.
+--- `due` is when its state ends by itself: the expiry of the lease of an active one, the start of a
+--- delayed one, the removal of one that has ended, the next look at one that a limit holds back.
+--- @requires lib/core/keys
+local record = {}
+
+-- Values longer than this would turn the hash into its large encoding (hash-max-listpack-value).
+local INLINE_BYTES = 64
+
+local TERMINAL = { completed = true, failed = true, cancelled = true, expired = true, skipped = true }
+
+function record.is_terminal(state) return TERMINAL[state] == true end
+
+--- A member that its graph has not started yet: nobody sees it before the graph is there, and
+--- then it waits like the others.
+local function unstarted(tag, rec, flat)
+  local state = server.call('HGET', keys.graph(tag, rec.graph), 'state')
+  if not state or state == 'staging' then return nil end
+  rec.state = 'waiting_children'
+  for i = 1, #flat, 2 do
+    if flat[i] == 'state' then flat[i + 1] = rec.state end
+  end
+  return rec, flat
+end
+
+--- All fields as a table and as the flat list of the store, or nil if there is no such execution.
+function record.read(tag, id)
+  local flat = server.call('HGETALL', keys.record(tag, id))
+  if #flat == 0 then return nil end
+  local rec = {}
+  for i = 1, #flat, 2 do rec[flat[i]] = flat[i + 1] end
+  if rec.state == 'staged' then return unstarted(tag, rec, flat) end
+  return rec, flat
+end
+
+--- Write `changes` (name, value pairs) to the store and to `rec`.
+function record.write(tag, id, rec, changes)
+  server.call('HSET', keys.record(tag, id), unpack(changes))
+  for i = 1, #changes, 2 do rec[changes[i]] = changes[i + 1] end
+end
+
+--- Remove those of `names` that `rec` has.
+function record.clear(tag, id, rec, names)
+  local present = {}
+  for _, name in ipairs(names) do
+    if rec[name] then
+      present[#present + 1] = name
+      rec[name] = nil
+    end
+  end
+  if #present > 0 then server.call('HDEL', keys.record(tag, id), unpack(present)) end
+end
+
+--- The index of the attempt that runs or is interrupted, or nil.
+function record.open_attempt(rec)
+  return (rec.state == 'active' or rec.open) and rec.attempts - 1 or nil
+end
+
+--- Put a payload into `changes` if it is small, else into its own key.
+function record.put_payload(key, field, bytes, changes)
+  if #bytes <= INLINE_BYTES then
+    changes[#changes + 1] = field
+    changes[#changes + 1] = bytes
+  else
+    server.call('SET', key, bytes)
+  end
+end
+
+function record.input(tag, id, rec) return rec.input or server.call('GET', keys.input(tag, id)) end
+
+function record.result(tag, id, rec) return rec.result or server.call('GET', keys.result(tag, id)) end
+
+--- The tags as a flat list of names and values.
+function record.tags(tag, id, rec)
+  if not rec.tagged then return {} end
+  return cmsgpack.unpack(rec.tags or server.call('GET', keys.tags(tag, id)))
+end

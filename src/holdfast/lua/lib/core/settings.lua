@@ -1,0 +1,44 @@
+--- Operators' settings: one hash, held alike in every partition.
+---   lane|LANE = paused or draining      weight|LANE|TENANT = share of claims, default 1
+---   keep|TENANT|STATE = retention in ms of ended executions, TENANT may be *
+---   rule|WHAT|NAME = limits of executions of this tenant, lane, kind or tag; rules = how many rules
+---   archive = URL of the archive: ended executions are held back for it
+---   offload = size in bytes from which on payloads are kept beside the archive; Lua does not use it
+---   priority_ms = what a point of priority is worth, in ms of waiting
+--- @requires lib/core/keys
+local settings = {}
+
+local DAY = 86400000
+local KEEP = { completed = DAY, skipped = DAY, failed = 7 * DAY, cancelled = 7 * DAY, expired = 7 * DAY }
+local PRIORITY_MS = 60000
+
+function settings.lane(tag, lane) return server.call('HGET', keys.settings(tag), 'lane|' .. lane) end
+
+function settings.weight(tag, lane, tenant)
+  return tonumber(server.call('HGET', keys.settings(tag), 'weight|' .. lane .. '|' .. tenant) or 1)
+end
+
+function settings.keep(tag, tenant, state)
+  local found = server.call(
+    'HMGET',
+    keys.settings(tag),
+    'keep|' .. tenant .. '|' .. state,
+    'keep|*|' .. state
+  )
+  return tonumber(found[1] or found[2] or KEEP[state])
+end
+
+function settings.archive(tag) return server.call('HGET', keys.settings(tag), 'archive') end
+
+--- Microseconds of rank that one point of priority is worth.
+function settings.priority_us(tag)
+  return tonumber(server.call('HGET', keys.settings(tag), 'priority_ms') or PRIORITY_MS) * 1000
+end
+
+--- Whether any rule adds limits to new executions.
+function settings.has_rules(tag) return server.call('HEXISTS', keys.settings(tag), 'rules') == 1 end
+
+--- The limits that a rule adds, one per line, or nil.
+function settings.rule(tag, what, name)
+  return server.call('HGET', keys.settings(tag), 'rule|' .. what .. '|' .. name) or nil
+end

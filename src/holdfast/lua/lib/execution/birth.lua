@@ -1,0 +1,47 @@
+--- How executions come to be: the record of a new one and its payloads.
+--- @requires lib/core/keys lib/core/record lib/core/index
+local birth = {}
+
+-- Fields of an item that go into the record as they are.
+local KEPT = {
+  'tenant', 'lane', 'kind', 'requires', 'priority', 'retry', 'give_up', 'attempt_timeout',
+  'max_reclaims', 'max_replays', 'keep', 'key', 'digest', 'nonce', 'tagged', 'limited', 'trace',
+}
+
+--- The record of a new execution, as written.
+function birth.compose(item, now, born, priority_us)
+  local rec = { born = born }
+  if item.limits then item.limited = 1 end
+  for _, name in ipairs(KEPT) do rec[name] = item[name] end
+  if item.deadline then
+    rec.deadline_span = item.deadline
+    rec.deadline = now + item.deadline
+  end
+  local run_at = item.delay and now + item.delay or item.run_at
+  if run_at and run_at > now then
+    rec.state, rec.hold, rec.due = 'delayed', item.window == 'debounce' and 'debounce' or 'delay', run_at
+  else
+    rec.state, run_at = 'waiting', nil
+  end
+  local priority = tonumber(item.priority or 0)
+  if run_at or priority ~= 0 then
+    rec.rank = math.max(born, (run_at or 0) * 1000) - priority * priority_us
+  end
+  return rec
+end
+
+--- Write a new execution; it is in no list yet but those of its tags.
+function birth.store(tag, id, rec, item, input)
+  local fields = {}
+  for name, value in pairs(rec) do
+    fields[#fields + 1] = name
+    fields[#fields + 1] = value
+  end
+  record.put_payload(keys.input(tag, id), 'input', input, fields)
+  if item.tagged then
+    record.put_payload(keys.tags(tag, id), 'tags', cmsgpack.pack(item.tags), fields)
+    index.add_tags(tag, id, rec, item.tags)
+  end
+  if item.limited then record.put_payload(keys.limits(tag, id), 'limits', item.limits, fields) end
+  server.call('HSET', keys.record(tag, id), unpack(fields))
+end

@@ -1,0 +1,128 @@
+--- Opening a lease on a ready execution, and what a claim hands to the worker.
+--- @requires lib/core/keys lib/core/record lib/core/index lib/core/timers lib/core/log
+--- @requires lib/execution/lease lib/wait/waits lib/graph/members lib/stream/frames
+--- @requires lib/limit/limits
+local claims = {}
+
+-- Longer than any caller repeats a call whose reply it lost.
+local MEMORY_MS = 30000
+
+local HANDED = {
+  'tenant', 'lane', 'kind', 'requires', 'priority', 'born', 'attempts', 'turn', 'epoch',
+  'due', 'timeout_at', 'deadline', 'replays', 'trace',
+}
+
+--- id, fields as name, value pairs, input, tags, steps as name, value pairs, the signals of the last
+--- wait, and of a member of a graph what its upstreams pass on.
+function claims.hand(tag, id, rec)
+  local fields = {}
+  for _, name in ipairs(HANDED) do
+    if rec[name] then
+      fields[#fields + 1] = name
+      fields[#fields + 1] = rec[name]
+    end
+  end
+  if rec.limited then
+    fields[#fields + 1] = 'limits'
+    fields[#fields + 1] = limits.of(tag, id, rec)
+  end
+  local steps = rec.steps and server.call('HGETALL', keys.steps(tag, id)) or {}
+  local tags = rec.tagged and cmsgpack.pack(record.tags(tag, id, rec)) or ''
+  local signals = rec.resumed and waits.delivered(tag, id) or {}
+  local passed = rec.inputs and members.passed(tag, id, rec) or nil
+  return { id, fields, record.input(tag, id, rec), tags, steps, signals, passed }
+end
+
+--- What a claim changes in a record: it opens an attempt, or goes on with the one that a delay or a
+--- wait interrupted.
+local function opening(rec, request, worker, lease_ms, now)
+  local attempt = rec.open and rec.attempts - 1 or tonumber(rec.attempts or 0)
+  -- One with limits has the epoch of its grant.
+  local epoch = tonumber(rec.epoch or 0) + (rec.limited and 0 or 1)
+  local changes = {
+    'state', 'active',
+    'attempts', attempt + 1,
+    'epoch', epoch,
+    'fence', lease.fence(request, epoch, attempt),
+    'worker', worker,
+    'due', now + lease_ms,
+  }
+  local timeout = rec.open and rec.timeout_left or rec.attempt_timeout
+  if timeout then
+    changes[#changes + 1] = 'timeout_at'
+    changes[#changes + 1] = now + tonumber(timeout)
+  end
+  if not rec.started then
+    changes[#changes + 1] = 'started'
+    changes[#changes + 1] = now
+  end
+  if not rec.open then
+    changes[#changes + 1] = 'claimed'
+    changes[#changes + 1] = now
+  end
+  return changes
+end
+
+--- Lease one execution that was taken out of the ready sets. Nil if it must not run; else what
+--- the worker gets, and the record, for `settle`. One with limits gets a grant, which is said third.
+function claims.open(tag, id, request, worker, lease_ms, now)
+  local rec = record.read(tag, id)
+  if not rec or rec.state ~= 'waiting' then return nil end
+  -- Its timer is due and will end it.
+  if rec.deadline and tonumber(rec.deadline) <= now then return nil end
+  if rec.graph and members.barred(tag, rec) then return nil end
+  if rec.limited then return limits.grant(tag, id, rec, request, now), rec, true end
+  return claims.start(tag, id, rec, request, worker, lease_ms, now), rec
+end
+
+--- Lease an execution that may run; returns what the worker gets.
+function claims.start(tag, id, rec, request, worker, lease_ms, now)
+  local resumed = rec.open
+  record.write(tag, id, rec, opening(rec, request, worker, lease_ms, now))
+  record.clear(tag, id, rec, { 'open', 'timeout_left', 'woken' })
+  if resumed then
+    log.append(tag, id, rec, {
+      at = now,
+      event = 'resumed',
+      attempt = rec.attempts - 1,
+      epoch = rec.epoch,
+      worker = worker,
+    })
+  end
+  if rec.streamed and not resumed then frames.begin_attempt(tag, id, rec, now) end
+  return claims.hand(tag, id, rec)
+end
+
+--- Move what was opened to where active executions are listed and timed; one call for all of them,
+--- because each write costs more than what it writes.
+function claims.settle(tag, opened, now)
+  index.move_many(tag, opened, 'waiting')
+  timers.arm_many(tag, opened, now)
+end
+
+--- Remember under a key what a request got, so that repeating it after a lost reply gets the same.
+function claims.remember(memory, opened, granted)
+  local ids = {}
+  for _, one in ipairs(opened) do ids[#ids + 1] = one[1] end
+  for _, one in ipairs(granted) do ids[#ids + 1] = one[1] end
+  server.call('SET', memory, table.concat(ids, ' '), 'PX', MEMORY_MS)
+end
+
+--- Whether an execution runs under a lease of this request.
+function claims.holds(rec, request)
+  return rec.state == 'active' and rec.fence == lease.fence(request, rec.epoch, rec.attempts - 1)
+end
+
+--- The leases and grants of a request that are still held.
+function claims.again(tag, request, known)
+  local held = { 'ok' }
+  for id in known:gmatch('%S+') do
+    local rec = record.read(tag, id)
+    if rec and claims.holds(rec, request) then
+      held[#held + 1] = claims.hand(tag, id, rec)
+    elseif rec and rec.grant == request and limits.is_granted(rec) then
+      held[#held + 1] = { id, tonumber(rec.epoch), limits.of(tag, id, rec) }
+    end
+  end
+  return held
+end

@@ -1,0 +1,78 @@
+--- The one way into a terminal state: every path ends here, so every path announces itself.
+--- @requires lib/core/keys lib/core/record lib/core/index lib/execution/ready lib/core/settings
+--- @requires lib/core/timers lib/core/log lib/core/wake lib/wait/waitpoints lib/stream/frames
+--- @requires lib/admin/schedules lib/limit/limits lib/execution/children
+local finish = {}
+
+local TRANSIENT = {
+  'hold', 'open', 'timeout_at', 'timeout_left', 'watched', 'wait_until', 'on_timeout', 'resumed',
+  'woken', 'blocker', 'retry_at',
+}
+-- A member of a graph has no retention of its own: it is kept as long as its graph.
+local MEMBERS_OWN = { 'due' }
+
+--- End `rec` in `state`. `changes` are further fields; `entry` is the log entry without its time,
+--- absent for a completion, which the record itself tells.
+function finish.now(tag, id, rec, state, now, changes, entry)
+  local before, watched = rec.state, rec.watched
+  if before == 'waiting' then ready.remove(tag, id, rec) end
+  if rec.limited then limits.leave(tag, id, rec, before, now) end
+  changes[#changes + 1] = 'state'
+  changes[#changes + 1] = state
+  changes[#changes + 1] = 'ended'
+  changes[#changes + 1] = now
+  if not rec.graph then
+    changes[#changes + 1] = 'due'
+    changes[#changes + 1] = now + tonumber(rec.keep or settings.keep(tag, rec.tenant, state))
+  end
+  record.write(tag, id, rec, changes)
+  record.clear(tag, id, rec, TRANSIENT)
+  if rec.graph then record.clear(tag, id, rec, MEMBERS_OWN) end
+  index.move(tag, id, rec, before)
+  timers.arm(tag, id, rec, now)
+  if entry then
+    entry.at = now
+    log.append(tag, id, rec, entry)
+  end
+  if rec.waitpoints then waitpoints.close_all(tag, id, rec, now) end
+  if watched then finish.announce(tag, id, state) end
+  if rec.schedule then schedules.ended(tag, id, now) end
+  -- lib/graph/resolve.lua, which itself ends executions.
+  if rec.graph then finish.resolve(tag, id, rec, now) end
+end
+
+--- Tell every process that waits for this execution.
+function finish.announce(tag, id, state)
+  local key = keys.watchers(tag, id)
+  for _, process in ipairs(server.call('SMEMBERS', key)) do
+    wake.process(tag, process, state .. ' ' .. id)
+  end
+  server.call('DEL', key)
+end
+
+--- Remove everything that an execution owns.
+function finish.forget(tag, id, rec)
+  index.remove_tags(tag, id, rec)
+  index.leave(tag, id, rec, rec.state)
+  children.remove(tag, id, rec)
+  server.call('ZREM', keys.timers(tag), 'x:' .. id)
+  server.call(
+    'UNLINK',
+    keys.record(tag, id),
+    keys.input(tag, id),
+    keys.result(tag, id),
+    keys.tags(tag, id),
+    keys.note(tag, id),
+    keys.log(tag, id),
+    keys.steps(tag, id),
+    keys.watchers(tag, id),
+    keys.waitpoints(tag, id),
+    keys.wait(tag, id),
+    keys.signals(tag, id),
+    keys.signal_keys(tag, id),
+    keys.limits(tag, id),
+    keys.followers(tag, id),
+    keys.children(tag, id)
+  )
+  if rec.streamed then frames.forget(tag, id) end
+end

@@ -1,0 +1,28 @@
+--- The fence of a lease is `LEASE:EPOCH:ATTEMPT`. The record keeps the fence of its last holder
+--- until the next claim, unless the holder lost the lease against its will.
+--- @requires lib/core/reply lib/core/record lib/core/log
+local lease = {}
+
+function lease.fence(id, epoch, attempt) return id .. ':' .. epoch .. ':' .. attempt end
+
+--- Read the record and check the holder. Returns the record if it may go on, else nil, a refusal
+--- and, if there is one, the record.
+function lease.check(tag, id, fence, now)
+  local rec = record.read(tag, id)
+  if not rec then return nil, reply.no('execution_not_found', 'id', id) end
+  if rec.fence == fence then
+    if rec.state ~= 'active' then return nil, reply.no('not_active', 'id', id, 'state', rec.state), rec end
+    if tonumber(rec.due) > now then return rec end
+    return nil, reply.no('stale_lease', 'id', id, 'state', rec.state, 'epoch', rec.epoch), rec
+  end
+  if rec.revoked == fence then return nil, reply.no('lease_revoked', 'id', id, 'state', rec.state), rec end
+  return nil, reply.no('stale_lease', 'id', id, 'state', rec.state, 'epoch', rec.epoch or '0'), rec
+end
+
+--- Check the holder of a call that ends its attempt with `event`. Returns the record if it may;
+--- else nil, a refusal, and the log entry of the same call if it has ended the attempt already.
+function lease.check_ending(tag, id, fence, now, event)
+  local rec, refusal, found = lease.check(tag, id, fence, now)
+  if rec or not found then return rec, refusal end
+  return nil, refusal, log.find(tag, id, found, { event = event, fence = fence })
+end

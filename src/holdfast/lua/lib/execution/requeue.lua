@@ -1,0 +1,48 @@
+--- The ways back: an active execution whose attempt ended becomes delayed or ready again.
+--- @requires lib/core/keys lib/core/record lib/core/index lib/execution/ready lib/core/timers
+--- @requires lib/limit/limits
+local requeue = {}
+
+-- What an execution that runs anew forgets of its past.
+local STALE = {
+  'ended', 'archived', 'result', 'content_type', 'failures', 'reclaims', 'pct', 'progress_at', 'steps',
+}
+
+--- Take the outcome from an execution that ended; returns the changes with which it runs anew.
+function requeue.anew(tag, id, rec, now)
+  record.clear(tag, id, rec, STALE)
+  server.call('UNLINK', keys.result(tag, id), keys.note(tag, id))
+  local changes = { 'turn', 'replay', 'replays', tonumber(rec.replays or 0) + 1 }
+  if rec.deadline_span then
+    changes[#changes + 1] = 'deadline'
+    changes[#changes + 1] = now + tonumber(rec.deadline_span)
+  end
+  return changes
+end
+
+--- Put an execution into `waiting`, at once claimable.
+function requeue.ready(tag, id, rec, now, changes)
+  local before = rec.state
+  if rec.limited and before == 'active' then limits.leave(tag, id, rec, before, now) end
+  changes[#changes + 1] = 'state'
+  changes[#changes + 1] = 'waiting'
+  record.write(tag, id, rec, changes)
+  record.clear(tag, id, rec, { 'hold', 'due', 'timeout_at', 'blocker', 'retry_at' })
+  index.move(tag, id, rec, before)
+  ready.add(tag, id, rec)
+  timers.arm(tag, id, rec, now)
+end
+
+--- Put an execution into `delayed` until `run_at`, held by `hold`.
+function requeue.later(tag, id, rec, now, run_at, hold, changes)
+  if run_at <= now then return requeue.ready(tag, id, rec, now, changes) end
+  local before = rec.state
+  if rec.limited and before == 'active' then limits.leave(tag, id, rec, before, now) end
+  for _, value in ipairs({ 'state', 'delayed', 'due', run_at, 'hold', hold }) do
+    changes[#changes + 1] = value
+  end
+  record.write(tag, id, rec, changes)
+  record.clear(tag, id, rec, { 'timeout_at' })
+  index.move(tag, id, rec, before)
+  timers.arm(tag, id, rec, now)
+end

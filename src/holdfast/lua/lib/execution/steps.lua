@@ -1,0 +1,29 @@
+--- The step journal: a hash of name to `NUMBER AT RESULT`, numbered in the order of recording.
+--- @requires lib/core/keys
+local steps = {}
+
+--- A claim hands out the whole journal, so its length is bounded.
+steps.MOST = 10000
+
+function steps.put(tag, id, name, number, now, result)
+  server.call('HSET', keys.steps(tag, id), name, ('%d %d '):format(number, now) .. result)
+end
+
+function steps.result(tag, id, name)
+  local value = server.call('HGET', keys.steps(tag, id), name)
+  return value and value:match('^%d+ %d+ (.*)$')
+end
+
+--- Drop the named step and all recorded after it. Returns the number of the last one kept, or nil
+--- if there is no such step.
+function steps.drop_from(tag, id, name)
+  local key = keys.steps(tag, id)
+  local value = server.call('HGET', key, name)
+  if not value then return nil end
+  local from = tonumber((value:match('^%d+')))
+  local all = server.call('HGETALL', key)
+  for i = 1, #all, 2 do
+    if tonumber((all[i + 1]:match('^%d+'))) >= from then server.call('HDEL', key, all[i]) end
+  end
+  return from - 1
+end

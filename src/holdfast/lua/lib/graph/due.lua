@@ -1,0 +1,51 @@
+--- What happens to a graph when its timer fires.
+--- @requires lib/core/keys lib/graph/graphs lib/core/timers lib/graph/work lib/graph/sweeps
+local graph_due = {}
+
+--- Members forgotten by one firing.
+local FORGOTTEN = 50
+
+--- Remove a graph and its members, some at a time.
+local function remove(tag, id, tenant, state, now)
+  if not sweeps.forget(tag, id, FORGOTTEN) then return timers.set(tag, 'g:' .. id, now, now) end
+  if state ~= 'staging' then graphs.leave(tag, id, { tenant = tenant }, state) end
+  server.call('ZREM', keys.timers(tag), 'g:' .. id)
+  server.call(
+    'UNLINK',
+    keys.graph(tag, id),
+    keys.graph_members(tag, id),
+    keys.graph_edges(tag, id),
+    keys.graph_work(tag, id),
+    keys.graph_walks(tag, id),
+    keys.graph_log(tag, id),
+    keys.graph_watchers(tag, id)
+  )
+end
+
+local function passed(instant, now) return instant and tonumber(instant) <= now end
+
+--- Fire the timer of a graph: go on with its work, or do what is due. Returns how much that was.
+function graph_due.fire(tag, id, now)
+  local found = server.call(
+    'HMGET', keys.graph(tag, id), 'state', 'due', 'deadline', 'ended', 'expired', 'tenant'
+  )
+  local state, due, deadline, ended, expired, tenant = unpack(found)
+  if not state then
+    server.call('ZREM', keys.timers(tag), 'g:' .. id)
+  elseif work.is_parked(tag, id) then
+    local list = work.new(tag, id, now, work.BY_TIMER)
+    work.run(list, true)
+    return work.BY_TIMER - list.left
+  elseif (state == 'staging' or ended) and passed(due, now) then
+    remove(tag, id, tenant, state, now)
+    return FORGOTTEN
+  elseif not ended and not expired and passed(deadline, now) then
+    server.call('HSET', keys.graph(tag, id), 'expired', '1', 'mute', 'all')
+    graphs.note(tag, id, { at = now, event = 'expired' })
+    work.sweep(work.new(tag, id, now, work.BY_TIMER), 'expire')
+    return work.BY_TIMER
+  else
+    graphs.arm(tag, id, { due = due, deadline = deadline, ended = ended, expired = expired }, now)
+  end
+  return 1
+end

@@ -1,0 +1,81 @@
+--- How executions become members of a graph. An item has the fields of a new execution, `graph`, what
+--- lib/graph/members.lua lists, and its edges as `outs` and `inns`, if it has any.
+--- @requires lib/limit/limits lib/core/stamps lib/core/keys lib/execution/birth lib/core/index
+--- @requires lib/execution/ready lib/core/settings lib/core/timers lib/graph/members lib/core/reply
+local enrol = {}
+
+local OF_MEMBER = { 'graph', 'ins', 'need', 'lax', 'losers', 'hears', 'inputs' }
+
+--- Unpack the items, each followed by its input, from `args[first]` on.
+function enrol.items(args, first)
+  local items = {}
+  for i = first, #args, 2 do items[#items + 1] = cmsgpack.unpack(args[i]) end
+  return items
+end
+
+--- A refusal if an id is taken or a lane accepts nothing, else nil. What this graph staged is not taken.
+function enrol.refusal(tag, graph, items)
+  local lanes = {}
+  for _, item in ipairs(items) do
+    if lanes[item.lane] == nil then lanes[item.lane] = settings.lane(tag, item.lane) end
+    if lanes[item.lane] == 'draining' then return reply.no('lane_draining', 'lane', item.lane) end
+    local found = server.call('HMGET', keys.record(tag, item.id), 'state', 'graph')
+    if found[1] and not (found[1] == 'staged' and found[2] == graph) then
+      return reply.no('id_conflict', 'id', item.id)
+    end
+  end
+  return nil
+end
+
+--- The record of a new member: it waits for its upstreams, and while staged for its graph.
+local function compose_member(item, now, born, priority_us, staged)
+  local rec = birth.compose(item, now, born, priority_us)
+  for _, name in ipairs(OF_MEMBER) do rec[name] = item[name] end
+  if rec.ins or staged then
+    rec.state = staged and 'staged' or 'waiting_children'
+    rec.hold, rec.due = nil, nil
+    rec.delay, rec.run_at = item.delay, item.run_at
+  end
+  if staged then rec.deadline = nil end
+  return rec
+end
+
+--- List and start members that are not staged.
+local function admit(tag, made, now)
+  local ready_now = {}
+  for _, one in ipairs(made) do
+    local id, rec = one[1], one[2]
+    if rec.state == 'waiting' then ready_now[#ready_now + 1] = one end
+    if rec.due or rec.deadline then timers.arm(tag, id, rec, now) end
+  end
+  index.move_many(tag, made)
+  ready.add_many(tag, ready_now)
+end
+
+--- Add members; returns how many are new. `args` has their inputs, the first at `first`.
+function enrol.add(tag, graph, items, args, first, now, staged)
+  local stamp, priority_us = stamps.next(tag, now), settings.priority_us(tag)
+  local ruled = settings.has_rules(tag)
+  local made, scored, edges = {}, {}, {}
+  for n, item in ipairs(items) do
+    if not staged or server.call('EXISTS', keys.record(tag, item.id)) == 0 then
+      local born = stamp + #made
+      if ruled then item.limits = limits.resolve(tag, item) end
+      local rec = compose_member(item, now, born, priority_us, staged)
+      birth.store(tag, item.id, rec, item, args[first + 2 * n - 2])
+      made[#made + 1] = { item.id, rec }
+      scored[2 * #made - 1], scored[2 * #made] = born, item.id
+      local key = members.key(graph, item.id)
+      for sign, ends in pairs({ ['>'] = item.outs, ['<'] = item.inns }) do
+        edges[#edges + 1] = sign .. key
+        edges[#edges + 1] = cmsgpack.pack(ends)
+      end
+    end
+  end
+  if #made == 0 then return 0 end
+  stamps.take(tag, stamp + #made - 1)
+  server.call('ZADD', keys.graph_members(tag, graph), unpack(scored))
+  if #edges > 0 then server.call('HSET', keys.graph_edges(tag, graph), unpack(edges)) end
+  if not staged then admit(tag, made, now) end
+  return #made
+end

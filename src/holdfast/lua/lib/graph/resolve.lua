@@ -1,0 +1,161 @@
+--- What the end of a member means for its graph. Its end is told along its out-edges: each is met or
+--- not, and a dependent whose join is decided starts or is skipped. A join that is decided may let go
+--- of upstreams: failures that it did without no longer count, and losers are cancelled.
+--- @requires lib/core/keys lib/core/record lib/execution/finish lib/graph/members lib/graph/work
+local resolve = {}
+
+-- A loser with more dependents than this is kept: looking at them all would take too long.
+local MOST_DEPENDENTS = 100
+
+--- The failure of a member does not count: something ran in spite of it.
+local function spare(list, id, member)
+  member.spared = '1'
+  server.call('HSET', keys.record(list.tag, id), 'spared', '1')
+  if members.is_bad(member.state) then
+    server.call('HINCRBY', keys.graph(list.tag, list.graph), 'bad', -1)
+  end
+  -- It never ran, so what kept it from running is spared, too.
+  if not members.released(member) then work.add(list, 'walk', id) end
+end
+
+--- Spare an upstream that did not succeed, if the member at the end of the edge is content.
+local function spare_if(list, id, upstream, on, member)
+  if upstream.spared or upstream.state == 'completed' then return end
+  local content
+  if members.released(member) then
+    content = member.lax or (on ~= 's' and members.is_bad(upstream.state))
+  else
+    content = member.spared and not members.undecided(member)
+  end
+  if content then spare(list, id, upstream) end
+end
+
+--- Whether somebody waits for members that a join does without.
+local function has_lost(list)
+  if list.lost == nil then list.lost = server.call('HGET', keys.graph(list.tag, list.graph), 'lost') end
+  return list.lost
+end
+
+local function release(list, id, others)
+  local rec = record.read(list.tag, id)
+  members.begin(list.tag, id, rec, list.now, {})
+  if others and (rec.lax or rec.hears or has_lost(list)) then work.add(list, 'walk', id) end
+end
+
+local function skip(list, id, because)
+  local rec = record.read(list.tag, id)
+  rec.work = list
+  local entry = { event = 'skipped', reason = because }
+  finish.now(list.tag, id, rec, 'skipped', list.now, {}, entry)
+end
+
+--- Start or skip a member whose counts have changed, if they decide its join.
+function resolve.decide(list, id, member, because)
+  if members.released(member) then
+    release(list, id, member.ins > 1)
+  elseif member.unmet > member.ins - member.need then
+    skip(list, id, because)
+  end
+end
+
+--- Tell the end of a member, in `upstream.state`, along one edge.
+local function tell_edge(list, upstream_id, upstream, on, id)
+  local member = members.look(list.tag, id)
+  if members.undecided(member) then
+    local field = members.meets(on, upstream.state) and 'met' or 'unmet'
+    member[field] = server.call('HINCRBY', keys.record(list.tag, id), field, 1)
+    local key = members.key(list.graph, upstream_id)
+    resolve.decide(list, id, member, 'upstream ' .. key .. ' is ' .. upstream.state)
+  end
+  if member.state then spare_if(list, upstream_id, upstream, on, member) end
+end
+
+--- Whether an item was parked before its graph was cancelled: those whom it concerns are being ended,
+--- or are to be left alone.
+local function is_muted(list, item)
+  return item.parked and server.call('HGET', keys.graph(list.tag, list.graph), 'mute')
+end
+
+--- Tell the end of a member along its out-edges.
+function work.handlers.tell(list, item)
+  local upstream = item.rec or members.look(list.tag, item.id)
+  -- It was reopened since, and will end again.
+  if item.parked and upstream.told ~= item.offset then return nil end
+  local edges = members.outs(list.tag, list.graph, members.key(list.graph, item.id))
+  if is_muted(list, item) then edges = {} end
+  for i = 2 * item.offset + 1, #edges, 2 do
+    if list.left <= 0 then return (i - 1) / 2 end
+    list.left = list.left - 1
+    tell_edge(list, item.id, upstream, edges[i + 1], members.id(list.graph, edges[i]))
+  end
+  if item.parked then server.call('HDEL', keys.record(list.tag, item.id), 'told') end
+  return nil
+end
+
+--- Whether nobody waits for a member any more.
+local function is_unwanted(list, id)
+  local edges = members.outs(list.tag, list.graph, members.key(list.graph, id))
+  if #edges > 2 * MOST_DEPENDENTS then return false end
+  for i = 1, #edges, 2 do
+    local dependent = members.id(list.graph, edges[i])
+    local state = server.call('HGET', keys.record(list.tag, dependent), 'state')
+    if members.undecided({ state = state }) then return false end
+  end
+  return true
+end
+
+--- Cancel a member that a join does without, unless somebody else waits for it; then whoever is
+--- decided last of those who wait for it does.
+local function drop_loser(list, id, winner)
+  if not is_unwanted(list, id) then
+    list.lost = '1'
+    server.call('HSET', keys.record(list.tag, id), 'lost', '1')
+    server.call('HSET', keys.graph(list.tag, list.graph), 'lost', '1')
+    return
+  end
+  local rec = record.read(list.tag, id)
+  rec.work = list
+  finish.now(list.tag, id, rec, 'cancelled', list.now, { 'spared', '1', 'loser', '1' }, {
+    event = 'cancelled',
+    attempt = record.open_attempt(rec),
+    reason = 'member ' .. members.key(list.graph, winner) .. ' needs it no more',
+  })
+end
+
+--- A member's join is decided, or it is let go itself: see to its upstreams.
+function work.handlers.walk(list, item)
+  if is_muted(list, item) then return nil end
+  local rec = record.read(list.tag, item.id)
+  local lets_go = rec.losers or (rec.loser and not members.released(rec))
+  local edges = members.ins(list.tag, list.graph, members.key(list.graph, item.id))
+  for i = 3 * item.offset + 1, #edges, 3 do
+    if list.left <= 0 then return (i - 1) / 3 end
+    list.left = list.left - 1
+    local id = members.id(list.graph, edges[i])
+    local upstream = members.look(list.tag, id)
+    if record.is_terminal(upstream.state) then
+      spare_if(list, id, upstream, edges[i + 1], rec)
+    elseif lets_go or upstream.lost then
+      drop_loser(list, id, item.id)
+    end
+  end
+  return nil
+end
+
+--- A member has ended. Called by lib/execution/finish.lua, whichever way it ended; `rec.work` is the list of a
+--- call that is at it already.
+function finish.resolve(tag, id, rec, now)
+  local graph = keys.graph(tag, rec.graph)
+  server.call('HINCRBY', graph, 'open', -1)
+  if members.is_bad(rec.state) and not rec.spared then server.call('HINCRBY', graph, 'bad', 1) end
+  local list = rec.work or work.new(tag, rec.graph, now, work.AT_ONCE)
+  local mute, lost, reopening = unpack(server.call('HMGET', graph, 'mute', 'lost', 'reopening'))
+  list.lost = list.lost or lost
+  -- It is heard when all who are to hear it wait again.
+  if reopening then list.left = 0 end
+  -- Nobody waits for a loser; but it may have waited for others, in vain.
+  if not mute and not rec.loser then work.add(list, 'tell', id, rec) end
+  local in_vain = not members.released(rec) and (rec.losers or rec.loser or list.lost)
+  if not mute and in_vain then work.add(list, 'walk', id) end
+  if not rec.work then work.run(list) end
+end

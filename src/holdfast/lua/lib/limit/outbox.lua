@@ -1,0 +1,16 @@
+--- What a partition has to tell other partitions: a call touches one partition only, so processes
+--- carry it over, and take it out when it has arrived. Whatever is carried may arrive twice.
+---   r EXECUTION EPOCH USED LIMIT...   give back what this grant was admitted to
+---   w EXECUTION LIMIT                 a limit has room for an execution that waits for it
+---   l WAITPOINT BUDGET DIMENSION N    the answer to an execution that asked for more of a budget
+--- @requires lib/core/keys lib/core/wake
+local outbox = {}
+
+function outbox.put(tag, now, ...)
+  local key = keys.outbox(tag)
+  server.call('ZADD', key, now, table.concat({ ... }, '\n'))
+  if server.call('ZCARD', key) == 1 then wake.courier(tag) end
+end
+
+--- The oldest entries.
+function outbox.read(tag, limit) return server.call('ZRANGE', keys.outbox(tag), 0, limit - 1) end

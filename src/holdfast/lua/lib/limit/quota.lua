@@ -1,0 +1,176 @@
+--- A quota caps how many executions run at once (`slots`) and how many start in a sliding window
+--- (`most` in `window` ms). It knows who holds a slot, by which epoch; every start in the window;
+--- who waits, in order; and whom it has promised room. A promise counts like a holder until it is
+--- used or runs out, so whoever waits longest is served first and one wake-up is sent for each place.
+--- @requires lib/core/keys lib/core/timers lib/limit/waiters lib/limit/outbox
+local quota = {}
+
+local PROMISE_MS = 10000
+-- Longer than a call that was sent can be on its way.
+local VOID_MS = 3600000
+
+--- The id of the definition that `name` counts under.
+function quota.id(name) return name:match('^[^#]+') end
+
+--- The quota `name` as it is now, or nil if there is none (any more): then it limits nothing.
+function quota.open(tag, name, now)
+  local def = server.call('HMGET', keys.quota(tag, quota.id(name)), 'born', 'window', 'most', 'slots')
+  if not def[1] then return nil end
+  local q = { name = name, window = tonumber(def[2]), most = tonumber(def[3]), slots = tonumber(def[4]) }
+  if q.most then
+    local key = keys.admissions(tag, name)
+    server.call('ZREMRANGEBYSCORE', key, '-inf', now - q.window)
+    q.started = server.call('ZCARD', key)
+  end
+  q.running = server.call('HLEN', keys.holders(tag, name))
+  q.promised = server.call('ZCARD', keys.promises(tag, name))
+  q.waiting = waiters.count(tag, name)
+  q.held, q.starts, q.starting = {}, {}, {}
+  return q
+end
+
+--- How many more may be admitted or promised room now; `own` is a slot that would be given up.
+local function room(q, own)
+  local slots = q.slots and q.slots - q.running + (own or 0) or math.huge
+  local starts = q.most and q.most - q.started or math.huge
+  return math.min(slots, starts) - q.promised
+end
+
+--- When something changes by itself: a promise runs out, or a start leaves the window.
+local function next_change(tag, q)
+  local at = math.huge
+  if q.promised > 0 then
+    at = tonumber(server.call('ZRANGE', keys.promises(tag, q.name), 0, 0, 'WITHSCORES')[2])
+  end
+  if q.waiting > 0 and q.most and q.started >= q.most then at = math.min(at, quota.retry_at(tag, q) or at) end
+  return at
+end
+
+--- When the oldest start leaves the window, if that is what is waited for.
+function quota.retry_at(tag, q)
+  if not q.most or q.started < q.most then return nil end
+  local oldest = server.call('ZRANGE', keys.admissions(tag, q.name), 0, 0, 'WITHSCORES')[2]
+  -- All starts may be of this very call.
+  return (tonumber(oldest) or q.now) + q.window
+end
+
+--- Promise room to those who wait longest, and have them told.
+function quota.promote(tag, q, now)
+  local count = math.min(room(q), q.waiting)
+  if count <= 0 then return end
+  for _, execution in ipairs(waiters.pop(tag, q.name, math.min(count, 1000))) do
+    server.call('ZADD', keys.promises(tag, q.name), now + PROMISE_MS, execution)
+    outbox.put(tag, now, 'w', execution, 'q:' .. q.name)
+    q.promised, q.waiting = q.promised + 1, q.waiting - 1
+  end
+  if q.waiting == 0 then server.call('SREM', keys.quota_queues(tag, quota.id(q.name)), q.name) end
+end
+
+--- Whether an execution may start now; nil if it has started under a later epoch: then the grant
+--- that asks is over.
+function quota.admits(tag, q, execution, epoch, now)
+  q.now = now
+  q.holder = server.call('HGET', keys.holders(tag, q.name), execution)
+  if q.holder == epoch then return true end
+  if q.holder and tonumber(q.holder) > tonumber(epoch) then return nil end
+  if q.waiting > 0 then quota.promote(tag, q, now) end
+  q.promise = q.promised > 0 and server.call('ZSCORE', keys.promises(tag, q.name), execution)
+  -- It may hold a slot under an earlier epoch, of which the release is on its way.
+  return (q.promise or q.waiting == 0 and room(q, q.holder and 1) > 0) and true or false
+end
+
+--- Let an execution start that `admits` has just answered for. Written by `close`.
+function quota.take(tag, q, execution, epoch)
+  if q.holder == epoch then return end
+  q.held[#q.held + 1] = execution
+  q.held[#q.held + 1] = epoch
+  if not q.holder then q.running = q.running + 1 end
+  if q.most then
+    q.starts[#q.starts + 1] = q.now
+    q.starts[#q.starts + 1] = execution .. ':' .. epoch
+    q.started = q.started + 1
+  end
+  if q.promise then
+    server.call('ZREM', keys.promises(tag, q.name), execution)
+    q.promised = q.promised - 1
+  elseif q.waiting > 0 then
+    waiters.drop(tag, q.name, execution, epoch)
+    q.waiting = waiters.count(tag, q.name)
+  end
+end
+
+--- Have an execution wait; returns when there may be room, if that is known.
+function quota.queue(tag, q, execution, epoch)
+  if q.waiting == 0 then server.call('SADD', keys.quota_queues(tag, quota.id(q.name)), q.name) end
+  waiters.add(tag, q.name, execution, epoch)
+  q.waiting = waiters.count(tag, q.name)
+  return quota.retry_at(tag, q)
+end
+
+--- Give up the room that was promised to an execution which another quota holds back.
+function quota.renounce(tag, q, execution, now)
+  if q.promised == 0 then return end
+  q.promised = q.promised - server.call('ZREM', keys.promises(tag, q.name), execution)
+  if q.waiting > 0 then quota.promote(tag, q, now) end
+end
+
+--- Write what was taken, and set the timer.
+function quota.close(tag, q, now)
+  if #q.held > 0 then server.call('HSET', keys.holders(tag, q.name), unpack(q.held)) end
+  if #q.starts > 0 then
+    server.call('ZADD', keys.admissions(tag, q.name), unpack(q.starts))
+    -- The starts of one value of a tag are forgotten when nothing of it starts any more.
+    server.call('PEXPIRE', keys.admissions(tag, q.name), q.window + 60000)
+  end
+  quota.arm(tag, q, now)
+end
+
+function quota.arm(tag, q, now)
+  local at = next_change(tag, q)
+  if at < math.huge then
+    timers.set(tag, 'q:' .. q.name, at, now)
+  else
+    server.call('ZREM', keys.timers(tag), 'q:' .. q.name)
+  end
+end
+
+--- Give back what an execution was admitted to under an epoch, once. `used`: it ran; else its start
+--- does not count, and an admission that comes later than this is void.
+function quota.release(tag, name, execution, epoch, used)
+  local holders = keys.holders(tag, name)
+  if server.call('HGET', holders, execution) == epoch then
+    server.call('HDEL', holders, execution)
+    if not used then server.call('ZREM', keys.admissions(tag, name), execution .. ':' .. epoch) end
+  end
+  if not used then
+    server.call('SET', keys.void(tag, execution, epoch), '1', 'PX', VOID_MS)
+    waiters.drop(tag, name, execution, epoch)
+    server.call('ZREM', keys.promises(tag, name), execution)
+  end
+end
+
+--- Time has passed, slots were given back, or the definition has changed: give out what is free.
+function quota.settle(tag, name, now)
+  server.call('ZREMRANGEBYSCORE', keys.promises(tag, name), '-inf', now)
+  local q = quota.open(tag, name, now)
+  if not q then
+    server.call('ZREM', keys.timers(tag), 'q:' .. name)
+    return
+  end
+  if q.waiting > 0 then quota.promote(tag, q, now) end
+  quota.arm(tag, q, now)
+end
+
+--- The quota is gone: nobody waits for it any more. Returns whether some still do.
+function quota.dissolve(tag, id, now)
+  local left = 1000
+  for _, name in ipairs(server.call('SMEMBERS', keys.quota_queues(tag, id))) do
+    for _, execution in ipairs(waiters.pop(tag, name, left)) do
+      outbox.put(tag, now, 'w', execution, 'q:' .. name)
+      left = left - 1
+    end
+    if waiters.count(tag, name) == 0 then server.call('SREM', keys.quota_queues(tag, id), name) end
+    if left == 0 then return true end
+  end
+  return false
+end

@@ -1,5 +1,0 @@
---- Counts of incidents since the store was made: rare enough to be counted where they happen.
---- @requires lib/keys
-local tally = {}
-
-function tally.add(tag, name) server.call('HINCRBY', keys.meta(tag), 'n_' .. name, 1) end

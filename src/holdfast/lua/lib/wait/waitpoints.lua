@@ -1,0 +1,115 @@
+--- Waitpoints: numbered per execution, in one hash of packed values.
+---   name, made, stamp    what and since when        until   when it closes by itself
+---   state                pending (prepared), open (part of a wait), closed (why: its reason)
+---   names, answerers     which signals and sources it accepts; absent: all
+---   uses, used           how many signals by token it accepts, and got
+---   schema, about        opaque to Lua: checked and shown by the caller
+---   held                 numbers of the signals that came before the wait
+---   asks                 of one that asks for more of a budget, see lib/wait/asking.lua
+--- @requires lib/core/keys lib/core/record lib/core/timers lib/core/stamps
+local waitpoints = {}
+
+--- A conversation may wait many times; its closed waitpoints are kept to answer late senders.
+waitpoints.MOST = 10000
+
+--- Ids tell the execution, so that a signal finds its partition.
+function waitpoints.id(id, number) return ('%s~w%d'):format(id, number) end
+
+function waitpoints.parse(waitpoint_id)
+  local id, number = waitpoint_id:match('^(.+)~w(%d+)$')
+  return id, tonumber(number)
+end
+
+function waitpoints.read(tag, id, number)
+  local packed = server.call('HGET', keys.waitpoints(tag, id), number)
+  return packed and cmsgpack.unpack(packed)
+end
+
+function waitpoints.write(tag, id, number, point)
+  server.call('HSET', keys.waitpoints(tag, id), number, cmsgpack.pack(point))
+end
+
+-- Beside the waitpoints: the numbers of those that can be answered.
+local LIVING = 'living'
+
+local function living_numbers(tag, id)
+  local numbers = {}
+  local listed = server.call('HGET', keys.waitpoints(tag, id), LIVING) or ''
+  for number in listed:gmatch('%d+') do numbers[#numbers + 1] = tonumber(number) end
+  return numbers
+end
+
+local function set_living(tag, id, numbers)
+  server.call('HSET', keys.waitpoints(tag, id), LIVING, table.concat(numbers, ','))
+end
+
+--- Those that can be answered, as { number, point }.
+function waitpoints.living(tag, id)
+  local found = {}
+  for _, number in ipairs(living_numbers(tag, id)) do
+    found[#found + 1] = { number, waitpoints.read(tag, id, number) }
+  end
+  return found
+end
+
+--- Add one; `spec` has the fields above that its maker decides. Returns its number and itself.
+function waitpoints.add(tag, id, rec, spec, state, now)
+  local number = tonumber(rec.waitpoints or 0) + 1
+  local stamp = stamps.next(tag, now)
+  stamps.take(tag, stamp)
+  spec.state, spec.made, spec.stamp = state, now, stamp
+  if spec.asks then spec.asks.replays = rec.replays end
+  if spec.expires then
+    spec['until'], spec.expires = now + spec.expires, nil
+    timers.set(tag, 'w:' .. waitpoints.id(id, number), spec['until'], now)
+  end
+  waitpoints.write(tag, id, number, spec)
+  record.write(tag, id, rec, { 'waitpoints', number })
+  local numbers = living_numbers(tag, id)
+  numbers[#numbers + 1] = number
+  set_living(tag, id, numbers)
+  for _, tenant in ipairs({ rec.tenant, '' }) do
+    server.call('ZADD', keys.open_waitpoints(tag, tenant), stamp, waitpoints.id(id, number))
+  end
+  return number, spec
+end
+
+--- Close one that is not; `why` is what its late senders and readers are told.
+function waitpoints.close(tag, id, rec, number, point, now, why)
+  point.state, point.closed, point.why, point.held = 'closed', now, why, nil
+  waitpoints.write(tag, id, number, point)
+  local numbers = {}
+  for _, other in ipairs(living_numbers(tag, id)) do
+    if other ~= number then numbers[#numbers + 1] = other end
+  end
+  set_living(tag, id, numbers)
+  local waitpoint_id = waitpoints.id(id, number)
+  if point['until'] then server.call('ZREM', keys.timers(tag), 'w:' .. waitpoint_id) end
+  for _, tenant in ipairs({ rec.tenant, '' }) do
+    server.call('ZREM', keys.open_waitpoints(tag, tenant), waitpoint_id)
+  end
+end
+
+--- Close all that are left when their execution ends.
+function waitpoints.close_all(tag, id, rec, now)
+  for _, one in ipairs(waitpoints.living(tag, id)) do
+    waitpoints.close(tag, id, rec, one[1], one[2], now, 'ended')
+  end
+end
+
+--- Whether it can be answered now; its timer may be late.
+function waitpoints.lives(point, now)
+  return point.state ~= 'closed' and not (point['until'] and point['until'] <= now)
+end
+
+--- Fire the timer of a waitpoint.
+function waitpoints.expire(tag, waitpoint_id, now)
+  local id, number = waitpoints.parse(waitpoint_id)
+  local rec = record.read(tag, id)
+  local point = rec and waitpoints.read(tag, id, number)
+  if point and point.state ~= 'closed' then
+    waitpoints.close(tag, id, rec, number, point, now, 'expired')
+  else
+    server.call('ZREM', keys.timers(tag), 'w:' .. waitpoint_id)
+  end
+end

@@ -1,0 +1,79 @@
+"""API keys: who may do what, for which tenant."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import secrets
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from holdfast.model import bounds, checks
+
+_PREFIX = "hf_"
+_ID_CHARS = 20
+_SECRET_BYTES = 32
+
+
+class Role(StrEnum):
+    """What a key may do. Every role may read; `admin` may do everything."""
+
+    VIEWER = "viewer"
+    SUBMITTER = "submitter"
+    WORKER = "worker"
+    OPERATOR = "operator"
+    ADMIN = "admin"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApiKey:
+    """What is known of a key; the key itself is known to its holder only."""
+
+    id: str
+    name: str
+    #: None: an operator key, which may act for every tenant.
+    tenant: str | None
+    roles: frozenset[Role]
+    digest: str
+    created_at: datetime
+    expires_at: datetime | None
+    revoked_at: datetime | None
+    #: To the minute.
+    last_used_at: datetime | None
+
+    def is_valid(self, now: datetime) -> bool:
+        """Whether it may be used now."""
+        return self.revoked_at is None and (self.expires_at is None or now < self.expires_at)
+
+    def may(self, role: Role) -> bool:
+        """Whether it may do what a role may do."""
+        return role is Role.VIEWER or role in self.roles or Role.ADMIN in self.roles
+
+    def matches(self, secret: str) -> bool:
+        """Whether this is the key; takes the same time whatever is wrong."""
+        return hmac.compare_digest(self.digest, digest_of(secret))
+
+
+def new_secret() -> str:
+    """Mint a key."""
+    return _PREFIX + secrets.token_urlsafe(_SECRET_BYTES)
+
+
+def digest_of(secret: str) -> str:
+    """Return what is stored of a key. It is random and long, so it needs no salt."""
+    return hashlib.sha256(secret.encode()).hexdigest()
+
+
+def id_of(secret: str) -> str:
+    """Return the public id of a key, the beginning of its digest."""
+    return digest_of(secret)[:_ID_CHARS]
+
+
+def checked_secret(secret: str) -> str:
+    """Check a key that somebody else has made."""
+    checks.text("key", secret, bounds.ID_CHARS)
+    if len(secret) < bounds.API_KEY_LEAST_CHARS or not secret.isascii() or " " in secret:
+        least = bounds.API_KEY_LEAST_CHARS
+        checks.refuse("key", f"must have at least {least} ASCII characters and no space", "***")
+    return secret

@@ -1,0 +1,98 @@
+"""Waiting for messages: told by the store, bounded by the next timer, with a slow poll behind."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+
+from holdfast.errors import ReadCancelled
+from holdfast.model.queues import Delivery
+from holdfast.store.store import Store
+from holdfast.store.valkey import keys
+
+#: A wake-up may be lost in a failover; this bounds how long that can go unnoticed.
+POLL_S = 2.0
+
+#: The lane of lib/queue/queue.lua on which a queue wakes its waiters.
+LANE = "messages"
+
+#: Reads once: deliveries, and in how many ms there may be some.
+Probe = Callable[[], Awaitable[tuple[Sequence[Delivery], int | None]]]
+
+
+class Waits:
+    """Readers of this process that wait, by queue. Subscriptions are kept until the end."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._channels: dict[str, asyncio.Future[None]] = {}
+        self._waiters: dict[str, set[asyncio.Event]] = {}
+        self._closed = False
+
+    async def close(self) -> None:
+        """Cancel whoever waits, and stop listening."""
+        self._closed = True
+        for waiters in self._waiters.values():
+            for woken in waiters:
+                woken.set()
+        await asyncio.gather(*self._channels.values(), return_exceptions=True)
+        await self._store.subscriptions.remove(self._channels, self._on_wake)
+        self._channels.clear()
+
+    def wake(self, name: str) -> None:
+        """Have readers of a queue in this process look again."""
+        self._on_wake(self._channel(name), "")
+
+    def _channel(self, name: str) -> str:
+        return keys.wake_channel(self._store.queue_tag(name), LANE)
+
+    async def read(
+        self, name: str, probe: Probe, wait_ms: int, stop: Callable[[], bool]
+    ) -> Sequence[Delivery]:
+        """Read until there is something; empty when the time is over.
+
+        Raises:
+            ReadCancelled: the reader is being closed, or was told to stop.
+        """
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + wait_ms / 1000
+        deliveries, next_ms = await probe()
+        if deliveries or not wait_ms:
+            return deliveries
+        channel = self._channel(name)
+        woken = asyncio.Event()
+        waiters = self._waiters.setdefault(channel, set())
+        waiters.add(woken)
+        try:
+            await self._listen(channel)
+            while True:
+                if self._closed or stop():
+                    raise ReadCancelled(f"reading {name} was cancelled", queue=name)
+                woken.clear()
+                deliveries, next_ms = await probe()
+                if deliveries or loop.time() >= deadline:
+                    return deliveries
+                pause = POLL_S if next_ms is None else min(POLL_S, next_ms / 1000)
+                await _wait(woken, min(deadline, loop.time() + pause))
+        finally:
+            waiters.discard(woken)
+            if not waiters:
+                self._waiters.pop(channel, None)
+
+    async def _listen(self, channel: str) -> None:
+        if channel not in self._channels:
+            opening = self._store.subscriptions.add([channel], self._on_wake)
+            self._channels[channel] = asyncio.ensure_future(opening)
+        await asyncio.shield(self._channels[channel])
+
+    def _on_wake(self, channel: str, _message: str) -> None:
+        for woken in self._waiters.get(channel, ()):
+            woken.set()
+
+
+async def _wait(woken: asyncio.Event, until: float) -> None:
+    try:
+        async with asyncio.timeout_at(until):
+            await woken.wait()
+    except TimeoutError:
+        pass

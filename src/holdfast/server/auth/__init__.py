@@ -1,0 +1,1 @@
+"""Who calls, for which tenant, and how often."""

@@ -1,0 +1,1 @@
+"""The HTTP machinery: connections, paths, the pipeline of a call, problems, events, documents."""

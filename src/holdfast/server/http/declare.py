@@ -1,0 +1,232 @@
+"""Declaring routes: who may call one, for whose things, with what, and what comes back.
+
+Everything else is made from these declarations: routing, authorization, decoding, the audit log,
+metrics, the OpenAPI document, and the tests that no route can escape.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, get_args, get_origin, get_type_hints
+
+from starlette.responses import Response
+
+from holdfast.errors import Conflict, HoldfastError, NotFound, OutcomeUnknown, StoreReadOnly
+from holdfast.model.api_keys import Role
+from holdfast.model.audit import AuditLog
+from holdfast.server.http import problems
+
+if TYPE_CHECKING:
+    from holdfast.server.http.call import Call
+
+T = TypeVar("T")
+Handler = TypeVar("Handler", bound=Callable[..., Awaitable[Any]])
+
+#: Refusals of what changes something in the store; reads that note who looks are among it.
+CHANGING = (OutcomeUnknown, StoreReadOnly)
+#: Room for a payload of 1 MiB in base64, and what surrounds it.
+BODY_BYTES = 2 << 20
+
+
+class Scope(StrEnum):
+    """Whose things a route is about."""
+
+    #: The caller's tenant: that of its key, or the one that an operator key names.
+    TENANT = "tenant"
+    #: Something that belongs to a tenant and is named in the path; `owner` finds out whose it is.
+    OWNED = "owned"
+    #: The whole system: only for keys that belong to no tenant.
+    SYSTEM = "system"
+    #: Needs no key.
+    PUBLIC = "public"
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """How to find the tenant of the thing that a path names."""
+
+    #: The parameter of the path.
+    param: str
+    #: Returns the tenant; raises NotFound.
+    find: Callable[[Call, str], Awaitable[str | None]]
+    #: The error for a thing that is not there, or is another tenant's.
+    missing: Callable[[str], NotFound]
+    #: Parameters that are ids of the tenant: the thing, and parts of it.
+    params: frozenset[str] = frozenset({"id", "wp"})
+
+
+@dataclass(frozen=True, slots=True)
+class Answer(Generic[T]):
+    """A reply whose status or headers are not those that the route declares."""
+
+    body: T
+    status: int
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Route:
+    """One method on one path."""
+
+    method: str
+    path: str
+    handler: Callable[..., Awaitable[Any]]
+    #: The noun that it belongs to.
+    tag: str
+    #: Any of these roles may call it.
+    roles: tuple[Role, ...]
+    scope: Scope
+    owner: Owner | None
+    #: The status of success, and others that the handler may answer with.
+    statuses: tuple[int, ...]
+    #: Refusals of its own, beside those that every route may give.
+    errors: tuple[type[HoldfastError], ...]
+    #: Those of them that are conflicts with what is there already, whatever they are elsewhere.
+    conflicts: tuple[type[HoldfastError], ...]
+    #: Which log keeps its calls; None: it changes nothing.
+    audit: AuditLog | None
+    most_bytes: int
+    #: An example body.
+    example: Any
+    #: Example values of query parameters.
+    query_example: Mapping[str, str]
+    #: What its success looks like where that is no JSON.
+    media_type: str
+    #: Types of the parameters, taken from the handler.
+    params: tuple[str, ...]
+    body: Any
+    query: Any
+    reply: Any
+    #: The type of the body as it is documented, where it is decoded in another way.
+    documented: Any
+
+    @property
+    def summary(self) -> str:
+        """The first line of what the handler says of itself."""
+        return (inspect.getdoc(self.handler) or "").partition("\n")[0].rstrip(".")
+
+    @property
+    def description(self) -> str:
+        """What the handler says of itself after its first line."""
+        return (inspect.getdoc(self.handler) or "").partition("\n")[2].strip()
+
+    @property
+    def name(self) -> str:
+        """A name for logs, metrics and generated clients."""
+        return f"{self.tag}_{self.handler.__name__}"
+
+    @property
+    def reads_body(self) -> bool:
+        """Whether a body is read; one that has no use for it takes an empty one only."""
+        return self.method in {"POST", "PUT", "PATCH"}
+
+    def status_of(self, error: type[HoldfastError]) -> int:
+        """Return the status of an error of this route."""
+        return problems.status_of(Conflict if issubclass(error, self.conflicts) else error)
+
+
+class Routes:
+    """The routes of one noun.
+
+    A handler's parameters are `call`, those of the path by name, and `body` and `query` with the
+    types to decode into; it returns the reply.
+    """
+
+    def __init__(self, tag: str, about: str) -> None:
+        self.tag = tag
+        self.about = about
+        self.routes: list[Route] = []
+
+    def get(self, path: str, **declared: Any) -> Callable[[Handler], Handler]:
+        """Declare a GET; the keywords are those of `add`."""
+        return self.add("GET", path, **declared)
+
+    def post(self, path: str, **declared: Any) -> Callable[[Handler], Handler]:
+        """Declare a POST."""
+        return self.add("POST", path, **declared)
+
+    def put(self, path: str, **declared: Any) -> Callable[[Handler], Handler]:
+        """Declare a PUT."""
+        return self.add("PUT", path, **declared)
+
+    def patch(self, path: str, **declared: Any) -> Callable[[Handler], Handler]:
+        """Declare a PATCH."""
+        return self.add("PATCH", path, **declared)
+
+    def delete(self, path: str, **declared: Any) -> Callable[[Handler], Handler]:
+        """Declare a DELETE."""
+        return self.add("DELETE", path, **declared)
+
+    def add(
+        self,
+        method: str,
+        path: str,
+        *,
+        role: Role | tuple[Role, ...] = Role.VIEWER,
+        scope: Scope = Scope.TENANT,
+        owner: Owner | None = None,
+        status: int | tuple[int, ...] = 200,
+        errors: Sequence[type[HoldfastError]] = (),
+        conflicts: Sequence[type[HoldfastError]] = (),
+        audit: AuditLog | None = None,
+        most_bytes: int = BODY_BYTES,
+        example: Any = None,
+        query_example: Mapping[str, str] | None = None,
+        media_type: str = "application/json",
+        documented: Any = None,
+    ) -> Callable[[Handler], Handler]:
+        """Declare a route; the handler's signature says the rest."""
+        roles = role if isinstance(role, tuple) else (role,)
+
+        def declare(handler: Handler) -> Handler:
+            hints = get_type_hints(handler)
+            self.routes.append(
+                Route(
+                    method=method,
+                    path=path,
+                    handler=handler,
+                    tag=self.tag,
+                    roles=roles,
+                    scope=Scope.OWNED if owner else scope,
+                    owner=owner,
+                    statuses=status if isinstance(status, tuple) else (status,),
+                    errors=tuple(errors),
+                    conflicts=tuple(conflicts),
+                    audit=audit or _default_log(method, roles),
+                    most_bytes=most_bytes,
+                    example=example,
+                    query_example=query_example or {},
+                    media_type=media_type,
+                    params=tuple(n for n in hints if n not in _SPECIAL),
+                    body=hints.get("body"),
+                    query=hints.get("query"),
+                    reply=_reply_type(hints["return"]),
+                    documented=documented or hints.get("body"),
+                )
+            )
+            return handler
+
+        return declare
+
+
+_SPECIAL = frozenset({"call", "body", "query", "return"})
+
+
+def _default_log(method: str, roles: tuple[Role, ...]) -> AuditLog | None:
+    # What every role may do is reading, also where a secret in a body makes it a POST.
+    if method == "GET" or roles == (Role.VIEWER,):
+        return None
+    often = {Role.SUBMITTER, Role.WORKER}
+    return AuditLog.CALLS if often & set(roles) else AuditLog.CONTROL
+
+
+def _reply_type(hint: Any) -> Any:
+    """Return the type of a reply's body; None for an empty or a raw one."""
+    if get_origin(hint) is Answer:
+        return get_args(hint)[0]
+    if hint is type(None) or (isinstance(hint, type) and issubclass(hint, Response)):
+        return None
+    return hint

@@ -1,0 +1,230 @@
+"""The OpenAPI 3.1 document, made from the routes."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Sequence
+from importlib.metadata import version
+from importlib.resources import files
+from typing import Any
+
+import msgspec
+
+from holdfast import errors
+from holdfast.errors import HoldfastError
+from holdfast.server.http import problems
+from holdfast.server.http.declare import CHANGING, Route, Routes, Scope
+from holdfast.server.views import descriptions
+from holdfast.server.views.fields import View
+
+_REF = "#/components/schemas/{name}"
+_EMPTY = 204
+_JSON = "application/json"
+
+#: Refusals of routes with a body, and of those that need a key, which is looked up.
+_OF_BODIES = (errors.Malformed, errors.TooLarge)
+_OF_KEYS = (
+    errors.Unauthorized,
+    errors.Forbidden,
+    errors.RateLimited,
+    errors.StoreUnavailable,
+)
+
+
+class Problem(View):
+    """Why a call failed (RFC 9457); further members tell ids and values."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    #: The stable word.
+    code: str
+    #: The same call may succeed later.
+    retryable: bool
+
+
+def document(tables: Sequence[Routes]) -> dict[str, Any]:
+    """Return the document."""
+    routes = [route for table in tables for route in table.routes]
+    types = [t for route in routes for t in (route.documented, route.reply, route.query) if t]
+    (*schemas, problem), components = msgspec.json.schema_components(
+        [*types, Problem], ref_template=_REF
+    )
+    _describe(components)
+    found = iter(schemas)
+    paths: dict[str, dict[str, Any]] = {}
+    for route in routes:
+        body = next(found) if route.documented else None
+        reply = next(found) if route.reply else None
+        query = next(found) if route.query else None
+        operation = _operation(route, body, reply, problem)
+        operation["parameters"] = [
+            *_path_parameters(route),
+            *_query_parameters(query, components),
+            *([_TENANT] if route.owner is not None else []),
+        ]
+        paths.setdefault(route.path, {})[route.method.lower()] = operation
+    used = {name: schema for name, schema in components.items() if not name.endswith("Query")}
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Holdfast",
+            "version": version("holdfast"),
+            "description": "Durable execution: work that is accepted is held fast.",
+        },
+        "tags": [{"name": table.tag, "description": table.about} for table in tables],
+        "paths": paths,
+        "components": {
+            "schemas": used,
+            "securitySchemes": {"key": {"type": "http", "scheme": "bearer"}},
+        },
+        "security": [{"key": []}],
+    }
+
+
+def _describe(components: dict[str, Any]) -> None:
+    for struct, fields in descriptions.by_struct().items():
+        properties = components.get(struct, {}).get("properties", {})
+        for field in fields.keys() & properties.keys():
+            properties[field]["description"] = fields[field]
+
+
+def refusals(route: Route) -> list[type[HoldfastError]]:
+    """Return every error that a route may give."""
+    found: list[type[HoldfastError]] = [errors.InvalidInput, *route.errors]
+    if route.reads_body:
+        found += _OF_BODIES
+    if route.scope is not Scope.PUBLIC:
+        found += _OF_KEYS
+    # Where the store is one of several places for objects, it is told of as such.
+    if route.audit is not None and errors.BackendFailed not in route.errors:
+        found += CHANGING
+    if route.owner is not None:
+        found.append(type(route.owner.missing("")))
+    return found
+
+
+def _operation(
+    route: Route, body: dict[str, Any] | None, reply: dict[str, Any] | None, problem: Any
+) -> dict[str, Any]:
+    operation: dict[str, Any] = {
+        "operationId": route.name,
+        "tags": [route.tag],
+        "summary": route.summary,
+        "responses": _responses(route, reply, problem),
+    }
+    about = [route.description] if route.description else []
+    if route.scope is not Scope.PUBLIC:
+        who = "Any key" if "viewer" in route.roles else f"Role: {' or '.join(route.roles)}"
+        about.append(who + (", of no tenant." if route.scope is Scope.SYSTEM else "."))
+    else:
+        operation["security"] = []
+    operation["description"] = "\n\n".join(about)
+    if body is not None:
+        content: dict[str, Any] = {"schema": body}
+        if route.example is not None:
+            content["example"] = route.example
+        optional = not _required(route.documented)
+        operation["requestBody"] = {
+            "required": not optional,
+            "content": {_JSON: content},
+        }
+    return operation
+
+
+def _required(body: Any) -> bool:
+    """Whether a body has a field that must be there."""
+    if isinstance(body, type) and issubclass(body, msgspec.Struct):
+        return any(field.required for field in msgspec.structs.fields(body))
+    return False
+
+
+def _responses(route: Route, reply: dict[str, Any] | None, problem: Any) -> dict[str, Any]:
+    responses: dict[str, Any] = {}
+    for status in route.statuses:
+        response: dict[str, Any] = {"description": "Success."}
+        content: dict[str, Any] = {} if status == _EMPTY else {route.media_type: {}}
+        if reply is not None:
+            content[_JSON] = {"schema": reply}
+            if status == route.statuses[0] and (example := example_of(route)) is not None:
+                content[_JSON]["example"] = example
+        if content:
+            response["content"] = content
+        responses[str(status)] = response
+    by_status: dict[int, set[str]] = {}
+    for error in refusals(route):
+        by_status.setdefault(route.status_of(error), set()).add(error.code)
+    for status, codes in sorted(by_status.items()):
+        responses[str(status)] = {
+            "description": ", ".join(f"`{code}`" for code in sorted(codes)),
+            "content": {problems.MEDIA_TYPE: {"schema": {"allOf": [problem, _only(codes)]}}},
+        }
+    return responses
+
+
+def example_of(route: Route) -> Any:
+    """Return an answer that a server gave; tests/server/record_examples.py keeps them."""
+    return _examples().get(f"{route.method} {route.path}")
+
+
+@functools.cache
+def _examples() -> dict[str, Any]:
+    data = files("holdfast.server.http").joinpath("examples.json").read_bytes()
+    found: dict[str, Any] = msgspec.json.decode(data)
+    return found
+
+
+def _only(codes: set[str]) -> dict[str, Any]:
+    """Return the schema of problems that have one of these codes."""
+    return {"properties": {"code": {"enum": sorted(codes)}}}
+
+
+def _path_parameters(route: Route) -> list[dict[str, Any]]:
+    return [
+        {
+            "name": name,
+            "in": "path",
+            "required": True,
+            "schema": {"type": "string", "minLength": 1},
+        }
+        for name in re.findall(r"{(\w+)}", route.path)
+    ]
+
+
+#: A thing that a path names may have the same id in several tenants.
+_TENANT = {
+    "name": "tenant",
+    "in": "query",
+    "required": False,
+    "description": "Whose it is, for a key that belongs to no tenant; `default` if absent.",
+    "schema": {"type": "string", "minLength": 1},
+}
+
+
+def _query_parameters(
+    query: dict[str, Any] | None, components: dict[str, Any]
+) -> list[dict[str, Any]]:
+    if query is None:
+        return []
+    schema = components[query["$ref"].rsplit("/", 1)[1]]
+    return [
+        {
+            "name": name,
+            "in": "query",
+            "required": name in schema.get("required", ()),
+            "schema": _without_null(field),
+        }
+        for name, field in schema["properties"].items()
+    ]
+
+
+def _without_null(field: dict[str, Any]) -> dict[str, Any]:
+    """Return the schema of a parameter: absent is not null."""
+    options = [one for one in field.get("anyOf", ()) if one != {"type": "null"}]
+    if len(options) != 1:
+        return field
+    (option,) = options
+    plain = {key: value for key, value in field.items() if key not in {"anyOf", "default"}}
+    return {**plain, **option}

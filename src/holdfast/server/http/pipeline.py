@@ -1,0 +1,276 @@
+"""The one way through the server: every call of every route passes here, in this order.
+
+Who is it? May it? How often? Whose things? What does it say? Then the handler; then the answer,
+the audit log and the figures.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.types import Receive, Send
+from starlette.types import Scope as AsgiScope
+
+from holdfast.engine import tracing
+from holdfast.errors import (
+    Forbidden,
+    HoldfastError,
+    InternalError,
+    InvalidInput,
+    Malformed,
+    MethodNotAllowed,
+    StoreFull,
+    StoreUnavailable,
+    TooLarge,
+)
+from holdfast.model import bounds
+from holdfast.model.audit import AuditEntry, AuditLog
+from holdfast.outages import level
+from holdfast.server.auth import shown
+from holdfast.server.auth.identity import NOBODY
+from holdfast.server.http import problems
+from holdfast.server.http.call import Call, Services
+from holdfast.server.http.declare import Answer, Owner, Route, Scope
+from holdfast.server.views.fields import Body
+from holdfast.server.views.invalid import misfit
+
+log: logging.Logger = logging.getLogger(__name__)
+
+#: How long a body may take to arrive.
+BODY_TIMEOUT_S = 30.0
+#: Longer names are not those of anything; the audit log has this much of them.
+_SHOWN = 2 * bounds.ID_CHARS
+#: The parameter by which an operator says whose the thing is that a path names.
+_TENANT = "tenant"
+_UNKNOWN_ERROR = "the server failed; its log has the request id"
+
+
+class Endpoint:
+    """All methods of one path."""
+
+    def __init__(self, services: Services, routes: Mapping[str, Route]) -> None:
+        self._services = services
+        self._routes = routes
+        self._decoders = {
+            route: msgspec.json.Decoder(route.body or Body)
+            for route in routes.values()
+            if route.reads_body
+        }
+
+    async def __call__(self, scope: AsgiScope, receive: Receive, send: Send) -> None:
+        """Answer a call."""
+        request = Request(scope, receive)
+        # What answers HEAD is the GET; its body is not sent.
+        route = self._routes.get("GET" if request.method == "HEAD" else request.method)
+        if route is None:
+            allowed = ", ".join(sorted(self._routes))
+            response = problems.response(MethodNotAllowed(f"this path has only {allowed}"))
+            response.headers["Allow"] = allowed
+        else:
+            response = await self._answer(request, route)
+        await response(scope, receive, send)
+
+    async def _answer(self, request: Request, route: Route) -> Response:
+        started = time.perf_counter()
+        call = Call(
+            services=self._services,
+            request=request,
+            route=route,
+            id=request.scope["holdfast.request_id"],
+            identity=NOBODY,
+        )
+        with tracing.answering(route.method, route.path, request.headers) as said:
+            response = await self._outcome(call)
+            about = call.about
+            said[tracing.STATUS] = response.status_code
+            said |= {f"holdfast.{name}": value for name, value in about.items()}
+        took = time.perf_counter() - started
+        self._services.metrics.answered(route, response.status_code, took)
+        log.debug("%s %s: %d", route.method, route.path, response.status_code, extra=about)
+        return response
+
+    async def _outcome(self, call: Call) -> Response:
+        """Return the answer, whatever happens, when it is written down."""
+        route = call.route
+        code: str | None = None
+        try:
+            response = await self._pass(call)
+        except HoldfastError as error:
+            code = error.code
+            response = problems.response(error, route.status_of(type(error)))
+        except ClientDisconnect:
+            code, response = "disconnected", Response(status_code=400)
+        except Exception:
+            log.exception("%s %s failed", route.method, route.path, extra=call.about)
+            code, response = (
+                InternalError.code,
+                problems.response(InternalError(_UNKNOWN_ERROR)),
+            )
+        await self._write_down(call, response.status_code, code)
+        return response
+
+    async def _pass(self, call: Call) -> Response:
+        route, services = call.route, self._services
+        if route.scope is not Scope.PUBLIC:
+            identity = await services.identities.of(call.request)
+            services.rate.take(identity.key or "")
+            # Only now: a call over the rate must cost the store nothing, so no log has it.
+            call.identity = identity
+            shown.show_to(identity.tenant)
+            if not call.identity.may(route.roles):
+                needed = " or ".join(route.roles)
+                raise Forbidden(f"this needs an API key with the role {needed}")
+            if route.scope is Scope.SYSTEM and call.identity.tenant is not None:
+                raise Forbidden("this needs an API key that belongs to no tenant")
+        elif route.reads_body:
+            call.count_address()
+        arguments = {name: call.request.path_params[name] for name in route.params}
+        if route.owner is not None:
+            await _check_owner(call, route.owner, arguments)
+        if route.query is not None:
+            arguments["query"] = _query(call.request, route)
+        elif call.request.scope["query_string"]:
+            _refuse_query(call.request, route)
+        if route.reads_body:
+            data = await _read(call.request, route.most_bytes)
+            body = _decoded(self._decoders[route], data)
+            arguments |= {} if route.body is None else {"body": body}
+        if route.scope is Scope.TENANT:
+            named = _named_tenant(arguments)
+            find = call.tenant_listed if route.method == "GET" else call.tenant_named
+            call.tenant = find(named)
+        return _encoded(route, await route.handler(call, **arguments))
+
+    async def _write_down(self, call: Call, status: int, code: str | None) -> None:
+        """Append to the audit log. What cannot be appended is told to the process's log."""
+        route = call.route
+        if route.audit is None or not call.audited or call.identity is NOBODY:
+            return
+        entry = AuditEntry(
+            key=call.identity.key,
+            tenant=call.tenant or call.identity.tenant,
+            address=call.address,
+            method=route.method,
+            route=route.path,
+            target={k: text[:_SHOWN] for k, text in call.request.path_params.items()},
+            request=call.id,
+            status=status,
+            code=code,
+        )
+        try:
+            # Whoever may not do it must not push out those who may.
+            log_of = AuditLog.CALLS if code == Forbidden.code else route.audit
+            await call.engine.audit.append(log_of, entry)
+        except HoldfastError as error:
+            # What failed as the log did changed nothing, and the outage has its own line.
+            changed_nothing = code in (StoreUnavailable.code, StoreFull.code)
+            urgency = level(error) if changed_nothing else logging.ERROR
+            text = msgspec.json.encode(entry).decode()
+            log.log(urgency, "not in the audit log (%s): %s", error, text)
+
+
+async def _check_owner(call: Call, owner: Owner, arguments: dict[str, str]) -> None:
+    """Let nobody learn of, or touch, what belongs to another tenant.
+
+    What the path names is an id of the tenant of the key, or of the one that an operator names.
+    """
+    named = call.request.query_params.get(_TENANT)
+    tenant = call.identity.tenant if named is None else call.tenant_named(named)
+    call.tenant = tenant
+    given = arguments[owner.param]
+    for param in owner.params & arguments.keys():
+        arguments[param] = call.stored_id(arguments[param])
+    if tenant is not None and await owner.find(call, arguments[owner.param]) != tenant:
+        raise owner.missing(given)
+
+
+async def _read(request: Request, most: int) -> bytes:
+    """Read a body, but no more than its route allows."""
+    announced = request.headers.get("content-length", "")
+    if announced.isdecimal() and int(announced) > most:
+        raise _too_large(most)
+    chunks: list[bytes] = []
+    size = 0
+    try:
+        async with asyncio.timeout(BODY_TIMEOUT_S):
+            async for chunk in request.stream():
+                size += len(chunk)
+                if size > most:
+                    raise _too_large(most)
+                chunks.append(chunk)
+    except TimeoutError:
+        message = f"the body did not arrive within {BODY_TIMEOUT_S:.0f} s"
+        raise Malformed(message, field="body") from None
+    return chunks[0] if len(chunks) == 1 else b"".join(chunks)
+
+
+def _too_large(most: int) -> TooLarge:
+    return TooLarge(f"body: is over the limit of {most} bytes", field="body", limit=most)
+
+
+def _decoded(decoder: msgspec.json.Decoder[Any], data: bytes) -> Any:
+    try:
+        # Payloads are passed on as they are, so they must be text as a whole.
+        str(data, "utf-8")
+        return decoder.decode(data or b"{}")
+    except msgspec.ValidationError as error:
+        raise misfit(error, decoder.type, "body") from error
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise Malformed(f"the body is not JSON in UTF-8: {error}", field="body") from error
+    except RecursionError as error:
+        raise InvalidInput("body: is nested too deeply", field="body") from error
+
+
+def _query(request: Request, route: Route) -> Any:
+    given = _parameters(request, route)
+    values = dict(given)
+    if len(values) != len(given):
+        raise InvalidInput("query: a parameter is given twice", field="query")
+    try:
+        query = msgspec.convert(values, route.query, strict=False)
+    except msgspec.ValidationError as error:
+        raise misfit(error, route.query, "query") from error
+    for name in values:
+        if getattr(query, name) is None:
+            raise InvalidInput(f"{name}: null is no value: leave it out", field=name)
+    return query
+
+
+def _refuse_query(request: Request, route: Route) -> None:
+    for name, _ in _parameters(request, route):
+        raise InvalidInput(f"{name}: is not a known parameter", field=name)
+    if not request.query_params:
+        raise InvalidInput("query: is not a known parameter", field="query")
+
+
+def _parameters(request: Request, route: Route) -> list[tuple[str, str]]:
+    """Return the parameters of the query; the tenant of what a path names was read before."""
+    given = request.query_params.multi_items()
+    return [one for one in given if route.owner is None or one[0] != _TENANT]
+
+
+def _named_tenant(arguments: Mapping[str, Any]) -> str | None:
+    for source in ("query", "body"):
+        named = getattr(arguments.get(source), "tenant", None)
+        if isinstance(named, str):
+            return named
+    return None
+
+
+def _encoded(route: Route, answer: Any) -> Response:
+    status, headers = route.statuses[0], None
+    if isinstance(answer, Response):
+        return answer
+    if isinstance(answer, Answer):
+        status, headers, answer = answer.status, dict(answer.headers), answer.body
+    if answer is None:
+        return Response(status_code=status, headers=headers)
+    data = msgspec.json.encode(answer)
+    return Response(data, status, headers, media_type="application/json")

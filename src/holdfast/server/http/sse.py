@@ -1,0 +1,126 @@
+"""Server-sent events: live streams that a client can take up again where it lost them."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from holdfast.errors import HoldfastError
+from holdfast.server.http import problems
+from holdfast.server.http.call import Call
+
+MEDIA_TYPE = "text/event-stream"
+#: A comment at least so often shows both sides that the other is there.
+PING_S = 15.0
+#: Clients of a stream that the server ended come back after this long.
+RETRY_MS = 1_000
+LAST_EVENT_ID = "last-event-id"
+
+
+@dataclass(frozen=True, slots=True)
+class Sse:
+    """One event."""
+
+    event: str
+    data: Any
+    #: Where a client goes on after it lost its connection.
+    id: str | None = None
+
+    def encode(self) -> bytes:
+        """Return it as it is sent; JSON has no line breaks, so it is one line of data."""
+        head = b"" if self.id is None else b"id: %b\n" % self.id.encode()
+        data = msgspec.json.encode(self.data)
+        return head + b"event: %b\ndata: %b\n\n" % (self.event.encode(), data)
+
+
+class EventStream(Response):
+    """A reply that goes on until its events or its time end, its client or the server goes."""
+
+    media_type = MEDIA_TYPE
+
+    def __init__(self, call: Call, events: AsyncIterator[Sse]) -> None:
+        """Start a stream; raises RateLimited if the caller has too many."""
+        super().__init__(headers={"X-Accel-Buffering": "no"})
+        del self.headers["content-length"]
+        self._call = call
+        self._events = events
+        self._slot = contextlib.ExitStack()
+        self._slot.enter_context(call.services.tails.one(call.caller))
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send events."""
+        del receive
+
+        async def write(data: bytes, *, more: bool = True) -> None:
+            await send({"type": "http.response.body", "body": data, "more_body": more})
+
+        with self._slot:
+            await send(
+                {
+                    "type": "http.response.start",
+                    "status": self.status_code,
+                    "headers": self.raw_headers,
+                }
+            )
+            if scope["method"] == "HEAD":
+                await write(b"", more=False)
+                return
+            await write(b": holdfast\n\n")
+            loop, services = asyncio.get_running_loop(), self._call.services
+            async with self._call.until_gone() as gone:
+                ending = loop.call_later(services.settings.tail_s, gone.set)
+                try:
+                    async for data in self._encoded(gone):
+                        await write(data)
+                finally:
+                    ending.cancel()
+            if gone.is_set():
+                await write(b"retry: %d\n\n" % RETRY_MS)
+            await write(b"", more=False)
+
+    async def _encoded(self, gone: asyncio.Event) -> AsyncIterator[bytes]:
+        """Yield events, and pings between them, until nobody listens any more."""
+        leaving: asyncio.Future[Any] = asyncio.ensure_future(gone.wait())
+        coming = _next(self._events)
+        try:
+            while True:
+                await asyncio.wait(
+                    {coming, leaving}, timeout=PING_S, return_when=asyncio.FIRST_COMPLETED
+                )
+                if gone.is_set():
+                    return
+                if not coming.done():
+                    yield b": ping\n\n"
+                    continue
+                try:
+                    event: Sse | None = coming.result()
+                except HoldfastError as error:
+                    yield Sse("error", problems.document(error)).encode()
+                    return
+                if event is None:
+                    return
+                yield event.encode()
+                coming = _next(self._events)
+        finally:
+            for task in (leaving, coming):
+                task.cancel()
+            await asyncio.gather(leaving, coming, return_exceptions=True)
+            close = getattr(self._events, "aclose", None)
+            if close is not None:
+                await close()
+
+
+def _next(events: AsyncIterator[Sse]) -> asyncio.Future[Any]:
+    """Ask for the next event; None at the end."""
+
+    async def ask() -> Sse | None:
+        return await anext(events, None)
+
+    return asyncio.ensure_future(ask())

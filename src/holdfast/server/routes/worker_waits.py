@@ -1,0 +1,165 @@
+"""How the holder of a lease waits: waitpoints made before the wait, and the wait itself."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from msgspec import Meta
+
+from holdfast import errors
+from holdfast.model import bounds, checks
+from holdfast.model.api_keys import Role
+from holdfast.model.states import State
+from holdfast.model.waitpoints import NewWaitpoint, Prepared
+from holdfast.server.auth.owners import EXECUTION
+from holdfast.server.http.call import Call
+from holdfast.server.http.declare import Routes
+from holdfast.server.routes.worker_calls import LEASE_EXAMPLE, LOST
+from holdfast.server.views.fields import Body, Key, LeaseBody, Name, PositiveMs
+from holdfast.server.views.waitpoints import PreparedPage, PreparedView, SignalView, SuspensionView
+
+routes: Routes = Routes("waiting", "How a worker waits for people and systems.")
+
+WaitpointId = Annotated[
+    str, Meta(min_length=1, max_length=bounds.NAME_CHARS + bounds.ID_CHARS + 16)
+]
+
+
+class NewWaitpointBody(Body):
+    """A waitpoint to be made."""
+
+    name: Name
+    #: JSON Schema of the payloads it accepts.
+    schema: dict[str, Any] | bool | None = None
+    #: It closes this long after it was made.
+    expires_ms: PositiveMs | None = None
+    #: How many signals its token is good for.
+    uses: Annotated[int, Meta(ge=1, le=1_000_000)] | None = None
+    #: The signals it accepts, `*` at the end of a name stands for the rest; none means all.
+    signals: Annotated[tuple[str, ...], Meta(max_length=bounds.SIGNAL_NAMES)] = ()
+    #: Identities of the sources it accepts; none means all.
+    answerers: Annotated[tuple[Key, ...], Meta(max_length=bounds.ANSWERERS)] = ()
+    #: What people are asked.
+    title: Annotated[str, Meta(max_length=bounds.TITLE_CHARS)] = ""
+    #: Your name for it: prepared again under the same key, it is the same waitpoint.
+    key: Key | None = None
+
+    def item(self) -> NewWaitpoint:
+        """Return what the engine takes."""
+        return NewWaitpoint(**{name: getattr(self, name) for name in _NEW})
+
+
+_NEW = NewWaitpointBody.__struct_fields__
+
+
+class PrepareBody(Body):
+    """Waitpoints to be made before the wait."""
+
+    lease: LeaseBody
+    waitpoints: Annotated[
+        list[NewWaitpointBody], Meta(min_length=1, max_length=bounds.WAITPOINTS_IN_WAIT)
+    ]
+
+
+@routes.post(
+    "/v1/executions/{id}/waitpoints",
+    role=Role.WORKER,
+    owner=EXECUTION,
+    errors=(*LOST, errors.WaitpointExists, errors.TooManyWaitpoints, errors.StoreFull),
+    example={
+        "lease": LEASE_EXAMPLE,
+        "waitpoints": [{"name": "mail", "title": "How much?", "signals": ["approve", "deny"]}],
+    },
+)
+async def prepare(call: Call, id: str, body: PrepareBody) -> PreparedPage:  # noqa: A002
+    """Make waitpoints before the wait, to send out their tokens first.
+
+    Signals that come before the wait are held for it. Safe to repeat with keys.
+    """
+    items = [item.item() for item in body.waitpoints]
+    made = await call.engine.waitpoints.prepare(id, body.lease.lease(), items)
+    return PreparedPage(items=[PreparedView.of(one) for one in made])
+
+
+class WaitAtBody(NewWaitpointBody):
+    """Where to wait: a new waitpoint with its `name`, or a prepared one by its `id`."""
+
+    name: Name | None = None  # type: ignore[assignment]
+    id: WaitpointId | None = None
+
+    def listed(self, call: Call) -> NewWaitpoint | Prepared | str:
+        """Return what the engine takes."""
+        if self.id is None:
+            if self.name is None:
+                checks.refuse("waitpoints", "need a name or an id", None)
+            return self.item()
+        if self != WaitAtBody(id=self.id, name=self.name):
+            checks.refuse("waitpoints", "that are prepared take no further fields", self.id)
+        stored = call.stored_id(self.id)
+        return stored if self.name is None else Prepared(stored, self.name)
+
+
+class SuspendBody(Body):
+    """What to wait for."""
+
+    lease: LeaseBody
+    waitpoints: Annotated[
+        list[WaitAtBody], Meta(min_length=1, max_length=bounds.WAITPOINTS_IN_WAIT)
+    ]
+    #: It calls the waitpoints by their names: `{"waitpoint": NAME}` for any signal to one.
+    condition: dict[str, Any]
+    timeout_ms: PositiveMs | None = None
+    on_timeout: Literal["fail", "cancel", "expire", "resume", "escalate"] = "fail"
+    #: What the wait is for; `explain` tells it.
+    reason: Literal["signal", "approval", "callback", "tool_result", "budget", "operator"] = (
+        "signal"
+    )
+    #: Your name for this wait: with it the call can be repeated, and a claim tells it again.
+    key: Key | None = None
+
+
+@routes.post(
+    "/v1/executions/{id}/suspend",
+    role=Role.WORKER,
+    owner=EXECUTION,
+    errors=(
+        *LOST,
+        errors.InvalidCondition,
+        errors.WaitpointNotFound,
+        errors.WaitpointClosed,
+        errors.TooManyWaitpoints,
+        errors.StoreFull,
+    ),
+    example={
+        "lease": LEASE_EXAMPLE,
+        "waitpoints": [{"name": "approval"}],
+        "condition": {"waitpoint": "approval", "signal": "approve"},
+        "timeout_ms": 172800000,
+        "on_timeout": "fail",
+    },
+)
+async def suspend(call: Call, id: str, body: SuspendBody) -> SuspensionView:  # noqa: A002
+    """Give the lease back until a condition on waitpoints holds.
+
+    The answer is `suspended`; then the execution comes back in a claim with its `signals`, in the
+    same attempt. Or signals that came early fulfil the condition: then it is `active`, with the
+    signals, and the lease is kept.
+    """
+    answer = await call.engine.waitpoints.suspend(
+        id,
+        body.lease.lease(),
+        [one.listed(call) for one in body.waitpoints],
+        body.condition,
+        timeout_ms=body.timeout_ms,
+        on_timeout=body.on_timeout,
+        reason=body.reason,
+        key=body.key,
+    )
+    view = SuspensionView(
+        state=answer.state, waitpoints=[PreparedView.of(one) for one in answer.waitpoints]
+    )
+    if answer.state is State.SUSPENDED:
+        call.services.metrics.ended(id, body.lease.epoch, "suspended")
+    else:
+        view.signals = [SignalView.of(one) for one in answer.signals]
+    return view

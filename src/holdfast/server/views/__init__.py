@@ -1,0 +1,1 @@
+"""What bodies and replies look like."""

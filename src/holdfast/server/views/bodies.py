@@ -1,0 +1,174 @@
+"""Bodies of submissions, decoded straight into what the engine takes."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from msgspec import UNSET, Meta, Raw, UnsetType
+
+from holdfast.model import bounds
+from holdfast.model.executions import OPTIONS, NewExecution
+from holdfast.model.quotas import Window
+from holdfast.model.retry import Backoff, RetryPolicy
+from holdfast.server.views.fields import (
+    Base64,
+    Body,
+    Capabilities,
+    DurationMs,
+    Key,
+    Kind,
+    LimitName,
+    Moment,
+    Name,
+    PositiveMs,
+    Priority,
+    Query,
+    ScopedId,
+    Traceparent,
+    payload,
+)
+
+Attempts = Annotated[int, Meta(ge=1, le=bounds.MAX_ATTEMPTS)]
+Tags = Annotated[
+    dict[Name, Annotated[str, Meta(min_length=1, max_length=bounds.TAG_VALUE_CHARS)]],
+    Meta(max_length=bounds.TAGS),
+]
+
+
+class BackoffBody(Body):
+    """How long to wait before the next attempt."""
+
+    kind: Literal["fixed", "exponential"]
+    initial_ms: DurationMs
+    max_ms: DurationMs = 60_000
+    factor: Annotated[float, Meta(ge=1, le=1_000)] = 2.0
+    #: The wait is spread over base * (1 +- jitter).
+    jitter: Annotated[float, Meta(ge=0, le=1)] = 0.0
+
+
+class RetryBody(Body):
+    """How often a failing execution is tried."""
+
+    #: The first included.
+    max_attempts: Attempts
+    backoff: BackoffBody | None = None
+    #: Error types that are never retried.
+    give_up_on: Annotated[tuple[Name, ...], Meta(max_length=bounds.GIVE_UP_TYPES)] = ()
+
+    def policy(self) -> RetryPolicy:
+        """Return the policy."""
+        given = self.backoff
+        backoff = (
+            Backoff()
+            if given is None
+            else Backoff(
+                kind=given.kind,
+                initial_ms=given.initial_ms,
+                max_ms=given.max_ms,
+                factor=given.factor,
+                jitter=given.jitter,
+            )
+        )
+        return RetryPolicy(
+            max_attempts=self.max_attempts, backoff=backoff, give_up_on=self.give_up_on
+        )
+
+
+class WindowBody(Body):
+    """Submissions with the same key within so many ms count as one."""
+
+    key: Key
+    ms: PositiveMs
+
+    def window(self) -> Window:
+        """Return the window."""
+        return Window(self.key, self.ms)
+
+
+class ExecutionBody(Body):
+    """An execution to be created.
+
+    Options that are absent are those that workers published of the task; null is a value.
+    """
+
+    kind: Kind
+    #: Any JSON, kept as it is written; or bytes, in `input_base64`.
+    input: Raw | UnsetType = UNSET
+    input_base64: Base64 | UnsetType = UNSET
+    #: Minted if absent.
+    id: ScopedId | None = None
+    tenant: Name | None = None
+    #: The task's if absent, or `default`.
+    lane: Name | UnsetType = UNSET
+    priority: Priority | UnsetType = UNSET
+    #: Capabilities that a worker must have, all of them.
+    requires: Capabilities | UnsetType = UNSET
+    delay_ms: DurationMs | None = None
+    run_at: Moment | None = None
+    #: It expires this long after its creation, whatever its state.
+    deadline_ms: PositiveMs | UnsetType | None = UNSET
+    attempt_timeout_ms: PositiveMs | UnsetType | None = UNSET
+    retry: RetryBody | UnsetType | None = UNSET
+    max_reclaims: Annotated[int, Meta(ge=0, le=bounds.MAX_RECLAIMS)] | UnsetType | None = UNSET
+    max_replays: Annotated[int, Meta(ge=0, le=bounds.MAX_REPLAYS)] | None = None
+    idempotency_key: Key | None = None
+    tags: Tags | UnsetType = UNSET
+    retention_ms: DurationMs | UnsetType | None = UNSET
+    #: Budgets that it spends from; it starts only while something of each is left.
+    budgets: Annotated[tuple[LimitName, ...], Meta(max_length=bounds.BUDGETS)] | UnsetType = UNSET
+    #: Quotas that must admit it before it starts.
+    quotas: Annotated[tuple[LimitName, ...], Meta(max_length=bounds.QUOTAS)] | UnsetType = UNSET
+    #: The last submission with this key wins: it starts when none has come for the window.
+    debounce: WindowBody | None = None
+    #: The first submission with this key wins: others within its window are answered with it.
+    throttle: WindowBody | None = None
+    #: The place in a trace (W3C); absent: the header of the same name.
+    traceparent: Traceparent | None = None
+    #: False: the input need not fit the schema that workers published of the task.
+    check: bool = True
+
+    def item(self, tenant: str, traceparent: str | None = None) -> NewExecution:
+        """Return what the engine takes."""
+        options: dict[str, Any] = {
+            name: value for name in OPTIONS if (value := getattr(self, name)) is not UNSET
+        }
+        if isinstance(self.retry, RetryBody):
+            options["retry"] = self.retry.policy()
+        return NewExecution(
+            kind=self.kind,
+            input=payload("input", self.input, self.input_base64),
+            id=self.id,
+            tenant=tenant,
+            delay_ms=self.delay_ms,
+            run_at=self.run_at,
+            max_replays=self.max_replays,
+            idempotency_key=self.idempotency_key,
+            debounce=None if self.debounce is None else self.debounce.window(),
+            throttle=None if self.throttle is None else self.throttle.window(),
+            traceparent=self.traceparent or traceparent,
+            check=self.check,
+            unset=OPTIONS - options.keys(),
+            **options,
+        )
+
+
+class CheckQuery(Query):
+    """Whether inputs must fit the schemas that workers published."""
+
+    check: bool = True
+
+    def apply(self, item: NewExecution) -> NewExecution:
+        """Return the item as the query wants it."""
+        return item if self.check else item.unchecked()
+
+
+class BatchBody(Body):
+    """Executions to be created, each accepted or refused on its own."""
+
+    items: Annotated[list[ExecutionBody], Meta(max_length=bounds.BATCH_ITEMS)]
+
+
+class RawBatchBody(Body):
+    """The same, as it is decoded: one item that does not fit must not refuse the others."""
+
+    items: Annotated[list[Raw], Meta(max_length=bounds.BATCH_ITEMS)]

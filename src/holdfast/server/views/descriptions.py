@@ -1,0 +1,46 @@
+"""Descriptions of fields: their `#:` comments are for callers, so the OpenAPI document has them."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import re
+import sys
+from collections.abc import Iterator
+
+from holdfast.server.views.fields import Body, Query, View
+
+_CLASS = re.compile(r"^class (\w+)", re.MULTILINE)
+_COMMENTED = re.compile(r"((?:^    #: .*\n)+)    (\w+):", re.MULTILINE)
+
+
+def by_struct() -> dict[str, dict[str, str]]:
+    """Return the comments of fields by the names of structs and of their fields."""
+    return {struct.__name__: _of(struct) for base in (Body, Query, View) for struct in _below(base)}
+
+
+def _below(base: type) -> Iterator[type]:
+    found: list[type] = base.__subclasses__()
+    for one in found:
+        yield one
+        yield from _below(one)
+
+
+def _of(struct: type) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for one in reversed(struct.__mro__):
+        if one.__module__.startswith("holdfast."):
+            for comment, field in _COMMENTED.findall(_classes(one.__module__)[one.__name__]):
+                lines = comment.splitlines()
+                found[field] = " ".join(line.strip().removeprefix("#: ") for line in lines)
+    return found
+
+
+@functools.cache
+def _classes(module: str) -> dict[str, str]:
+    """Return what follows the name of each class of a module, up to the next class.
+
+    `inspect` parses a whole module for every class of it: a server would stand still for a second.
+    """
+    _, *parts = _CLASS.split(inspect.getsource(sys.modules[module]))
+    return dict(zip(parts[::2], parts[1::2], strict=True))

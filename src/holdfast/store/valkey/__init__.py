@@ -1,0 +1,1 @@
+"""What knows the server: connections, calls, the function library, key names."""

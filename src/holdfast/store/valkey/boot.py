@@ -1,0 +1,139 @@
+"""Boot checks: is this a store that Holdfast can use? Each failure says what to do."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar
+
+from holdfast.errors import StoreIncompatible, StoreUnavailable
+from holdfast.model import partitions
+from holdfast.store.valkey import library
+from holdfast.store.valkey.call import final_error
+from holdfast.store.valkey.client import CallFailed, Client
+from holdfast.store.valkey.library import Library
+
+log: logging.Logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+OLDEST_MAJOR = 8
+#: Moves when the layout of the data changes in a way that old code cannot read.
+FORMAT = 2
+
+
+def check_server(info: str) -> None:
+    """Check one server's INFO: kind, version, eviction."""
+    facts = dict(line.split(":", 1) for line in info.splitlines() if ":" in line)
+    version = facts.get("valkey_version")
+    if facts.get("server_name") != "valkey" or version is None:
+        found = facts.get("redis_version", "an unknown server")
+        message = (
+            f"this is not Valkey but Redis or a relative of it ({found}): "
+            f"use Valkey {OLDEST_MAJOR} or newer, or embedded://PATH"
+        )
+        raise StoreIncompatible(message, version=found)
+    major = version.split(".", 1)[0]
+    if not major.isdecimal() or int(major) < OLDEST_MAJOR:
+        message = f"Valkey {version} is too old: use Valkey {OLDEST_MAJOR} or newer"
+        raise StoreIncompatible(message, version=version)
+    policy = facts.get("maxmemory_policy", "noeviction")
+    if policy != "noeviction":
+        message = (
+            f"maxmemory-policy is {policy}, so the server may throw work away: "
+            "run CONFIG SET maxmemory-policy noeviction and put it into its configuration"
+        )
+        raise StoreIncompatible(message, policy=policy)
+
+
+async def check_servers(client: Client) -> None:
+    """Check every primary."""
+    for section in await client.on_primaries(["INFO", "everything"]):
+        check_server(_text(section))
+
+
+async def until_answered(work: Callable[[], Awaitable[T]], timeout_ms: int) -> T:
+    """Do a part of opening until it is answered: servers load, and connections drop."""
+    loop = asyncio.get_running_loop()
+    deadline = loop.time() + timeout_ms / 1000
+    while True:
+        try:
+            return await work()
+        except CallFailed as failure:
+            if (error := final_error(failure)) is not None:
+                raise error from failure
+            if loop.time() > deadline:
+                message = f"the server is not ready after {timeout_ms} ms: {failure.text}"
+                raise StoreUnavailable(message) from failure
+            await asyncio.sleep(0.1)
+
+
+async def wait_until_loaded(client: Client, timeout_ms: int) -> None:
+    """Wait for a server that is still reading its data."""
+    await until_answered(lambda: client.on_primaries(["PING"]), timeout_ms)
+
+
+async def load_library(client: Client, wanted: Library) -> None:
+    """Load the library on every primary that has none or an older one."""
+    listings = await client.on_primaries(["FUNCTION", "LIST", "LIBRARYNAME", library.NAME])
+    loaded = [_loaded_library(listing) for listing in listings]
+    newest = max((revision for revision, _ in loaded), default=0)
+    if newest > wanted.revision:
+        log.warning("the store has a newer library, which is kept: upgrade this process")
+    if any(revision < wanted.revision for revision, _ in loaded) or any(
+        revision == wanted.revision and digest != wanted.digest for revision, digest in loaded
+    ):
+        if newest > wanted.revision:
+            message = (
+                f"the primaries disagree on the library: one has revision {newest}, "
+                f"this process {wanted.revision}: start a process of the newer version"
+            )
+            raise StoreIncompatible(message)
+        await client.on_primaries(["FUNCTION", "LOAD", "REPLACE", wanted.code])
+
+
+def _loaded_library(listing: Any) -> tuple[int, str]:
+    """Return revision and digest of what a primary has loaded, 0 if nothing."""
+    for name in _function_names(listing):
+        marker = library.parse_marker(name)
+        if marker is not None:
+            return marker
+    return 0, ""
+
+
+def _function_names(value: Any) -> list[str]:
+    """Find the names in a FUNCTION LIST reply, which is nested maps or lists."""
+    if isinstance(value, dict):
+        return _function_names(list(value.values()))
+    if isinstance(value, list):
+        return [name for item in value for name in _function_names(item)]
+    return [value.decode()] if isinstance(value, bytes) else []
+
+
+def check_partitions(stored: int, asked: int | None, stored_format: int) -> int:
+    """Compare what is stored with what was asked for."""
+    if stored_format != FORMAT:
+        message = (
+            f"the data has format {stored_format}, this version reads {FORMAT}: "
+            "use the version of Holdfast that wrote it, or another prefix"
+        )
+        raise StoreIncompatible(message, format=stored_format)
+    if asked is not None and asked != stored:
+        message = (
+            f"the store was made with {stored} partitions, which cannot change, but "
+            f"{asked} were asked for: leave `partitions` out, or use another prefix"
+        )
+        raise StoreIncompatible(message, stored=stored, asked=asked)
+    return stored
+
+
+def default_partitions(client: Client) -> int:
+    """Return how many partitions a new store gets."""
+    if client.cluster:
+        return partitions.DEFAULT_ON_CLUSTER
+    return partitions.DEFAULT_ON_ONE_SERVER
+
+
+def _text(section: Any) -> str:
+    return section.decode() if isinstance(section, bytes) else str(section)

@@ -1,0 +1,188 @@
+"""Claiming over partitions: all is found, partitions take turns, idle ones are left alone."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections import Counter
+
+import pytest
+
+from holdfast.engine.engine import Engine, open_engine
+from holdfast.errors import StoreFault
+from holdfast.model.executions import Claim, NewExecution, Submitted
+from holdfast.model.partitions import partition_of
+from holdfast.store.valkey.client import Command
+from holdfast.testing.polling import wait_for
+
+
+async def _submit(engine: Engine, count: int, **fields: object) -> list[str]:
+    items = [NewExecution.from_fields({"kind": "work", **fields}) for _ in range(count)]
+    answers = await engine.submit_many(items)
+    return [answer.id for answer in answers if isinstance(answer, Submitted)]
+
+
+async def test_all_work_of_all_partitions_is_found(engine: Engine) -> None:
+    """Each execution is handed out once, whatever the size of a claim."""
+    ids = await _submit(engine, 200)
+    found: list[str] = []
+    async with engine.claimer(worker="w") as claimer:
+        while claims := await claimer.claim(17, 30_000):
+            assert len(claims) <= 17
+            found += [claim.id for claim in claims]
+    assert sorted(found) == sorted(ids)
+
+
+async def test_a_claim_is_filled_from_several_partitions(engine: Engine) -> None:
+    """A worker with many slots gets them filled in one call."""
+    ids = await _submit(engine, 60)
+    async with engine.claimer(worker="w") as claimer:
+        claims = await claimer.claim(100, 30_000)
+    assert {claim.id for claim in claims} == set(ids)
+
+
+async def test_partitions_take_turns(engine: Engine) -> None:
+    """No partition is asked twice while another has work."""
+    ids = await _submit(engine, 300)
+    partitions = engine.store.partitions
+    held = Counter(partition_of(i, partitions) for i in ids)
+    rounds = min(held.values())
+    async with engine.claimer(worker="w") as claimer:
+        order = [
+            partition_of(claim.id, partitions)
+            for _ in range(rounds * partitions)
+            for claim in await claimer.claim(1, 30_000)
+        ]
+    for start in range(0, len(order), partitions):
+        assert len(set(order[start : start + partitions])) == partitions
+
+
+async def test_two_claimers_never_get_the_same_execution(engine: Engine) -> None:
+    """Claims at the same moment are disjoint."""
+    ids = await _submit(engine, 120)
+    async with (
+        engine.claimer(worker="w1") as first,
+        engine.claimer(worker="w2") as second,
+        engine.claimer(worker="w3") as third,
+    ):
+        claims = await asyncio.gather(*(c.claim(60, 30_000) for c in (first, second, third)))
+    found = [claim.id for part in claims for claim in part]
+    assert sorted(found) == sorted(ids)
+
+
+async def test_an_idle_claimer_asks_only_the_partition_that_has_work(
+    live: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A wake-up costs one call, not one for each partition."""
+    asked: list[str | bytes] = []
+    send = live.store.client._exec
+
+    async def watched(commands: list[Command]) -> list[object]:
+        asked.extend(c[3] for c in commands if c[1] == "hf_execution_claim")
+        return await send(commands)
+
+    async with live.claimer(worker="w") as claimer:
+        waiting = asyncio.ensure_future(claimer.claim(1, 30_000, wait_ms=5_000))
+
+        async def asleep() -> bool:
+            return not claimer._hopeful
+
+        await wait_for(asleep)
+        monkeypatch.setattr(live.store.client, "_exec", watched)
+        made = await live.submit("work")
+        await waiting
+    assert asked == [live.store.tag_of(made.id)]
+
+
+async def test_other_kinds_do_not_wake_a_claimer(
+    live: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The work of another app on its lane costs it no call."""
+    asked: list[str | bytes] = []
+    send = live.store.client._exec
+
+    async def watched(commands: list[Command]) -> list[object]:
+        asked.extend(c[3] for c in commands if c[1] == "hf_execution_claim")
+        return await send(commands)
+
+    async with live.claimer(worker="w", kinds=["ours"]) as claimer:
+        waiting = asyncio.ensure_future(claimer.claim(1, 30_000, wait_ms=5_000))
+
+        async def asleep() -> bool:
+            return not claimer._hopeful
+
+        await wait_for(asleep)
+        monkeypatch.setattr(live.store.client, "_exec", watched)
+        for _ in range(5):
+            await live.submit("theirs")
+        made = await live.submit("ours")
+        (claim,) = await waiting
+    assert claim.id == made.id
+    assert asked == [live.store.tag_of(made.id)]
+
+
+async def test_a_claimer_gets_only_what_it_serves(engine: Engine) -> None:
+    """Lanes, capabilities and tenant all restrict it."""
+    wanted = await _submit(engine, 5, lane="bulk", requires=["gpu"], tenant="acme")
+    await _submit(engine, 5, lane="other", requires=["gpu"], tenant="acme")
+    await _submit(engine, 5, lane="bulk", requires=["eu", "gpu"], tenant="acme")
+    await _submit(engine, 5, lane="bulk", requires=["gpu"], tenant="acne")
+    async with engine.claimer(
+        worker="w", lanes=["bulk"], capabilities=["gpu", "fast"], tenant="acme"
+    ) as claimer:
+        claims = await claimer.claim(100, 30_000)
+    assert {claim.id for claim in claims} == set(wanted)
+
+
+async def test_a_claim_carries_all_that_a_worker_needs(engine: Engine) -> None:
+    """Input, tags and terms come with the lease, so that no second call is needed."""
+    made = await engine.submit(
+        "mail",
+        input=b"body",
+        tags={"team": "a"},
+        requires=["gpu"],
+        priority=3,
+        deadline_ms=60_000,
+        attempt_timeout_ms=10_000,
+    )
+    async with engine.claimer(worker="w", capabilities=["gpu"]) as claimer:
+        (claim,) = await claimer.claim(1, 30_000)
+    known = await engine.describe(made.id)
+    assert (claim.id, claim.kind, claim.input, claim.tags) == (
+        made.id,
+        "mail",
+        b"body",
+        {"team": "a"},
+    )
+    assert (claim.priority, claim.requires, claim.steps) == (3, ("gpu",), {})
+    assert claim.expires_at == known.lease_expires_at
+    assert claim.deadline_at == known.deadline_at
+    assert claim.timeout_at == known.timeout_at
+    assert claim.created_at == known.created_at
+    assert (claim.lease.epoch, claim.lease.attempt) == (known.epoch, known.attempts - 1)
+
+
+async def test_a_broken_partition_does_not_cost_the_claims_of_the_others(real_url: str) -> None:
+    """Leases that were opened are handed out, even if a later partition fails."""
+    async with open_engine(f"{real_url}&partitions=16") as live:
+        store = live.store
+        ids = await _submit(live, 100)
+        *_, last = store.tags()
+        await store.client.call(["DEL", f"{last}:routes:default"])
+        await store.client.call(["SET", f"{last}:routes:default", "broken"])
+        claims: list[Claim] = []
+        async with live.claimer(worker="w") as claimer:
+            for _ in range(2):
+                with contextlib.suppress(StoreFault):
+                    claims += await claimer.claim(1_000, 30_000)
+        assert {claim.id for claim in claims} == {i for i in ids if store.tag_of(i) != last}
+
+
+async def test_a_closed_claimer_listens_no_more(engine: Engine) -> None:
+    """Its channels are given back, those that another one shares stay."""
+    handlers = engine.store.subscriptions._handlers
+    async with engine.claimer(worker="w1", lanes=["a", "b"]):
+        async with engine.claimer(worker="w2", lanes=["b"]):
+            pass
+        assert len(handlers) == 2 * engine.store.partitions
+    assert not handlers

@@ -1,0 +1,205 @@
+"""The client seam: coalesced calls, each reply to its caller, nobody hurt by others."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import pytest
+
+from holdfast.errors import HoldfastError, StoreFault
+from holdfast.store.store import Store
+from holdfast.store.valkey.client import (
+    MOST_BYTES_IN_BATCH,
+    MOST_CALLS_IN_BATCH,
+    CallFailed,
+    Client,
+    Command,
+)
+from holdfast.store.valkey.urls import StoreUrl
+from holdfast.testing.servers import TestServer
+from tests.support.lifecycle import create_one
+
+
+@pytest.fixture
+async def own(single_server: TestServer) -> AsyncIterator[Client]:
+    """A client of one's own on the shared server."""
+    url = StoreUrl(addresses=(("127.0.0.1", single_server.port),))
+    client = await Client.connect(url, timeout_ms=5_000)
+    yield client
+    await client.close()
+
+
+@pytest.fixture
+def batches(own: Client, monkeypatch: pytest.MonkeyPatch) -> list[list[Command]]:
+    """What the client sent, batch by batch."""
+    sent: list[list[Command]] = []
+    send = own._exec
+
+    async def watched(commands: list[Command]) -> list[object]:
+        sent.append(commands)
+        return await send(commands)
+
+    monkeypatch.setattr(own, "_exec", watched)
+    return sent
+
+
+async def test_calls_of_one_moment_form_few_batches(
+    own: Client, batches: list[list[Command]]
+) -> None:
+    """A thousand callers cost a handful of trips, and each gets its own reply."""
+    replies = await asyncio.gather(*(own.call(["ECHO", str(n)]) for n in range(1_000)))
+    assert replies == [str(n).encode() for n in range(1_000)]
+    assert sum(map(len, batches)) == 1_000
+    assert len(batches) <= 1_000 // MOST_CALLS_IN_BATCH + 1
+
+
+async def test_calls_that_arrive_while_batches_are_under_way_wait_and_join(
+    own: Client, batches: list[list[Command]]
+) -> None:
+    """Callers that go on one by one still share trips."""
+
+    async def chat(name: int) -> None:
+        for turn in range(20):
+            assert await own.call(["ECHO", f"{name}.{turn}"]) == f"{name}.{turn}".encode()
+
+    await asyncio.gather(*(chat(name) for name in range(100)))
+    assert sum(map(len, batches)) == 2_000
+    assert len(batches) < 400
+
+
+async def test_a_lone_call_is_not_kept_waiting(own: Client, batches: list[list[Command]]) -> None:
+    """One caller is one call."""
+    assert await own.call(["ECHO", "hi"]) == b"hi"
+    assert batches == [[["ECHO", "hi"]]]
+
+
+async def test_an_error_reply_reaches_its_caller_only(own: Client) -> None:
+    """The others of the batch get their replies."""
+    commands: list[Command] = [["ECHO", "a"], ["NOSUCHCOMMAND"], ["ECHO", "b"], ["GET"]]
+    replies = await asyncio.gather(*map(own.call, commands), return_exceptions=True)
+    assert [replies[0], replies[2]] == [b"a", b"b"]
+    for failure in (replies[1], replies[3]):
+        assert isinstance(failure, CallFailed)
+        assert failure.answered
+
+
+async def test_a_lone_error_reply_is_a_failure_too(own: Client) -> None:
+    """A batch of one is no special case."""
+    with pytest.raises(CallFailed, match="NOSUCHCOMMAND") as failed:
+        await own.call(["NOSUCHCOMMAND"])
+    assert failed.value.answered
+
+
+async def test_a_cancelled_caller_harms_nobody(own: Client) -> None:
+    """Callers may leave before their call is sent and while it is under way."""
+    calls = [asyncio.ensure_future(own.call(["ECHO", str(n)])) for n in range(300)]
+    for call in calls[::7]:
+        call.cancel()
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    for call in calls[1::7]:
+        call.cancel()
+    replies = await asyncio.gather(*calls, return_exceptions=True)
+    for number, reply in enumerate(replies):
+        if number % 7 > 1:
+            assert reply == str(number).encode()
+        else:
+            assert isinstance(reply, asyncio.CancelledError) or reply == str(number).encode()
+    assert await own.call(["ECHO", "after"]) == b"after"
+
+
+async def test_a_batch_whose_callers_all_left_is_no_problem(
+    own: Client, batches: list[list[Command]]
+) -> None:
+    """Nothing is sent, and the next call works."""
+    calls = [asyncio.ensure_future(own.call(["ECHO", "x"])) for _ in range(10)]
+    await asyncio.sleep(0)
+    for call in calls:
+        call.cancel()
+    await asyncio.gather(*calls, return_exceptions=True)
+    async with asyncio.timeout(5):
+        assert await own.call(["ECHO", "after"]) == b"after"
+    assert [batch for batch in batches if batch] == [[["ECHO", "after"]]]
+
+
+async def test_a_call_that_cannot_be_encoded_leaves_nobody_hanging(own: Client) -> None:
+    """A mistake of ours fails at once, and the connection goes on."""
+    calls = [asyncio.ensure_future(own.call(["ECHO", word])) for word in ("\ud800", "good")]
+    done, waiting = await asyncio.wait(calls, timeout=3)
+    for call in waiting:
+        call.cancel()
+    assert len(done) == 2
+    assert calls[0].exception() is not None
+    # Whoever shared the batch may be told to send again, which works.
+    assert calls[1].exception() is None or isinstance(calls[1].exception(), CallFailed)
+    assert await own.call(["ECHO", "after"]) == b"after"
+
+
+async def test_large_payloads_are_split_by_size(own: Client, batches: list[list[Command]]) -> None:
+    """Megabytes go out in several batches and come back whole."""
+    payloads = [bytes([n]) * (1 << 20) for n in range(20)]
+    replies = await asyncio.gather(*(own.call(["ECHO", payload]) for payload in payloads))
+    assert replies == payloads
+    for batch in batches:
+        assert sum(len(part) for command in batch for part in command) <= MOST_BYTES_IN_BATCH
+    assert len(batches) >= 5
+
+
+async def test_one_payload_larger_than_a_batch_is_sent_alone(own: Client) -> None:
+    """The bound splits batches, it refuses nothing."""
+    huge = b"x" * (MOST_BYTES_IN_BATCH + 1)
+    first, second = await asyncio.gather(own.call(["ECHO", huge]), own.call(["ECHO", "small"]))
+    assert (len(first), second) == (len(huge), b"small")
+
+
+async def test_inputs_of_a_mebibyte_arrive_whole(store: Store) -> None:
+    """Many at once, on one server and on a cluster."""
+    inputs = [bytes([n]) * (1 << 20) for n in range(12)]
+    ids = await asyncio.gather(*(create_one(store, input=payload) for payload in inputs))
+    assert await asyncio.gather(*map(store.queries.input, ids)) == inputs
+
+
+async def test_many_functions_share_batches(
+    single_store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What holds for commands holds for operations of the store."""
+    sent: list[int] = []
+    send = single_store.client._exec
+
+    async def watched(commands: list[Command]) -> list[object]:
+        sent.append(len(commands))
+        return await send(commands)
+
+    monkeypatch.setattr(single_store.client, "_exec", watched)
+    ids = await asyncio.gather(*(create_one(single_store) for _ in range(500)))
+    assert len(set(ids)) == sum(sent) == 500
+    assert len(sent) <= 4
+
+
+async def test_a_closed_client_refuses_calls(single_server: TestServer) -> None:
+    """The caller learns that nothing was sent."""
+    url = StoreUrl(addresses=(("127.0.0.1", single_server.port),))
+    client = await Client.connect(url, timeout_ms=5_000)
+    waiting = asyncio.ensure_future(client.call(["ECHO", "x"]))
+    await asyncio.sleep(0)
+    await client.close()
+    for call in (waiting, client.call(["ECHO", "y"])):
+        with pytest.raises(CallFailed):
+            await call
+
+
+async def test_a_fault_of_one_function_reaches_its_caller_only(single_store: Store) -> None:
+    """A damaged record is reported as such; calls beside it go on."""
+    made = await create_one(single_store)
+    tag = single_store.tag_of(made)
+    await single_store.client.call(["SET", f"{tag}:x:broken", "not a record"])
+    replies = await asyncio.gather(
+        single_store.queries.describe("broken"),
+        single_store.queries.describe(made),
+        return_exceptions=True,
+    )
+    assert isinstance(replies[0], StoreFault)
+    assert not isinstance(replies[1], BaseException)
+    assert replies[1].id == made
+    assert isinstance(replies[0], HoldfastError)
