@@ -104,6 +104,8 @@ NEAR_ONLY = {
     "keyring.install_configured": "the environment is that of the process with the store",
     "check_limits": "the server checks what it is given",
     "streams.tails": "who reads live in this process",
+    "workers.is_draining": "the server itself asks before it hands out work",
+    "writer_leases.of_process": "the server watches silent holders",
     "writer_leases.seen_ms": "the server watches silent holders",
     "writer_leases.store": "the server has the records",
     "archive.objects": "the bucket and its credentials are the server's",
