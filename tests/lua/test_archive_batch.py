@@ -58,6 +58,11 @@ async def test_a_row_has_everything_but_who_watches(store: Store, clock: Clock) 
     lua = files("holdfast") / "lua" / "lib"
     owned = (lua / "keys.lua").read_text().split("-- What one execution owns")[1].split("\n\n")[0]
     sections = re.findall(r"\{ '(\w+)', keys\.\1,", (lua / "archive.lua").read_text())
-    names = set(re.findall(r"function keys\.(\w+)", owned)) - {"record", "watchers", "followers", "children"}
+    names = set(re.findall(r"function keys\.(\w+)", owned)) - {
+        "record",
+        "watchers",
+        "followers",
+        "children",
+    }
     names |= {"limits", "stream", "document", "frames"}
     assert set(sections) == names
