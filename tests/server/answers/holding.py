@@ -35,8 +35,9 @@ async def _holding(stage: Stage, name: str, claim: Claim, **changes: Any) -> Req
 
 
 async def _held(stage: Stage, name: str) -> Request:
-    """One with a budget, so that there is something to charge."""
-    budget, _ = await stage.engine.budgets.create(limits={})
+    """One with a budget, so that there is something to charge; what may wait for more does."""
+    caps = {"tokens": {"hard": 1}} if name in {SPEND, RESERVE} else {}
+    budget, _ = await stage.engine.budgets.create(limits=caps, on_hard=OnHard.SUSPEND)
     claim = await stage.claimed(budgets=[budget.id])
     if name == SETTLE:
         reserve = stage.engine.budgets.spending.reserve
