@@ -225,9 +225,9 @@ async def test_all_options_of_submit_reach_the_execution(shop: Shop) -> None:
     command = ("submit", "greet", *options, *more, *named)
     first = asked(*command, folder=shop.folder)
     again = asked(*command, folder=shop.folder)
-    assert first == {"id": "my-own", "state": "delayed", "duplicate": False}
-    assert again == {"id": "my-own", "state": "delayed", "duplicate": True}
-    stored = await shop.engine.describe("my-own")
+    assert first == {"id": "acme=my-own", "state": "delayed", "duplicate": False}
+    assert again == {"id": "acme=my-own", "state": "delayed", "duplicate": True}
+    stored = await shop.engine.describe("acme=my-own")
     assert (stored.tenant, stored.priority, stored.lane) == ("acme", -5, "slow")
     assert (stored.tags, stored.requires) == ({"shop": "east"}, ("disk", "gpu"))
     assert stored.run_at is not None

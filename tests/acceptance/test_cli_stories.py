@@ -74,7 +74,7 @@ async def test_parents_and_children_name_each_other(stories: Path) -> None:
     listed = asked("ls", "--parent", parent, folder=stories)["items"]
     assert [one["id"] for one in listed] == children[::-1]
     told = done("logs", parent, folder=stories).splitlines()
-    assert [line.split()[1] for line in told] == ["created", "claimed", "log", "completed"]
+    assert [line.split()[2] for line in told] == ["created", "claimed", "log", "completed"]
     assert "collecting 2 numbers" in told[2]
     assert {one["id"] for one in asked("show", parent, folder=stories)["children"]} == {*children}
 

@@ -10,12 +10,12 @@ end
 
 --- Why the sender may not, before anything is said about the state.
 function senders.refuse(id, rec, point, now, a)
-  local waitpoint_id = waitpoints.id(id, a.number)
+  local waitpoint = waitpoints.id(id, a.number)
   if a.made ~= '' then
     local refusal = senders.refuse_token(rec and point, now, a)
     if refusal then return refusal end
   elseif not rec or not point then
-    return reply.no('waitpoint_not_found', 'id', waitpoint_id)
+    return reply.no('waitpoint_not_found', 'id', waitpoint)
   end
   local answers = not point.answerers
   for _, identity in ipairs(point.answerers or {}) do answers = answers or identity == a.identity end
@@ -26,8 +26,8 @@ function senders.refuse(id, rec, point, now, a)
     by, accepted, got = 'named', point.names, a.name
   end
   if not by then return nil end
-  local listed = table.concat(accepted, ', ')
-  return reply.no('signal_not_allowed', 'id', waitpoint_id, 'name', a.name, 'by', by, 'accepted', listed, 'got', got)
+  local list = table.concat(accepted, ', ')
+  return reply.no('signal_not_allowed', 'id', waitpoint, 'name', a.name, 'by', by, 'accepted', list, 'got', got)
 end
 
 --- Why the waitpoint takes no more.
