@@ -37,7 +37,7 @@ fmt: $(READY) ## format the code and fix what can be fixed
 bench: $(READY) ## measure; prints a table and writes bench/results/latest.json
 	@$(BIN)/python -m bench.run
 
-lock: $(READY) ## pin the Lua library's digest, with a new revision if it moved
+lock: $(READY) ## pin the Lua library's digest, with a new release if it moved
 	@$(BIN)/python tools/check_lua.py --write
 
 clean: ## remove the virtual environment and caches

@@ -94,7 +94,7 @@ class Following:
             self._reading = None
 
     async def _follow(self, after: int) -> Followed:
-        return await self._store.streams.follow(
+        return await self._store.streams.tail(
             self.execution_id, self._process, after, FRAMES_IN_READ
         )
 

@@ -58,7 +58,7 @@ class Budgets(Domain):
             return known
         (found,) = await self._address("", "", budget_id)
         if found == "?":
-            raise refusal("budget_not_found", {"id": names.split(budget_id)[1]})
+            raise refusal("budget_not_found", {"id": names.parse(budget_id)[1]})
         if len(self._roots) >= _MOST_ROOTS:
             self._roots.clear()
         return self._roots.setdefault(budget_id, found or budget_id)
@@ -122,7 +122,7 @@ class Budgets(Domain):
             # Its creation under another root has failed midway.
             (known,) = await self._address(root, known, budget_id)
         if known != root:
-            raise refusal("budget_conflict", {"id": names.split(budget_id)[1]})
+            raise refusal("budget_conflict", {"id": names.parse(budget_id)[1]})
 
     async def limit(self, budget_id: str, changes: Mapping[tuple[str, str], int | None]) -> None:
         """Change limits, by dimension and `hard` or `soft`; None removes one."""
@@ -313,7 +313,7 @@ def _decode(budget_id: str, record: Mapping[bytes, bytes], waiting: int, last: b
     period, tenant = record.get(b"period"), record[b"tenant"].decode()
     parent = decode.text(record.get(b"parent"))
     return Budget(
-        id=names.split(budget_id)[1],
+        id=names.parse(budget_id)[1],
         tenant=tenant,
         parent=None if parent is None else names.seen(parent, tenant),
         limits={

@@ -78,7 +78,7 @@ class TestApp:
             app: the app.
             store: an open store of this event loop.
             server: a server on which a store is opened.
-            resources: values by provider, in place of what the providers would open.
+            resources: values by factory, in place of what the factories would open.
             lanes: the lanes that are served; absent means all.
             capabilities: what the worker can do; absent means everything.
             slots: how many executions run at once.

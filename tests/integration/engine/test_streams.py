@@ -203,7 +203,7 @@ async def test_tails_of_one_stream_share_its_reads(
     tails = [await engine.streams.tail(claim.id) for _ in range(100)]
     reading = [asyncio.ensure_future(collect(tail)) for tail in tails]
     calls: list[str] = []
-    ask = engine.store.streams.follow
+    ask = engine.store.streams.tail
 
     async def counted(*args: Any) -> Any:
         calls.append("follow")

@@ -124,7 +124,7 @@ async def _finished(stage: Stage, name: str) -> Request:
 
 
 @way("stale_graph_revision", GROW, LINK)
-async def _another_revision(stage: Stage, name: str) -> Request:
+async def _another_version(stage: Stage, name: str) -> Request:
     return await stage.request(name, {"id": (await _graph(stage)).id}, expected_revision=2)
 
 

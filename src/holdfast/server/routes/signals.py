@@ -46,7 +46,7 @@ def _full_id(waitpoint: str, token: str) -> str:
     Nothing can be a token of what is no waitpoint.
     """
     named = waitpoint_of(token)
-    if named is not None and names.split_id(named)[1] == waitpoint:
+    if named is not None and names.parse_id(named)[1] == waitpoint:
         waitpoint = named
     try:
         parse_waitpoint_id("waitpoint", waitpoint)

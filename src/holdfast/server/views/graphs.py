@@ -122,7 +122,7 @@ def _fields(one: Graph) -> dict[str, Any]:
         "id": shown.own(one.id),
         "tenant": one.tenant,
         "state": one.state,
-        "revision": one.revision,
+        "revision": one.version,
         "size": one.size,
         "open": one.open,
         "failures": one.failures,

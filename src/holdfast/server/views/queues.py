@@ -81,7 +81,7 @@ class QueueView(View):
     @classmethod
     def of(cls, one: Queue) -> QueueView:
         """Show a queue."""
-        tenant, name = names.split(one.name)
+        tenant, name = names.parse(one.name)
         settings = {f: getattr(one.settings, f) for f in _SETTINGS}
         target = settings.pop("dead_letter")
         return cls(
