@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from holdfast.engine.blocked import describe_limit
+from holdfast.engine.limit_holds import describe_limit
 from holdfast.model import conditions, names
 from holdfast.model.budgets import Budget
 from holdfast.model.executions import Execution

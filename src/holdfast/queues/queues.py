@@ -36,10 +36,10 @@ from holdfast.model.queues import (
     Start,
     Verb,
 )
+from holdfast.queues.abandoned_reads import AbandonedReads
 from holdfast.queues.effects import Effect, Push, Submit
 from holdfast.queues.outbox import Outboxes
 from holdfast.queues.readers import Readers
-from holdfast.queues.returns import Returns
 from holdfast.queues.transfers import Transfers
 from holdfast.store.queues import BYTES_IN_CALL, ITEMS_IN_CALL
 from holdfast.store.store import Store
@@ -62,7 +62,7 @@ class Queues:
         self._outboxes = Outboxes(store)
         self._transfers = Transfers(store, self._outboxes)
         self._readers = Readers(store)
-        self._returns = Returns(store)
+        self._returns = AbandonedReads(store)
 
     async def close(self) -> None:
         """Stop listening; reads that wait raise ReadCancelled."""

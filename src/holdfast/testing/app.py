@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from typing import Any, ParamSpec, Self, TypeVar
 
 from holdfast.engine import Engine
-from holdfast.engine.blocked import blocking_limit
+from holdfast.engine.limit_holds import blocking_limit
 from holdfast.errors import ExecutionFailed
 from holdfast.model import bounds
 from holdfast.model.executions import Execution

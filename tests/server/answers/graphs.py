@@ -9,7 +9,7 @@ import httpx
 from holdfast.model.executions import Failure, NewExecution
 from holdfast.model.graphs import SubmittedGraph, member_id
 from holdfast.model.ids import new_id
-from tests.server.answers.ways import Stage, by_example, way
+from tests.server.answers.recipes import Stage, by_example, way
 from tests.server.conftest import OURS
 from tests.server.samples import Request
 

@@ -16,7 +16,7 @@ from holdfast.server.auth.identity import Identity
 from holdfast.server.http import problems
 from holdfast.server.http.call import Call
 from holdfast.server.http.declare import Routes, Scope
-from holdfast.server.routes.worker_waits import WaitpointId
+from holdfast.server.routes.worker_waitpoints import WaitpointId
 from holdfast.server.views.fields import Body, Key, Name, View, payload
 from holdfast.server.views.waitpoints import WaitpointView
 
