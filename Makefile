@@ -21,7 +21,7 @@ check: $(READY) ## format, lint, types, import layers, sizes, Lua
 	@$(BIN)/ruff format --check -q .
 	@$(BIN)/ruff check -q .
 	@$(BIN)/mypy
-	@$(BIN)/lint-imports --no-cache | tail -n 4
+	@$(BIN)/lint-imports --no-cache | tail -n 5
 	@$(BIN)/python tools/check_sizes.py
 	@$(BIN)/python tools/check_lua.py
 

@@ -7,8 +7,8 @@ from collections.abc import Awaitable, Callable, Sequence
 
 from holdfast.errors import ReadCancelled
 from holdfast.model.queues import Delivery
+from holdfast.store import channels
 from holdfast.store.store import Store
-from holdfast.store.valkey import keys
 
 #: A wake-up may be lost in a failover; this bounds how long that can go unnoticed.
 POLL_S = 2.0
@@ -44,7 +44,7 @@ class Readers:
         self._on_wake(self._channel(name), "")
 
     def _channel(self, name: str) -> str:
-        return keys.wake_channel(self._store.queue_tag(name), TOPIC)
+        return channels.topic(self._store.queue_tag(name), TOPIC)
 
     async def read(
         self, name: str, probe: Probe, wait_ms: int, stop: Callable[[], bool]

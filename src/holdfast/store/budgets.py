@@ -31,6 +31,7 @@ from holdfast.model.ids import new_id
 from holdfast.model.moments import from_ms
 from holdfast.store import catalog, decode
 from holdfast.store.domain import Domain, Partitioned
+from holdfast.store.limits import LimitRef
 from holdfast.store.valkey.call import refusal
 
 #: How long a key of the caller is remembered, and one that was minted for a single call.
@@ -68,13 +69,11 @@ class Budgets(Domain):
         found = await self._call.write("hf_budget_address", tag, root, previous, budget_id)
         return [value.decode() for value in found]
 
-    async def addresses(self, budget_ids: Iterable[str]) -> list[str]:
-        """Return budgets as records hold them: with the root, if it is another."""
+    async def addresses(self, budget_ids: Iterable[str]) -> list[LimitRef]:
+        """Return budgets with the roots of their trees; raises BudgetNotFound."""
         ids = list(budget_ids)
         roots = await asyncio.gather(*map(self.root, ids))
-        return [
-            one if root == one else f"{root}~{one}" for one, root in zip(ids, roots, strict=True)
-        ]
+        return [LimitRef.budget(one, root) for one, root in zip(ids, roots, strict=True)]
 
     async def tag(self, budget_id: str) -> str:
         """Return the tag of the partition in which a budget lives."""

@@ -16,7 +16,7 @@ from holdfast.errors import BudgetNotFound, HoldfastError, InvalidInput, QuotaNo
 from holdfast.model.declarations import Declaration, completed, declaration
 from holdfast.model.executions import NewExecution
 from holdfast.model.schemas import Uncheckable
-from holdfast.store.valkey import keys
+from holdfast.store import channels
 
 if TYPE_CHECKING:
     from holdfast.store.store import Store
@@ -45,7 +45,7 @@ class Declarations:
         self._known: dict[Pair, tuple[float, Declaration | None]] = {}
         #: Goes up whenever what is known may have changed.
         self._changes = 0
-        self._channel = keys.wake_channel(store.global_tag, TOPIC)
+        self._channel = channels.topic(store.global_tag, TOPIC)
         self._listening = False
         self._lock = asyncio.Lock()
 

@@ -11,9 +11,9 @@ from holdfast.model.listing import Filter
 from holdfast.model.moments import from_ms
 from holdfast.model.retry import RetryPolicy
 from holdfast.model.states import AttemptKind, Hold, State
+from holdfast.store import channels
 from holdfast.store.executions import encode_item
 from holdfast.store.store import Store
-from holdfast.store.valkey import keys
 from holdfast.testing.clock import START_MS, Clock
 from holdfast.testing.polling import wait_for
 from tests.support.lifecycle import Dump, claim_in, create_one, create_together
@@ -201,7 +201,7 @@ async def test_work_on_an_empty_route_wakes_the_lane_once(store: Store) -> None:
     heard: list[str] = []
     # A minted id belongs to no tenant, so all these live together.
     root = new_id()
-    channel = keys.wake_channel(store.tag_of(root), "default")
+    channel = channels.work(store.tag_of(root), "default")
 
     def listen(_channel: str, message: str) -> None:
         heard.append(message)

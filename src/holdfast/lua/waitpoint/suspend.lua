@@ -12,9 +12,8 @@
 --- @no waitpoint_not_found | waitpoint_closed | too_many_waitpoints
 --- @event suspended | woken
 --- @flags write
---- @requires lib/core/keys lib/core/clock lib/execution/lease lib/core/log lib/core/record
---- @requires lib/core/reply lib/waitpoint/waitpoints lib/waitpoint/suspensions
---- @requires lib/waitpoint/conditions lib/waitpoint/signals
+--- @requires lib/core/keys lib/core/clock lib/core/log lib/core/record lib/core/reply lib/execution/lease
+--- @requires lib/waitpoint/waitpoints lib/waitpoint/suspensions lib/waitpoint/conditions lib/waitpoint/signals
 
 --- The waitpoints of a wait by position: { number, point } of those that exist, else { nil, spec };
 --- and how many are new. Or nil and a refusal.
