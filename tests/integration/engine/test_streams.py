@@ -206,13 +206,13 @@ async def test_tails_of_one_stream_share_its_reads(
     ask = engine.store.streams.tail
 
     async def counted(*args: Any) -> Any:
-        calls.append("follow")
+        calls.append("tail")
         return await ask(*args)
 
     async def never(*args: Any) -> Any:
         raise AssertionError
 
-    monkeypatch.setattr(engine.store.streams, "follow", counted)
+    monkeypatch.setattr(engine.store.streams, "tail", counted)
     monkeypatch.setattr(engine.store.streams, "read", never)
     for n in range(5):
         await say(engine, claim, str(n))
