@@ -17,6 +17,6 @@ local function run(tag, args)
   end
   if rec.state ~= 'suspended' then return { 'ok', rows, '', {} } end
   return {
-    'ok', rows, server.call('GET', keys.suspension(tag, id)), server.call('LRANGE', keys.signals(tag, id), 0, -1),
+    'ok', rows, server.call('GET', keys.wait(tag, id)), server.call('LRANGE', keys.signals(tag, id), 0, -1),
   }
 end

@@ -18,7 +18,7 @@ local SECTIONS = {
   { 'steps', keys.steps, 'HGETALL', 'HSET', function(rec) return rec.steps end },
   { 'limits', keys.limits, 'GET', 'SET', function(rec) return rec.limited and not rec.limits end },
   { 'waitpoints', keys.waitpoints, 'HGETALL', 'HSET', waited },
-  { 'wait', keys.suspension, 'GET', 'SET', waited },
+  { 'wait', keys.wait, 'GET', 'SET', waited },
   { 'signals', keys.signals, 'LRANGE', 'RPUSH', waited },
   { 'signal_keys', keys.signal_keys, 'HGETALL', 'HSET', waited },
   { 'stream', keys.stream, 'HGETALL', 'HSET', streamed },

@@ -12,7 +12,7 @@ function keys.log(tag, id) return tag .. ':l:' .. id end
 function keys.steps(tag, id) return tag .. ':s:' .. id end
 function keys.watchers(tag, id) return tag .. ':w:' .. id end
 function keys.waitpoints(tag, id) return tag .. ':p:' .. id end
-function keys.suspension(tag, id) return tag .. ':y:' .. id end
+function keys.wait(tag, id) return tag .. ':y:' .. id end
 function keys.signals(tag, id) return tag .. ':z:' .. id end
 function keys.signal_keys(tag, id) return tag .. ':k:' .. id end
 function keys.followers(tag, id) return tag .. ':f:' .. id end

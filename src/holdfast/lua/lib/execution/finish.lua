@@ -67,7 +67,7 @@ function finish.forget(tag, id, rec)
     keys.steps(tag, id),
     keys.watchers(tag, id),
     keys.waitpoints(tag, id),
-    keys.suspension(tag, id),
+    keys.wait(tag, id),
     keys.signals(tag, id),
     keys.signal_keys(tag, id),
     keys.limits(tag, id),

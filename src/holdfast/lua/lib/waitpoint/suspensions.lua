@@ -9,11 +9,11 @@
 local suspensions = {}
 
 function suspensions.read(tag, id)
-  local packed = server.call('GET', keys.suspension(tag, id))
+  local packed = server.call('GET', keys.wait(tag, id))
   return packed and cmsgpack.unpack(packed)
 end
 
-function suspensions.write(tag, id, wait) server.call('SET', keys.suspension(tag, id), cmsgpack.pack(wait)) end
+function suspensions.write(tag, id, wait) server.call('SET', keys.wait(tag, id), cmsgpack.pack(wait)) end
 
 --- A wait without signals. Times of the condition that are spans become moments.
 function suspensions.new(key, tree, points, now)
