@@ -192,13 +192,13 @@ def lint_header(source: Source) -> Iterator[str]:
 
 
 def pin() -> None:
-    """Write LOCK, with a new revision if the library changed."""
+    """Write LOCK, with a new release if the library changed."""
     digest = library.digest_of(library.body())
-    revision, pinned = library.read_lock()
+    release, pinned = library.read_lock()
     if digest != pinned:
-        revision = revision if pinned == "unpinned" else revision + 1
-        (LUA / "LOCK").write_text(f"{revision} {digest}\n")
-        print(f"LOCK: revision {revision}, digest {digest}")
+        release = release if pinned == "unpinned" else release + 1
+        (LUA / "LOCK").write_text(f"{release} {digest}\n")
+        print(f"LOCK: release {release}, digest {digest}")
 
 
 def main() -> int:

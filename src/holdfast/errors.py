@@ -298,8 +298,8 @@ class GraphNotFinished(Conflict):
     code = "graph_not_finished"
 
 
-class StaleGraphRevision(Conflict):
-    """The graph has another shape than the caller knows; `context` has its revision."""
+class StaleGraph(Conflict):
+    """The graph has another shape than the caller knows; `context["revision"]` is its version."""
 
     code = "stale_graph_revision"
 

@@ -36,7 +36,7 @@ async def answer_and_die(engine: Engine, charge: Charge, limit: int = 500) -> No
     assert charge.waitpoint is not None
     payload = f'{{"limit": {limit}}}'.encode()
     signal = NewSignal(waitpoint=charge.waitpoint, name="yes", payload=payload)
-    await engine.store.waitpoints.send(signal, Sender())
+    await engine.store.waitpoints.signal(signal, Sender())
 
 
 async def hard(engine: Engine) -> int | None:

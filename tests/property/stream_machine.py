@@ -250,7 +250,7 @@ class StreamMachine(ComparingMachine):
             self.world.run(executions.delay(claim.id, claim.lease, 0))
         else:
             self.world.run(executions.complete(claim.id, claim.lease, b"1"))
-            found = self.world.run(self.streams.follow(claim.id, "p", 0, 1000))
+            found = self.world.run(self.streams.tail(claim.id, "p", 0, 1000))
             assert found.state is State.COMPLETED
             if found.attempt < 9:
                 replay = executions.replay(claim.id, keep_steps=False, from_step="", reason="")

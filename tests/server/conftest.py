@@ -18,7 +18,7 @@ from holdfast.engine import Engine
 from holdfast.model.api_keys import Role
 from holdfast.server.http import openapi, problems
 from holdfast.server.http.declare import Route
-from holdfast.server.http.pipeline import Endpoint
+from holdfast.server.http.pipeline import Pipeline
 from holdfast.server.run import Server, serving
 from holdfast.server.settings import ServerSettings
 from holdfast.store.store import Store
@@ -62,10 +62,10 @@ Serve = Callable[..., AbstractAsyncContextManager[Site]]
 @pytest.fixture(autouse=True)
 def _answers_are_declared(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Whatever a test asks of a route of a server in its process: the answer is a declared one."""
-    answer = Endpoint._answer
+    answer = Pipeline._answer
     undeclared: list[tuple[str, str, int, str]] = []
 
-    async def checked(self: Endpoint, request: Request, route: Route) -> Response:
+    async def checked(self: Pipeline, request: Request, route: Route) -> Response:
         response = await answer(self, request, route)
         if response.media_type == problems.MEDIA_TYPE:
             code = json.loads(bytes(response.body))["code"]
@@ -77,7 +77,7 @@ def _answers_are_declared(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
             undeclared.append((route.method, route.path, response.status_code, code))
         return response
 
-    monkeypatch.setattr(Endpoint, "_answer", checked)
+    monkeypatch.setattr(Pipeline, "_answer", checked)
     yield
     assert not undeclared
 

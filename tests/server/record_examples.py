@@ -20,7 +20,7 @@ from holdfast.store.valkey.client import Client
 from holdfast.store.valkey.urls import StoreUrl
 from holdfast.testing.servers import start_server
 from tests.conftest import make_store
-from tests.server.answers.ways import ROUTES, Stage, staged, ways_of
+from tests.server.answers.recipes import ROUTES, Stage, staged, ways_of
 
 RECORDED = Path(openapi.__file__).with_name("examples.json")
 WITH_REPLY = [name for name, route in ROUTES.items() if route.reply is not None]

@@ -14,7 +14,7 @@ from holdfast.server.http.declare import Scope
 from holdfast.store.valkey.client import Client
 from tests.conftest import make_store
 from tests.server.answers.open_calls import until_limited
-from tests.server.answers.ways import ROUTES, WAYS, Answer, Stage, about_nothing, staged, ways_of
+from tests.server.answers.recipes import ROUTES, WAYS, Answer, Stage, about_nothing, staged, ways_of
 from tests.server.test_every_route import assert_problem
 
 UNAVAILABLE = 503

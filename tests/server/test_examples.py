@@ -7,7 +7,7 @@ import pytest
 from holdfast.server.http import openapi
 from holdfast.server.routes import TABLES
 from tests.server import record_examples
-from tests.server.answers.ways import ROUTES
+from tests.server.answers.recipes import ROUTES
 from tests.server.record_examples import WITH_REPLY, fits
 
 

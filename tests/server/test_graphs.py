@@ -105,7 +105,7 @@ async def test_a_wrong_graph_is_refused(anyone: httpx.AsyncClient, body: Any, co
 
 
 async def test_a_graph_grows(anyone: httpx.AsyncClient) -> None:
-    """At the revision that the caller knows."""
+    """At the version that the caller knows."""
     made = await create(anyone, "a", "b")
     path = f"/v1/graphs/{made['id']}"
     body = {

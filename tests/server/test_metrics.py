@@ -11,7 +11,7 @@ from holdfast.errors import QueueNotFound
 from holdfast.server.metrics import MOST_LANES, OTHER_LANES
 from holdfast.testing.clock import Clock
 from tests.server.conftest import Site
-from tests.support.meanwhile import meanwhile
+from tests.support.fault_injection import meanwhile
 
 Figures = dict[tuple[str, frozenset[tuple[str, str]]], float]
 

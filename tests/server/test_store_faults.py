@@ -18,9 +18,9 @@ from holdfast.store.store import Store, StoreSettings
 from holdfast.store.valkey.client import CallFailed, Client, Command
 from holdfast.store.valkey.urls import StoreUrl
 from holdfast.testing.servers import TestServer, start_server
-from tests.server.answers.ways import ROUTES, WAYS, Stage, staged, ways_of
+from tests.server.answers.recipes import ROUTES, WAYS, Stage, staged, ways_of
 from tests.server.samples import Request
-from tests.support.meanwhile import before_calls
+from tests.support.fault_injection import before_calls
 
 UNAVAILABLE = 503
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from holdfast.model.ids import new_id
+from holdfast.store import channels
 from holdfast.store.store import Store
-from holdfast.store.valkey import keys
 from holdfast.testing.polling import wait_for
 
 
@@ -15,7 +15,7 @@ class Mailbox:
         self.process = new_id()
         self.told: list[str] = []
         self.store = store
-        self.channels = [keys.mailbox_channel(tag, self.process) for tag in store.tags()]
+        self.channels = [channels.mailbox(tag, self.process) for tag in store.tags()]
 
     def on_message(self, _channel: str, message: str) -> None:
         """Take a message."""

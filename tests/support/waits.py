@@ -138,7 +138,7 @@ def source_of(identity: str) -> Source:
 
 async def send_item(store: Store, item: NewSignal, sender: Sender) -> Effect:
     """Send a signal and return what it did."""
-    effect, _ = await store.waitpoints.send(item, sender)
+    effect, _ = await store.waitpoints.signal(item, sender)
     return effect
 
 

@@ -104,7 +104,7 @@ def test_the_tree_at_the_head_names_every_family() -> None:
                 "RotationConflict",
                 "GraphFinished",
                 "GraphNotFinished",
-                "StaleGraphRevision",
+                "StaleGraph",
                 "MemberStarted",
                 "MemberOfGraph",
                 "NothingToReplay",

@@ -38,7 +38,7 @@ app: typer.Typer = typer.Typer(
     help="The archive: status, enable, disable, run, export, import, parquet, verify, erase.",
 )
 
-Wait = Annotated[str, typer.Option("--wait", help="How long to wait for another archiver.")]
+WaitOption = Annotated[str, typer.Option("--wait", help="How long to wait for another archiver.")]
 
 
 @app.command()
@@ -116,7 +116,7 @@ def run(
     once: Annotated[
         bool, typer.Option("--once", help="Archive what waits now, then stop.")
     ] = False,
-    wait: Wait = "0s",
+    wait: WaitOption = "0s",
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -245,7 +245,7 @@ def erase(
     by: Annotated[
         str | None, typer.Option("--by", help="Who asks for it.", show_default="the user")
     ] = None,
-    wait: Wait = "2m",
+    wait: WaitOption = "2m",
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:

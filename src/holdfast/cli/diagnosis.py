@@ -155,7 +155,7 @@ async def _library(client: Client, *, fix: bool) -> Finding:
         next((mark for name in _names(listing) if (mark := library.parse_marker(name))), (0, ""))
         for listing in listings
     ]
-    return findings.library(loaded, (ours.revision, ours.digest))
+    return findings.library(loaded, (ours.release, ours.digest))
 
 
 async def _load(client: Client, ours: library.Library) -> bool:

@@ -125,24 +125,24 @@ def library_denied() -> Finding:
 def library(loaded: Sequence[tuple[int, str]], ours: tuple[int, str]) -> Finding:
     """Compare the function library of each primary with ours."""
     check = "library"
-    revision, digest = ours
+    release, digest = ours
     oldest, newest = min(loaded), max(loaded)
-    detail = f"revision {newest[0]} in the store, {revision} here"
+    detail = f"release {newest[0]} in the store, {release} here"
     if oldest == newest == ours:
-        return ok(check, f"revision {revision}, the same as here")
+        return ok(check, f"release {release}, the same as here")
     if oldest[0] == 0:
         advice = "a worker loads it when it starts; --fix loads it now"
         return problem(check, "a primary has none", advice)
     if oldest[0] < newest[0]:
         advice = "start a process of the newer version, or use --fix of it"
         return problem(
-            check, f"the primaries disagree: revisions {oldest[0]} to {newest[0]}", advice
+            check, f"the primaries disagree: releases {oldest[0]} to {newest[0]}", advice
         )
-    if newest[0] > revision:
+    if newest[0] > release:
         return warning(check, detail, "the store is newer: upgrade this installation")
-    if newest[0] < revision:
+    if newest[0] < release:
         return problem(check, detail, "a worker of this version loads it; --fix loads it now")
-    detail = f"revision {revision}, but another text ({newest[1]}, here {digest})"
+    detail = f"release {release}, but another text ({newest[1]}, here {digest})"
     return problem(check, detail, "--fix loads ours")
 
 

@@ -92,7 +92,7 @@ def _print(view: GraphView) -> None:
     counts = Counter(member.state for member in view.members.values())
     shown = ", ".join(f"{count:,} {state}" for state, count in counts.most_common())
     facts: list[tuple[str, str]] = [
-        ("graph", f"{graph.id}   tenant {graph.tenant}   revision {graph.revision}"),
+        ("graph", f"{graph.id}   tenant {graph.tenant}   version {graph.version}"),
         ("state", graph.state if graph.reason is None else f"{graph.state}: {graph.reason}"),
         ("members", f"{graph.size:,}: {shown}"),
         ("created", f"{times.stamp(graph.created_at)} ({times.ago(graph.created_at)})"),

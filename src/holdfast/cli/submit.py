@@ -38,7 +38,7 @@ Input = Annotated[
     ),
 ]
 Raw = Annotated[bool, typer.Option("--raw", help="The input is bytes, not JSON.")]
-Wait = Annotated[bool, typer.Option("--wait", "-w", help="Wait, and print the result.")]
+WaitOption = Annotated[bool, typer.Option("--wait", "-w", help="Wait, and print the result.")]
 Lane = Annotated[str | None, typer.Option("--lane", show_default="the task's, or default")]
 Tenant = Annotated[str, typer.Option("--tenant", help="On whose behalf.")]
 Priority = Annotated[
@@ -105,7 +105,7 @@ def submit(
     *,
     data: Input = "null",
     raw: Raw = False,
-    wait: Wait = False,
+    wait: WaitOption = False,
     lane: Lane = None,
     tenant: Tenant = "default",
     priority: Priority = None,

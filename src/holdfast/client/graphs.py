@@ -12,7 +12,7 @@ from holdfast.client import decode
 from holdfast.client.http import Http, Remote, path
 from holdfast.client.submitting import body_of
 from holdfast.engine.graphs import FIELDS, Graphs
-from holdfast.errors import ResultNotReady, StaleGraphRevision
+from holdfast.errors import ResultNotReady, StaleGraph
 from holdfast.model import bounds, checks
 from holdfast.model.executions import ExecutionId, NewExecution
 from holdfast.model.graphs import (
@@ -74,7 +74,7 @@ class RemoteGraphs(Remote, Graphs):
         reply = await self._http.post("/v1/graphs", body)
         return SubmittedGraph(
             id=reply["id"],
-            revision=reply["revision"],
+            version=reply["revision"],
             members=_ids(reply),
             duplicate=bool(reply.get("duplicate")) and not minted,
         )
@@ -82,21 +82,21 @@ class RemoteGraphs(Remote, Graphs):
     async def extend(
         self,
         graph_id: str,
-        expected_revision: int,
+        expected_version: int,
         *,
         members: Mapping[str, NewExecution] | None = None,
         edges: Sequence[Edge] = (),
         joins: Mapping[str, Join] | None = None,
     ) -> SubmittedGraph:
         """Add members and edges to a graph that has not ended."""
-        checks.integer("expected_revision", expected_revision, 1, 2**53)
+        checks.integer("expected_version", expected_version, 1, 2**53)
         shape = Shape(members=members or {}, edges=edges, joins=joins or {})
-        body = {"expected_revision": expected_revision, **_shape_body(shape)}
+        body = {"expected_revision": expected_version, **_shape_body(shape)}
         verb = "members"
         if not shape.members:
             verb, body = "edges", {k: v for k, v in body.items() if k not in {"members", "joins"}}
         reply = await self._http.post(_about(graph_id, verb), body, once=True)
-        return SubmittedGraph(id=graph_id, revision=reply["revision"], members=_ids(reply))
+        return SubmittedGraph(id=graph_id, version=reply["revision"], members=_ids(reply))
 
     async def grow(
         self,
@@ -106,14 +106,14 @@ class RemoteGraphs(Remote, Graphs):
         edges: Sequence[Edge] = (),
         joins: Mapping[str, Join] | None = None,
     ) -> SubmittedGraph:
-        """Add to whatever revision the graph has, again if somebody else was faster."""
+        """Add to whatever version the graph has, again if somebody else was faster."""
         while True:
-            revision = (await self.describe(graph_id)).graph.revision
+            version = (await self.describe(graph_id)).graph.version
             try:
                 return await self.extend(
-                    graph_id, revision, members=members, edges=edges, joins=joins
+                    graph_id, version, members=members, edges=edges, joins=joins
                 )
-            except StaleGraphRevision:
+            except StaleGraph:
                 continue
 
     async def cancel(
@@ -194,7 +194,7 @@ class RemoteGraphs(Remote, Graphs):
         reply = await self._http.get(
             "/v1/graphs", tenant=whose, state=state, limit=limit, cursor=cursor
         )
-        items = msgspec.convert(reply["items"], list[Graph])
+        items = [_graph(view) for view in reply["items"]]
         return GraphPage(items=items, next_cursor=reply["next_cursor"])
 
 
@@ -228,6 +228,10 @@ def _ids(reply: Mapping[str, Any]) -> dict[str, ExecutionId]:
     return {key: ExecutionId(one) for key, one in reply.get("members", {}).items()}
 
 
+def _graph(view: Mapping[str, Any]) -> Graph:
+    return msgspec.convert({**view, "version": view["revision"]}, Graph)
+
+
 def _view(reply: Mapping[str, Any]) -> GraphView:
     edges: dict[str, list[Edge]] = {}
     for view in reply["edges"]:
@@ -246,4 +250,4 @@ def _view(reply: Mapping[str, Any]) -> GraphView:
         for key, view in reply["members"].items()
     }
     events = [decode.event(view) for view in reply["events"]]
-    return GraphView(graph=msgspec.convert(reply, Graph), members=members, events=events)
+    return GraphView(graph=_graph(reply), members=members, events=events)

@@ -17,6 +17,7 @@ from holdfast.errors import HoldfastError
 from holdfast.model.executions import Claim, Lease
 from holdfast.model.ids import new_id
 from holdfast.store.grants import Grant, Verdict, Wanted
+from holdfast.store.limits import LimitRef
 from holdfast.store.store import Store
 
 #: Shorter than a grant, so that what was admitted can still be used.
@@ -25,7 +26,7 @@ ASK_TIMEOUT_S = 2.0
 _ASK_AGAIN_MS = 1_000
 _MOST_REMEMBERED = 100_000
 
-_Asked = list[tuple[Grant, list[str]]]
+_Asked = list[tuple[Grant, list[LimitRef]]]
 
 
 class Admission:
@@ -63,35 +64,33 @@ class Admission:
 
     async def _ask(self, grants: Sequence[Grant]) -> dict[Grant, Verdict]:
         """Return who is not admitted, and why."""
-        held = await self._ask_budgets([grant for grant in grants if "b:" in grant.limits])
+        held = await self._ask_budgets(grants)
         rest = [grant for grant in grants if grant not in held]
         return held | await self._ask_quotas(rest)
 
     async def _ask_budgets(self, grants: Sequence[Grant]) -> dict[Grant, Verdict]:
         held: dict[Grant, Verdict] = {}
-        by_tag: dict[str, dict[Grant, dict[str, str]]] = {}
+        by_tag: dict[str, dict[Grant, dict[str, LimitRef]]] = {}
         for grant in grants:
-            for address in grant.of("b:"):
-                root, _, budget_id = address.rpartition("~")
-                tag = self._store.budget_tag(root or budget_id)
-                by_tag.setdefault(tag, {}).setdefault(grant, {})[budget_id] = root
+            for budget in grant.of("budget"):
+                tag = self._store.limit_tag(budget)
+                by_tag.setdefault(tag, {}).setdefault(grant, {})[budget.id] = budget
 
-        async def ask(tag: str, asked: dict[Grant, dict[str, str]]) -> None:
-            items = [(g.execution_id, g.epoch, list(ids)) for g, ids in asked.items()]
+        async def ask(tag: str, asked: dict[Grant, dict[str, LimitRef]]) -> None:
+            items = [(g.execution_id, g.epoch, list(budgets)) for g, budgets in asked.items()]
             try:
                 async with asyncio.timeout(ASK_TIMEOUT_S):
                     answers = await self._store.budgets.admit(tag, items)
             except (HoldfastError, TimeoutError):
-                for grant, ids in asked.items():
-                    held[grant] = _unreachable("b:" + _address(*next(iter(ids.items()))))
+                for grant, budgets in asked.items():
+                    held[grant] = _unreachable(next(iter(budgets.values())))
                 return
-            for (grant, ids), used_up in zip(asked.items(), answers, strict=True):
+            for (grant, budgets), used_up in zip(asked.items(), answers, strict=True):
                 if used_up is not None:
                     # It may be an ancestor, which has the same root.
-                    first, root = next(iter(ids.items()))
-                    root = ids.get(used_up, root or first)
-                    blocker = _address(used_up, root if root != used_up else "")
-                    held[grant] = Verdict(blocker=f"b:{blocker}")
+                    first = next(iter(budgets.values()))
+                    blocker = budgets.get(used_up) or first.ancestor(used_up)
+                    held[grant] = Verdict(blocker=blocker)
 
         await asyncio.gather(*(ask(tag, asked) for tag, asked in by_tag.items()))
         return held
@@ -99,20 +98,19 @@ class Admission:
     async def _ask_quotas(self, grants: Sequence[Grant]) -> dict[Grant, Verdict]:
         held: dict[Grant, Verdict] = {}
         plans = {grant: self._plan(grant) for grant in grants}
-        admitted: dict[Grant, list[str]] = {grant: [] for grant in grants}
+        admitted: dict[Grant, list[LimitRef]] = {grant: [] for grant in grants}
         for number in range(max(map(len, plans.values()), default=0)):
             calls: dict[str, _Asked] = {}
             for grant, plan in plans.items():
                 if number < len(plan) and grant not in held:
-                    tag, names = plan[number]
-                    calls.setdefault(tag, []).append((grant, names))
+                    tag, quotas = plan[number]
+                    calls.setdefault(tag, []).append((grant, quotas))
             rounds = (self._admit(tag, asked) for tag, asked in calls.items())
             for verdicts in await asyncio.gather(*rounds):
-                for grant, names, verdict in verdicts:
+                for grant, quotas, verdict in verdicts:
                     if verdict is not None:
                         # Those that were not asked yet may have promised it room.
-                        rest = [name for _, later in plans[grant][number + 1 :] for name in later]
-                        unasked = [f"q:{name}" for name in rest]
+                        unasked = [one for _, later in plans[grant][number + 1 :] for one in later]
                         touched = (*admitted[grant], *verdict.touched, *unasked)
                         held[grant] = Verdict(
                             blocker=verdict.blocker,
@@ -120,20 +118,23 @@ class Admission:
                             after_ms=verdict.after_ms,
                             touched=touched,
                         )
-                    admitted[grant] += [f"q:{name}" for name in names]
+                    admitted[grant] += quotas
         return held
 
-    def _plan(self, grant: Grant) -> list[tuple[str, list[str]]]:
+    def _plan(self, grant: Grant) -> list[tuple[str, list[LimitRef]]]:
         """Return which partitions to ask, in the order in which everybody asks them."""
-        by_tag: dict[str, list[str]] = {}
-        for name in grant.of("q:"):
-            by_tag.setdefault(self._store.quota_tag(name), []).append(name)
+        by_tag: dict[str, list[LimitRef]] = {}
+        for quota in grant.of("quota"):
+            by_tag.setdefault(self._store.limit_tag(quota), []).append(quota)
         return sorted(by_tag.items())
 
     async def _admit(
         self, tag: str, asked: _Asked
-    ) -> list[tuple[Grant, list[str], Verdict | None]]:
-        items = [(grant.execution_id, grant.epoch, names) for grant, names in asked]
+    ) -> list[tuple[Grant, list[LimitRef], Verdict | None]]:
+        items = [
+            (grant.execution_id, grant.epoch, [quota.name for quota in quotas])
+            for grant, quotas in asked
+        ]
         answers: Sequence[tuple[str, int | None] | Verdict | None]
         try:
             async with asyncio.timeout(ASK_TIMEOUT_S):
@@ -141,27 +142,20 @@ class Admission:
                 answers = await self._store.quotas.admit(tag, new_id(), items)
         except (HoldfastError, TimeoutError):
             # It may have admitted them, so it is told that they did not start.
-            answers = [
-                _unreachable(f"q:{names[0]}", tuple(f"q:{name}" for name in names))
-                for _, names in asked
-            ]
+            answers = [_unreachable(quotas[0], tuple(quotas)) for _, quotas in asked]
         return [
-            (grant, names, _verdict(answer))
-            for (grant, names), answer in zip(asked, answers, strict=True)
+            (grant, quotas, _verdict(answer))
+            for (grant, quotas), answer in zip(asked, answers, strict=True)
         ]
 
 
 def _verdict(answer: tuple[str, int | None] | Verdict | None) -> Verdict | None:
     if isinstance(answer, tuple):
         name, retry_at = answer
-        return Verdict(blocker=f"q:{name}", retry_at=retry_at)
+        return Verdict(blocker=LimitRef.quota(name), retry_at=retry_at)
     return answer
 
 
-def _address(budget_id: str, root: str) -> str:
-    return f"{root}~{budget_id}" if root else budget_id
-
-
-def _unreachable(blocker: str, touched: tuple[str, ...] = ()) -> Verdict:
+def _unreachable(blocker: LimitRef, touched: tuple[LimitRef, ...] = ()) -> Verdict:
     after_ms = _ASK_AGAIN_MS + random.randrange(_ASK_AGAIN_MS)  # noqa: S311
     return Verdict(blocker=blocker, after_ms=after_ms, touched=touched)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 
-from holdfast.engine.mailboxes import Mailboxes, news_or_poll
+from holdfast.engine.waiters import Waiters, news_or_poll
 from holdfast.model import checks
 from holdfast.model.executions import Event
 from holdfast.model.moments import to_ms
@@ -31,7 +31,7 @@ class Changes:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._mailboxes = Mailboxes(store)
+        self._mailboxes = Waiters(store)
 
     async def close(self) -> None:
         """Stop listening."""

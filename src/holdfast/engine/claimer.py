@@ -12,9 +12,9 @@ from holdfast.errors import HoldfastError
 from holdfast.model import bounds, checks
 from holdfast.model.executions import Claim
 from holdfast.model.ids import new_id
+from holdfast.store import channels
 from holdfast.store.grants import Wanted
 from holdfast.store.store import Store
-from holdfast.store.valkey import keys
 
 #: A wake-up may be lost in a failover; this bounds how long that can go unnoticed.
 POLL_S = 2.0
@@ -44,7 +44,7 @@ class Claimer:
         self._kinds = None if kinds is None else frozenset(kinds)
         self._tenant = tenant
         tags = list(store.tags())
-        self._channels = {keys.wake_channel(tag, lane): tag for tag in tags for lane in lanes}
+        self._channels = {channels.work(tag, lane): tag for tag in tags for lane in lanes}
         #: Partitions in the order of asking, and those of them that may have work.
         self._rotation = deque(tags)
         self._hopeful = set(tags)

@@ -15,9 +15,9 @@ from collections.abc import Sequence
 
 from holdfast.errors import BudgetNotFound, HoldfastError
 from holdfast.outages import level
+from holdfast.store import channels
 from holdfast.store.outboxes import Raise, Release, WakeUp, parse
 from holdfast.store.store import Store
-from holdfast.store.valkey import keys
 
 log: logging.Logger = logging.getLogger(__name__)
 
@@ -38,9 +38,7 @@ class Courier:
         self._under_way: dict[str, asyncio.Future[None]] = {}
         self._again: set[str] = set()
         self._closed = False
-        self._channels = {
-            keys.outbox_channel(tag): tag for tag in (*store.tags(), *store.limit_tags())
-        }
+        self._channels = {channels.outbox(tag): tag for tag in (*store.tags(), *store.limit_tags())}
 
     def poke(self, tag: str) -> None:
         """Carry what a partition has, soon; calls meanwhile count as one."""
@@ -102,13 +100,11 @@ class Courier:
         for word in releases:
             by_tag: dict[str, list[str]] = {}
             for limit in word.limits:
-                kind, _, name = limit.partition(":")
-                root, _, budget_id = name.rpartition("~")
-                if kind == "q":
-                    by_tag.setdefault(self._store.quota_tag(name), []).append(name)
+                tag = self._store.limit_tag(limit)
+                if limit.kind == "quota":
+                    by_tag.setdefault(tag, []).append(limit.name)
                 else:
-                    tag = self._store.budget_tag(root or budget_id)
-                    item = (word.execution_id, word.epoch, [budget_id])
+                    item = (word.execution_id, word.epoch, [limit.id])
                     budgets.setdefault(tag, []).append(item)
             for tag, names in by_tag.items():
                 released = (word.execution_id, word.epoch, word.used, names)

@@ -13,7 +13,6 @@ from holdfast.engine.api_keys import Access
 from holdfast.engine.asking import Asking
 from holdfast.engine.audit import Audit
 from holdfast.engine.beats import Beats
-from holdfast.engine.blocked import blocking_limit
 from holdfast.engine.budgets import Budgets
 from holdfast.engine.changes import Changes
 from holdfast.engine.claimer import Claimer
@@ -24,6 +23,7 @@ from holdfast.engine.graphs import Graphs
 from holdfast.engine.keyring import Keys
 from holdfast.engine.lane_views import LaneView, look
 from holdfast.engine.lanes import Lanes
+from holdfast.engine.limit_holds import blocking_limit
 from holdfast.engine.payloads import Payloads
 from holdfast.engine.quotas import Quotas
 from holdfast.engine.reporter import Reporter

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from holdfast.engine.blocked import describe_limit
+from holdfast.engine.limit_holds import describe_limit
 from holdfast.model import conditions, names
 from holdfast.model.budgets import Budget
 from holdfast.model.executions import Execution
@@ -17,7 +17,7 @@ from holdfast.model.states import Hold, State
 from holdfast.model.waitpoints import WaitpointState
 from holdfast.model.workers import Worker
 from holdfast.store.queries import Standing
-from holdfast.store.waitpoints import Wait
+from holdfast.store.waitpoints import Awaited
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +57,7 @@ def explain(
     standing: Standing,
     workers: Sequence[Worker],
     *,
-    wait: Wait | None = None,
+    wait: Awaited | None = None,
     limit: Budget | Quota | None = None,
     tasks: Iterable[str] = (),
 ) -> Explanation:
@@ -109,7 +109,7 @@ def _delayed(standing: Standing) -> Explanation:
     return Explanation(state=execution.state, why=why, holds=holds)
 
 
-def _suspended(standing: Standing, wait: Wait) -> Explanation:
+def _suspended(standing: Standing, wait: Awaited) -> Explanation:
     execution = standing.execution
     holds: list[Mapping[str, Any]] = [
         {
@@ -156,7 +156,7 @@ def _listed(awaited: Mapping[str, State]) -> str:
 
 
 def _lined_up(execution: Execution) -> Explanation:
-    schedule, _, _ = names.split_id(execution.id)[1].partition(ROOT_SEPARATOR)
+    schedule, _, _ = names.parse_id(execution.id)[1].partition(ROOT_SEPARATOR)
     why = f"Schedule {schedule} starts it when its earlier executions have ended."
     return Explanation(state=execution.state, why=why, holds=[{"type": "schedule", "id": schedule}])
 

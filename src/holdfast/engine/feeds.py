@@ -13,8 +13,8 @@ from collections.abc import AsyncIterator
 from holdfast.errors import HoldfastError
 from holdfast.model import checks
 from holdfast.model.feeds import Position, StateChange
+from holdfast.store import channels
 from holdfast.store.store import Store
-from holdfast.store.valkey import keys
 
 #: A feed is kept for five minutes after this was last done.
 RENEW_S = 60.0
@@ -46,12 +46,12 @@ class Feeds:
         resumed = None if after is None else Position.parse(after)
         tags = list(self._store.tags())
         woken = asyncio.Event()
-        channels = [keys.feed_channel(tag, tenant) for tag in tags]
+        heard = [channels.feed(tag, tenant) for tag in tags]
 
         def wake(_channel: str, _message: str) -> None:
             woken.set()
 
-        await self._store.subscriptions.add(channels, wake)
+        await self._store.subscriptions.add(heard, wake)
         renewing: asyncio.Task[None] | None = None
         try:
             position, lost = await self._start(tags, tenant, resumed)
@@ -72,7 +72,7 @@ class Feeds:
             if renewing is not None:
                 renewing.cancel()
                 await asyncio.gather(renewing, return_exceptions=True)
-            await self._store.subscriptions.remove(channels, wake)
+            await self._store.subscriptions.remove(heard, wake)
 
     async def _start(
         self, tags: list[str], tenant: str, resumed: Position | None

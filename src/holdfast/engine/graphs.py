@@ -15,7 +15,7 @@ from holdfast.errors import (
     InvalidGraph,
     InvalidInput,
     ResultNotReady,
-    StaleGraphRevision,
+    StaleGraph,
 )
 from holdfast.model import bounds, checks
 from holdfast.model.executions import NewExecution
@@ -88,9 +88,9 @@ class Graphs:
         shape = Shape(members=members, edges=edges, joins=joins or {})
         new = NewGraph(shape=shape, **fields)
         new = new.with_shape(await self._stored(await self._completed(new.shape)))
-        graph_id, revision, duplicate = await self._store.graphs.create(new)
+        graph_id, version, duplicate = await self._store.graphs.create(new)
         ids = {key: member_id(graph_id, key) for key in members}
-        return SubmittedGraph(id=graph_id, revision=revision, members=ids, duplicate=duplicate)
+        return SubmittedGraph(id=graph_id, version=version, members=ids, duplicate=duplicate)
 
     async def _stored(self, shape: Shape) -> Shape:
         """Return a shape with what the store keeps of its members' inputs."""
@@ -123,7 +123,7 @@ class Graphs:
     async def extend(
         self,
         graph_id: str,
-        expected_revision: int,
+        expected_version: int,
         *,
         members: Mapping[str, NewExecution] | None = None,
         edges: Sequence[Edge] = (),
@@ -131,11 +131,11 @@ class Graphs:
     ) -> SubmittedGraph:
         """Add members and edges to a graph that has not ended.
 
-        A cycle is looked for here, in the shape of the expected revision; the store takes the
-        addition only if the graph still has that revision.
+        A cycle is looked for here, in the shape of the expected version; the store takes the
+        addition only if the graph still has that version.
         """
         _id(graph_id)
-        checks.integer("expected_revision", expected_revision, 1, 2**53)
+        checks.integer("expected_version", expected_version, 1, 2**53)
         shape = Shape(members=members or {}, edges=edges, joins=joins or {})
         for field, count in (("members", len(shape.members)), ("edges", len(edges))):
             checks.integer(f"number of {field}", count, 0, bounds.GRAPH_GROWTH)
@@ -144,9 +144,9 @@ class Graphs:
             raise InvalidGraph(message, field="graph", problem="nothing_to_add")
         graph, _ = await self._store.graphs.describe(graph_id)
         shape = shape.of_tenant(graph.tenant).spending(graph.budgets)
-        revision, known = await self._store.graphs.members(graph_id)
+        version, known = await self._store.graphs.members(graph_id)
         # Otherwise the store refuses it, with more to say.
-        if revision == expected_revision and graph.completed_at is None:
+        if version == expected_version and graph.completed_at is None:
             taken = sorted(set(shape.members) & set(known))
             if taken:
                 message = f"graph {graph_id} has a member {taken[0]} already"
@@ -154,9 +154,9 @@ class Graphs:
                 raise InvalidGraph(message, field="members", problem=problem, member=taken[0])
             shape.check(known, [edge for member in known.values() for edge in member.edges])
         shape = await self._stored(await self._completed(shape))
-        revision = await self._store.graphs.extend(graph_id, expected_revision, shape)
+        version = await self._store.graphs.extend(graph_id, expected_version, shape)
         ids = {key: member_id(graph_id, key) for key in shape.members}
-        return SubmittedGraph(id=graph_id, revision=revision, members=ids)
+        return SubmittedGraph(id=graph_id, version=version, members=ids)
 
     async def grow(
         self,
@@ -166,14 +166,14 @@ class Graphs:
         edges: Sequence[Edge] = (),
         joins: Mapping[str, Join] | None = None,
     ) -> SubmittedGraph:
-        """Add to whatever revision the graph has, again if somebody else was faster."""
+        """Add to whatever version the graph has, again if somebody else was faster."""
         while True:
             graph, _ = await self._store.graphs.describe(_id(graph_id))
             try:
                 return await self.extend(
-                    graph_id, graph.revision, members=members, edges=edges, joins=joins
+                    graph_id, graph.version, members=members, edges=edges, joins=joins
                 )
-            except StaleGraphRevision:
+            except StaleGraph:
                 continue
 
     async def cancel(

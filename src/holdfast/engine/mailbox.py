@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import Callable
 
 from holdfast.model.ids import new_id
+from holdfast.store import channels
 from holdfast.store.store import Store
-from holdfast.store.valkey import keys
 
 
 class Mailbox:
@@ -22,7 +22,7 @@ class Mailbox:
 
     async def open(self, tag: str) -> None:
         """Listen on a partition, once for all who wait for something in it."""
-        channel = keys.mailbox_channel(tag, self.process)
+        channel = channels.mailbox(tag, self.process)
         if channel not in self._opened:
             opening = self._store.subscriptions.add([channel], self._on_message)
             self._opened[channel] = asyncio.ensure_future(opening)

@@ -12,7 +12,7 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from holdfast.engine.passing import merge
+from holdfast.engine.upstream_results import merge
 from holdfast.errors import BackendFailed, HoldfastError, InvalidRecord, VersionConflict
 from holdfast.fencing import urls
 from holdfast.fencing.objects import ObjectStore

@@ -6,8 +6,8 @@ import asyncio
 from abc import ABC, abstractmethod
 from typing import Generic, TypeVar
 
-from holdfast.engine.mailboxes import Mailboxes, news_or_poll
 from holdfast.engine.payloads import Payloads
+from holdfast.engine.waiters import Waiters, news_or_poll
 from holdfast.errors import ExecutionFailed, ResultNotReady
 from holdfast.model.executions import Outcome
 from holdfast.store.store import Store
@@ -25,7 +25,7 @@ class Endings(ABC, Generic[T]):
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._mailboxes = Mailboxes(store)
+        self._mailboxes = Waiters(store)
 
     async def close(self) -> None:
         """Stop listening."""

@@ -6,6 +6,7 @@ from typing import Literal
 
 from holdfast.model import checks
 from holdfast.model.quotas import Rule
+from holdfast.store.limits import LimitRef
 from holdfast.store.rules import rules_of
 from holdfast.store.store import Store
 
@@ -29,13 +30,13 @@ class Rules:
         rule = self._rule(limit_id, subject)
         if self._limit == "quota":
             await self._store.quotas.get(rule.id)
-        await self._store.rules.set(rule, await self._as_stored(rule), wanted=True)
+        await self._store.rules.set(rule, await self._address(rule), wanted=True)
         return rule
 
     async def detach(self, limit_id: str, **subject: str) -> Rule:
         """Remove a rule; executions that were submitted under it keep their limits."""
         rule = self._rule(limit_id, subject)
-        await self._store.rules.set(rule, await self._as_stored(rule), wanted=False)
+        await self._store.rules.set(rule, await self._address(rule), wanted=False)
         return rule
 
     async def list(self) -> list[Rule]:
@@ -49,8 +50,8 @@ class Rules:
         ((word, value),) = subject.items()
         return Rule(subject=word, value=value, limit=self._limit, id=limit_id)  # type: ignore[arg-type]
 
-    async def _as_stored(self, rule: Rule) -> str:
+    async def _address(self, rule: Rule) -> LimitRef:
         if rule.limit == "quota":
-            return f"q:{rule.id}"
+            return LimitRef.quota(rule.id)
         (address,) = await self._store.budgets.addresses([rule.id])
-        return f"b:{address}"
+        return address

@@ -14,9 +14,9 @@ from holdfast.errors import HoldfastError, ScheduleMoved
 from holdfast.model import bounds
 from holdfast.model.schedules import GRACE_MS, Schedule
 from holdfast.outages import level
+from holdfast.store import channels
 from holdfast.store.schedules import Step
 from holdfast.store.store import Store
-from holdfast.store.valkey import keys
 
 log: logging.Logger = logging.getLogger(__name__)
 
@@ -137,7 +137,7 @@ class Scheduler:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._firing = Firing(store)
-        self._channels = {keys.due_channel(tag): tag for tag in store.tags()}
+        self._channels = {channels.schedules(tag): tag for tag in store.tags()}
         #: Partitions in which something may be due.
         self._waiting = set(store.tags())
         self._woken = asyncio.Event()

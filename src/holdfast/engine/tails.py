@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 
 import msgspec
 
-from holdfast.engine.following import Following
+from holdfast.engine.followed_stream import FollowedStream
 from holdfast.engine.mailbox import Mailbox
 from holdfast.errors import TooManyTails
 from holdfast.model.frames import RETRY, Frame
@@ -33,7 +33,7 @@ class Tail:
     can go on elsewhere after the frame that it saw last.
     """
 
-    def __init__(self, tails: Tails, feed: Following, after: int) -> None:
+    def __init__(self, tails: Tails, feed: FollowedStream, after: int) -> None:
         self._tails = tails
         self._feed = feed
         self._position = after
@@ -103,7 +103,7 @@ class Tails:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._mailbox = Mailbox(store, self._on_message)
-        self._feeds: dict[str, Following] = {}
+        self._feeds: dict[str, FollowedStream] = {}
         self._opening: dict[str, asyncio.Future[None]] = {}
         #: By tenant, the oldest first.
         self._open: dict[str, dict[Tail, None]] = {}
@@ -132,7 +132,7 @@ class Tails:
         self._open.setdefault(feed.tenant, {})[tail] = None
         return tail
 
-    async def _feed(self, execution_id: str, after: int) -> Following:
+    async def _feed(self, execution_id: str, after: int) -> FollowedStream:
         """Return the feed of a stream, begun if nobody follows it yet."""
         await self._mailbox.open(self._store.tag_of(execution_id))
         while execution_id in self._opening:
@@ -141,7 +141,7 @@ class Tails:
         found = self._feeds.get(execution_id)
         if found is not None and found.error is None and found.end is None:
             return found
-        feed = Following(self._store, self._mailbox.process, execution_id)
+        feed = FollowedStream(self._store, self._mailbox.process, execution_id)
         # In place before it starts: what is told meanwhile must not be missed.
         self._feeds[execution_id] = feed
         opening = self._opening[execution_id] = asyncio.ensure_future(feed.start(after))
@@ -188,7 +188,7 @@ class Tails:
         """Return how many tails each tenant has in this process."""
         return {tenant: len(tails) for tenant, tails in self._open.items()}
 
-    def release(self, tail: Tail, feed: Following) -> None:
+    def release(self, tail: Tail, feed: FollowedStream) -> None:
         """Take note of a tail that has ended."""
         tails = self._open.get(feed.tenant, {})
         tails.pop(tail, None)
@@ -196,12 +196,12 @@ class Tails:
             self._open.pop(feed.tenant, None)
         self._leave(feed)
 
-    def _leave(self, feed: Following) -> None:
+    def _leave(self, feed: FollowedStream) -> None:
         feed.users -= 1
         if feed.users == 0:
             self._drop(feed)
 
-    def _drop(self, feed: Following) -> None:
+    def _drop(self, feed: FollowedStream) -> None:
         feed.stop()
         if self._feeds.get(feed.execution_id) is feed:
             del self._feeds[feed.execution_id]

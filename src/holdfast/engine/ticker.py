@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from holdfast.engine.courier import Courier
 from holdfast.services import TimerLoop
+from holdfast.store import channels
 from holdfast.store.store import Store
-from holdfast.store.valkey import keys
 
 TIMERS_IN_TICK = 100
 
@@ -22,7 +22,7 @@ class Ticker(TimerLoop):
 
     def __init__(self, store: Store, courier: Courier | None = None) -> None:
         tags = store.timed_tags()
-        super().__init__(store.subscriptions, {keys.tick_channel(tag): tag for tag in tags})
+        super().__init__(store.subscriptions, {channels.timers(tag): tag for tag in tags})
         self._store = store
         self._courier = courier
 

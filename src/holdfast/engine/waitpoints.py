@@ -148,7 +148,7 @@ class Waitpoints:
         sender = Sender()
         if token is not None:
             sender = _sender(await self._keys.ring(), token, item.waitpoint)
-        effect, answers_a_question = await self._store.send(item, sender)
+        effect, answers_a_question = await self._store.signal(item, sender)
         if answers_a_question:
             execution_id, _ = parse_waitpoint_id("waitpoint", item.waitpoint)
             await self._courier.deliver(self._tag_of(execution_id))

@@ -13,7 +13,7 @@ from typing import Any, NoReturn, TypeVar
 
 from holdfast.errors import InvalidInput, TooLarge
 from holdfast.model import bounds
-from holdfast.model.names import DEFAULT_TENANT, ID_SEPARATOR, is_of_key, split_id
+from holdfast.model.names import DEFAULT_TENANT, ID_SEPARATOR, is_of_key, parse_id
 
 T = TypeVar("T")
 K = TypeVar("K")
@@ -74,7 +74,7 @@ def limit(field: str, value: Any) -> str:
 def stored_schedule(field: str, value: Any) -> str:
     """Check the id of a schedule as it is stored: ID, or TENANT=ID."""
     text(field, value, 2 * bounds.NAME_CHARS + 1)
-    for part in split_id(value):
+    for part in parse_id(value):
         name(field, part)
     return str(value)
 
@@ -88,7 +88,7 @@ def execution_id(field: str, value: Any) -> str:
     """Check the id of an execution or a graph: ID, or TENANT=ID of another tenant than default."""
     own = value
     if isinstance(value, str) and ID_SEPARATOR in value:
-        tenant, own = split_id(value)
+        tenant, own = parse_id(value)
         if name(field, tenant) == DEFAULT_TENANT:
             refuse(field, "of the tenant default is named without it", value)
     own_id(field, own)
@@ -103,7 +103,7 @@ def own_id(field: str, value: Any) -> str:
 def id_of(field: str, value: Any, tenant: str) -> str:
     """Check the id of a new thing of a tenant; in full, it must be one of that tenant."""
     execution_id(field, value)
-    if ID_SEPARATOR in value and split_id(value)[0] != tenant:
+    if ID_SEPARATOR in value and parse_id(value)[0] != tenant:
         refuse(field, f"must not name another tenant than {tenant}", value)
     if is_of_key(value):
         # Otherwise one tenant could take, or find out, the idempotency keys of another.

@@ -8,8 +8,8 @@ A count is over the signals of those of its conditions that hold: how many diffe
 how many different sources, or at how many waitpoints. Without `distinct` it is over the
 conditions themselves. Every leaf keeps its own signals, so no two parts of a condition compete.
 
-The store evaluates the same tree (lua/lib/wait/conditions.lua) when a signal arrives; `holds` says
-the same from outside, and `missing` puts what is left into words.
+The store evaluates the same tree (lua/lib/waitpoint/conditions.lua) when a signal arrives; `holds`
+says the same from outside, and `missing` puts what is left into words.
 """
 
 from __future__ import annotations
@@ -181,13 +181,13 @@ def _or(names: Sequence[str]) -> str:
     return " or ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
-def pack(condition: Condition, positions: Mapping[str, int]) -> dict[str, Any]:
-    """Return the tree as lib/wait/conditions.lua reads it, its leaves numbered from 1."""
+def encode(condition: Condition, positions: Mapping[str, int]) -> dict[str, Any]:
+    """Return the tree as lib/waitpoint/conditions.lua reads it, its leaves numbered from 1."""
     numbers = iter(range(1, bounds.CONDITION_NODES + 1))
-    return _pack(condition, positions, numbers)
+    return _encode(condition, positions, numbers)
 
 
-def unpack(tree: Mapping[str, Any], waitpoints: Sequence[str]) -> Condition:
+def decode(tree: Mapping[str, Any], waitpoints: Sequence[str]) -> Condition:
     """Return the condition of a stored tree."""
     if tree["op"] == "leaf":
         return Leaf(
@@ -198,7 +198,7 @@ def unpack(tree: Mapping[str, Any], waitpoints: Sequence[str]) -> Condition:
     if tree["op"] == "after":
         return After(time_ms=tree["time"])
     return Group(
-        of=tuple(unpack(child, waitpoints) for child in tree["of"]),
+        of=tuple(decode(child, waitpoints) for child in tree["of"]),
         least=None if tree["op"] == "all" else tree.get("n", 1),
         distinct=tree.get("by"),
     )
@@ -351,7 +351,7 @@ def _count(group: Group, signals: Sequence[Seen], now_ms: int, began_ms: int) ->
     return len({signals[i].waitpoint for i in indexes})
 
 
-def _pack(
+def _encode(
     condition: Condition, positions: Mapping[str, int], numbers: Iterator[int]
 ) -> dict[str, Any]:
     if isinstance(condition, Leaf):
@@ -369,7 +369,7 @@ def _pack(
         if condition.span_ms is not None:
             return {"op": "after", "span": condition.span_ms}
         return {"op": "after", "time": condition.time_ms}
-    of = [_pack(child, positions, numbers) for child in condition.of]
+    of = [_encode(child, positions, numbers) for child in condition.of]
     if condition.least is None:
         return {"op": "all", "of": of}
     tree = {"op": "count", "n": condition.least, "of": of}

@@ -66,7 +66,7 @@ def check(kind: str, description: Any, tenant: str | None) -> None:
     options = declaration(kind, description).options
     for field in ("budgets", "quotas"):
         for name in options.get(field, ()):
-            if tenant is not None and names.split(names.stored(tenant, name))[0] != tenant:
+            if tenant is not None and names.parse(names.stored(tenant, name))[0] != tenant:
                 checks.refuse(f"{kind}.options.{field}", "must be the tenant's own", name)
     checks.known_fields(f"{kind}.options", description.get("options") or {}, OPTIONS)
     if not isinstance(description.get("input", True), dict | bool):

@@ -336,7 +336,7 @@ class SubmittedGraph:
     """The answer to a creation."""
 
     id: str
-    revision: int
+    version: int
     #: Ids of the members by key.
     members: Mapping[str, ExecutionId]
     #: The graph existed already, by its id or its idempotency key.
@@ -365,7 +365,7 @@ class Graph:
     id: str
     tenant: str
     state: GraphState
-    revision: int
+    version: int
     #: How many members it has, and how many of them have not ended.
     size: int
     open: int

@@ -32,14 +32,14 @@ def stored(tenant: str, name: str) -> str:
     return name if tenant == DEFAULT_TENANT else f"{tenant}{NAME_SEPARATOR}{name}"
 
 
-def split(name: str) -> tuple[str, str]:
+def parse(name: str) -> tuple[str, str]:
     """Return the tenant of a stored name, and the name that it uses."""
-    return _split(name, NAME_SEPARATOR)
+    return _parse(name, NAME_SEPARATOR)
 
 
 def seen(name: str, tenant: str) -> str:
     """Return a stored name as a tenant knows it; that of another tenant in full."""
-    owner, rest = split(name)
+    owner, rest = parse(name)
     return rest if owner == tenant else f"{owner}{NAME_SEPARATOR}{rest}"
 
 
@@ -55,14 +55,14 @@ def stored_schedule(tenant: str, own: str) -> str:
     return own if tenant == DEFAULT_TENANT else f"{tenant}{ID_SEPARATOR}{own}"
 
 
-def split_id(full: str) -> tuple[str, str]:
+def parse_id(full: str) -> tuple[str, str]:
     """Return the tenant that a stored id names, `default` if none, and the id that it uses."""
-    return _split(full, ID_SEPARATOR)
+    return _parse(full, ID_SEPARATOR)
 
 
 def seen_id(full: str, tenant: str | None) -> str:
     """Return a stored id as a tenant knows it: `stored_id` returns the stored one again."""
-    owner, rest = split_id(full)
+    owner, rest = parse_id(full)
     return rest if owner == tenant and not is_minted(rest) else full
 
 
@@ -76,6 +76,6 @@ def is_of_key(own: str) -> bool:
     return _OF_KEY.match(own) is not None
 
 
-def _split(full: str, separator: str) -> tuple[str, str]:
+def _parse(full: str, separator: str) -> tuple[str, str]:
     tenant, found, rest = full.partition(separator)
     return (tenant, rest) if found else (DEFAULT_TENANT, full)

@@ -103,7 +103,7 @@ class NewSchedule:
         """The id in the store: a schedule belongs to the tenant of its executions."""
         return names.stored_schedule(self.execution.tenant, self.id)
 
-    def pack(self) -> bytes:
+    def encode(self) -> bytes:
         """Return all of it as bytes."""
         return msgspec.msgpack.encode(replace(self, paused=False))
 
@@ -125,7 +125,7 @@ class NewSchedule:
 _unpack = msgspec.msgpack.Decoder(NewSchedule).decode
 
 
-def unpack(packed: bytes, *, paused: bool) -> NewSchedule:
+def decode_schedule(packed: bytes, *, paused: bool) -> NewSchedule:
     """Return what was packed."""
     return replace(_unpack(packed), paused=paused)
 

@@ -10,7 +10,7 @@ from holdfast.model import checks
 from holdfast.model.executions import NewExecution
 from holdfast.model.ids import new_id
 from holdfast.model.queues import NewMessage
-from holdfast.store.queues import pack_message
+from holdfast.store.queues import encode_message
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(NewExecution).decode
@@ -30,10 +30,10 @@ class Push:
         checks.queue("queue", self.queue)
         checks.instance("message", self.message, NewMessage)
 
-    def pack(self) -> Packed:
+    def encode(self) -> Packed:
         """Encode it, with an id of its own."""
         message = self.message
-        return self.queue, pack_message(message, message.id or new_id()), message.payload
+        return self.queue, encode_message(message, message.id or new_id()), message.payload
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class Submit:
     def __post_init__(self) -> None:
         checks.instance("execution", self.execution, NewExecution)
 
-    def pack(self) -> Packed:
+    def encode(self) -> Packed:
         """Encode it, with an id of its own, so that delivering it twice creates it once."""
         item = self.execution
         if item.id is None and item.idempotency_key is None:
@@ -56,6 +56,6 @@ class Submit:
 Effect = Push | Submit
 
 
-def unpack_execution(entry: bytes) -> NewExecution:
+def decode_execution(entry: bytes) -> NewExecution:
     """Decode what `Submit.pack` encoded."""
     return _decode(entry)

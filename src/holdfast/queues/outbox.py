@@ -13,7 +13,7 @@ import msgspec
 
 from holdfast.errors import HoldfastError, IdConflict, IdempotencyConflict, QueueNotFound
 from holdfast.outages import level
-from holdfast.queues.effects import unpack_execution
+from holdfast.queues.effects import decode_execution
 from holdfast.store.queues import BYTES_IN_CALL
 from holdfast.store.store import Store
 
@@ -93,7 +93,7 @@ class Outboxes:
             await self._store.queues.receive(target, origin, first, entries)
 
     async def _submit(self, entry: bytes) -> None:
-        item = unpack_execution(entry)
+        item = decode_execution(entry)
         (answer,) = await self._store.executions.create([item])
         if isinstance(answer, IdConflict | IdempotencyConflict):
             log.warning("an execution that a consumer submitted is refused: %s", answer)

@@ -36,10 +36,10 @@ from holdfast.model.queues import (
     Start,
     Verb,
 )
+from holdfast.queues.abandoned_reads import AbandonedReads
 from holdfast.queues.effects import Effect, Push, Submit
 from holdfast.queues.outbox import Outboxes
-from holdfast.queues.readers import Waits
-from holdfast.queues.returns import Returns
+from holdfast.queues.readers import Readers
 from holdfast.queues.transfers import Transfers
 from holdfast.store.queues import BYTES_IN_CALL, ITEMS_IN_CALL
 from holdfast.store.store import Store
@@ -61,12 +61,12 @@ class Queues:
         self._calls = store.queues
         self._outboxes = Outboxes(store)
         self._transfers = Transfers(store, self._outboxes)
-        self._waits = Waits(store)
-        self._returns = Returns(store)
+        self._readers = Readers(store)
+        self._returns = AbandonedReads(store)
 
     async def close(self) -> None:
         """Stop listening; reads that wait raise ReadCancelled."""
-        await self._waits.close()
+        await self._readers.close()
         await self._returns.close()
 
     # Definitions
@@ -137,19 +137,19 @@ class Queues:
     async def add_group(self, name: str, group: str, start: Start | None = None) -> bool:
         """Add a group to a FANOUT queue; returns whether it is new."""
         start = Start() if start is None else checks.instance("start", start, Start)
-        return await self._calls.add_group(_queue(name), checks.name("group", group), start)
+        return await self._calls.group(_queue(name), checks.name("group", group), start)
 
     async def remove_group(self, name: str, group: str) -> None:
         """Remove a group; messages that only it had yet to retire are collected."""
-        await self._calls.remove_group(_queue(name), checks.name("group", group))
+        await self._calls.ungroup(_queue(name), checks.name("group", group))
 
     async def pause(self, name: str, group: str | None = None) -> None:
         """Hand out nothing, to a group or to all, until resumed."""
-        await self._calls.set_paused(_queue(name), _group(group), paused=True)
+        await self._calls.pause(_queue(name), _group(group), paused=True)
 
     async def resume(self, name: str, group: str | None = None) -> None:
         """Hand out again."""
-        await self._calls.set_paused(_queue(name), _group(group), paused=False)
+        await self._calls.pause(_queue(name), _group(group), paused=False)
 
     # Producing
 
@@ -208,11 +208,11 @@ class Queues:
             await self._outboxes.deliver_if_owed(name)
             return found
 
-        return await self._waits.read(name, probe, wait_ms, stop)
+        return await self._readers.read(name, probe, wait_ms, stop)
 
     def wake(self, name: str) -> None:
         """Have readers of this process that wait for a queue look again."""
-        self._waits.wake(_queue(name))
+        self._readers.wake(_queue(name))
 
     async def settle(
         self, name: str, verb: Verb, items: Sequence[Settle]
@@ -240,7 +240,7 @@ class Queues:
             checks.instance(f"effects[{number}]", effect, Push | Submit)  # type: ignore[arg-type]
         targets = {effect.queue for effect in effects if isinstance(effect, Push)}
         await asyncio.gather(*(self.describe(target) for target in targets))
-        packed = [effect.pack() for effect in await self._completed(effects)]
+        packed = [effect.encode() for effect in await self._completed(effects)]
         settled = await self._calls.commit(_queue(name), handle, packed)
         await self._outboxes.deliver_if_owed(name)
         return settled

@@ -7,20 +7,20 @@ from collections.abc import Awaitable, Callable, Sequence
 
 from holdfast.errors import ReadCancelled
 from holdfast.model.queues import Delivery
+from holdfast.store import channels
 from holdfast.store.store import Store
-from holdfast.store.valkey import keys
 
 #: A wake-up may be lost in a failover; this bounds how long that can go unnoticed.
 POLL_S = 2.0
 
-#: The lane of lib/queue/queue.lua on which a queue wakes its waiters.
-LANE = "messages"
+#: The topic of lib/queue/queue.lua on which a queue wakes its waiters.
+TOPIC = "messages"
 
 #: Reads once: deliveries, and in how many ms there may be some.
 Probe = Callable[[], Awaitable[tuple[Sequence[Delivery], int | None]]]
 
 
-class Waits:
+class Readers:
     """Readers of this process that wait, by queue. Subscriptions are kept until the end."""
 
     def __init__(self, store: Store) -> None:
@@ -44,7 +44,7 @@ class Waits:
         self._on_wake(self._channel(name), "")
 
     def _channel(self, name: str) -> str:
-        return keys.wake_channel(self._store.queue_tag(name), LANE)
+        return channels.topic(self._store.queue_tag(name), TOPIC)
 
     async def read(
         self, name: str, probe: Probe, wait_ms: int, stop: Callable[[], bool]

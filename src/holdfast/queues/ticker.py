@@ -16,8 +16,8 @@ from holdfast.outages import level
 from holdfast.queues.outbox import Outboxes
 from holdfast.services import TimerLoop
 from holdfast.services.timer_loop import PAUSE_AFTER_ERROR_S
+from holdfast.store import channels
 from holdfast.store.store import Store
-from holdfast.store.valkey import keys
 
 log: logging.Logger = logging.getLogger(__name__)
 
@@ -40,7 +40,7 @@ class QueueTicker(TimerLoop):
         self._store = store
         self._outboxes = Outboxes(store)
         self._list_at = 0.0
-        self._news = keys.wake_channel(store.global_tag, TOPIC)
+        self._news = channels.topic(store.global_tag, TOPIC)
 
     async def run(self) -> None:
         """Tick until cancelled."""
@@ -71,7 +71,7 @@ class QueueTicker(TimerLoop):
             self._list_at = now + PAUSE_AFTER_ERROR_S
             return
         fresh = {
-            keys.tick_channel(self._store.queue_tag(name)): name
+            channels.timers(self._store.queue_tag(name)): name
             for name in names
             if name not in self._look_at
         }

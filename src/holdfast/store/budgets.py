@@ -31,6 +31,7 @@ from holdfast.model.ids import new_id
 from holdfast.model.moments import from_ms
 from holdfast.store import catalog, decode
 from holdfast.store.domain import Domain, Partitioned
+from holdfast.store.limits import LimitRef
 from holdfast.store.valkey.call import refusal
 
 #: How long a key of the caller is remembered, and one that was minted for a single call.
@@ -58,7 +59,7 @@ class Budgets(Domain):
             return known
         (found,) = await self._address("", "", budget_id)
         if found == "?":
-            raise refusal("budget_not_found", {"id": names.split(budget_id)[1]})
+            raise refusal("budget_not_found", {"id": names.parse(budget_id)[1]})
         if len(self._roots) >= _MOST_ROOTS:
             self._roots.clear()
         return self._roots.setdefault(budget_id, found or budget_id)
@@ -68,13 +69,11 @@ class Budgets(Domain):
         found = await self._call.write("hf_budget_address", tag, root, previous, budget_id)
         return [value.decode() for value in found]
 
-    async def addresses(self, budget_ids: Iterable[str]) -> list[str]:
-        """Return budgets as records hold them: with the root, if it is another."""
+    async def addresses(self, budget_ids: Iterable[str]) -> list[LimitRef]:
+        """Return budgets with the roots of their trees; raises BudgetNotFound."""
         ids = list(budget_ids)
         roots = await asyncio.gather(*map(self.root, ids))
-        return [
-            one if root == one else f"{root}~{one}" for one, root in zip(ids, roots, strict=True)
-        ]
+        return [LimitRef.budget(one, root) for one, root in zip(ids, roots, strict=True)]
 
     async def tag(self, budget_id: str) -> str:
         """Return the tag of the partition in which a budget lives."""
@@ -122,7 +121,7 @@ class Budgets(Domain):
             # Its creation under another root has failed midway.
             (known,) = await self._address(root, known, budget_id)
         if known != root:
-            raise refusal("budget_conflict", {"id": names.split(budget_id)[1]})
+            raise refusal("budget_conflict", {"id": names.parse(budget_id)[1]})
 
     async def limit(self, budget_id: str, changes: Mapping[tuple[str, str], int | None]) -> None:
         """Change limits, by dimension and `hard` or `soft`; None removes one."""
@@ -313,7 +312,7 @@ def _decode(budget_id: str, record: Mapping[bytes, bytes], waiting: int, last: b
     period, tenant = record.get(b"period"), record[b"tenant"].decode()
     parent = decode.text(record.get(b"parent"))
     return Budget(
-        id=names.split(budget_id)[1],
+        id=names.parse(budget_id)[1],
         tenant=tenant,
         parent=None if parent is None else names.seen(parent, tenant),
         limits={

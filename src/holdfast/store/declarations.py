@@ -16,15 +16,15 @@ from holdfast.errors import BudgetNotFound, HoldfastError, InvalidInput, QuotaNo
 from holdfast.model.declarations import Declaration, completed, declaration
 from holdfast.model.executions import NewExecution
 from holdfast.model.schemas import Uncheckable
-from holdfast.store.valkey import keys
+from holdfast.store import channels
 
 if TYPE_CHECKING:
     from holdfast.store.store import Store
 
 log: logging.Logger = logging.getLogger(__name__)
 
-#: The lane of the global partition on which changes are announced.
-LANE = "tasks"
+#: The topic of the global partition on which changes are announced.
+TOPIC = "tasks"
 #: Read again after this long, in case news were lost.
 FRESH_S = 30.0
 #: Time of the processor that the checks of one call may take; what is left is not checked.
@@ -44,8 +44,8 @@ class Declarations:
         self._store = store
         self._known: dict[Pair, tuple[float, Declaration | None]] = {}
         #: Goes up whenever what is known may have changed.
-        self._revision = 0
-        self._channel = keys.wake_channel(store.global_tag, LANE)
+        self._changes = 0
+        self._channel = channels.topic(store.global_tag, TOPIC)
         self._listening = False
         self._lock = asyncio.Lock()
 
@@ -58,7 +58,7 @@ class Declarations:
 
     def forget(self) -> None:
         """Read all of them again when they are needed."""
-        self._revision += 1
+        self._changes += 1
         self._known.clear()
 
     async def complete(
@@ -121,11 +121,11 @@ class Declarations:
                 missing.append(pair)
         if missing:
             await self._listen()
-            revision = self._revision
+            changes = self._changes
             rows = await self._store.tasks.read(missing)
             fresh = {pair: _read(pair[1], row) for pair, row in rows.items()}
             found |= fresh
-            if revision == self._revision:
+            if changes == self._changes:
                 if len(self._known) + len(fresh) > _MOST:
                     self._known.clear()
                 self._known |= {pair: (now, declared) for pair, declared in fresh.items()}

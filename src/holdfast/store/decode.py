@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -26,6 +26,7 @@ from holdfast.model.frames import Frame
 from holdfast.model.moments import from_ms
 from holdfast.model.states import AttemptKind, Hold, State
 from holdfast.model.waitpoints import Effect, Signal, Source, waitpoint_id
+from holdfast.store.limits import LimitRef, parse_all
 
 Record = Mapping[bytes, bytes]
 
@@ -55,12 +56,11 @@ def moment(value: bytes | None) -> datetime | None:
     return from_ms(int(value)) if value is not None else None
 
 
-def limit_names(value: bytes | None, kind: str) -> tuple[str, ...]:
-    """Decode the stored names of budgets (`b:`) or quotas (`q:`) out of limits, one per line."""
+def limit_names(value: bytes | None, kind: Literal["budget", "quota"]) -> tuple[str, ...]:
+    """Decode the stored names of budgets or quotas out of limits."""
     if not value:
         return ()
-    lines = value.decode().split("\n")
-    return tuple(limit_name(line) for line in lines if line.startswith(kind))
+    return tuple(limit.name for limit in parse_all(value.decode()) if limit.kind == kind)
 
 
 def seen_limit(stored: str, tenant: str) -> str:
@@ -69,14 +69,10 @@ def seen_limit(stored: str, tenant: str) -> str:
     return tenancy.seen(limit, tenant) + sharp + value
 
 
-def _seen_limits(value: bytes | None, kind: str, tenant: str) -> tuple[str, ...]:
+def _seen_limits(
+    value: bytes | None, kind: Literal["budget", "quota"], tenant: str
+) -> tuple[str, ...]:
     return tuple(seen_limit(name, tenant) for name in limit_names(value, kind))
-
-
-def limit_name(limit: str) -> str:
-    """Return the stored name of a budget or quota: without the root of its tree."""
-    _, _, address = limit.partition(":")
-    return address.rpartition("~")[2] if limit.startswith("b:") else address
 
 
 def born(record: Record) -> datetime:
@@ -114,8 +110,8 @@ def claim(row: Sequence[Any], lease_id: str) -> Claim:
         replays=int(get(b"replays", 0)),
         steps={step.name: step.result for step in steps(journal)} if journal else {},
         traceparent=text(get(b"trace")),
-        budgets=_seen_limits(get(b"limits"), "b:", record[b"tenant"].decode()),
-        quotas=_seen_limits(get(b"limits"), "q:", record[b"tenant"].decode()),
+        budgets=_seen_limits(get(b"limits"), "budget", record[b"tenant"].decode()),
+        quotas=_seen_limits(get(b"limits"), "quota", record[b"tenant"].decode()),
         **(_ended_wait(execution_id.decode(), *wait) if wait else {}),
         passed=[passed(*given) for given in upstreams[0]] if upstreams else (),
     )
@@ -271,9 +267,11 @@ def _limits(record: Record) -> dict[str, Any]:
     get = record.get
     blocker, tenant = get(b"blocker"), record[b"tenant"].decode()
     return {
-        "budgets": _seen_limits(get(b"limits"), "b:", tenant),
-        "quotas": _seen_limits(get(b"limits"), "q:", tenant),
-        "blocked_by": seen_limit(limit_name(blocker.decode()), tenant) if blocker else None,
+        "budgets": _seen_limits(get(b"limits"), "budget", tenant),
+        "quotas": _seen_limits(get(b"limits"), "quota", tenant),
+        "blocked_by": seen_limit(LimitRef.parse(blocker.decode()).name, tenant)
+        if blocker
+        else None,
         "retry_at": moment(get(b"retry_at")),
     }
 

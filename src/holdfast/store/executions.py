@@ -43,7 +43,7 @@ _ADMITTED = ("", "", "", "")
 _pack = msgspec.msgpack.Encoder().encode
 
 
-def pack_retry(policy: RetryPolicy) -> str:
+def encode_retry(policy: RetryPolicy) -> str:
     """Encode a policy as lib/execution/retry.lua reads it."""
     backoff = policy.backoff
     numbers = (backoff.initial_ms, backoff.max_ms, backoff.factor, backoff.jitter)
@@ -79,7 +79,7 @@ def item_fields(item: NewExecution, execution_id: str, limits: str = "") -> dict
         "kind": item.kind,
     }
     if item.retry is not None:
-        fields["retry"] = pack_retry(item.retry)
+        fields["retry"] = encode_retry(item.retry)
         if item.retry.give_up_on:
             fields["give_up"] = ",".join(item.retry.give_up_on)
     if item.tags:
@@ -94,7 +94,7 @@ def item_fields(item: NewExecution, execution_id: str, limits: str = "") -> dict
     return fields
 
 
-def pack_item(item: NewExecution, execution_id: str, limits: str = "") -> bytes:
+def encode_item(item: NewExecution, execution_id: str, limits: str = "") -> bytes:
     """Encode a new execution for create.lua."""
     return _pack(item_fields(item, execution_id, limits))
 
@@ -163,7 +163,7 @@ class Executions(Domain):
     ) -> None:
         args: list[bytes] = []
         for index, execution_id, limits in chunk:
-            args.append(pack_item(items[index], execution_id, limits))
+            args.append(encode_item(items[index], execution_id, limits))
             args.append(items[index].input)
         try:
             replies = await self._call.write("hf_execution_create", tag, *args)

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from typing import Literal
+
+from holdfast.store.limits import LimitRef, encode_all, parse_all
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,29 +31,29 @@ class Grant:
 
     execution_id: str
     epoch: int
-    #: One per line: `b:` and the address of a budget, `q:` and the name of a quota.
+    #: As the store holds them. A grant is looked up often, and the hash of a string is kept.
     limits: str
 
-    def of(self, kind: str) -> list[str]:
-        """Return the addresses of its budgets (`b:`) or the names of its quotas (`q:`)."""
-        return [line[2:] for line in self.limits.split("\n") if line.startswith(kind)]
+    def of(self, kind: Literal["budget", "quota"]) -> list[LimitRef]:
+        """Return its budgets or its quotas."""
+        return [limit for limit in parse_all(self.limits) if limit.kind == kind]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
     """Why an execution is not admitted."""
 
-    #: The limit that holds it back, as in the grant.
-    blocker: str
+    #: The limit that holds it back.
+    blocker: LimitRef
     #: When the limit expects to have room, in ms.
     retry_at: int | None = None
     #: When to look anyway, because the limit could not be asked.
     after_ms: int | None = None
     #: Limits that may have admitted it before this one did not.
-    touched: tuple[str, ...] = ()
+    touched: tuple[LimitRef, ...] = ()
 
     def args(self) -> tuple[str, str, str, str]:
         """Return what activate.lua reads."""
         numbers = ("" if n is None else str(n) for n in (self.retry_at, self.after_ms))
         retry_at, after_ms = numbers
-        return self.blocker, retry_at, after_ms, "\n".join(self.touched)
+        return self.blocker.encode(), retry_at, after_ms, encode_all(self.touched)

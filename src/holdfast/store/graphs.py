@@ -91,7 +91,7 @@ class Graphs(Domain):
     """Transitions and reads of graphs."""
 
     async def create(self, new: NewGraph) -> tuple[str, int, bool]:
-        """Create a graph, all of it or nothing; returns id, revision, whether it existed."""
+        """Create a graph, all of it or nothing; returns id, version, whether it existed."""
         graph_id = new.id and names.stored_id(new.tenant, new.id)
         if graph_id is None and new.idempotency_key is not None:
             graph_id = graph_id_of_key(new.tenant, new.idempotency_key)
@@ -111,10 +111,10 @@ class Graphs(Domain):
         fields |= {name: value for name, value in optional.items() if value is not None}
         chunks = _chunks(graph_id, new.shape, await self._attach(new.shape))
         if len(chunks) == 1 and len(new.shape.edges) <= EDGES_IN_CALL:
-            word, revision = await self._create(graph_id, fields, chunks[0])
+            word, version = await self._create(graph_id, fields, chunks[0])
         else:
-            word, revision = await self._create_staged(graph_id, fields, chunks)
-        return graph_id, int(revision), word == b"duplicate"
+            word, version = await self._create_staged(graph_id, fields, chunks)
+        return graph_id, int(version), word == b"duplicate"
 
     async def _attach(self, shape: Shape) -> dict[str, str]:
         """Return the limits of members that name any; raises NotFound."""
@@ -150,8 +150,8 @@ class Graphs(Domain):
                     raise
         raise AssertionError
 
-    async def extend(self, graph_id: str, revision: int, shape: Shape) -> int:
-        """Add members and edges to a graph of this revision; returns the next one."""
+    async def extend(self, graph_id: str, version: int, shape: Shape) -> int:
+        """Add members and edges to a graph of this version; returns the next one."""
         items = [
             part for chunk in _chunks(graph_id, shape, await self._attach(shape)) for part in chunk
         ]
@@ -166,7 +166,7 @@ class Graphs(Domain):
             self._store.tag_of(graph_id),
             graph_id,
             new_id(),
-            str(revision),
+            str(version),
             _pack(links),
             *items,
         )
@@ -206,18 +206,18 @@ class Graphs(Domain):
         return graph, events
 
     async def members(self, graph_id: str) -> tuple[int, dict[str, Member]]:
-        """Return the revision and the members, in the order of their creation."""
+        """Return the version and the members, in the order of their creation."""
         tag = self._store.tag_of(graph_id)
         found: dict[str, Member] = {}
         while True:
-            revision, rows = await self._call.read(
+            version, rows = await self._call.read(
                 "hf_graph_members", tag, graph_id, str(len(found)), str(MEMBERS_IN_PAGE)
             )
             for row in rows:
                 member = _member(graph_id, row)
                 found[member.key] = member
             if len(rows) < MEMBERS_IN_PAGE:
-                return int(revision), found
+                return int(version), found
 
     async def page_in(
         self, tag: str, tenant: str | None, state: str | None, before: int, limit: int
@@ -263,7 +263,7 @@ def _graph(graph_id: str, flat: Sequence[bytes]) -> Graph:
         id=graph_id,
         tenant=record[b"tenant"].decode(),
         state=GraphState(record[b"state"].decode()),
-        revision=int(record[b"revision"]),
+        version=int(record[b"revision"]),
         size=int(record[b"members"]),
         open=int(record[b"open"]),
         failures=int(get(b"bad", 0)),

@@ -74,7 +74,7 @@ class Leases(Domain):
         """
         tag = self._store.tag_of(execution_id)
         tenant, found = await self._call.read("hf_lease_check", tag, execution_id, lease.fence)
-        return tenant.decode(), decode.limit_names(found, "b:")
+        return tenant.decode(), decode.limit_names(found, "budget")
 
     async def revoke(self, execution_id: str, reason: str) -> None:
         """Take the lease from its holder; the execution is ready again."""

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from holdfast.store.domain import Domain
+from holdfast.store.limits import LimitRef
 
 ENTRIES = 500
 
@@ -18,7 +19,7 @@ class Release:
     epoch: str
     #: 1 if it ran, 0 if it did not.
     used: str
-    limits: tuple[str, ...]
+    limits: tuple[LimitRef, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +48,7 @@ def parse(entry: bytes) -> Release | WakeUp | Raise:
     if word == "l":
         return Raise(execution_id, *rest)
     epoch, used, *limits = rest
-    return Release(execution_id, epoch, used, tuple(limits))
+    return Release(execution_id, epoch, used, tuple(map(LimitRef.parse, limits)))
 
 
 class Outboxes(Domain):

@@ -45,7 +45,7 @@ def new_request() -> str:
     return secrets.token_hex(16)
 
 
-def pack_message(item: NewMessage, message_id: str) -> bytes:
+def encode_message(item: NewMessage, message_id: str) -> bytes:
     """Encode what push.lua reads of a new message; what is absent is left out."""
     named = item.id is not None
     optional = {
@@ -118,7 +118,7 @@ class Queues(Domain):
         (word,) = await self._call.write("hf_queue_remove", tag, new_id())
         return bool(word == b"removed")
 
-    async def add_group(self, name: str, group: str, start: Start) -> bool:
+    async def group(self, name: str, group: str, start: Start) -> bool:
         """Add a group; returns whether it is new."""
         place = start.after or (str(to_ms(start.at)) if start.at else "")
         (word,) = await self._call.write(
@@ -126,12 +126,12 @@ class Queues(Domain):
         )
         return bool(word == b"created")
 
-    async def remove_group(self, name: str, group: str) -> None:
+    async def ungroup(self, name: str, group: str) -> None:
         """Remove a group."""
         tag = self._store.queue_tag(name)
         await self._call.write("hf_queue_ungroup", tag, group, new_id())
 
-    async def set_paused(self, name: str, group: str, *, paused: bool) -> None:
+    async def pause(self, name: str, group: str, *, paused: bool) -> None:
         """Pause or resume a group, or the whole queue."""
         flag = "1" if paused else "0"
         await self._call.write("hf_queue_pause", self._store.queue_tag(name), group, flag)
@@ -143,7 +143,7 @@ class Queues(Domain):
         ids = [item.id or new_id() for item in items]
         args: list[bytes | str] = [new_id()]
         for item, message_id in zip(items, ids, strict=True):
-            args.append(pack_message(item, message_id))
+            args.append(encode_message(item, message_id))
             args.append(item.payload)
         replies = await self._call.write("hf_queue_push", self._store.queue_tag(name), *args)
         answers: list[Pushed | HoldfastError] = []

@@ -68,7 +68,7 @@ class Quotas(Domain):
         window, most, slots = (record.get(key) for key in (b"window", b"most", b"slots"))
         running, in_window, waiting, promised = counts
         return Quota(
-            id=names.split(quota_id)[1],
+            id=names.parse(quota_id)[1],
             tenant=record[b"tenant"].decode(),
             window_ms=None if window is None else int(window),
             max_per_window=None if most is None else int(most),

@@ -5,16 +5,16 @@ from __future__ import annotations
 import asyncio
 
 from holdfast.model.quotas import Rule
-from holdfast.store.decode import limit_name
 from holdfast.store.domain import Domain
+from holdfast.store.limits import LimitRef, parse_all
 
 
 class Rules(Domain):
     """Rules by tenant, lane, kind and tag."""
 
-    async def set(self, rule: Rule, limit: str, *, wanted: bool) -> None:
-        """Add or remove a rule everywhere; `limit` is as records hold it."""
-        args = (rule.subject, rule.value, limit, "1" if wanted else "0")
+    async def set(self, rule: Rule, limit: LimitRef, *, wanted: bool) -> None:
+        """Add or remove a rule everywhere."""
+        args = (rule.subject, rule.value, limit.encode(), "1" if wanted else "0")
         tags = self._store.tags()
         await asyncio.gather(*(self._call.write("hf_rule_set", tag, *args) for tag in tags))
 
@@ -31,9 +31,9 @@ def rules_of(settings: dict[str, str]) -> list[Rule]:
             Rule(
                 subject=subject,  # type: ignore[arg-type]
                 value=value,
-                limit="budget" if limit.startswith("b:") else "quota",
-                id=limit_name(limit),
+                limit=limit.kind,
+                id=limit.name,
             )
-            for limit in limits.split("\n")
+            for limit in parse_all(limits)
         ]
     return found

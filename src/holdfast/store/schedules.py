@@ -15,11 +15,11 @@ from holdfast.model.executions import ExecutionId, NewExecution, Submitted
 from holdfast.model.ids import new_id
 from holdfast.model.moments import from_ms
 from holdfast.model.partitions import ROOT_SEPARATOR
-from holdfast.model.schedules import TAG, NewSchedule, Schedule, unpack
+from holdfast.model.schedules import TAG, NewSchedule, Schedule, decode_schedule
 from holdfast.model.states import State
 from holdfast.store import decode
 from holdfast.store.domain import Domain
-from holdfast.store.executions import pack_item
+from holdfast.store.executions import encode_item
 from holdfast.store.valkey.call import refusal
 
 _pack, _unpack = msgspec.msgpack.Encoder().encode, msgspec.msgpack.Decoder().decode
@@ -55,7 +55,7 @@ class Schedules(Domain):
             new_id(),
             "" if version is None else str(version),
             plan.digest(),
-            plan.pack(),
+            plan.encode(),
             plan.execution.tenant,
             "1" if plan.paused else "",
             _text(next_ms),
@@ -155,7 +155,7 @@ def _item(
     template = schedule.plan.execution
     tags = {**template.tags, TAG: schedule.id}
     item: NewExecution = replace(template, id=execution_id, tags=tags)
-    fields = _unpack(pack_item(item, execution_id, limits))
+    fields = _unpack(encode_item(item, execution_id, limits))
     return _pack({**fields, "schedule": step}), item.input
 
 
@@ -178,7 +178,7 @@ def _schedule(row: Sequence[Any]) -> Schedule:
     record = decode.pairs(flat)
     get = record.get
     return Schedule(
-        plan=unpack(packed, paused=bool(record[b"paused"])),
+        plan=decode_schedule(packed, paused=bool(record[b"paused"])),
         version=int(record[b"version"]),
         next_ms=int(record[b"next"]) if record[b"next"] else None,
         created_at=from_ms(int(record[b"created_at"])),

@@ -24,6 +24,7 @@ from holdfast.store.graphs import Graphs
 from holdfast.store.keyrings import KeyRings
 from holdfast.store.lanes import Lanes
 from holdfast.store.leases import Leases
+from holdfast.store.limits import LimitRef, encode_all
 from holdfast.store.objects import Objects
 from holdfast.store.outboxes import Outboxes
 from holdfast.store.queries import Queries
@@ -135,9 +136,15 @@ class Store:
         """Return the tag of the partition of the budgets under a root."""
         return keys.budget_tag(self.prefix, partition_of_limit(root, self.partitions))
 
+    def limit_tag(self, limit: LimitRef) -> str:
+        """Return the tag of the partition in which a budget or quota lives."""
+        if limit.kind == "quota":
+            return self.quota_tag(limit.id)
+        return self.budget_tag(limit.root or limit.id)
+
     def quota_tag(self, name: str) -> str:
-        """Return the tag of the partition of a quota; `#VALUE` does not count."""
-        quota_id, _, _ = name.partition("#")
+        """Return the tag of the partition of a quota, whatever the value of its tag."""
+        quota_id = LimitRef.quota(name).id
         return keys.quota_tag(self.prefix, partition_of_limit(quota_id, self.partitions))
 
     def limit_tags(self) -> Iterator[str]:
@@ -160,7 +167,7 @@ class Store:
             await self.quotas.check(quotas)
         except (BudgetNotFound, QuotaNotFound) as error:
             raise _no_limit(error, item) from None
-        return "\n".join([f"b:{one}" for one in addresses] + [f"q:{one}" for one in quotas])
+        return encode_all([*addresses, *map(LimitRef.quota, quotas)])
 
 
 def _no_limit(error: BudgetNotFound | QuotaNotFound, item: NewExecution) -> HoldfastError:

@@ -78,7 +78,7 @@ class Streams(Domain):
         )
         return _page(rows, more)
 
-    async def follow(self, execution_id: str, process: str, after: int, limit: int) -> Followed:
+    async def tail(self, execution_id: str, process: str, after: int, limit: int) -> Followed:
         """Return frames after a number; have `process` told of more, until the end."""
         tag = self._store.tag_of(execution_id)
         rows, more, tenant, state, attempt, last, *ending = await self._call.write(

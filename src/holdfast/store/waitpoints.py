@@ -36,7 +36,7 @@ _unpack = msgspec.msgpack.Decoder().decode
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wait:
+class Awaited:
     """What a suspended execution waits for, and what has come."""
 
     points: Sequence[Waitpoint]
@@ -65,7 +65,7 @@ class Waitpoints(Domain):
             self._store.tag_of(execution_id),
             execution_id,
             fence,
-            *(pack_waitpoint(item) for item in items),
+            *(encode_waitpoint(item) for item in items),
         )
         return [_point(execution_id, number, packed) for number, packed in rows]
 
@@ -83,9 +83,9 @@ class Waitpoints(Domain):
         reason: str,
     ) -> Suspension:
         """Wait; `names` are those of the waitpoints, by which the condition calls them."""
-        tree = _pack(conditions.pack(condition, {name: i + 1 for i, name in enumerate(names)}))
+        tree = _pack(conditions.encode(condition, {name: i + 1 for i, name in enumerate(names)}))
         specs = [
-            _pack({"number": item}) if isinstance(item, int) else pack_waitpoint(item)
+            _pack({"number": item}) if isinstance(item, int) else encode_waitpoint(item)
             for item in items
         ]
         timeout = "" if timeout_ms is None else str(timeout_ms)
@@ -117,7 +117,7 @@ class Waitpoints(Domain):
         )
         return bool(word)
 
-    async def send(self, item: NewSignal, sender: Sender) -> tuple[Effect, bool]:
+    async def signal(self, item: NewSignal, sender: Sender) -> tuple[Effect, bool]:
         """Send a signal whose sender is authenticated.
 
         Returns also whether it answers an execution that asks for more of a budget.
@@ -196,7 +196,7 @@ class Waitpoints(Domain):
         )
         return _point(execution_id, number, packed)
 
-    async def of(self, execution_id: str) -> tuple[list[Waitpoint], Wait | None]:
+    async def of(self, execution_id: str) -> tuple[list[Waitpoint], Awaited | None]:
         """Return the waitpoints of an execution, and what it waits for."""
         tag = self._store.tag_of(execution_id)
         rows, packed, signals = await self._call.read("hf_waitpoint_list", tag, execution_id)
@@ -231,8 +231,8 @@ def _limit(payload: Any) -> str:
     return str(int(limit)) if isinstance(limit, int | float) else ""
 
 
-def pack_waitpoint(item: NewWaitpoint) -> bytes:
-    """Encode what lib/wait/waitpoints.lua keeps of a waitpoint; what is absent is left out."""
+def encode_waitpoint(item: NewWaitpoint) -> bytes:
+    """Encode what lib/waitpoint/waitpoints.lua keeps of a waitpoint; what is absent is left out."""
     values = {
         "name": item.name,
         "expires": item.expires_ms,
@@ -305,7 +305,9 @@ def _seen(values: Mapping[str, Any], waitpoint: str) -> Seen:
     )
 
 
-def _wait(values: Mapping[str, Any], points: Sequence[Waitpoint], packed: Sequence[bytes]) -> Wait:
+def _wait(
+    values: Mapping[str, Any], points: Sequence[Waitpoint], packed: Sequence[bytes]
+) -> Awaited:
     numbers: Sequence[int] = values["points"]
     names = [points[number - 1].name for number in numbers]
     signals = (_unpack(one) for one in packed)
@@ -314,7 +316,7 @@ def _wait(values: Mapping[str, Any], points: Sequence[Waitpoint], packed: Sequen
         for one in signals
         if one.get("point") in numbers
     ]
-    return Wait(points=points, condition=conditions.unpack(values["tree"], names), seen=seen)
+    return Awaited(points=points, condition=conditions.decode(values["tree"], names), seen=seen)
 
 
 def _decide(

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from typing import Any, ParamSpec, Self, TypeVar
 
 from holdfast.engine import Engine
-from holdfast.engine.blocked import blocking_limit
+from holdfast.engine.limit_holds import blocking_limit
 from holdfast.errors import ExecutionFailed
 from holdfast.model import bounds
 from holdfast.model.executions import Execution
@@ -78,7 +78,7 @@ class TestApp:
             app: the app.
             store: an open store of this event loop.
             server: a server on which a store is opened.
-            resources: values by provider, in place of what the providers would open.
+            resources: values by factory, in place of what the factories would open.
             lanes: the lanes that are served; absent means all.
             capabilities: what the worker can do; absent means everything.
             slots: how many executions run at once.

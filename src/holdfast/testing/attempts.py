@@ -167,6 +167,6 @@ class _OverriddenResources(Resources):
         self._given = given
 
     async def open(self, resource: Resource) -> Any:
-        if resource.provider in self._given:
-            return self._given[resource.provider]
+        if resource.factory in self._given:
+            return self._given[resource.factory]
         return await super().open(resource)

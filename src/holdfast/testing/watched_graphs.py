@@ -24,9 +24,9 @@ class WatchedGraphs(Graphs):
             self._watch.wrote(Write(parent, "child", answer[0]))
         return answer
 
-    async def extend(self, graph_id: str, revision: int, shape: Shape) -> int:
+    async def extend(self, graph_id: str, version: int, shape: Shape) -> int:
         """Add members and edges."""
-        answer = await super().extend(graph_id, revision, shape)
+        answer = await super().extend(graph_id, version, shape)
         self._watch.changed.set()
         return answer
 

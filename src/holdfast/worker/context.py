@@ -44,7 +44,7 @@ from holdfast.worker.encoding import Encoding
 from holdfast.worker.graphs import Graph
 from holdfast.worker.handle import Handle
 from holdfast.worker.journal import Journal
-from holdfast.worker.outcomes import AttemptLost, AttemptPaused, ControlFlow
+from holdfast.worker.outcomes import AttemptLost, AttemptPaused, Interruption
 from holdfast.worker.slots import Slots
 from holdfast.worker.stepping import result_encoding, try_step
 from holdfast.worker.streaming import Stream
@@ -440,7 +440,7 @@ class Context:
 
 def _first(problems: BaseExceptionGroup[BaseException]) -> BaseException:
     """Return what a group of parallel steps raises as one: control flow first, else the first."""
-    signals = problems.subgroup(ControlFlow)
+    signals = problems.subgroup(Interruption)
     found: BaseException = signals or problems
     while isinstance(found, BaseExceptionGroup):
         found = found.exceptions[0]

@@ -30,7 +30,7 @@ R = TypeVar("R")
 T = TypeVar("T")
 
 #: Waits for something, in a task without holding its slot.
-Wait = Callable[[Coroutine[Any, Any, Any]], Awaitable[Any]]
+Waiter = Callable[[Coroutine[Any, Any, Any]], Awaitable[Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ class Graph:
         self,
         engine: Callable[[], Engine],
         *,
-        wait: Wait | None = None,
+        wait: Waiter | None = None,
         deadline: Duration | None = None,
         retention: Duration | None = None,
         **fields: Any,
@@ -104,7 +104,6 @@ class Graph:
             "retention_ms": optional_ms("retention", retention),
         }
         self._id: str | None = None
-        self._revision = 0
         #: All members by key.
         self.nodes: dict[str, Node[Any]] = {}
         self._counts: dict[str, int] = {}
@@ -208,7 +207,7 @@ class Graph:
             )
         else:
             return self
-        self._id, self._revision = answer.id, answer.revision
+        self._id = answer.id
         self._members, self._edges, self._joins = {}, [], {}
         return self
 

@@ -33,11 +33,11 @@ class Denied(Exception):
         self.source = source
 
 
-class ControlFlow(BaseException):
+class Interruption(BaseException):
     """Raised through user code, which cannot catch it with `except Exception`."""
 
 
-class AttemptPaused(ControlFlow):
+class AttemptPaused(Interruption):
     """The attempt goes on later, on any worker."""
 
     def __init__(self, delay_ms: int) -> None:
@@ -45,9 +45,9 @@ class AttemptPaused(ControlFlow):
         self.delay_ms = delay_ms
 
 
-class AttemptSuspended(ControlFlow):
+class AttemptSuspended(Interruption):
     """The lease is given back; the attempt goes on when what it waits for has come."""
 
 
-class AttemptLost(ControlFlow):
+class AttemptLost(Interruption):
     """The lease is gone: cancelled, revoked, expired. Nothing more may be written."""

@@ -20,13 +20,13 @@ from typing import Any, cast
 class Resource:
     """Marks a parameter that the worker fills in."""
 
-    def __init__(self, provider: Callable[[], Any]) -> None:
-        self.provider = provider
+    def __init__(self, factory: Callable[[], Any]) -> None:
+        self.factory = factory
 
 
-def use(provider: Callable[[], Any]) -> Any:
-    """Have a parameter filled with what the provider yields or returns."""
-    return Resource(provider)
+def use(factory: Callable[[], Any]) -> Any:
+    """Have a parameter filled with what the factory yields or returns."""
+    return Resource(factory)
 
 
 class Resources:
@@ -39,20 +39,20 @@ class Resources:
 
     async def open(self, resource: Resource) -> Any:
         """Return the value of a resource, opening it at its first use."""
-        if resource.provider not in self._values:
+        if resource.factory not in self._values:
             async with self._opening:
-                if resource.provider not in self._values:
-                    self._values[resource.provider] = await self._enter(resource.provider)
-        return self._values[resource.provider]
+                if resource.factory not in self._values:
+                    self._values[resource.factory] = await self._enter(resource.factory)
+        return self._values[resource.factory]
 
-    async def _enter(self, provider: Callable[[], Any]) -> Any:
-        if inspect.isasyncgenfunction(provider):
-            manager = contextlib.asynccontextmanager(provider)
+    async def _enter(self, factory: Callable[[], Any]) -> Any:
+        if inspect.isasyncgenfunction(factory):
+            manager = contextlib.asynccontextmanager(factory)
             opened = cast("contextlib.AbstractAsyncContextManager[Any]", manager())
             return await self._stack.enter_async_context(opened)
-        if inspect.isgeneratorfunction(provider):
-            return self._stack.enter_context(contextlib.contextmanager(provider)())
-        value = provider()
+        if inspect.isgeneratorfunction(factory):
+            return self._stack.enter_context(contextlib.contextmanager(factory)())
+        value = factory()
         return await value if inspect.isawaitable(value) else value
 
     async def close(self) -> None:

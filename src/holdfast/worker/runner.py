@@ -19,8 +19,8 @@ from holdfast.worker.outcomes import (
     AttemptLost,
     AttemptPaused,
     AttemptSuspended,
-    ControlFlow,
     GiveUp,
+    Interruption,
     Retry,
 )
 from holdfast.worker.pools import ProcessPool, ThreadPool
@@ -108,7 +108,7 @@ class Runner:
         """Call the task; what it streamed is in the store before its attempt ends or pauses."""
         try:
             answer = await self._call(task, context)
-        except ControlFlow:
+        except Interruption:
             await context.flush()
             raise
         await context.flush()

@@ -203,16 +203,16 @@ async def test_tails_of_one_stream_share_its_reads(
     tails = [await engine.streams.tail(claim.id) for _ in range(100)]
     reading = [asyncio.ensure_future(collect(tail)) for tail in tails]
     calls: list[str] = []
-    ask = engine.store.streams.follow
+    ask = engine.store.streams.tail
 
     async def counted(*args: Any) -> Any:
-        calls.append("follow")
+        calls.append("tail")
         return await ask(*args)
 
     async def never(*args: Any) -> Any:
         raise AssertionError
 
-    monkeypatch.setattr(engine.store.streams, "follow", counted)
+    monkeypatch.setattr(engine.store.streams, "tail", counted)
     monkeypatch.setattr(engine.store.streams, "read", never)
     for n in range(5):
         await say(engine, claim, str(n))

@@ -152,7 +152,7 @@ async def test_a_worker_drains_at_once_while_its_consumers_wait(app: App) -> Non
         async with app.worker() as worker:
 
             async def asleep() -> bool:
-                return bool(app.engine.queues._waits._waiters)
+                return bool(app.engine.queues._readers._waiters)
 
             await wait_for(asleep)
             started = loop.time()

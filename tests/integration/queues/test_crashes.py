@@ -54,8 +54,8 @@ async def _owe(engine: Engine) -> None:
     first, second, third = await read(engine)
     await settle(engine, "nack", first, second)
     effects = [
-        Push("mail", NewMessage(payload=b"m")).pack(),
-        Submit(NewExecution(kind="bill")).pack(),
+        Push("mail", NewMessage(payload=b"m")).encode(),
+        Submit(NewExecution(kind="bill")).encode(),
     ]
     await engine.store.queues.commit("q", third.handle, effects)
 
@@ -122,7 +122,7 @@ async def test_what_a_missing_queue_is_owed_waits_for_it(engine: Engine, clock: 
         await engine.queues.define(name)
     await push(engine, b"1")
     held = await read_one(engine)
-    effects = [Push(name, NewMessage(payload=b"m")).pack() for name in ("mail", "log")]
+    effects = [Push(name, NewMessage(payload=b"m")).encode() for name in ("mail", "log")]
     await engine.queues.delete("mail")
     await engine.store.queues.commit("q", held.handle, effects)
     assert await Outboxes(engine.store).deliver("q") == 1

@@ -95,7 +95,7 @@ async def test_a_waiting_reader_is_woken_by(
 
 async def _asleep(engine: Engine) -> None:
     async def asleep() -> bool:
-        waiters = engine.queues._waits._waiters.values()
+        waiters = engine.queues._readers._waiters.values()
         return any(event._waiters for events in waiters for event in events)
 
     await wait_for(asleep)

@@ -165,19 +165,19 @@ async def test_the_library_is_loaded_once(server: TestServer) -> None:
             pass
     assert _loads(server) == 1
     loaded = library.load()
-    assert _markers(server) == [(loaded.revision, loaded.digest)]
+    assert _markers(server) == [(loaded.release, loaded.digest)]
 
 
-def _with_marker(revision: int, digest: str) -> str:
+def _with_marker(release: int, digest: str) -> str:
     loaded = library.load()
-    return loaded.code.replace(loaded.marker, f"hf_revision_{revision}_{digest}")
+    return loaded.code.replace(loaded.marker, f"hf_revision_{release}_{digest}")
 
 
 async def test_a_newer_library_is_kept(
     server: TestServer, caplog: pytest.LogCaptureFixture
 ) -> None:
     """A rolling upgrade does not flap: an old process works with the new library."""
-    newer = library.load().revision + 1
+    newer = library.load().release + 1
     with server.raw() as raw:
         raw.function_load(_with_marker(newer, "abcdef"))
     with caplog.at_level(logging.WARNING, "holdfast"):
@@ -187,15 +187,15 @@ async def test_a_newer_library_is_kept(
     assert "newer library" in caplog.text
 
 
-@pytest.mark.parametrize("older", [0, library.load().revision])
+@pytest.mark.parametrize("older", [0, library.load().release])
 async def test_an_older_or_other_library_is_replaced(server: TestServer, older: int) -> None:
-    """Of the same revision, the text of this process wins: it is the one under development."""
+    """Of the same release, the text of this process wins: it is the one under development."""
     with server.raw() as raw:
         raw.function_load(_with_marker(older, "abcdef"))
     async with open_store(_url(server)):
         pass
     loaded = library.load()
-    assert _markers(server) == [(loaded.revision, loaded.digest)]
+    assert _markers(server) == [(loaded.release, loaded.digest)]
 
 
 async def test_calls_work_after_the_functions_were_flushed(server: TestServer) -> None:

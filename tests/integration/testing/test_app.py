@@ -239,7 +239,7 @@ async def test_completed_work_is_not_removed_by_the_clock(t: TestApp) -> None:
 async def test_resources_are_opened_and_can_be_replaced(
     holdfast_store: TestStore, holdfast_app: Attach
 ) -> None:
-    """A test gives its own value for a provider."""
+    """A test gives its own value for a factory."""
     t = await holdfast_app(app)
     assert await t.run(read_ledger) == "opened"
     async with TestApp(app, store=holdfast_store, resources={ledger: ["fake"]}) as other:

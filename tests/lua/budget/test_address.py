@@ -18,7 +18,10 @@ async def test_every_process_finds_a_budget_by_its_id(store: Store) -> None:
     stranger = Budgets(store)
     names = ["root", *(f"child{n}" for n in range(20))]
     addresses = await stranger.addresses(names)
-    assert addresses == ["root", *(f"root~child{n}" for n in range(20))]
+    assert [one.encode() for one in addresses] == [
+        "b:root",
+        *(f"b:root~child{n}" for n in range(20)),
+    ]
 
 
 async def test_an_unknown_budget_has_no_address(store: Store) -> None:

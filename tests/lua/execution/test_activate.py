@@ -6,6 +6,7 @@ from holdfast.model.executions import Lease
 from holdfast.model.moments import from_ms
 from holdfast.model.states import AttemptKind, Hold, State
 from holdfast.store.grants import Grant, Verdict
+from holdfast.store.limits import LimitRef
 from holdfast.store.outboxes import Release, parse
 from holdfast.store.store import Store
 from holdfast.testing.clock import Clock
@@ -21,7 +22,9 @@ async def test_a_claim_of_limited_work_is_a_grant(store: Store) -> None:
     execution_id = await create_one(store, quotas=("q",), budgets=("b", "root"))
     _, grant = await grant_one(store, execution_id)
     assert grant == Grant(execution_id, 1, "b:root~b\nb:root\nq:q")
-    assert (grant.of("b:"), grant.of("q:")) == (["root~b", "root"], ["q"])
+    root = LimitRef("budget", "root")
+    assert grant.of("budget") == [root.ancestor("b"), root]
+    assert grant.of("quota") == [LimitRef.quota("q")]
     found = await store.queries.describe(execution_id)
     assert (found.state, found.hold, found.attempts) == (State.WAITING, Hold.GRANT, 0)
     assert await store.executions.take(store.tag_of(execution_id), wanted()) == ([], [])
@@ -52,7 +55,7 @@ async def test_what_is_not_admitted_is_rate_limited(store: Store, clock: Clock) 
     await make_quota(store)
     execution_id = await create_one(store, quotas=("q",))
     asked, grant = await grant_one(store, execution_id)
-    held = Verdict(blocker="q:q", retry_at=clock.now_ms + 700)
+    held = Verdict(blocker=LimitRef.quota("q"), retry_at=clock.now_ms + 700)
     tag = store.tag_of(execution_id)
     assert await store.executions.activate(tag, asked, [(grant, held)]) == []
     found = await store.queries.describe(execution_id)
@@ -129,7 +132,7 @@ async def test_a_deadline_holds_for_grants_and_for_the_rate_limited(
         asked, grant = await grant_one(store, execution_id)
         tag = store.tag_of(execution_id)
         if blocked:
-            held = Verdict(blocker="q:q")
+            held = Verdict(blocker=LimitRef.quota("q"))
             await store.executions.activate(tag, asked, [(grant, held)])
         await clock.advance(1_000)
         assert await store.executions.activate(tag, asked, [(grant, None)]) == []
@@ -147,7 +150,7 @@ async def test_limits_that_may_have_admitted_are_told_of_a_refusal(store: Store)
     await make_quota(store)
     execution_id = await create_one(store, quotas=("q",))
     asked, grant = await grant_one(store, execution_id)
-    held = Verdict(blocker="q:q", touched=("q:x", "q:y"))
+    held = Verdict(blocker=LimitRef.quota("q"), touched=(LimitRef.quota("x"), LimitRef.quota("y")))
     tag = store.tag_of(execution_id)
     await store.executions.activate(tag, asked, [(grant, held)])
     (entry,) = await store.outboxes.read(tag)
@@ -161,7 +164,7 @@ async def test_one_that_could_not_be_asked_about_looks_again_soon(
     await make_quota(store)
     execution_id = await create_one(store, quotas=("q",))
     asked, grant = await grant_one(store, execution_id)
-    held = Verdict(blocker="q:q", after_ms=1_500)
+    held = Verdict(blocker=LimitRef.quota("q"), after_ms=1_500)
     await store.executions.activate(store.tag_of(execution_id), asked, [(grant, held)])
     await clock.advance_and_tick(1_499)
     assert await state_of(store, execution_id) is State.RATE_LIMITED
@@ -177,7 +180,7 @@ async def test_one_that_is_never_woken_looks_by_itself_in_the_end(
     execution_id = await create_one(store, quotas=("q",))
     asked, grant = await grant_one(store, execution_id)
     tag = store.tag_of(execution_id)
-    await store.executions.activate(tag, asked, [(grant, Verdict(blocker="q:q"))])
+    await store.executions.activate(tag, asked, [(grant, Verdict(blocker=LimitRef.quota("q")))])
     await clock.advance_and_tick(299_000)
     assert await state_of(store, execution_id) is State.RATE_LIMITED
     await clock.advance_and_tick(301_000)
@@ -190,7 +193,7 @@ async def test_operators_can_prioritize_what_is_rate_limited(store: Store) -> No
     execution_id = await create_one(store, id="r~1", quotas=("q",))
     asked, grant = await grant_one(store, execution_id)
     tag = store.tag_of(execution_id)
-    await store.executions.activate(tag, asked, [(grant, Verdict(blocker="q:q"))])
+    await store.executions.activate(tag, asked, [(grant, Verdict(blocker=LimitRef.quota("q")))])
     first = await create_one(store, id="r~2", priority=5)
     assert await store.executions.prioritize(execution_id, 10) == 0
     await store.executions.unblock(tag, [(execution_id, "q:q")])

@@ -11,9 +11,9 @@ from holdfast.model.listing import Filter
 from holdfast.model.moments import from_ms
 from holdfast.model.retry import RetryPolicy
 from holdfast.model.states import AttemptKind, Hold, State
-from holdfast.store.executions import pack_item
+from holdfast.store import channels
+from holdfast.store.executions import encode_item
 from holdfast.store.store import Store
-from holdfast.store.valkey import keys
 from holdfast.testing.clock import START_MS, Clock
 from holdfast.testing.polling import wait_for
 from tests.support.lifecycle import Dump, claim_in, create_one, create_together
@@ -84,7 +84,7 @@ async def test_each_item_of_a_batch_gets_its_own_answer(store: Store) -> None:
 async def test_a_lost_reply_repeated_gets_the_first_answer(store: Store, dump: Dump) -> None:
     """The same call sent twice creates once, and is told `created` both times."""
     item = NewExecution(kind="work", id="a")
-    args = (store.tag_of("a"), pack_item(item, "a"), item.input)
+    args = (store.tag_of("a"), encode_item(item, "a"), item.input)
     assert await store.caller.write("hf_execution_create", *args) == [[b"created", b"waiting"]]
     before = kept(dump)
     assert await store.caller.write("hf_execution_create", *args) == [[b"created", b"waiting"]]
@@ -94,7 +94,7 @@ async def test_a_lost_reply_repeated_gets_the_first_answer(store: Store, dump: D
 async def test_a_minted_id_sent_twice_is_not_called_a_duplicate(store: Store, dump: Dump) -> None:
     """An id of our own making can only come back by a repetition of the same call."""
     item = NewExecution(kind="work")
-    packed = pack_item(item, "minted")
+    packed = encode_item(item, "minted")
     for expected in (b"created", b"duplicate"):
         ((word, *_),) = await store.caller.write(
             "hf_execution_create", store.tag_of("minted"), packed, item.input
@@ -201,7 +201,7 @@ async def test_work_on_an_empty_route_wakes_the_lane_once(store: Store) -> None:
     heard: list[str] = []
     # A minted id belongs to no tenant, so all these live together.
     root = new_id()
-    channel = keys.wake_channel(store.tag_of(root), "default")
+    channel = channels.work(store.tag_of(root), "default")
 
     def listen(_channel: str, message: str) -> None:
         heard.append(message)

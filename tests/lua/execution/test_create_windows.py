@@ -11,7 +11,7 @@ from holdfast.model.executions import NewExecution, Submitted
 from holdfast.model.moments import from_ms
 from holdfast.model.quotas import Window
 from holdfast.model.states import Hold, State
-from holdfast.store.executions import pack_item
+from holdfast.store.executions import encode_item
 from holdfast.store.store import Store
 from holdfast.testing.clock import Clock
 from tests.support.lifecycle import Dump, claim_one, state_of
@@ -87,7 +87,7 @@ async def test_a_call_sent_twice_is_one_submission(store: Store, dump: Dump, mod
     calls: list[tuple[str, bytes, bytes]] = []
     for number, data in enumerate((b"1", b"2")):
         item = NewExecution(kind="work", input=data, **{mode: window})  # type: ignore[arg-type]
-        packed = pack_item(item, f"root~{number}")
+        packed = encode_item(item, f"root~{number}")
         calls.append((store.tag_of("root~"), packed, data))
     answers = [await store.caller.write("hf_execution_create", tag, *args) for tag, *args in calls]
     before = dump()

@@ -7,8 +7,8 @@ import asyncio
 import pytest
 
 from holdfast.errors import ExecutionNotFound
+from holdfast.store import channels
 from holdfast.store.store import Store
-from holdfast.store.valkey import keys
 from holdfast.testing.clock import Clock
 from holdfast.testing.polling import wait_for
 from tests.support.lifecycle import Dump, claim_one, complete_one, create_one
@@ -25,7 +25,7 @@ async def test_it_returns_state_and_history(store: Store) -> None:
 async def test_a_follower_is_told_of_every_change(store: Store, clock: Clock) -> None:
     """Of the claim, the delay, its end and the completion, and nobody else is."""
     one = await create_one(store)
-    channel = keys.mailbox_channel(store.tag_of(one), "p1")
+    channel = channels.mailbox(store.tag_of(one), "p1")
     heard: list[str] = []
     await store.subscriptions.add([channel], lambda _, message: heard.append(message))
     await store.feeds.follow(one, "p1")

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from holdfast.model.states import Hold, State
 from holdfast.store.grants import Verdict
+from holdfast.store.limits import LimitRef
 from holdfast.store.store import Store
 from tests.support.lifecycle import Dump, create_one, state_of
 from tests.support.limits import grant_one, make_quota
 
-FULL = Verdict(blocker="q:q")
+FULL = Verdict(blocker=LimitRef.quota("q"))
 
 
 async def test_one_that_waits_for_the_limit_is_ready_again(store: Store) -> None:

@@ -24,7 +24,7 @@ async def test_roots_are_ready_and_the_rest_waits(store: Store, dump: Dump) -> N
     run = await submit(store, "a b c d", "a>b", "a>c", "b>d", "c>d")
     assert await run.states() == "waiting waiting_children waiting_children waiting_children"
     graph, events = await store.graphs.describe(run.id)
-    assert (graph.state, graph.revision, graph.size, graph.open) == ("running", 1, 4, 4)
+    assert (graph.state, graph.version, graph.size, graph.open) == ("running", 1, 4, 4)
     assert [event.event for event in events] == ["created"]
     assert violations(dump()) == []
     assert list(await run.claim()) == ["a"]

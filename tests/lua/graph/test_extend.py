@@ -14,7 +14,7 @@ from holdfast.errors import (
     InvalidGraph,
     LaneDraining,
     MemberStarted,
-    StaleGraphRevision,
+    StaleGraph,
 )
 from holdfast.model.graphs import Edge, Join, Shape
 from holdfast.store.store import Store
@@ -25,12 +25,12 @@ from tests.support.lifecycle import Dump
 
 
 async def test_a_member_is_added(store: Store, dump: Dump) -> None:
-    """The revision says so, and the member waits for what is there."""
+    """The version says so, and the member waits for what is there."""
     run = await submit(store, "a b", "a>b")
     answer = await Graphs(store, Payloads(store)).extend(
         run.id, 1, members=members("c"), edges=edges("a>c", "b>c")
     )
-    assert (answer.revision, answer.members) == (2, {"c": f"{run.id}~c"})
+    assert (answer.version, answer.members) == (2, {"c": f"{run.id}~c"})
     await run.complete("a")
     assert await run.states() == "completed waiting waiting_children"
     await run.complete("b", "c")
@@ -73,7 +73,7 @@ async def test_an_edge_is_added_between_members(store: Store, dump: Dump) -> Non
     made = members("abc") | members("d", delay_ms=60_000)
     run = await submit(store, made, "a>b")
     extend = Graphs(store, Payloads(store)).extend
-    assert (await extend(run.id, 1, edges=edges("c>b:x", "a>c", "a>d"))).revision == 2
+    assert (await extend(run.id, 1, edges=edges("c>b:x", "a>c", "a>d"))).version == 2
     assert await run.states() == "waiting waiting_children waiting_children waiting_children"
     assert violations(dump()) == []
     await run.complete("a")
@@ -152,18 +152,18 @@ async def test_the_store_knows_its_members(store: Store, dump: Dump) -> None:
     assert dump() == before
 
 
-async def test_the_revision_must_be_the_known_one(store: Store, dump: Dump) -> None:
+async def test_the_version_must_be_the_known_one(store: Store, dump: Dump) -> None:
     """Only a change of shape bumps it."""
     run = await submit(store, "a b", "a>b")
     await run.complete("a")
     await Graphs(store, Payloads(store)).extend(run.id, 1, members=members("c"))
     before = dump()
-    for revision in (1, 3):
-        with pytest.raises(StaleGraphRevision) as raised:
-            await Graphs(store, Payloads(store)).extend(run.id, revision, members=members("d"))
+    for version in (1, 3):
+        with pytest.raises(StaleGraph) as raised:
+            await Graphs(store, Payloads(store)).extend(run.id, version, members=members("d"))
         assert raised.value.context == {"id": run.id, "revision": 2}
     assert dump() == before
-    assert (await Graphs(store, Payloads(store)).grow(run.id, members=members("d"))).revision == 3
+    assert (await Graphs(store, Payloads(store)).grow(run.id, members=members("d"))).version == 3
 
 
 async def test_a_graph_that_has_ended_takes_nothing(store: Store, clock: Clock) -> None:

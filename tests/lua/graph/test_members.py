@@ -15,8 +15,8 @@ async def test_members_with_their_edges_and_joins(store: Store) -> None:
     """In the order of their creation, as they were submitted."""
     joins = {"d": Join.quorum(2, losers="cancel"), "e": Join.any()}
     run = await submit(store, "c a b d e", "a>d:x", "b!d", "c*d", "d>e", joins=joins)
-    revision, found = await store.graphs.members(run.id)
-    assert (revision, list(found)) == (1, ["c", "a", "b", "d", "e"])
+    version, found = await store.graphs.members(run.id)
+    assert (version, list(found)) == (1, ["c", "a", "b", "d", "e"])
     assert found["d"].edges == [
         Edge(source="a", target="d", on=On.SUCCESS, input="x"),
         Edge(source="b", target="d", on=On.FAILURE),

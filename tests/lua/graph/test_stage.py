@@ -109,8 +109,8 @@ async def test_another_caller_goes_on_where_one_died(
     """The same content is staged once, whoever stages it."""
     new = NewGraph(shape=five(), id="g")
     await stage_only(store, new, monkeypatch)
-    _, revision, duplicate = await store.graphs.create(new)
-    assert (revision, duplicate) == (1, False)
+    _, version, duplicate = await store.graphs.create(new)
+    assert (version, duplicate) == (1, False)
     assert (await store.graphs.create(new))[2]
     assert len((await store.graphs.members("g"))[1]) == 5
 

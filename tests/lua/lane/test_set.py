@@ -6,9 +6,9 @@ import pytest
 
 from holdfast.errors import LaneDraining
 from holdfast.model.executions import NewExecution, Submitted
+from holdfast.store import channels
 from holdfast.store.lanes import LaneState
 from holdfast.store.store import Store
-from holdfast.store.valkey import keys
 from holdfast.testing.polling import wait_for
 from tests.support.lifecycle import Dump, claim_in, claim_one, create_one
 
@@ -82,17 +82,17 @@ async def test_an_opened_lane_leaves_no_setting_behind(store: Store) -> None:
 async def test_opening_a_lane_wakes_those_who_wait(store: Store) -> None:
     """Workers that sleep on the lane look again, in every partition."""
     await store.lanes.set_state("mail", "paused")
-    channels = [keys.wake_channel(tag, "mail") for tag in store.tags()]
+    heard = [channels.work(tag, "mail") for tag in store.tags()]
     woken: set[str] = set()
 
     def listen(channel: str, _message: str) -> None:
         woken.add(channel)
 
-    await store.subscriptions.add(channels, listen)
+    await store.subscriptions.add(heard, listen)
     await store.lanes.set_state("mail", "open")
 
     async def all_woken() -> bool:
-        return woken == set(channels)
+        return woken == set(heard)
 
     await wait_for(all_woken)
-    await store.subscriptions.remove(channels, listen)
+    await store.subscriptions.remove(heard, listen)

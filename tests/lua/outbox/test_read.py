@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from holdfast.engine import Engine
+from holdfast.store.limits import LimitRef
 from holdfast.store.outboxes import Release, parse
 from tests.support.lifecycle import create_one
 from tests.support.limits import claim_one_limited, make_quota
@@ -16,7 +17,7 @@ async def test_an_execution_that_ends_leaves_word_for_its_quotas(engine: Engine)
     assert await engine.store.outboxes.read(tag) == []
     await engine.store.executions.complete(claim.id, claim.lease, b"1")
     (entry,) = await engine.store.outboxes.read(tag)
-    assert parse(entry) == Release(claim.id, str(claim.lease.epoch), "1", ("q:q",))
+    assert parse(entry) == Release(claim.id, str(claim.lease.epoch), "1", (LimitRef.quota("q"),))
 
 
 async def test_an_execution_without_limits_says_nothing(engine: Engine) -> None:

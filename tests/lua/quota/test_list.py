@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from holdfast.model.quotas import NewQuota
 from holdfast.store.store import Store
-from tests.support.meanwhile import meanwhile
+from tests.support.fault_injection import meanwhile
 
 
 async def test_pages_go_through_all_in_the_order_of_tenant_and_id(store: Store) -> None:

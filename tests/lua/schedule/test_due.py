@@ -6,8 +6,8 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from holdfast.store import channels
 from holdfast.store.store import Store
-from holdfast.store.valkey import keys
 from holdfast.testing.clock import START_MS, Clock
 from holdfast.testing.polling import wait_for
 from tests.support.scheduling import HOUR_MS, plan, put, read, step
@@ -17,14 +17,14 @@ from tests.support.scheduling import HOUR_MS, plan, put, read, step
 async def told(store: Store) -> AsyncIterator[list[str]]:
     """The partitions in which something was said to be due."""
     heard: list[str] = []
-    channels = {keys.due_channel(tag): tag for tag in store.tags()}
+    by_channel = {channels.schedules(tag): tag for tag in store.tags()}
 
     def on_due(channel: str, _message: str) -> None:
-        heard.append(channels[channel])
+        heard.append(by_channel[channel])
 
-    await store.subscriptions.add(channels, on_due)
+    await store.subscriptions.add(by_channel, on_due)
     yield heard
-    await store.subscriptions.remove(channels, on_due)
+    await store.subscriptions.remove(by_channel, on_due)
 
 
 async def test_what_is_due_is_found(store: Store, clock: Clock) -> None:

@@ -310,7 +310,7 @@ async def test_all_of_a_stream_goes_with_its_execution(
     patched = Summary(document=b"{}", version=0)
     patch = NewFrame(type="summary", payload=b"{}")
     await store.streams.append(claim.id, claim.lease, [patch], key=new_id(), patched=patched)
-    await store.streams.follow(claim.id, "p", 0, 10)
+    await store.streams.tail(claim.id, "p", 0, 10)
     await store.executions.complete(claim.id, claim.lease, b"1")
     await clock.advance_and_tick(1_000)
     left = [key for key in dump() if claim.id in key and ":batch:" not in key]

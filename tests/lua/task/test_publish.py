@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from holdfast.store import channels
 from holdfast.store.store import Store
-from holdfast.store.valkey import keys
 from holdfast.testing.polling import wait_for
 
 
@@ -29,7 +29,7 @@ async def test_publishing_nothing_is_no_call(store: Store) -> None:
 async def test_only_changes_are_announced(store: Store) -> None:
     """A hundred workers that start say the same; nobody has to read it a hundred times."""
     heard: list[str] = []
-    channel = keys.wake_channel(store.global_tag, "tasks")
+    channel = channels.topic(store.global_tag, "tasks")
 
     def listen(_channel: str, message: str) -> None:
         heard.append(message)

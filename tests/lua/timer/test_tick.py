@@ -11,8 +11,8 @@ from holdfast.model.executions import Failure
 from holdfast.model.moments import from_ms
 from holdfast.model.retry import Backoff, RetryPolicy
 from holdfast.model.states import AttemptKind, Hold, State
+from holdfast.store import channels
 from holdfast.store.store import Store
-from holdfast.store.valkey import keys
 from holdfast.testing.clock import Clock
 from holdfast.testing.polling import wait_for
 from tests.support.lifecycle import (
@@ -96,7 +96,7 @@ async def test_a_nearer_timer_wakes_the_maintenance_loop(store: Store, clock: Cl
     def listen(_channel: str, message: str) -> None:
         heard.append(message)
 
-    channel = keys.tick_channel(tag)
+    channel = channels.timers(tag)
     await store.subscriptions.add([channel], listen)
     await store.timers.tick(tag, 100)
     await create_one(store, id="r~1", delay_ms=1_500)

@@ -27,7 +27,7 @@ async def test_a_signal_is_kept_as_it_came(store: Store, clock: Clock, dump: Dum
         idempotency_key="k1",
         correlation="case-7",
     )
-    await store.waitpoints.send(item, Sender())
+    await store.waitpoints.signal(item, Sender())
     before = dump()
     assert await store.waitpoints.signals(claim.id) == [
         Signal(

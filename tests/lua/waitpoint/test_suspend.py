@@ -307,7 +307,7 @@ async def test_a_signal_between_check_and_suspend_is_decided_on_too(
     await send(store, point, payload=b"1")
     parsed = conditions.parse({"waitpoint": "gate", "where": "payload > 3"}, ["gate"])
     pack = msgspec.msgpack.encode
-    tree = pack(conditions.pack(parsed, {"gate": 1}))
+    tree = pack(conditions.encode(parsed, {"gate": 1}))
 
     async def call(seen: bytes, fitting: dict[int, list[int]]) -> list[object]:
         return await store.caller.write(

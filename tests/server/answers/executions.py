@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from holdfast.model.executions import NewExecution
 from holdfast.model.ids import new_id
-from tests.server.answers.ways import Stage, by_example, declaring, way
+from tests.server.answers.recipes import Stage, by_example, declaring, way
 from tests.server.conftest import OURS
 from tests.server.samples import Request
 

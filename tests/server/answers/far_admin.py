@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from holdfast.archive import Archiver, open_archive
+from tests.server.answers.recipes import Stage, by_example, way
 from tests.server.answers.system import enabled
-from tests.server.answers.ways import Stage, by_example, way
 from tests.server.answers.writer_leases import damaged
 from tests.server.conftest import OURS
 from tests.server.samples import Request

@@ -9,7 +9,7 @@ import httpx
 from holdfast.model.executions import Failure, NewExecution
 from holdfast.model.graphs import SubmittedGraph, member_id
 from holdfast.model.ids import new_id
-from tests.server.answers.ways import Stage, by_example, way
+from tests.server.answers.recipes import Stage, by_example, way
 from tests.server.conftest import OURS
 from tests.server.samples import Request
 
@@ -124,7 +124,7 @@ async def _finished(stage: Stage, name: str) -> Request:
 
 
 @way("stale_graph_revision", GROW, LINK)
-async def _another_revision(stage: Stage, name: str) -> Request:
+async def _another_version(stage: Stage, name: str) -> Request:
     return await stage.request(name, {"id": (await _graph(stage)).id}, expected_revision=2)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from holdfast.model.budgets import OnHard
 from holdfast.model.executions import Claim, Failure
 from holdfast.model.waitpoints import NewWaitpoint, waitpoint_id
-from tests.server.answers.ways import ROUTES, Stage, way
+from tests.server.answers.recipes import ROUTES, Stage, way
 from tests.server.conftest import OURS
 from tests.server.samples import Request
 

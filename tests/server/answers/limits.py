@@ -5,7 +5,7 @@ from __future__ import annotations
 import httpx
 
 from holdfast.model.ids import new_id
-from tests.server.answers.ways import Stage, about_nothing, by_example, declaring, way
+from tests.server.answers.recipes import Stage, about_nothing, by_example, declaring, way
 from tests.server.conftest import OURS
 from tests.server.samples import Request
 

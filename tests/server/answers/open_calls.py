@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 
 from holdfast.model.ids import new_id
-from tests.server.answers.ways import Stage, way
+from tests.server.answers.recipes import Stage, way
 from tests.server.samples import Request, send
 
 RESULT = "GET /v1/executions/{id}/result"

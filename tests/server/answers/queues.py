@@ -13,7 +13,7 @@ from holdfast.model.queues import Delivery
 from holdfast.queues.effects import Submit
 from holdfast.testing.polling import wait_for
 from tests.server.answers.open_calls import two_that_wait
-from tests.server.answers.ways import ROUTES, Stage, about_nothing, by_example, declaring, way
+from tests.server.answers.recipes import ROUTES, Stage, about_nothing, by_example, declaring, way
 from tests.server.conftest import OURS
 from tests.server.samples import Request, send, values_of
 

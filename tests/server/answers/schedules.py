@@ -13,7 +13,7 @@ from holdfast.model.executions import NewExecution
 from holdfast.model.ids import new_id
 from holdfast.model.schedules import NewSchedule
 from holdfast.model.timing import Timing
-from tests.server.answers.ways import Stage, about_nothing, declaring, way
+from tests.server.answers.recipes import Stage, about_nothing, declaring, way
 from tests.server.conftest import OURS
 from tests.server.samples import Request
 

@@ -13,7 +13,7 @@ from holdfast.archive.archive import KEY
 from holdfast.fencing import FolderObjects, paths
 from holdfast.model import bounds
 from holdfast.model.ids import new_id
-from tests.server.answers.ways import Stage, about_nothing, declaring, way
+from tests.server.answers.recipes import Stage, about_nothing, declaring, way
 from tests.server.samples import Request
 
 MANIFEST = "GET /v1/archive/manifest"

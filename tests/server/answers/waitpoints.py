@@ -9,7 +9,7 @@ import httpx
 from holdfast.model.ids import new_id
 from holdfast.model.waitpoints import NewWaitpoint, Waitpoint, parse_waitpoint_id
 from tests.server.answers.open_calls import until_limited
-from tests.server.answers.ways import ROUTES, Stage, by_example, way
+from tests.server.answers.recipes import ROUTES, Stage, by_example, way
 from tests.server.conftest import OURS
 from tests.server.samples import Request, values_of
 

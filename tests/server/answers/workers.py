@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from holdfast.model.ids import new_id
-from tests.server.answers.ways import Stage, about_nothing, way
+from tests.server.answers.recipes import Stage, about_nothing, way
 from tests.server.conftest import THEIRS
 from tests.server.samples import Request
 

@@ -9,7 +9,7 @@ import httpx
 from holdfast.fencing import Ask, Leases, paths
 from holdfast.fencing.in_store import StoreObjects
 from holdfast.model.ids import new_id
-from tests.server.answers.ways import Stage, about_nothing, by_example, declaring, way
+from tests.server.answers.recipes import Stage, about_nothing, by_example, declaring, way
 from tests.server.conftest import OURS
 from tests.server.samples import Request
 

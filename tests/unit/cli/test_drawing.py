@@ -14,7 +14,7 @@ from tests.support.graphs import edges
 def view(states: dict[str, State], *texts: str, joins: dict[str, Join] | None = None) -> GraphView:
     made = edges(*texts)
     graph = Graph(
-        id="g", tenant="default", state=GraphState.RUNNING, revision=1, size=len(states), open=0,
+        id="g", tenant="default", state=GraphState.RUNNING, version=1, size=len(states), open=0,
         failures=0, created_at=datetime.now(UTC), completed_at=None, deadline_at=None,
         forget_at=None, replays=0, idempotency_key=None, cancel_policy=None, reason=None,
         cancelled=0,

@@ -171,7 +171,7 @@ CONDITION = {
 def test_the_store_gets_a_tree_with_numbered_leaves() -> None:
     """In the order in which `leaves` returns them."""
     condition = parse(CONDITION)
-    tree = conditions.pack(condition, {"a": 1, "b": 2, "c": 3})
+    tree = conditions.encode(condition, {"a": 1, "b": 2, "c": 3})
     assert tree["of"][0] == {
         "op": "leaf",
         "leaf": 1,
@@ -192,13 +192,13 @@ def test_the_store_gets_a_tree_with_numbered_leaves() -> None:
 def test_what_is_packed_can_be_unpacked() -> None:
     """The store gives back what it got."""
     condition = parse(CONDITION)
-    tree = conditions.pack(condition, {"a": 1, "b": 2, "c": 3})
-    assert conditions.unpack(tree, POINTS) == condition
+    tree = conditions.encode(condition, {"a": 1, "b": 2, "c": 3})
+    assert conditions.decode(tree, POINTS) == condition
 
 
 def test_a_span_is_packed_as_it_is() -> None:
     """The store makes a moment of it, by its own clock."""
-    assert conditions.pack(After(span_ms=5), {}) == {"op": "after", "span": 5}
+    assert conditions.encode(After(span_ms=5), {}) == {"op": "after", "span": 5}
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ def test_a_stored_name_is_that_of_one_thing() -> None:
     things = list(itertools.product(TENANTS, NAMES))
     stored = [names.stored(*thing) for thing in things]
     assert len(set(stored)) == len(things)
-    assert [names.split(one) for one in stored] == things
+    assert [names.parse(one) for one in stored] == things
     ids = [names.stored_id(*thing) for thing in itertools.product(TENANTS, IDS)]
     assert len(set(ids)) == len(ids)
 

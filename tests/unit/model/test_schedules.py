@@ -11,7 +11,7 @@ import pytest
 from holdfast.errors import InvalidInput
 from holdfast.model.executions import NewExecution
 from holdfast.model.retry import RetryPolicy
-from holdfast.model.schedules import NewSchedule, unpack
+from holdfast.model.schedules import NewSchedule, decode_schedule
 from holdfast.model.timing import Timing
 from tests.support.scheduling import known
 
@@ -109,8 +109,8 @@ def test_all_of_it_is_packed() -> None:
         jitter_ms=8,
         paused=True,
     )
-    assert unpack(made.pack(), paused=True) == made
-    assert made.digest() == unpack(made.pack(), paused=False).digest()
+    assert decode_schedule(made.encode(), paused=True) == made
+    assert made.digest() == decode_schedule(made.encode(), paused=False).digest()
     assert made.digest() != made.changed({"jitter_ms": 9}).digest()
 
 

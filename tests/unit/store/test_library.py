@@ -118,10 +118,10 @@ def test_the_test_build_differs_in_the_clock_alone() -> None:
     assert production.replace(clock, clock_fake).replace(*marker) == fake
 
 
-def test_the_marker_tells_revision_and_digest() -> None:
+def test_the_marker_tells_release_and_digest() -> None:
     """A server's functions say which library it has."""
     loaded = library.load()
-    assert library.parse_marker(loaded.marker) == (loaded.revision, loaded.digest)
+    assert library.parse_marker(loaded.marker) == (loaded.release, loaded.digest)
     assert f"function_name = '{loaded.marker}'" in loaded.code
 
 
@@ -142,11 +142,11 @@ def test_other_functions_are_no_markers(name: str) -> None:
     assert library.parse_marker(name) is None
 
 
-def test_the_revision_is_the_pinned_one() -> None:
+def test_the_release_is_the_pinned_one() -> None:
     """LOCK holds a positive number and a word."""
-    revision, _ = library.read_lock()
-    assert revision >= 1
-    assert library.load().revision == revision
+    release, _ = library.read_lock()
+    assert release >= 1
+    assert library.load().release == release
 
 
 @by_name

@@ -11,7 +11,7 @@ from holdfast.worker.resources import Resource, Resources, use
 
 
 class Log(list[str]):
-    """What happened, and providers that tell."""
+    """What happened, and factories that tell."""
 
     async def pool(self) -> AsyncIterator[str]:
         """Open and close asynchronously."""
@@ -39,11 +39,11 @@ class Log(list[str]):
         return "token"
 
 
-async def test_all_kinds_of_providers_give_their_value() -> None:
+async def test_all_kinds_of_factories_give_their_value() -> None:
     """Async generator, generator, function, coroutine function."""
     log, resources = Log(), Resources()
-    providers = (log.pool, log.file, log.number, log.token)
-    values = [await resources.open(use(provider)) for provider in providers]
+    factories = (log.pool, log.file, log.number, log.token)
+    values = [await resources.open(use(factory)) for factory in factories]
     assert values == ["pool", "file", 7, "token"]
     await resources.close()
 

@@ -290,7 +290,7 @@ def test_the_context_and_resources_are_no_input() -> None:
     for function, context in ((sync_task, "ctx"), (async_task, "here")):
         signature = signature_of(function)
         assert signature.context == context
-        assert [r.provider for r in signature.resources.values()] == [database]
+        assert [r.factory for r in signature.resources.values()] == [database]
         assert list(signature.resources) == ["db"]
         assert travel(function, 3) == {"order": 3}
         assert list(signature.schema()["input"]["properties"]) == ["order"]

@@ -2,7 +2,7 @@
 --- @key tag the partition
 --- @arg id @arg fields in msgpack: tenant, digest, nonce, members, staged, key, deadline, keep, budgets
 --- @arg items per member two values: its fields in msgpack, its input
---- @ok created | duplicate, REVISION
+--- @ok created | duplicate, VERSION
 --- @no id_conflict | idempotency_conflict | lane_draining | staging_lost
 --- @event created
 --- @flags write
@@ -11,9 +11,9 @@
 
 --- Answer for an id that is taken: the same call again, the same content, or something else.
 local function answer_taken(id, found, fields)
-  local _, digest, nonce, revision = unpack(found)
-  if nonce == fields.nonce then return { 'ok', 'created', revision } end
-  if digest == fields.digest then return { 'ok', 'duplicate', revision } end
+  local _, digest, nonce, version = unpack(found)
+  if nonce == fields.nonce then return { 'ok', 'created', version } end
+  if digest == fields.digest then return { 'ok', 'duplicate', version } end
   if fields.key then return reply.no('idempotency_conflict', 'id', id) end
   return reply.no('id_conflict', 'id', id)
 end

@@ -1,7 +1,7 @@
 --- Members of a graph in the order of their creation, with their in-edges.
 --- @key tag the partition
 --- @arg id @arg offset @arg limit
---- @ok REVISION, rows: id, kind, state, join as lax, need and losers, spared, in-edges in msgpack
+--- @ok VERSION, rows: id, kind, state, join as lax, need and losers, spared, in-edges in msgpack
 --- @no graph_not_found
 --- @flags no-writes
 --- @requires lib/core/keys lib/core/reply lib/graph/graphs lib/graph/members

@@ -28,7 +28,7 @@ local function run(tag, args)
   server.call('ZREM', keys.groups(tag), group)
   for _, name in ipairs({ 'open', 'blocked', 'flight', 'retry' }) do release_all(q, keys[name](tag, group)) end
   for _, packed in ipairs(server.call('HVALS', keys.tries(tag, group))) do
-    local handle = queue_deliveries.unpack_try(packed).handle
+    local handle = queue_deliveries.decode_try(packed).handle
     if handle then queue.collect(q, 'HDEL', keys.handles(tag), handle) end
   end
   queue_clearing.group(tag, group)

@@ -4,7 +4,7 @@
 --- @ok FIRED SLEEP_MS until the next look; 0 when more is due now
 --- @flags allow-oom
 --- @requires lib/core/keys lib/core/clock lib/execution/due lib/core/timers lib/admin/workers
---- @requires lib/wait/waitpoints lib/graph/due lib/admin/schedules lib/limit/quota lib/limit/budget
+--- @requires lib/waitpoint/waitpoints lib/graph/due lib/admin/schedules lib/limit/quota lib/limit/budget
 --- @requires lib/limit/reserving lib/admin/api_keys lib/stream/feed
 
 local FIRE = {

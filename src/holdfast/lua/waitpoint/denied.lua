@@ -4,7 +4,7 @@
 --- @ok 1 or 0
 --- @no execution_not_found
 --- @flags no-writes
---- @requires lib/core/record lib/core/reply lib/wait/asking
+--- @requires lib/core/record lib/core/reply lib/waitpoint/asking
 
 local function run(tag, args)
   local id, budget_id, dimension, limit = unpack(args)

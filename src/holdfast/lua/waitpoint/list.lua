@@ -4,7 +4,7 @@
 --- @ok waitpoints: NUMBER PACKED each; of a suspended one its wait, in msgpack, and its signals
 --- @no execution_not_found
 --- @flags no-writes
---- @requires lib/core/keys lib/core/record lib/core/reply lib/wait/waits
+--- @requires lib/core/keys lib/core/record lib/core/reply lib/waitpoint/suspensions
 
 local function run(tag, args)
   local id = args[1]
@@ -13,7 +13,7 @@ local function run(tag, args)
   local rows = {}
   for number = 1, tonumber(rec.waitpoints or 0) do
     local packed = server.call('HGET', keys.waitpoints(tag, id), number)
-    rows[number] = { number, waits.shown(tag, id, rec, number, packed) }
+    rows[number] = { number, suspensions.shown(tag, id, rec, number, packed) }
   end
   if rec.state ~= 'suspended' then return { 'ok', rows, '', {} } end
   return {

@@ -5,7 +5,7 @@
 --- @no execution_not_found | not_active | stale_lease | lease_revoked
 --- @no waitpoint_exists | too_many_waitpoints
 --- @flags write
---- @requires lib/core/clock lib/execution/lease lib/core/reply lib/wait/waitpoints
+--- @requires lib/core/clock lib/execution/lease lib/core/reply lib/waitpoint/waitpoints
 
 --- The living waitpoints by name, and those with a key by key.
 local function living(tag, id, now)

@@ -5,7 +5,8 @@
 --- @ok PACKED
 --- @no invalid_token | token_expired
 --- @flags no-writes
---- @requires lib/core/clock lib/core/record lib/wait/waitpoints lib/wait/waits lib/wait/senders
+--- @requires lib/core/clock lib/core/record lib/waitpoint/waitpoints lib/waitpoint/suspensions
+--- @requires lib/waitpoint/senders
 
 local function run(tag, args)
   local id, number = args[1], tonumber(args[2])
@@ -13,5 +14,5 @@ local function run(tag, args)
   local point = rec and waitpoints.read(tag, id, number)
   local token = { made = args[3], grace_until = args[4] }
   local refusal = senders.refuse_token(point, clock.now(tag), token)
-  return refusal or { 'ok', waits.shown(tag, id, rec, number, cmsgpack.pack(point)) }
+  return refusal or { 'ok', suspensions.shown(tag, id, rec, number, cmsgpack.pack(point)) }
 end

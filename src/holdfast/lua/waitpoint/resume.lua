@@ -5,8 +5,8 @@
 --- @no execution_not_found | not_suspended
 --- @event woken
 --- @flags write
---- @requires lib/core/clock lib/core/log lib/core/record lib/core/reply lib/wait/waits
---- @requires lib/wait/signals
+--- @requires lib/core/clock lib/core/log lib/core/record lib/core/reply lib/waitpoint/suspensions
+--- @requires lib/waitpoint/signals
 
 local function run(tag, args)
   local id, request, payload, identity = unpack(args)
@@ -20,6 +20,6 @@ local function run(tag, args)
   signal.effect = 'resumed'
   local number = signals.append(tag, id, rec, signal)
   local entry = { by = 'operator', signal = 'resume', request = request, identity = identity }
-  waits.resume(tag, id, rec, waits.read(tag, id), now, entry, number)
+  suspensions.resume(tag, id, rec, suspensions.read(tag, id), now, entry, number)
   return { 'ok', 'waiting' }
 end

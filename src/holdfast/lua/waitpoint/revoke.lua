@@ -4,7 +4,7 @@
 --- @ok closed WHY
 --- @no waitpoint_not_found
 --- @flags allow-oom
---- @requires lib/core/clock lib/core/record lib/core/reply lib/wait/waitpoints
+--- @requires lib/core/clock lib/core/record lib/core/reply lib/waitpoint/waitpoints
 
 local function run(tag, args)
   local id, number = args[1], tonumber(args[2])

@@ -14,8 +14,9 @@
 --- @no signal_not_allowed | too_many_signals
 --- @event woken
 --- @flags write
---- @requires lib/core/clock lib/core/record lib/wait/waitpoints lib/wait/waits lib/wait/conditions
---- @requires lib/wait/signals lib/execution/due lib/wait/senders lib/wait/asking
+--- @requires lib/core/clock lib/core/record lib/waitpoint/waitpoints lib/waitpoint/suspensions
+--- @requires lib/waitpoint/conditions lib/waitpoint/signals
+--- @requires lib/execution/due lib/waitpoint/senders lib/waitpoint/asking
 
 --- Whether time has ended the wait already, though its timer has not fired yet.
 local function is_overdue(rec, now)
@@ -44,7 +45,7 @@ local function count(wait, point, a, number, signal)
   end
   local leaves = {}
   for leaf in a.fitting:gmatch('%d+') do leaves[tonumber(leaf)] = true end
-  return waits.offer(wait, a.number, number, signal, leaves)
+  return suspensions.offer(wait, a.number, number, signal, leaves)
 end
 
 --- Write the signal down and do what it does.
@@ -64,9 +65,9 @@ local function record_signal(tag, rec, point, wait, now, a)
   waitpoints.write(tag, id, a.number, point)
   if resumes then
     local entry = { by = 'signal', signal = a.name, waitpoint = waitpoints.id(id, a.number) }
-    waits.resume(tag, id, rec, wait, now, entry)
+    suspensions.resume(tag, id, rec, wait, now, entry)
   elseif wait then
-    waits.write(tag, id, wait)
+    suspensions.write(tag, id, wait)
   end
   return { 'ok', signal.effect, number, point.asks and 1 or 0 }
 end
@@ -96,7 +97,7 @@ local function run(tag, args)
   end
   refusal = senders.refuse_more(id, rec, point, now, a)
   if refusal then return refusal end
-  local wait = point.state == 'open' and waits.read(tag, id) or nil
+  local wait = point.state == 'open' and suspensions.read(tag, id) or nil
   local check = unchecked(wait, point, point.state, a)
   if check then return check end
 

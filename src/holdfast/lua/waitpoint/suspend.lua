@@ -12,8 +12,8 @@
 --- @no waitpoint_not_found | waitpoint_closed | too_many_waitpoints
 --- @event suspended | woken
 --- @flags write
---- @requires lib/core/keys lib/core/clock lib/execution/lease lib/core/log lib/core/record
---- @requires lib/core/reply lib/wait/waitpoints lib/wait/waits lib/wait/conditions lib/wait/signals
+--- @requires lib/core/keys lib/core/clock lib/core/log lib/core/record lib/core/reply lib/execution/lease
+--- @requires lib/waitpoint/waitpoints lib/waitpoint/suspensions lib/waitpoint/conditions lib/waitpoint/signals
 
 --- The waitpoints of a wait by position: { number, point } of those that exist, else { nil, spec };
 --- and how many are new. Or nil and a refusal.
@@ -64,7 +64,7 @@ local function open(tag, id, rec, wait, found, fitting, now)
       for leaf, numbers in pairs(fitting) do
         for _, other in ipairs(numbers) do leaves[leaf] = leaves[leaf] or other == early end
       end
-      signal.effect = waits.offer(wait, number, early, signal, leaves)
+      signal.effect = suspensions.offer(wait, number, early, signal, leaves)
       signals.write(tag, id, early, signal)
     end
     point.state, point.held = 'open', nil
@@ -73,10 +73,10 @@ local function open(tag, id, rec, wait, found, fitting, now)
 end
 
 local function answer(tag, id, word, wait)
-  local values = { 'ok', word, word == 'active' and waits.delivered(tag, id) or {} }
+  local values = { 'ok', word, word == 'active' and suspensions.delivered(tag, id) or {} }
   local rec, packed = record.read(tag, id), server.call('HMGET', keys.waitpoints(tag, id), unpack(wait.points))
   for i, number in ipairs(wait.points) do
-    values[#values + 1] = { number, waits.shown(tag, id, rec, number, packed[i]) }
+    values[#values + 1] = { number, suspensions.shown(tag, id, rec, number, packed[i]) }
   end
   return values
 end
@@ -87,7 +87,7 @@ local function run(tag, args)
   local rec, refusal, ended = lease.check_ending(tag, id, fence, now, 'suspended')
   if ended then return answer(tag, id, 'suspended', { points = ended.points }) end
   if not rec then return refusal end
-  local last = rec.resumed and waits.read(tag, id)
+  local last = rec.resumed and suspensions.read(tag, id)
   if last and last.key == key then return answer(tag, id, 'active', last) end
   local specs = {}
   for i = 10, #args do specs[#specs + 1] = cmsgpack.unpack(args[i]) end
@@ -100,21 +100,21 @@ local function run(tag, args)
   local rows = undecided(tag, id, tree, found)
   if #rows > 0 and seen ~= rec.signals then return { 'ok', 'check', rec.signals, rows } end
 
-  local wait = waits.new(key, tree, {}, now)
+  local wait = suspensions.new(key, tree, {}, now)
   open(tag, id, rec, wait, found, cmsgpack.unpack(fitting), now)
   if conditions.hold(wait, now) then
-    waits.close(tag, id, rec, wait, now)
+    suspensions.close(tag, id, rec, wait, now)
     log.append(tag, id, rec, { at = now, event = 'woken', by = 'early', attempt = rec.attempts - 1 })
     record.write(tag, id, rec, { 'resumed', '1' })
     return answer(tag, id, 'active', wait)
   end
-  waits.write(tag, id, wait)
+  suspensions.write(tag, id, wait)
   log.append(tag, id, rec, {
     at = now, event = 'suspended', attempt = rec.attempts - 1, fence = fence, points = wait.points, hold = hold,
   })
   if timeout ~= '' then
     record.write(tag, id, rec, { 'wait_until', now + tonumber(timeout), 'on_timeout', on_timeout })
   end
-  waits.suspend(tag, id, rec, wait, now, hold)
+  suspensions.suspend(tag, id, rec, wait, now, hold)
   return answer(tag, id, 'suspended', wait)
 end

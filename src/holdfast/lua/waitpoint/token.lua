@@ -5,7 +5,7 @@
 --- @no waitpoint_not_found | waitpoint_closed
 --- @event token_read
 --- @flags write
---- @requires lib/core/clock lib/core/log lib/core/record lib/core/reply lib/wait/waitpoints
+--- @requires lib/core/clock lib/core/log lib/core/record lib/core/reply lib/waitpoint/waitpoints
 
 local function run(tag, args)
   local id, number, request, reader = args[1], tonumber(args[2]), args[3], args[4]

@@ -29,7 +29,7 @@ def quota(call: Call, name: str) -> str:
 
 def _is_foreign(call: Call, name: str) -> bool:
     own = call.identity.tenant
-    return own is not None and names.split(names.stored(own, name))[0] != own
+    return own is not None and names.parse(names.stored(own, name))[0] != own
 
 
 async def check_limits_exist(call: Call, items: Sequence[NewExecution]) -> None:

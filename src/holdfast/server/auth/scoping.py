@@ -31,7 +31,7 @@ def queue(call: Call, name: str, field: str = "queue") -> str:
 
 def seen(stored: str, tenant: str) -> str:
     """Return the name of a queue as its tenant knows it; that of another tenant in full."""
-    owner, name = names.split(stored)
+    owner, name = names.parse(stored)
     return name if owner == tenant else stored
 
 

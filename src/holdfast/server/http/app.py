@@ -19,7 +19,7 @@ from holdfast.server.http import problems
 from holdfast.server.http.call import Services
 from holdfast.server.http.declare import Route
 from holdfast.server.http.paths import Paths
-from holdfast.server.http.pipeline import Endpoint
+from holdfast.server.http.pipeline import Pipeline
 from holdfast.server.metrics import Metrics
 from holdfast.server.routes import all_routes
 from holdfast.server.settings import ServerSettings
@@ -54,7 +54,7 @@ def make_app(services: Services) -> ASGIApp:
     """Return the application: what passes a call on to the endpoint of its path."""
     paths: Paths[ASGIApp] = Paths()
     for path, routes in _by_path().items():
-        paths.add(path, Endpoint(services, routes))
+        paths.add(path, Pipeline(services, routes))
 
     async def dispatch(scope: Scope, receive: Receive, send: Send) -> None:
         endpoint: ASGIApp

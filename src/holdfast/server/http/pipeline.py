@@ -52,7 +52,7 @@ _TENANT = "tenant"
 _UNKNOWN_ERROR = "the server failed; its log has the request id"
 
 
-class Endpoint:
+class Pipeline:
     """All methods of one path."""
 
     def __init__(self, services: Services, routes: Mapping[str, Route]) -> None:

@@ -69,7 +69,7 @@ from holdfast.server.routes import (
     waitpoints,
     worker_calls,
     worker_spending,
-    worker_waits,
+    worker_waitpoints,
     workers,
     writer_leases,
 )
@@ -81,7 +81,7 @@ _NOUNS: tuple[Routes, ...] = (
     workers.routes,
     leases.routes,
     worker_calls.routes,
-    worker_waits.routes,
+    worker_waitpoints.routes,
     waitpoints.routes,
     signals.routes,
     answer.routes,

@@ -8,10 +8,12 @@ from msgspec import Meta
 
 from holdfast.model import bounds
 from holdfast.model.api_keys import Role
+from holdfast.model.audit import AuditEntry
 from holdfast.server.http.call import Call
 from holdfast.server.http.declare import Routes
+from holdfast.server.views.derive import ModelView
 from holdfast.server.views.fields import Cursor, Key, Moment, Query, Tenants, View
-from holdfast.server.views.times import rfc3339
+from holdfast.server.views.times import optional
 
 routes: Routes = Routes("audit", "Who did what, when, from where, and what came of it.")
 
@@ -27,21 +29,16 @@ class AuditQuery(Query):
     cursor: Cursor | None = None
 
 
-class AuditView(View):
+class AuditView(ModelView, model=AuditEntry):
     """One call."""
 
     id: str
     at: str
-    #: The id of the API key; null when none was needed.
-    key: str | None
-    tenant: str | None
-    address: str
-    method: str
-    route: str
-    target: dict[str, str]
-    request: str
-    status: int
-    code: str | None
+
+    @classmethod
+    def of(cls, value: AuditEntry) -> AuditView:
+        """Show a call."""
+        return cls.copy(value, at=optional(value.at) or "")
 
 
 class AuditPage(View):
@@ -62,20 +59,5 @@ async def list_audit(call: Call, query: AuditQuery) -> AuditPage:
     entries, cursor = await call.engine.audit.list(
         tenant=tenant, key=query.key, since=query.since, limit=query.limit, cursor=query.cursor
     )
-    items = [
-        AuditView(
-            id=str(one.id),
-            at=rfc3339(one.at) if one.at else "",
-            key=one.key,
-            tenant=one.tenant,
-            address=one.address,
-            method=one.method,
-            route=one.route,
-            target=one.target,
-            request=one.request,
-            status=one.status,
-            code=one.code,
-        )
-        for one in entries
-    ]
+    items = [AuditView.of(entry) for entry in entries]
     return AuditPage(items=items, next_cursor=cursor)

@@ -9,12 +9,13 @@ from msgspec import UNSET, Meta, UnsetType
 from holdfast import errors
 from holdfast.model import bounds
 from holdfast.model.api_keys import Role
-from holdfast.model.budgets import Breach, Budget, Charge, OnHard, Reservation
-from holdfast.server.auth import attachments, shown
+from holdfast.model.budgets import Breach, Breaches, Budget, Charge, Limit, OnHard, Reservation
+from holdfast.server.auth import attachments
 from holdfast.server.auth.scoping import TenantQuery
 from holdfast.server.http.call import Call
 from holdfast.server.http.declare import Answer, Routes
 from holdfast.server.routes.rules import add_rules
+from holdfast.server.views.derive import ModelView
 from holdfast.server.views.fields import (
     Body,
     Cursor,
@@ -26,7 +27,6 @@ from holdfast.server.views.fields import (
     Tenants,
     View,
 )
-from holdfast.server.views.times import optional, rfc3339
 
 routes: Routes = Routes("budgets", "Limits on what executions use, by any named dimension.")
 
@@ -61,91 +61,45 @@ class BudgetBody(Body):
     on_hard: OnHard = OnHard.REFUSE
 
 
-class LimitView(View):
+class LimitView(ModelView, model=Limit):
     """Limits of one dimension."""
 
-    hard: int | None
-    soft: int | None
 
-
-class BreachView(View):
+class BreachView(ModelView, model=Breach, own=("execution",)):
     """A time when a limit was passed, or would have been."""
 
-    at: str
-    kind: str
-    dimension: str
-    current: int
-    limit: int
-    execution: str | None
 
-    @classmethod
-    def of(cls, one: Breach) -> BreachView:
-        """Show a breach."""
-        return cls(
-            at=rfc3339(one.at),
-            kind=one.kind,
-            dimension=one.dimension,
-            current=one.current,
-            limit=one.limit,
-            execution=shown.own_or_none(one.execution),
-        )
-
-
-class BreachesView(View):
+class BreachesView(ModelView, model=Breaches):
     """How often limits were passed."""
 
-    hard: int
-    soft: int
     last: BreachView | None
 
+    @classmethod
+    def of(cls, value: Breaches) -> BreachesView:
+        """Show them."""
+        return cls.copy(value, last=None if value.last is None else BreachView.of(value.last))
 
-class BudgetView(View):
+
+class BudgetView(ModelView, model=Budget):
     """What is known about a budget."""
 
-    id: str
-    tenant: str
-    parent: str | None
     limits: dict[str, LimitView]
     #: Of every dimension that has a limit or was used.
     usage: dict[str, int]
     #: Set aside, not yet settled.
     reserved: dict[str, int]
-    on_hard: str
-    reset_ms: int | None
-    next_reset_at: str | None
-    created_at: str
     breaches: BreachesView
-    #: Dimensions above their soft limit since it was last reset.
-    over_soft: tuple[str, ...]
-    #: Executions that are not started because nothing is left.
-    waiting: int
 
     @classmethod
-    def of(cls, one: Budget) -> BudgetView:
+    def of(cls, value: Budget) -> BudgetView:
         """Show a budget."""
-        last = one.breaches.last
-        nothing = dict.fromkeys(one.limits, 0)
-        return cls(
-            id=one.id,
-            tenant=one.tenant,
-            parent=one.parent,
-            limits={
-                name: LimitView(hard=limit.hard, soft=limit.soft)
-                for name, limit in one.limits.items()
-            },
-            usage={**nothing, **one.usage},
-            reserved={**nothing, **one.reserved},
-            on_hard=one.on_hard,
-            reset_ms=one.reset_ms,
-            next_reset_at=optional(one.next_reset_at),
-            created_at=rfc3339(one.created_at),
-            breaches=BreachesView(
-                hard=one.breaches.hard,
-                soft=one.breaches.soft,
-                last=None if last is None else BreachView.of(last),
-            ),
-            over_soft=one.over_soft,
-            waiting=one.waiting,
+        nothing = dict.fromkeys(value.limits, 0)
+        return cls.copy(
+            value,
+            limits={name: LimitView.of(limit) for name, limit in value.limits.items()},
+            usage={**nothing, **value.usage},
+            reserved={**nothing, **value.reserved},
+            breaches=BreachesView.of(value.breaches),
         )
 
 

@@ -14,7 +14,7 @@ from holdfast.errors import HoldfastError, InvalidInput, ResultNotReady
 from holdfast.model import bounds, checks, names
 from holdfast.model.api_keys import Role
 from holdfast.model.executions import NewExecution, Outcome, Submitted
-from holdfast.model.listing import Filter
+from holdfast.model.listing import Count, Filter
 from holdfast.model.names import DEFAULT_TENANT
 from holdfast.model.states import State
 from holdfast.server.auth import shown
@@ -24,6 +24,7 @@ from holdfast.server.http import problems
 from holdfast.server.http.call import Call
 from holdfast.server.http.declare import CHANGING, Answer, Routes
 from holdfast.server.views.bodies import BatchBody, CheckQuery, ExecutionBody, RawBatchBody
+from holdfast.server.views.derive import ModelView
 from holdfast.server.views.executions import (
     AttemptPage,
     AttemptView,
@@ -212,14 +213,8 @@ class CountQuery(Query):
     tenant: Tenants | None = None
 
 
-class CountView(View):
+class CountView(ModelView, model=Count):
     """How many executions have these properties."""
-
-    tenant: str
-    lane: str
-    kind: str
-    state: str
-    count: int
 
 
 class CountPage(View):
@@ -233,7 +228,7 @@ class CountPage(View):
 async def count(call: Call, query: CountQuery) -> CountPage:  # noqa: ARG001 - it names the tenant
     """Count executions by tenant, lane, kind and state."""
     found = await call.engine.count(call.tenant)
-    return CountPage(items=msgspec.convert(msgspec.to_builtins(found), list[CountView]))
+    return CountPage(items=[CountView.of(cell) for cell in found])
 
 
 @routes.get("/v1/executions/{id}", owner=EXECUTION)

@@ -159,7 +159,7 @@ async def create(call: Call, query: CheckQuery, body: GraphBody) -> Answer[Submi
     )
     view = SubmittedGraphView(
         id=shown.own(made.id),
-        revision=made.revision,
+        revision=made.version,
         members=_own_members(made),
         duplicate=made.duplicate,
     )
@@ -184,15 +184,15 @@ def _joins(joins: Mapping[str, JoinBody]) -> dict[str, Join]:
     return {key: one.join() for key, one in joins.items()}
 
 
-Revision = Annotated[int, Meta(ge=1, le=2**53)]
-_GROWTH = (*_SHAPE, errors.GraphFinished, errors.StaleGraphRevision, errors.MemberStarted)
+Version = Annotated[int, Meta(ge=1, le=2**53)]
+_GROWTH = (*_SHAPE, errors.GraphFinished, errors.StaleGraph, errors.MemberStarted)
 
 
 class GrowBody(Body):
     """Members to be added, with the edges that lead to and from them."""
 
     #: The addition is taken only if the graph still has it.
-    expected_revision: Revision
+    expected_revision: Version
     members: Annotated[list[MemberBody], Meta(min_length=1, max_length=bounds.GRAPH_GROWTH)]
     edges: Annotated[list[EdgeBody], Meta(max_length=bounds.GRAPH_GROWTH)] = field(
         default_factory=list
@@ -209,7 +209,7 @@ class GrownView(View):
     @classmethod
     def of(cls, made: SubmittedGraph) -> GrownView:
         """Show an answer."""
-        return cls(revision=made.revision, members=_own_members(made) or UNSET)
+        return cls(revision=made.version, members=_own_members(made) or UNSET)
 
 
 @routes.post(
@@ -248,7 +248,7 @@ async def add_members(
 class EdgesBody(Body):
     """Edges to be added between members."""
 
-    expected_revision: Revision
+    expected_revision: Version
     edges: Annotated[list[EdgeBody], Meta(min_length=1, max_length=bounds.GRAPH_GROWTH)]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any, Self
 
 from msgspec import Meta
 
@@ -11,8 +11,8 @@ from holdfast.model import bounds
 from holdfast.model.api_keys import ApiKey, Role
 from holdfast.server.http.call import Call
 from holdfast.server.http.declare import Answer, Routes
+from holdfast.server.views.derive import ModelView
 from holdfast.server.views.fields import Body, Name, PositiveMs, View
-from holdfast.server.views.times import optional, rfc3339
 
 routes: Routes = Routes("keys", "API keys. The secret is shown once, at its creation.")
 
@@ -34,19 +34,17 @@ class KeyBody(Body):
     secret: Secret | None = None
 
 
-class KeyView(View):
+class KeyView(ModelView, model=ApiKey, hide=("digest",)):
     """What is known of a key."""
 
-    id: str
-    name: str
     #: null: it may act for every tenant.
     tenant: str | None
     roles: list[str]
-    created_at: str
-    expires_at: str | None
-    revoked_at: str | None
-    #: To the minute.
-    last_used_at: str | None
+
+    @classmethod
+    def of(cls, value: ApiKey, **more: Any) -> Self:
+        """Show a key."""
+        return cls.copy(value, roles=sorted(value.roles), **more)
 
 
 class NewKeyView(KeyView):
@@ -61,19 +59,6 @@ class KeyPage(View):
 
     items: list[KeyView]
     next_cursor: str | None = None
-
-
-def _fields(key: ApiKey) -> dict[str, object]:
-    return {
-        "id": key.id,
-        "name": key.name,
-        "tenant": key.tenant,
-        "roles": sorted(key.roles),
-        "created_at": rfc3339(key.created_at),
-        "expires_at": optional(key.expires_at),
-        "revoked_at": optional(key.revoked_at),
-        "last_used_at": optional(key.last_used_at),
-    }
 
 
 @routes.post(
@@ -94,7 +79,7 @@ async def create(call: Call, body: KeyBody) -> Answer[NewKeyView]:
         roles=body.roles, tenant=tenant, name=body.name, ttl_ms=body.ttl_ms, secret=body.secret
     )
     call.services.identities.forget(key.id)
-    view = NewKeyView(secret=secret, **_fields(key))  # type: ignore[arg-type]
+    view = NewKeyView.of(key, secret=secret)
     return Answer(view, 201, {"Cache-Control": "no-store"})
 
 
@@ -102,7 +87,7 @@ async def create(call: Call, body: KeyBody) -> Answer[NewKeyView]:
 async def list_keys(call: Call) -> KeyPage:
     """List the keys, those that ended in the last 30 days too; a tenant's admin sees its own."""
     found = await call.engine.access.list(tenant=call.identity.tenant)
-    return KeyPage(items=[KeyView(**_fields(key)) for key in found])  # type: ignore[arg-type]
+    return KeyPage(items=[KeyView.of(key) for key in found])
 
 
 @routes.delete("/v1/keys/{key}", role=Role.ADMIN, status=204, errors=(errors.KeyNotFound,))

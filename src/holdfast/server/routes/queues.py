@@ -48,7 +48,7 @@ MISSING = (errors.QueueNotFound, errors.GroupNotFound)
 Count = Annotated[int, Meta(ge=1, le=bounds.PAGE_ITEMS)]
 Size = Annotated[int, Meta(ge=1, le=bounds.QUEUE_SIZE)]
 InFlight = Annotated[int, Meta(ge=1, le=bounds.IN_FLIGHT)]
-Waits = Annotated[tuple[DurationMs, ...], Meta(max_length=bounds.BACKOFF_STEPS)]
+BackoffSteps = Annotated[tuple[DurationMs, ...], Meta(max_length=bounds.BACKOFF_STEPS)]
 
 
 class QueueBody(Body, omit_defaults=True):
@@ -63,7 +63,7 @@ class QueueBody(Body, omit_defaults=True):
     dead_letter: Name | None = None
     #: The wait after every nack; or `backoff`: waits in ms, or how they grow.
     retry_delay_ms: DurationMs | None = None
-    backoff: Waits | BackoffBody | None = None
+    backoff: BackoffSteps | BackoffBody | None = None
     #: How long a message's id or dedup key is remembered.
     dedup_window_ms: DurationMs = 300_000
     ttl_ms: PositiveMs | None = None

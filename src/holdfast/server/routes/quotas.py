@@ -15,6 +15,7 @@ from holdfast.server.auth.scoping import TenantQuery
 from holdfast.server.http.call import Call
 from holdfast.server.http.declare import Answer, Routes
 from holdfast.server.routes.rules import add_rules
+from holdfast.server.views.derive import ModelView
 from holdfast.server.views.fields import (
     Body,
     Cursor,
@@ -25,7 +26,6 @@ from holdfast.server.views.fields import (
     Tenants,
     View,
 )
-from holdfast.server.views.times import optional, rfc3339
 
 routes: Routes = Routes("quotas", "How many executions run at once, or start in a window.")
 
@@ -49,42 +49,8 @@ class QuotaBody(CapsBody):
     tenant: Name | None = None
 
 
-class QuotaView(View):
+class QuotaView(ModelView, model=Quota):
     """What is known about a quota."""
-
-    id: str
-    tenant: str
-    window_ms: int | None
-    max_per_window: int | None
-    max_concurrent: int | None
-    created_at: str
-    #: Executions that hold a slot now.
-    running: int
-    #: Starts that count against the window now.
-    in_window: int
-    #: Executions that wait for it.
-    waiting: int
-    #: Executions that it will admit, which have not been claimed yet.
-    promised: int
-    #: When the oldest start leaves the window.
-    frees_at: str | None
-
-    @classmethod
-    def of(cls, one: Quota) -> QuotaView:
-        """Show a quota."""
-        return cls(
-            id=one.id,
-            tenant=one.tenant,
-            window_ms=one.window_ms,
-            max_per_window=one.max_per_window,
-            max_concurrent=one.max_concurrent,
-            created_at=rfc3339(one.created_at),
-            running=one.running,
-            in_window=one.in_window,
-            waiting=one.waiting,
-            promised=one.promised,
-            frees_at=optional(one.frees_at),
-        )
 
 
 @routes.post(

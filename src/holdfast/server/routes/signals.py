@@ -16,7 +16,7 @@ from holdfast.server.auth.identity import Identity
 from holdfast.server.http import problems
 from holdfast.server.http.call import Call
 from holdfast.server.http.declare import Routes, Scope
-from holdfast.server.routes.worker_waits import WaitpointId
+from holdfast.server.routes.worker_waitpoints import WaitpointId
 from holdfast.server.views.fields import Body, Key, Name, View, payload
 from holdfast.server.views.waitpoints import WaitpointView
 
@@ -46,7 +46,7 @@ def _full_id(waitpoint: str, token: str) -> str:
     Nothing can be a token of what is no waitpoint.
     """
     named = waitpoint_of(token)
-    if named is not None and names.split_id(named)[1] == waitpoint:
+    if named is not None and names.parse_id(named)[1] == waitpoint:
         waitpoint = named
     try:
         parse_waitpoint_id("waitpoint", waitpoint)

@@ -153,7 +153,7 @@ async def _check_may_raise(call: Call, execution_id: str, waitpoint: str) -> Non
     if not identity.may((Role.OPERATOR,)):
         message = f"the answer raises budget {asks.budget}: this needs an API key with the role "
         raise errors.Forbidden(f"{message}{Role.OPERATOR}")
-    if identity.tenant not in {None, names.split(asks.budget)[0]}:
+    if identity.tenant not in {None, names.parse(asks.budget)[0]}:
         raise errors.Forbidden("the answer raises a budget that belongs to another tenant")
 
 

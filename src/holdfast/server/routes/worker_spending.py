@@ -52,7 +52,7 @@ _HOLDER: dict[str, Any] = {"role": Role.WORKER, "owner": EXECUTION}
     example={"lease": LEASE_EXAMPLE, "usage": {"tokens": 120}, "key": "call-17"},
     **_HOLDER,
 )
-async def spend(call: Call, id: str, body: HolderUsageBody) -> ChargeView:  # noqa: A002
+async def report(call: Call, id: str, body: HolderUsageBody) -> ChargeView:  # noqa: A002
     """Charge what a running execution used to its budgets: to all, or to none.
 
     `hard_breach` with the `state` suspended: the lease is gone, and the execution comes back in a
@@ -86,7 +86,7 @@ class HolderReserveBody(Body):
     example={"lease": LEASE_EXAMPLE, "usage": {"tokens": 2000}, "key": "call-17"},
     **_HOLDER,
 )
-async def set_aside(call: Call, id: str, body: HolderReserveBody) -> ChargeView:  # noqa: A002
+async def reserve(call: Call, id: str, body: HolderReserveBody) -> ChargeView:  # noqa: A002
     """Set amounts aside in the budgets of a running execution: in all, or in none.
 
     A hard breach does the same to the execution as that of a charge.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Annotated, Any, Literal
 
 from msgspec import UNSET, Meta, Raw, UnsetType
@@ -134,22 +135,26 @@ class ExecutionBody(Body):
         }
         if isinstance(self.retry, RetryBody):
             options["retry"] = self.retry.policy()
+        copied: dict[str, Any] = {name: getattr(self, name) for name in _COPIED}
         return NewExecution(
-            kind=self.kind,
             input=payload("input", self.input, self.input_base64),
-            id=self.id,
             tenant=tenant,
-            delay_ms=self.delay_ms,
-            run_at=self.run_at,
-            max_replays=self.max_replays,
-            idempotency_key=self.idempotency_key,
             debounce=None if self.debounce is None else self.debounce.window(),
             throttle=None if self.throttle is None else self.throttle.window(),
             traceparent=self.traceparent or traceparent,
-            check=self.check,
             unset=OPTIONS - options.keys(),
+            **copied,
             **options,
         )
+
+
+#: Fields that are the same in a body and in what the engine takes.
+_COPIED = tuple(
+    field.name
+    for field in dataclasses.fields(NewExecution)
+    if field.name in ExecutionBody.__struct_fields__
+    and field.name not in OPTIONS | {"input", "tenant", "debounce", "throttle", "traceparent"}
+)
 
 
 class CheckQuery(Query):

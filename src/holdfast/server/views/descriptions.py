@@ -8,10 +8,13 @@ import re
 import sys
 from collections.abc import Iterator
 
+from holdfast.server.views.derive import model_of
 from holdfast.server.views.fields import Body, Query, View
 
 _CLASS = re.compile(r"^class (\w+)", re.MULTILINE)
 _COMMENTED = re.compile(r"((?:^    #: .*\n)+)    (\w+):", re.MULTILINE)
+#: A comment of the model is about Python.
+_NONE = re.compile(r"\bNone\b")
 
 
 def by_struct() -> dict[str, dict[str, str]]:
@@ -29,11 +32,23 @@ def _below(base: type) -> Iterator[type]:
 def _of(struct: type) -> dict[str, str]:
     found: dict[str, str] = {}
     for one in reversed(struct.__mro__):
-        if one.__module__.startswith("holdfast."):
-            for comment, field in _COMMENTED.findall(_classes(one.__module__)[one.__name__]):
-                lines = comment.splitlines()
-                found[field] = " ".join(line.strip().removeprefix("#: ") for line in lines)
+        if not one.__module__.startswith("holdfast."):
+            continue
+        derived = model_of(one)
+        if derived is not None:
+            model, names = derived
+            for field, text in _comments(model).items():
+                found[names.get(field, field)] = _NONE.sub("null", text)
+        found |= _comments(one)
     return found
+
+
+def _comments(one: type) -> dict[str, str]:
+    found = _COMMENTED.findall(_classes(one.__module__)[one.__name__])
+    return {
+        field: " ".join(line.strip().removeprefix("#: ") for line in comment.splitlines())
+        for comment, field in found
+    }
 
 
 @functools.cache

@@ -8,7 +8,9 @@ from msgspec import UNSET, Raw, UnsetType
 
 from holdfast.model.executions import Attempt, Claim, Event, Execution, Step, Submitted
 from holdfast.model.payloads import as_base64, as_json
+from holdfast.model.states import StateVector
 from holdfast.server.auth import shown
+from holdfast.server.views.derive import ModelView
 from holdfast.server.views.fields import View
 from holdfast.server.views.times import optional, rfc3339
 from holdfast.server.views.waitpoints import SignalView
@@ -38,15 +40,8 @@ class StateView(View, omit_defaults=True):
     run_at: str | None = None
 
 
-class StateVectorView(View):
+class StateVectorView(ModelView, model=StateVector):
     """The dimensions of the state."""
-
-    lifecycle_phase: str
-    ownership: str
-    eligibility: str
-    blocking_reason: str
-    terminal_outcome: str
-    attempt_state: str
 
 
 class ProgressView(View):
@@ -110,7 +105,6 @@ class ExecutionView(View):
     @classmethod
     def of(cls, one: Execution) -> ExecutionView:
         """Show an execution."""
-        vector = one.state_vector
         return cls(
             id=shown.own(one.id),
             tenant=one.tenant,
@@ -119,9 +113,7 @@ class ExecutionView(View):
             priority=one.priority,
             requires=one.requires,
             state=one.state,
-            state_vector=StateVectorView(
-                **{name: getattr(vector, name) for name in StateVectorView.__struct_fields__}
-            ),
+            state_vector=StateVectorView.of(one.state_vector),
             attempt=one.attempts - 1 if one.attempts else None,
             attempts=one.attempts,
             attempt_kind=one.attempt_kind,
@@ -179,29 +171,10 @@ def event_view(event: Event) -> dict[str, Any]:
     return {"at": rfc3339(event.at), "event": event.event, **data}
 
 
-class AttemptView(View):
+class AttemptView(ModelView, model=Attempt):
     """One try."""
 
-    index: int
-    kind: str
-    worker: str
-    started_at: str
-    ended_at: str | None
-    outcome: str | None
     error: Any
-
-    @classmethod
-    def of(cls, one: Attempt) -> AttemptView:
-        """Show an attempt."""
-        return cls(
-            index=one.index,
-            kind=one.kind,
-            worker=one.worker,
-            started_at=rfc3339(one.started_at),
-            ended_at=optional(one.ended_at),
-            outcome=one.outcome,
-            error=one.error,
-        )
 
 
 class AttemptPage(View):

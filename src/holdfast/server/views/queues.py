@@ -14,6 +14,7 @@ from holdfast.model.queues import (
     DEFAULT_GROUP,
     DeadLetter,
     Delivery,
+    GroupStats,
     Message,
     PendingDelivery,
     Pushed,
@@ -21,33 +22,20 @@ from holdfast.model.queues import (
     QueueStats,
 )
 from holdfast.server.auth import scoping
+from holdfast.server.views.derive import ModelView
 from holdfast.server.views.fields import View
-from holdfast.server.views.times import optional, rfc3339
+from holdfast.server.views.times import rfc3339
 
 
-class DeadLetterView(View):
+class DeadLetterView(ModelView, model=DeadLetter):
     """The envelope of a message that was given up."""
 
     origin: str
-    group: str
-    id: str
-    attempts: int
-    first_at: str | None
-    last_at: str
-    reason: str
 
     @classmethod
-    def of(cls, one: DeadLetter, tenant: str) -> DeadLetterView:
-        """Show an envelope."""
-        return cls(
-            origin=scoping.seen(one.origin, tenant),
-            group=one.group,
-            id=one.id,
-            attempts=one.attempts,
-            first_at=optional(one.first_at),
-            last_at=rfc3339(one.last_at),
-            reason=one.reason,
-        )
+    def seen(cls, value: DeadLetter, tenant: str) -> DeadLetterView:
+        """Show an envelope to a tenant."""
+        return cls.copy(value, origin=scoping.seen(value.origin, tenant))
 
 
 class QueueView(View):
@@ -81,7 +69,7 @@ class QueueView(View):
     @classmethod
     def of(cls, one: Queue) -> QueueView:
         """Show a queue."""
-        tenant, name = names.split(one.name)
+        tenant, name = names.parse(one.name)
         settings = {f: getattr(one.settings, f) for f in _SETTINGS}
         target = settings.pop("dead_letter")
         return cls(
@@ -93,7 +81,7 @@ class QueueView(View):
             paused=one.paused,
             paused_groups=one.paused_groups,
             takes_dead_letters=one.takes_dead_letters,
-            dropped=[DeadLetterView.of(letter, tenant) for letter in one.dropped],
+            dropped=[DeadLetterView.seen(letter, tenant) for letter in one.dropped],
             **settings,
         )
 
@@ -145,7 +133,7 @@ class MessageView(View):
             attempt=one.attempt,
             enqueued_at=rfc3339(one.enqueued_at),
             payload_base64=UNSET if value is not None else as_base64(one.payload),
-            dead_letter=UNSET if letter is None else DeadLetterView.of(letter, tenant),
+            dead_letter=UNSET if letter is None else DeadLetterView.seen(letter, tenant),
         )
 
 
@@ -183,28 +171,8 @@ class ClaimedView(View):
     next_cursor: str | None
 
 
-class PendingView(View):
+class PendingView(ModelView, model=PendingDelivery):
     """A delivery under way."""
-
-    id: str
-    key: str | None
-    consumer: str
-    attempt: int
-    #: The hand-out, or the last extension.
-    since: str
-    deadline: str
-
-    @classmethod
-    def of(cls, one: PendingDelivery) -> PendingView:
-        """Show a delivery under way."""
-        return cls(
-            id=one.id,
-            key=one.key,
-            consumer=one.consumer,
-            attempt=one.attempt,
-            since=rfc3339(one.since),
-            deadline=rfc3339(one.deadline),
-        )
 
 
 class PendingPage(View):
@@ -260,18 +228,8 @@ class SettledView(View):
     items: list[SettledItem]
 
 
-class GroupStatsView(View):
+class GroupStatsView(ModelView, model=GroupStats):
     """Exact counts of a group: pushed is the sum of all others."""
-
-    pushed: int
-    ready: int
-    delayed: int
-    in_flight: int
-    acked: int
-    dead: int
-    dropped: int
-    expired: int
-    purged: int
 
 
 class StatsView(View, omit_defaults=True):

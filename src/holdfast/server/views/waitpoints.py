@@ -10,8 +10,9 @@ from msgspec import UNSET, UnsetType
 from holdfast.model.tokens import Token
 from holdfast.model.waitpoints import InboxItem, Signal, Waitpoint
 from holdfast.server.auth import shown
+from holdfast.server.views.derive import ModelView
 from holdfast.server.views.fields import View
-from holdfast.server.views.times import optional, rfc3339
+from holdfast.server.views.times import rfc3339
 
 
 class SourceView(View):
@@ -56,38 +57,17 @@ class SignalPage(View):
     next_cursor: str | None = None
 
 
-class WaitpointView(View):
+class WaitpointView(
+    ModelView,
+    model=Waitpoint,
+    hide=("token", "asks"),
+    rename={"execution_id": "execution"},
+    own=("id", "execution_id"),
+):
     """A waitpoint, without its token."""
 
-    id: str
-    execution: str
-    name: str
     #: pending, open, closed.
     state: str
-    created_at: str
-    expires_at: str | None
-    #: Until when it can be answered: when it closes, or the wait that it is part of ends.
-    until: str | None
-    closed_at: str | None
-    #: Why it is closed: resumed, expired, revoked, ended.
-    why: str | None
-    signals: tuple[str, ...]
-    answerers: tuple[str, ...]
-    title: str
-    uses: int | None
-    used: int
-    #: How many different sources must answer, if that is what counts, and those that did.
-    wanted: int | None
-    came: tuple[str, ...]
-    schema: Any
-    #: The key that signs its token now, and what identifies the token.
-    kid: str | None
-    fingerprint: str | None
-
-    @classmethod
-    def of(cls, one: Waitpoint) -> WaitpointView:
-        """Show a waitpoint."""
-        return cls(**_fields(one))
 
 
 class WaitpointPage(View):
@@ -106,7 +86,7 @@ class PreparedView(WaitpointView):
     def of(cls, one: Waitpoint) -> PreparedView:
         """Show a waitpoint and its token."""
         token = one.token.reveal() if isinstance(one.token, Token) else ""
-        return cls(token=token, **_fields(one))
+        return cls.copy(one, token=token)
 
 
 class PreparedPage(View):
@@ -137,12 +117,12 @@ class InboxView(WaitpointView):
     @classmethod
     def of_item(cls, one: InboxItem) -> InboxView:
         """Show an item of the inbox."""
-        return cls(
+        return cls.copy(
+            one.waitpoint,
             tenant=one.tenant,
             kind=one.kind,
             lane=one.lane,
             escalated=one.escalated,
-            **_fields(one.waitpoint),
         )
 
 
@@ -151,27 +131,3 @@ class InboxPage(View):
 
     items: list[InboxView]
     next_cursor: str | None
-
-
-def _fields(one: Waitpoint) -> dict[str, Any]:
-    return {
-        "id": shown.own(one.id),
-        "execution": shown.own(one.execution_id),
-        "name": one.name,
-        "state": one.state,
-        "created_at": rfc3339(one.created_at),
-        "expires_at": optional(one.expires_at),
-        "until": optional(one.until),
-        "closed_at": optional(one.closed_at),
-        "why": one.why,
-        "signals": one.signals,
-        "answerers": one.answerers,
-        "title": one.title,
-        "uses": one.uses,
-        "used": one.used,
-        "wanted": one.wanted,
-        "came": one.came,
-        "schema": one.schema,
-        "kid": one.kid,
-        "fingerprint": one.fingerprint,
-    }

@@ -78,23 +78,23 @@ async def load_library(client: Client, wanted: Library) -> None:
     """Load the library on every primary that has none or an older one."""
     listings = await client.on_primaries(["FUNCTION", "LIST", "LIBRARYNAME", library.NAME])
     loaded = [_loaded_library(listing) for listing in listings]
-    newest = max((revision for revision, _ in loaded), default=0)
-    if newest > wanted.revision:
+    newest = max((release for release, _ in loaded), default=0)
+    if newest > wanted.release:
         log.warning("the store has a newer library, which is kept: upgrade this process")
-    if any(revision < wanted.revision for revision, _ in loaded) or any(
-        revision == wanted.revision and digest != wanted.digest for revision, digest in loaded
+    if any(release < wanted.release for release, _ in loaded) or any(
+        release == wanted.release and digest != wanted.digest for release, digest in loaded
     ):
-        if newest > wanted.revision:
+        if newest > wanted.release:
             message = (
-                f"the primaries disagree on the library: one has revision {newest}, "
-                f"this process {wanted.revision}: start a process of the newer version"
+                f"the primaries disagree on the library: one has release {newest}, "
+                f"this process {wanted.release}: start a process of the newer version"
             )
             raise StoreIncompatible(message)
         await client.on_primaries(["FUNCTION", "LOAD", "REPLACE", wanted.code])
 
 
 def _loaded_library(listing: Any) -> tuple[int, str]:
-    """Return revision and digest of what a primary has loaded, 0 if nothing."""
+    """Return release and digest of what a primary has loaded, 0 if nothing."""
     for name in _function_names(listing):
         marker = library.parse_marker(name)
         if marker is not None:

@@ -101,8 +101,8 @@ REFUSALS: dict[str, tuple[type[HoldfastError], str]] = {
     "graph_finished": (errors.GraphFinished, "graph {id} has ended: {state}"),
     "graph_not_finished": (errors.GraphNotFinished, "graph {id} has not ended: {state}"),
     "stale_graph_revision": (
-        errors.StaleGraphRevision,
-        "graph {id} has changed: its revision is {revision}",
+        errors.StaleGraph,
+        "graph {id} has changed: its version is {revision}",
     ),
     "invalid_graph": (errors.InvalidGraph, "graph {id}: {problem} {member}"),
     "member_started": (
@@ -154,8 +154,8 @@ def refusal_of(reply: list[bytes]) -> HoldfastError:
     context = dict(zip(pairs[::2], pairs[1::2], strict=True))
     if code.startswith(_OWN):
         # As the tenant knows it that asked for it.
-        split = names.split_id if code.startswith("schedule_") else names.split
-        _, context["id"] = split(context["id"])
+        parse = names.parse_id if code.startswith("schedule_") else names.parse
+        _, context["id"] = parse(context["id"])
     return refusal(str(code), {k: int(v) if k in _NUMBERS else v for k, v in context.items()})
 
 

@@ -69,14 +69,15 @@ class Source:
 class Library:
     """The composed library."""
 
-    revision: int
+    release: int
     digest: str
     code: str
 
     @property
     def marker(self) -> str:
         """The name of a function that tells which library a server has loaded."""
-        return f"hf_revision_{self.revision}_{self.digest}"
+        # Processes of every release read it, so its form stays.
+        return f"hf_revision_{self.release}_{self.digest}"
 
 
 def parse_header(text: str) -> Header:
@@ -204,7 +205,7 @@ def digest_of(body: str) -> str:
 
 
 def read_lock() -> tuple[int, str]:
-    """Return the pinned revision and digest of the production library."""
+    """Return the pinned release and digest of the production library."""
     lock = (files("holdfast") / "lua" / "LOCK").read_text("utf-8").split()
     return int(lock[0]), lock[1]
 
@@ -218,17 +219,17 @@ def body() -> str:
 def load(*, fake_clock: bool = False) -> Library:
     """Compose the library. With `fake_clock`, tests can set the time."""
     text = _compose(fake_clock=fake_clock)
-    revision, _ = read_lock()
-    library = Library(revision=revision, digest=digest_of(text), code="")
+    release, _ = read_lock()
+    library = Library(release=release, digest=digest_of(text), code="")
     marker = (
         f"server.register_function {{ function_name = '{library.marker}', "
-        f"callback = function() return {revision} end, flags = {{ 'no-writes' }} }}\n"
+        f"callback = function() return {release} end, flags = {{ 'no-writes' }} }}\n"
     )
     code = f"#!lua name={NAME}\n{text}{marker}"
-    return Library(revision=revision, digest=library.digest, code=code)
+    return Library(release=release, digest=library.digest, code=code)
 
 
 def parse_marker(function: str) -> tuple[int, str] | None:
-    """Return revision and digest if this is the name of a marker function."""
+    """Return release and digest if this is the name of a marker function."""
     match = re.fullmatch(r"hf_revision_(\d+)_([0-9a-f]+)", function)
     return (int(match[1]), match[2]) if match else None

@@ -1,6 +1,6 @@
 --- Opening a lease on a ready execution, and what a claim hands to the worker.
 --- @requires lib/core/keys lib/core/record lib/core/index lib/core/timers lib/core/log
---- @requires lib/execution/lease lib/wait/waits lib/graph/members lib/stream/frames
+--- @requires lib/execution/lease lib/waitpoint/suspensions lib/graph/members lib/stream/frames
 --- @requires lib/limit/limits
 local claims = {}
 
@@ -28,7 +28,7 @@ function claims.hand(tag, id, rec)
   end
   local steps = rec.steps and server.call('HGETALL', keys.steps(tag, id)) or {}
   local tags = rec.tagged and cmsgpack.pack(record.tags(tag, id, rec)) or ''
-  local signals = rec.resumed and waits.delivered(tag, id) or {}
+  local signals = rec.resumed and suspensions.delivered(tag, id) or {}
   local passed = rec.inputs and members.passed(tag, id, rec) or nil
   return { id, fields, record.input(tag, id, rec), tags, steps, signals, passed }
 end

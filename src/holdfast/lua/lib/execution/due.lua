@@ -1,6 +1,6 @@
 --- What happens to an execution when its timer fires.
 --- @requires lib/core/keys lib/core/record lib/core/timers lib/execution/requeue
---- @requires lib/execution/retry lib/execution/finish lib/core/log lib/wait/waits lib/limit/limits
+--- @requires lib/execution/retry lib/execution/finish lib/core/log lib/waitpoint/suspensions lib/limit/limits
 --- @requires lib/admin/archive lib/core/tally
 local due = {}
 
@@ -73,7 +73,7 @@ function due.execution(tag, id, now)
   elseif rec.state == 'active' and passed(rec.due, now) then
     reclaim(tag, id, rec, now)
   elseif rec.state == 'suspended' and passed(rec.due, now) then
-    waits.due(tag, id, rec, now)
+    suspensions.due(tag, id, rec, now)
   elseif rec.state == 'delayed' and passed(rec.due, now) then
     requeue.ready(tag, id, rec, now, {})
   elseif rec.state == 'rate_limited' and passed(rec.due, now) then

@@ -1,6 +1,6 @@
 --- The one way into a terminal state: every path ends here, so every path announces itself.
 --- @requires lib/core/keys lib/core/record lib/core/index lib/execution/ready lib/core/settings
---- @requires lib/core/timers lib/core/log lib/core/wake lib/wait/waitpoints lib/stream/frames
+--- @requires lib/core/timers lib/core/log lib/core/wake lib/waitpoint/waitpoints lib/stream/frames
 --- @requires lib/admin/schedules lib/limit/limits lib/execution/children
 local finish = {}
 

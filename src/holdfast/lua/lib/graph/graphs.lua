@@ -1,6 +1,7 @@
 --- The record of a graph: one hash.
----   tenant, born, state, revision, digest, nonce, key   state is staging, running, completed, failed
----     or cancelled; a graph that was cancelled has ended when `ended` is set
+---   tenant, born, state, digest, nonce, key   state is staging, running, completed, failed or
+---     cancelled; a graph that was cancelled has ended when `ended` is set
+---   revision   the version of its shape, under the name by which older releases read it
 ---   members, open, bad   how many there are, have not ended, ended badly without being taken up
 ---   deadline, deadline_span, keep, due   `due`: end of the staging, or of the retention
 ---   mute   all or pending: members are being ended, so their ends are told to nobody

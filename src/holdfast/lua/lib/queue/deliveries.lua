@@ -24,7 +24,7 @@ function queue_deliveries.is_own(q, handle)
 end
 
 --- A list, in which the order of fields is fixed: the same tries are the same bytes.
-local function pack_try(try)
+local function encode_try(try)
   return cmsgpack.pack({
     try.n,
     try.first or false,
@@ -38,7 +38,7 @@ local function pack_try(try)
   })
 end
 
-function queue_deliveries.unpack_try(packed)
+function queue_deliveries.decode_try(packed)
   local values = cmsgpack.unpack(packed)
   return {
     n = values[1],
@@ -55,12 +55,12 @@ end
 
 function queue_deliveries.try(q, group, id)
   local packed = server.call('HGET', keys.tries(q.tag, group), id)
-  return packed and queue_deliveries.unpack_try(packed)
+  return packed and queue_deliveries.decode_try(packed)
 end
 
 local function write_try(q, group, id, try)
   try.landed = nil
-  server.call('HSET', keys.tries(q.tag, group), id, pack_try(try))
+  server.call('HSET', keys.tries(q.tag, group), id, encode_try(try))
 end
 
 --- Hand one message out: what changes in its tries.
@@ -77,7 +77,7 @@ local function write_opened(q, group, opened, consumer)
   local tries, flight, handles = {}, {}, {}
   for i, one in ipairs(opened) do
     local id, try = one[1], one[2]
-    tries[2 * i - 1], tries[2 * i] = id, pack_try(try)
+    tries[2 * i - 1], tries[2 * i] = id, encode_try(try)
     flight[2 * i - 1], flight[2 * i] = try.due, id
     handles[2 * i - 1], handles[2 * i] = try.handle, group .. '|' .. id
   end
@@ -95,7 +95,7 @@ function queue_deliveries.hand_out(q, group, ids, request, consumer, out)
   local bodies = server.call('HMGET', keys.bodies(q.tag), unpack(ids))
   local tries = server.call('HMGET', keys.tries(q.tag, group), unpack(ids))
   for i, id in ipairs(ids) do
-    local rec, try = recs[id], tries[i] and queue_deliveries.unpack_try(tries[i]) or { n = 0 }
+    local rec, try = recs[id], tries[i] and queue_deliveries.decode_try(tries[i]) or { n = 0 }
     if queue_messages.is_over(q, rec) then
       queue_endings.retire(q, group, id, rec, try, 'expired')
     elseif queue.is_spent(q, try.n) then

@@ -7,7 +7,7 @@ local queue = {}
 queue.DEFAULT = 'default'
 
 --- The lane on which whoever waits for messages of the queue is woken.
-queue.LANE = 'messages'
+queue.TOPIC = 'messages'
 
 --- The maintenance loop looks at a queue at least this often.
 queue.LONGEST_SLEEP_MS = 30000
@@ -121,6 +121,6 @@ function queue.close(q)
     server.call('HSET', keys.queue(q.tag), 'tick_at', q.tick_at)
     wake.ticker(q.tag)
   end
-  if q.ready then wake.lane(q.tag, queue.LANE) end
+  if q.ready then wake.lane(q.tag, queue.TOPIC) end
   q.tick, q.ready = nil, nil
 end

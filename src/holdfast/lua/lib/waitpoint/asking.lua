@@ -2,7 +2,7 @@
 ---   budget, dimension, limit   whose hard limit the execution would have passed
 ---   key, fence, current        the charge that was refused, for its repetition
 ---   replays                    of the execution at that time          denied   the answer was no
---- @requires lib/limit/outbox lib/wait/waitpoints
+--- @requires lib/limit/outbox lib/waitpoint/waitpoints
 local asking = {}
 
 -- How many waitpoints are looked at: a question that is older than this many waits is asked again.

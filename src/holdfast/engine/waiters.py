@@ -10,7 +10,7 @@ from holdfast.engine.mailbox import Mailbox
 from holdfast.store.store import Store
 
 
-class Mailboxes:
+class Waiters:
     """Who waits for news of which execution. News are lost in a failover, so all poll, slowly."""
 
     def __init__(self, store: Store) -> None:

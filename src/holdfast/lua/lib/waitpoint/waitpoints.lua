@@ -5,7 +5,7 @@
 ---   uses, used           how many signals by token it accepts, and got
 ---   schema, about        opaque to Lua: checked and shown by the caller
 ---   held                 numbers of the signals that came before the wait
----   asks                 of one that asks for more of a budget, see lib/wait/asking.lua
+---   asks                 of one that asks for more of a budget, see lib/waitpoint/asking.lua
 --- @requires lib/core/keys lib/core/record lib/core/timers lib/core/stamps
 local waitpoints = {}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from holdfast.engine.passing import merge
+from holdfast.engine.upstream_results import merge
 from holdfast.model.executions import ExecutionId, Outcome, Passed
 from holdfast.model.states import State
 

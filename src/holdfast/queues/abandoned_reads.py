@@ -17,7 +17,7 @@ log: logging.Logger = logging.getLogger(__name__)
 Answer = tuple[Sequence[Delivery], int | None]
 
 
-class Returns:
+class AbandonedReads:
     """Finishes reads whose callers are gone, and releases what they got."""
 
     def __init__(self, store: Store) -> None:

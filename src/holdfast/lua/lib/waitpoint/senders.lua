@@ -1,5 +1,5 @@
 --- Whether a signal is let in. `a` are the arguments of the call by name.
---- @requires lib/core/reply lib/wait/waitpoints lib/wait/conditions lib/wait/signals
+--- @requires lib/core/reply lib/waitpoint/waitpoints lib/waitpoint/conditions lib/waitpoint/signals
 local senders = {}
 
 --- Why a token is not good for this waitpoint, or none.

@@ -25,7 +25,7 @@ from holdfast.server.settings import ServerSettings
 from holdfast.testing.clock import Clock
 from tests.server.conftest import OURS, Serve, Site
 from tests.server.samples import Request, parameters, request_of, send, values_of
-from tests.support.meanwhile import meanwhile
+from tests.support.fault_injection import meanwhile
 
 #: A status of success, or the code of a refusal.
 Answer = int | str

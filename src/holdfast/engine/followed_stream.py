@@ -27,8 +27,8 @@ MOST_HELD = 500
 MOST_HELD_BYTES = 1 << 20
 
 
-class Following:
-    """The end of one stream. Make it with `Following.start`."""
+class FollowedStream:
+    """The end of one stream. Make it with `FollowedStream.start`."""
 
     def __init__(self, store: Store, process: str, execution_id: str) -> None:
         self._store = store
@@ -94,7 +94,7 @@ class Following:
             self._reading = None
 
     async def _follow(self, after: int) -> Followed:
-        return await self._store.streams.follow(
+        return await self._store.streams.tail(
             self.execution_id, self._process, after, FRAMES_IN_READ
         )
 

@@ -4,19 +4,19 @@
 ---   sources, places   of the signals, by number     signals  what the resumed attempt gets
 --- It stays after its end until the next one, so that a new attempt gets the same signals.
 --- @requires lib/core/keys lib/core/record lib/core/index lib/core/timers lib/core/log
---- @requires lib/execution/requeue lib/execution/finish lib/wait/waitpoints lib/wait/conditions
---- @requires lib/wait/signals lib/limit/limits
-local waits = {}
+--- @requires lib/execution/requeue lib/execution/finish lib/waitpoint/waitpoints lib/waitpoint/conditions
+--- @requires lib/waitpoint/signals lib/limit/limits
+local suspensions = {}
 
-function waits.read(tag, id)
+function suspensions.read(tag, id)
   local packed = server.call('GET', keys.wait(tag, id))
   return packed and cmsgpack.unpack(packed)
 end
 
-function waits.write(tag, id, wait) server.call('SET', keys.wait(tag, id), cmsgpack.pack(wait)) end
+function suspensions.write(tag, id, wait) server.call('SET', keys.wait(tag, id), cmsgpack.pack(wait)) end
 
 --- A wait without signals. Times of the condition that are spans become moments.
-function waits.new(key, tree, points, now)
+function suspensions.new(key, tree, points, now)
   local wait = { key = key, tree = tree, points = points, matches = {}, sources = {}, places = {} }
   conditions.walk(tree, function(node)
     if node.op == 'leaf' then wait.matches[node.leaf] = {} end
@@ -27,7 +27,7 @@ end
 
 --- Count a signal. Returns its effect: whether any part of the condition wanted it, and wanted
 --- it of this source.
-function waits.offer(wait, point_number, number, signal, fitting)
+function suspensions.offer(wait, point_number, number, signal, fitting)
   local source = (signal.type or '') .. '\0' .. (signal.identity or '')
   for position, other in ipairs(wait.points) do
     if other == point_number then
@@ -43,9 +43,9 @@ end
 
 --- A waitpoint as it is shown, packed: with the end of the wait it is part of (`due`), how many
 --- sources must answer (`wanted`), and the identities of those that did (`came`).
-function waits.shown(tag, id, rec, number, packed)
+function suspensions.shown(tag, id, rec, number, packed)
   if rec.state ~= 'suspended' then return packed end
-  local point, wait = cmsgpack.unpack(packed), waits.read(tag, id)
+  local point, wait = cmsgpack.unpack(packed), suspensions.read(tag, id)
   if point.state ~= 'open' then return packed end
   point.due = tonumber(rec.wait_until)
   for position, other in ipairs(wait.points) do
@@ -78,19 +78,19 @@ local function matched(wait)
 end
 
 --- End a wait whose condition holds, or that an operator or its timeout ended by signal `extra`.
-function waits.close(tag, id, rec, wait, now, extra)
+function suspensions.close(tag, id, rec, wait, now, extra)
   wait.signals = matched(wait)
   if extra then wait.signals[#wait.signals + 1] = extra end
   for _, number in ipairs(wait.points) do
     local point = waitpoints.read(tag, id, number)
     if point.state ~= 'closed' then waitpoints.close(tag, id, rec, number, point, now, 'resumed') end
   end
-  waits.write(tag, id, wait)
+  suspensions.write(tag, id, wait)
 end
 
 --- Make a suspended execution ready to go on; `entry` says by what.
-function waits.resume(tag, id, rec, wait, now, entry, extra)
-  waits.close(tag, id, rec, wait, now, extra)
+function suspensions.resume(tag, id, rec, wait, now, entry, extra)
+  suspensions.close(tag, id, rec, wait, now, extra)
   entry.at, entry.event, entry.attempt = now, 'woken', rec.attempts - 1
   log.append(tag, id, rec, entry)
   record.clear(tag, id, rec, { 'wait_until', 'on_timeout' })
@@ -115,7 +115,7 @@ local function rearm(tag, id, rec, wait, now)
 end
 
 --- Suspend an execution whose record has `wait_until` and `on_timeout`, if it has a timeout.
-function waits.suspend(tag, id, rec, wait, now, hold)
+function suspensions.suspend(tag, id, rec, wait, now, hold)
   local changes = { 'state', 'suspended', 'hold', hold, 'open', '1' }
   if rec.limited then limits.leave(tag, id, rec, rec.state, now) end
   if rec.timeout_at then
@@ -150,7 +150,7 @@ local ON_TIMEOUT = {
   resume = function(tag, id, rec, wait, now)
     local signal = { at = now, name = 'timeout', payload = 'null', type = 'system', effect = 'resumed' }
     local number = signals.append(tag, id, rec, signal)
-    waits.resume(tag, id, rec, wait, now, { by = 'timeout' }, number)
+    suspensions.resume(tag, id, rec, wait, now, { by = 'timeout' }, number)
   end,
   escalate = function(tag, id, rec, wait, now)
     log.append(tag, id, rec, { at = now, event = 'escalated', attempt = rec.attempts - 1 })
@@ -161,10 +161,10 @@ local ON_TIMEOUT = {
 }
 
 --- The timer of a suspended execution: time may fulfil its condition, or end it.
-function waits.due(tag, id, rec, now)
-  local wait = waits.read(tag, id)
+function suspensions.due(tag, id, rec, now)
+  local wait = suspensions.read(tag, id)
   if conditions.hold(wait, now) then
-    waits.resume(tag, id, rec, wait, now, { by = 'time' })
+    suspensions.resume(tag, id, rec, wait, now, { by = 'time' })
   elseif rec.wait_until and tonumber(rec.wait_until) <= now then
     ON_TIMEOUT[rec.on_timeout](tag, id, rec, wait, now)
   else
@@ -173,8 +173,8 @@ function waits.due(tag, id, rec, now)
 end
 
 --- What a claim hands out after a wait: its key and the signals, packed.
-function waits.delivered(tag, id)
-  local wait = waits.read(tag, id)
+function suspensions.delivered(tag, id)
+  local wait = suspensions.read(tag, id)
   local handed = { wait.key }
   for _, number in ipairs(wait.signals) do handed[#handed + 1] = signals.read(tag, id, number) end
   return handed

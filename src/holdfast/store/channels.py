@@ -1,0 +1,38 @@
+"""Channels on which the store wakes processes; lua/lib/core/wake.lua publishes on them."""
+
+from __future__ import annotations
+
+
+def work(tag: str, lane: str) -> str:
+    """Return the channel on which a lane's new work is announced."""
+    return f"{tag}:wake:{lane}"
+
+
+def topic(tag: str, name: str) -> str:
+    """Return the channel of something other than a lane: messages, queues, tasks."""
+    return f"{tag}:wake:{name}"
+
+
+def timers(tag: str) -> str:
+    """Return the channel that wakes the ticker."""
+    return f"{tag}:tick"
+
+
+def schedules(tag: str) -> str:
+    """Return the channel on which schedules that are due are announced."""
+    return f"{tag}:due"
+
+
+def feed(tag: str, tenant: str) -> str:
+    """Return the channel on which news of a tenant's event feed are announced."""
+    return f"{tag}:news:{tenant}"
+
+
+def mailbox(tag: str, process: str) -> str:
+    """Return the channel on which a process is notified of what it waits for."""
+    return f"{tag}:box:{process}"
+
+
+def outbox(tag: str) -> str:
+    """Return the channel that says that a partition has something for others."""
+    return f"{tag}:out"
