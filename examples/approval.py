@@ -1,4 +1,4 @@
-"""A task that waits for two people: it holds no worker meanwhile, and survives restarts.
+"""A task that waits for two people. While it waits it holds no worker, and it survives restarts.
 
 python examples/approval.py
 """
@@ -13,13 +13,13 @@ asked: asyncio.Queue[tuple[str, str]] = asyncio.Queue()
 
 
 async def send_mail(waitpoint: str, token: str) -> None:
-    """Tell those who may answer."""
+    """Send the question to the people who may answer."""
     await asked.put((waitpoint, token))
 
 
 @app.task
 async def refund(ctx: Context, cents: int) -> str:
-    """Refund an order that two people approve."""
+    """Refund an order after two people have approved it."""
     question = await ctx.waitpoint("refund", title=f"Refund {cents} cents?")
     await ctx.step("ask", send_mail, question.id, question.token.reveal())
     try:
@@ -30,7 +30,7 @@ async def refund(ctx: Context, cents: int) -> str:
 
 
 async def main() -> None:
-    """Submit a refund and answer for Ann, twice, and for Ben."""
+    """Submit a refund, and answer twice as Ann and once as Ben."""
     async with app.worker():
         handle = await refund.submit(1250)
         waitpoint, token = await asked.get()

@@ -1,4 +1,4 @@
-"""One task that hands its parts to many. Run it: `python examples/children.py`."""
+"""A task that splits its work into child executions. Run it: `python examples/children.py`."""
 
 from __future__ import annotations
 

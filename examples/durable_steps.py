@@ -1,7 +1,7 @@
-"""Steps that are not done twice. Run it twice: `python examples/durable_steps.py`.
+"""Steps that never run twice. Run it twice: `python examples/durable_steps.py`.
 
-The first run kills itself, as a power cut would, right after the card was charged. The second
-run finds the same order in the store and goes on after the charge.
+The first run kills itself right after it has charged the card, as a power cut would. The second
+run finds the same order in the store and continues after the charge.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ app = App()
 
 
 def charge(card: str, cents: int) -> str:
-    """Take the money. It must happen once."""
+    """Take the money. This must happen only once."""
     print(f"charging {card}: {cents} cents", flush=True)
     return f"receipt-{cents}"
 
@@ -29,7 +29,7 @@ def ship(order: int) -> str:
 
 @app.task
 async def fulfil(ctx: Context, order: int, cents: int) -> dict[str, str]:
-    """Charge, then ship; each is a step, recorded before the next line runs."""
+    """Charge, then ship. Each is a step, recorded before the next line runs."""
     receipt = await ctx.step("charge", charge, "card-4711", cents)
     if ctx.attempt == 0:
         print("pulling the plug", flush=True)
@@ -41,9 +41,9 @@ async def fulfil(ctx: Context, order: int, cents: int) -> dict[str, str]:
 
 async def main() -> None:
     """Run a worker until the order is fulfilled."""
-    # A dead worker is noticed when its lease is over; 30 s by default, 2 s for this example.
+    # A dead worker is noticed when its lease expires: after 30 s by default, 2 s in this example.
     async with app.worker(WorkerSettings(lease_ms=2_000)):
-        # The id makes both runs speak of the same order.
+        # With this id, both runs refer to the same order.
         handle = await fulfil.options(id="order-7").submit(7, cents=1250)
         print("order 7 was known already" if handle.duplicate else "order 7 is new", flush=True)
         print("done:", await handle.result())

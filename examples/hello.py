@@ -7,7 +7,7 @@ app = App()
 
 @app.task
 async def hello(name: str) -> str:
-    """Greet somebody."""
+    """Greet a person by name."""
     return f"Hello {name}"
 
 

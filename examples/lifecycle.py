@@ -1,6 +1,6 @@
 """The life of two executions on an embedded store: a retry, a killed worker, a reclaim.
 
-`make run` shows it. Workers are processes of their own: this file, started with `--worker`.
+Run it with `make run`. Workers are separate processes: this file, started with `--worker`.
 """
 
 from __future__ import annotations
@@ -19,61 +19,61 @@ from holdfast.engine import Engine, open_engine
 from holdfast.model.executions import Claim, Event, Failure
 from holdfast.model.retry import Backoff, RetryPolicy
 
-#: As short as a lease may be, so that the demo need not wait long for the reclaim.
+#: The shortest possible lease, so that the demo does not wait long for the reclaim.
 LEASE_MS = 1_000
 RENEW_EVERY_S = LEASE_MS / 3 / 1_000
 RETRY_AFTER_MS = 300
-#: The demo takes about 4 s; a hang must not look like patience.
+#: The demo takes about 4 s; this limit ends it if it hangs.
 GIVE_UP_AFTER_S = 30
 
 
 class WentWrongError(Exception):
-    """Something did not go as this demo tells it."""
+    """The demo did not run as expected."""
 
 
 def expect(holds: bool, what: str) -> None:  # noqa: FBT001 - reads like assert
-    """Stop the demo with a failure unless the told thing is true."""
+    """Stop the demo with an error unless the condition holds."""
     if not holds:
         raise WentWrongError(what)
 
 
-# What is shown. Colour only where a person looks at it.
+# Output. Colour is used on a terminal only.
 
 COLOURED = sys.stdout.isatty() and "NO_COLOR" not in os.environ
 
 
 def paint(code: str, text: str) -> str:
-    """Colour a text on a terminal."""
+    """Colour the text if the output is a terminal."""
     return f"\x1b[{code}m{text}\x1b[0m" if COLOURED else text
 
 
 def title(text: str) -> None:
-    """Open a part of the demo."""
+    """Print the title of a part of the demo."""
     print("\n" + paint("1;36", text), flush=True)
 
 
 def say(text: str) -> None:
-    """Tell one thing."""
+    """Print one indented line."""
     print("  " + text, flush=True)
 
 
 def show_history(events: list[Event]) -> None:
-    """Print a history: when, what, which attempt, which worker."""
+    """Print a history: time, event, attempt and worker."""
     start = events[0].at
     say(paint("2", f"{'time':>8}  {'event':<14} {'attempt':<8} worker"))
     for event in events:
         offset = (event.at - start).total_seconds()
-        # Attempts are numbered from 0; people count from 1.
+        # Attempts are numbered from 0; text for people counts from 1.
         attempt = event.data["attempt"] + 1 if "attempt" in event.data else ""
         worker = event.data.get("worker", "")
         say(f"{offset:>7.3f}s  {event.event:<14} {attempt!s:<8} {worker}".rstrip())
 
 
-# The worker process: serves lane `default` until its standard input is closed.
+# The worker process. It serves lane `default` until its standard input is closed.
 
 
 async def work(url: str, name: str, charges: Path) -> None:
-    """Claim and run executions until the parent lets go, also when the parent dies."""
+    """Claim and run executions until the parent closes standard input or dies."""
     serving = asyncio.ensure_future(serve(url, name, charges))
     parent_left = asyncio.ensure_future(end_of_input())
     await asyncio.wait({serving, parent_left}, return_when=asyncio.FIRST_COMPLETED)
@@ -92,7 +92,7 @@ async def end_of_input() -> None:
 
 
 async def serve(url: str, name: str, charges: Path) -> None:
-    """Run what can be claimed, one at a time."""
+    """Claim and run executions, one at a time."""
     async with open_engine(url) as engine:
         await engine.workers.register(name, worker=name, lanes=["default"])
         async with engine.claimer(worker=name) as claimer:
@@ -104,12 +104,12 @@ async def serve(url: str, name: str, charges: Path) -> None:
 
 @contextlib.asynccontextmanager
 async def renewing(engine: Engine, claim: Claim) -> AsyncIterator[None]:
-    """Keep the lease while the block runs. A dead process renews nothing: that is the point."""
+    """Renew the lease while the block runs. A dead process does not renew: that is the point."""
 
     async def renew() -> None:
         while True:
             await asyncio.sleep(RENEW_EVERY_S)
-            # A refusal needs no look here: the holder's own next call is refused as well.
+            # Refusals are ignored here: the holder's own next call is refused as well.
             await engine.renew([(claim.id, claim.lease)], LEASE_MS)
 
     task = asyncio.ensure_future(renew())
@@ -122,7 +122,7 @@ async def renewing(engine: Engine, claim: Claim) -> AsyncIterator[None]:
 
 
 async def run(engine: Engine, claim: Claim, charges: Path) -> None:
-    """Run one execution; its kind says how."""
+    """Run one execution according to its kind."""
     attempt = claim.lease.attempt + 1
     say(f"claims {claim.kind}: attempt {attempt}, kind {claim.attempt_kind}")
     if claim.kind == "send-invoice":
@@ -132,7 +132,7 @@ async def run(engine: Engine, claim: Claim, charges: Path) -> None:
 
 
 async def send_invoice(engine: Engine, claim: Claim) -> None:
-    """Fail at first, as mail servers do."""
+    """Fail on the first attempt, as mail servers do."""
     if claim.lease.attempt == 0:
         say("the mail server is busy: reports the failure")
         await engine.fail(claim.id, claim.lease, Failure(type="Busy", message="try later"))
@@ -142,7 +142,7 @@ async def send_invoice(engine: Engine, claim: Claim) -> None:
 
 
 async def fulfil_order(engine: Engine, claim: Claim, charges: Path) -> None:
-    """Charge a card as a recorded step, then do something long."""
+    """Charge a card as a recorded step, then do something that takes long."""
     if "charge-card" in claim.steps:
         receipt = claim.steps["charge-card"]
         say("step charge-card is recorded already: does not charge again")
@@ -158,7 +158,7 @@ async def fulfil_order(engine: Engine, claim: Claim, charges: Path) -> None:
     await engine.complete(claim.id, claim.lease, b'{"shipped":true,"receipt":' + receipt + b"}")
 
 
-# The demo process: starts workers, relays what they say, watches the store.
+# The demo process. It starts workers, relays their output and watches the store.
 
 
 class WorkerProcess:
@@ -171,12 +171,12 @@ class WorkerProcess:
     @classmethod
     @contextlib.asynccontextmanager
     async def start(cls, name: str, url: str, charges: Path) -> AsyncIterator[WorkerProcess]:
-        """Start one; it is gone when the block ends."""
+        """Start a worker that ends when the block ends."""
         process = await asyncio.create_subprocess_exec(
             *(sys.executable, __file__, "--worker", url, name, str(charges)),
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
-            # Ctrl-C is for the demo, which then lets its workers go.
+            # Ctrl-C must reach only the demo, which then ends its workers.
             start_new_session=True,
         )
         worker = cls(name, process)
@@ -186,7 +186,7 @@ class WorkerProcess:
             await worker.let_go()
 
     async def relay_until(self, words: str) -> None:
-        """Show what it says, up to a line that has these words."""
+        """Print its output up to the first line that contains these words."""
         async for line in self._lines():
             if words in line:
                 return
@@ -200,12 +200,12 @@ class WorkerProcess:
             yield line
 
     async def kill(self) -> int:
-        """Kill it with SIGKILL, which no process can catch; returns its exit code."""
+        """Kill the process with SIGKILL, which cannot be caught, and return its exit code."""
         self._process.send_signal(signal.SIGKILL)
         return await self._process.wait()
 
     async def let_go(self) -> None:
-        """Close its input, upon which it ends by itself."""
+        """Close its standard input, so that it ends by itself."""
         if self._process.returncode is not None:
             return
         assert self._process.stdin is not None  # noqa: S101
@@ -221,7 +221,7 @@ StartWorker = Callable[[str], contextlib.AbstractAsyncContextManager[WorkerProce
 
 
 async def show_retry(engine: Engine, worker_1: WorkerProcess, invoice: str) -> None:
-    """A failed attempt is tried again by the policy of its execution."""
+    """Show how the policy of an execution retries a failed attempt."""
     title("2. A worker process claims it, fails, and is given another try")
     await worker_1.relay_until("reports the failure")
     say(f"The policy says: up to 3 attempts, {RETRY_AFTER_MS} ms apart. Nobody has to ask.")
@@ -236,7 +236,7 @@ async def show_retry(engine: Engine, worker_1: WorkerProcess, invoice: str) -> N
 
 
 async def show_crash(engine: Engine, worker_1: WorkerProcess) -> str:
-    """Kill a worker in the middle of its work; returns the execution that it held."""
+    """Kill a worker in the middle of its work, and return the execution that it held."""
     title("3. A worker is killed in the middle of its work")
     order = (await engine.submit("fulfil-order", input=b'{"order":7}')).id
     say(f"Submitted fulfil-order as {order}.")
@@ -249,7 +249,7 @@ async def show_crash(engine: Engine, worker_1: WorkerProcess) -> str:
 
 
 async def show_reclaim(engine: Engine, start: StartWorker, order: str, charges: Path) -> None:
-    """Another worker gets the execution by itself and does not repeat the recorded step."""
+    """Show how another worker gets the execution and does not repeat the recorded step."""
     title("4. The execution is reclaimed, and goes on after its recorded step")
     async with start("worker-2") as worker_2:
         await worker_2.relay_until("completes")
@@ -266,7 +266,7 @@ async def show_reclaim(engine: Engine, start: StartWorker, order: str, charges: 
 
 
 async def demo(folder: Path) -> None:
-    """Tell the whole story."""
+    """Run all parts of the demo."""
     url = f"embedded://{folder / 'store'}"
     charges = folder / "charges.txt"
 
@@ -291,7 +291,7 @@ async def demo(folder: Path) -> None:
 
 
 def show_what_next() -> None:
-    """Say where to go from here."""
+    """Print what to try next."""
     title("What to try next")
     say("make test           run the checks and all tests")
     say("make bench          measure this machine")
@@ -300,13 +300,13 @@ def show_what_next() -> None:
 
 
 async def demo_in_time(folder: Path) -> None:
-    """Tell the story, or give up."""
+    """Run the demo within the time limit."""
     async with asyncio.timeout(GIVE_UP_AFTER_S):
         await demo(folder)
 
 
 def main() -> int:
-    """Run the demo, or a worker of it."""
+    """Run the demo, or one of its workers."""
     if sys.argv[1:2] == ["--worker"]:
         url, name, charges = sys.argv[2:]
         asyncio.run(work(url, name, Path(charges)))

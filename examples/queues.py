@@ -1,4 +1,4 @@
-"""A queue with a consumer, an ordering key, and a dead letter that is sent back.
+"""A queue with a consumer, an ordering key, and a dead letter that is corrected and sent back.
 
 python examples/queues.py
 """
@@ -15,7 +15,7 @@ app = App()
 
 @dataclass
 class Order:
-    """What the queue carries."""
+    """The payload of a message."""
 
     id: int
     cents: int
@@ -28,13 +28,13 @@ billed = asyncio.Queue[int]()
 
 @app.consumer("orders", retries=2)
 async def bill(order: Order) -> None:
-    """Run for every message, as a durable execution."""
+    """Bill an order. It runs as a durable execution for every message."""
     print(f"billing order {order.id}: {order.cents} cents")
     billed.put_nowait(order.id)
 
 
 async def bill_orders() -> None:
-    """Push orders, a broken one among them."""
+    """Push three orders, one of them broken."""
     await orders.push(Order(1, 1250), key="ada")
     await app.engine.queues.push("orders", b'{"id": 2}')
     await orders.push(Order(3, 990), key="bob")

@@ -6,7 +6,7 @@ from holdfast import App, Backoff, Context, GiveUp, Retry, RetryPolicy
 
 app = App()
 
-#: Up to five attempts; 0.2 s after the first failure, then twice as long each time.
+#: Up to five attempts: a wait of 0.2 s after the first failure, then twice as long each time.
 PATIENT = RetryPolicy(
     max_attempts=5,
     backoff=Backoff(initial_ms=200, max_ms=5_000, jitter=0.2),
@@ -16,7 +16,7 @@ PATIENT = RetryPolicy(
 
 @app.task(retries=PATIENT, timeout=10)
 async def fetch_rate(ctx: Context, currency: str) -> float:
-    """Ask a bank that is busy at first."""
+    """Ask a bank that is busy the first two times."""
     print(f"attempt {ctx.attempt}: asking for {currency}")
     if currency not in {"EUR", "JPY"}:
         raise GiveUp(f"nobody trades {currency}")

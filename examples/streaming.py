@@ -1,6 +1,6 @@
-"""A task that is heard while it works, and a retry that its listener notices.
+"""A task that streams while it runs, and a retry that the reader sees.
 
-Run it: `python examples/streaming.py`. It is submitted by a schedule, triggered by hand here.
+Run it: `python examples/streaming.py`. A schedule submits the task; the script triggers it by hand.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ AT_ONCE = RetryPolicy(max_attempts=2, backoff=Backoff(initial_ms=0))
 @app.schedule(cron="0 7 * * MON-FRI", timezone="Europe/Berlin", args={"name": "Ada"})
 @app.task(retries=AT_ONCE)
 async def greet(ctx: Context, name: str) -> int:
-    """Greet somebody word by word; the first attempt loses its voice."""
+    """Greet a person word by word. The first attempt fails after three words."""
     words = f"Good morning {name}, how are you?".split()
     for number, word in enumerate(words):
         await ctx.stream.text(f"{word} ")
@@ -28,7 +28,7 @@ async def greet(ctx: Context, name: str) -> int:
 
 
 async def main() -> None:
-    """Trigger the schedule and listen."""
+    """Trigger the schedule and print the stream."""
     async with app.worker():
         made = await app.engine.schedules.trigger("greet")
         handle = greet.handle(made.id)

@@ -1,4 +1,4 @@
-// A worker in plain JavaScript: register, claim with a long poll, keep the lease, complete or fail.
+// A worker in plain JavaScript: register, claim with a long poll, renew the lease, complete or fail.
 //   HOLDFAST_URL=http://127.0.0.1:8080 node examples/worker.mjs
 import { hostname } from "node:os";
 
@@ -7,11 +7,11 @@ const key = process.env.HOLDFAST_KEY;
 const instance = `js.${hostname().replace(/[^A-Za-z0-9.-]/g, "-")}.${process.pid}`;
 const lanes = ["default"], leaseMs = 10_000;
 let stopping = false;
-// The first one lets it finish what it has; a second one ends it at once.
+// The first signal lets the worker finish its executions; a second one ends it at once.
 for (const signal of ["SIGTERM", "SIGINT"]) process.once(signal, () => { stopping = true; });
 
-// What this worker can do: an async function for each kind. `step` runs a function once and
-// remembers its result, whatever happens to this process.
+// The tasks of this worker: an async function for each kind. `step` runs a function and records
+// its result in the store, so a later attempt does not run it again.
 const tasks = {
   "js.greet": async ({ name }) => `Hello, ${name}!`,
   "js.order": async (input, step) => {
@@ -19,7 +19,7 @@ const tasks = {
     return step("mail", async () => `sent ${receipt.receipt}`);
   },
 };
-const kinds = Object.keys(tasks); // Work of other kinds waits for a worker that has them.
+const kinds = Object.keys(tasks); // Executions of other kinds wait for a worker that has them.
 
 async function call(method, path, body) {
   const response = await fetch(url + path, {
@@ -42,7 +42,7 @@ async function run({ execution, input, lease, steps }) {
     const result = await tasks[execution.kind](input, step);
     await call("POST", `${path}/complete`, { lease, result: result ?? null });
   } catch (error) {
-    // A problem of the server with a lost lease needs no report: somebody else has the work.
+    // An error with a code comes from the server, such as a lost lease: there is nothing to report.
     if (!error.code) await call("POST", `${path}/fail`, { lease, error: { type: error.name, message: error.message } });
   } finally {
     clearInterval(beat);
