@@ -1,4 +1,4 @@
-"""The map of the source is right: internals.md, the tree of CONTRIBUTING.md, the form of decisions."""
+"""The map of the source is right: internals.md, CONTRIBUTING's tree, the form of decisions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.acceptance.processes import ROOT
 SOURCE = ROOT / "src" / "holdfast"
 DECISIONS = sorted((ROOT / "docs" / "decisions").glob("0*.md"))
 
-#: A file or folder in backticks; one with a capital letter is a pattern, such as lua/FOLDER/FILE.lua.
+#: A file in backticks; one with capital letters is a pattern, such as lua/FOLDER/FILE.lua.
 _PATH = re.compile(r"`([a-z_]+(?:/[a-z_]+)*(?:\.py|\.lua|/LOCK))`")
 _TREE_ROOT = re.compile(r"^    (\S+/)$")
 _TREE_LINE = re.compile(r"^        (\S+) +\S")
