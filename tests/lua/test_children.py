@@ -63,8 +63,8 @@ async def test_another_tenant_gets_no_children(store: Store) -> None:
     """Whatever it calls its executions."""
     await create(store, "p", "acme")
     await create(store, "p~0.1", "bolt")
-    assert await children(store, "p") == []
-    assert (await store.queries.describe("p~0.1")).parent is None
+    assert await children(store, "acme=p") == []
+    assert (await store.queries.describe("bolt=p~0.1")).parent is None
 
 
 async def test_a_repeated_creation_lists_a_child_once(store: Store) -> None:

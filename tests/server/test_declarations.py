@@ -11,6 +11,7 @@ import pytest
 from holdfast.client import Client
 from holdfast.engine import Engine
 from holdfast.errors import InvalidInput
+from holdfast.model import names
 from tests.server.conftest import OURS, THEIRS, Site
 
 ABOUT: dict[str, Any] = {
@@ -67,7 +68,7 @@ async def test_every_way_to_submit_follows_the_declaration(
         grown["members"]["b"],
         fired["id"],
     ):
-        assert await shape(engine, made) == DECLARED
+        assert await shape(engine, names.stored_id(OURS, made)) == DECLARED
 
 
 async def test_fields_that_are_sent_win(ours: httpx.AsyncClient, engine: Engine) -> None:

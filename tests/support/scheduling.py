@@ -26,7 +26,7 @@ def plan(schedule_id: str = "daily", **fields: Any) -> NewSchedule:
 async def put(store: Store, made: NewSchedule, next_ms: int | None = START_MS) -> Schedule:
     """Put a new schedule into the store; its first tick is the start of the clock."""
     assert await store.schedules.put(made, None, next_ms) == "created"
-    return await read(store, made.id)
+    return await read(store, made.stored_id)
 
 
 async def read(store: Store, schedule_id: str) -> Schedule:

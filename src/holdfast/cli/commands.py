@@ -92,7 +92,7 @@ SECTIONS: dict[str, dict[str, Entry]] = {
         ),
         "replay": Entry(
             "executions",
-            "Run an execution that has ended once more, from its start unless told otherwise.",
+            "Run executions that have ended once more, from their start unless told otherwise.",
             "replay",
         ),
         "revoke": Entry(

@@ -43,7 +43,8 @@ def tasks(
             (signature(task, about), about.get("lane"), _first_line(about.get("description")))
             for task, about in found.items()
         ]
-        output.show_table(("task", "lane", "description"), rows, nothing="no tasks")
+        hint = "" if tenant else "; those of a tenant's own workers: --tenant NAME"
+        output.show_table(("task", "lane", "description"), rows, nothing=f"no tasks{hint}")
 
 
 def _print(name: str, about: Description) -> None:

@@ -202,7 +202,7 @@ class Executions(Domain):
 
     async def is_repetition(self, item: NewExecution) -> bool:
         """Whether an item with an id or a key of its own was taken before."""
-        execution_id = item.id
+        execution_id = item.id and names.stored_id(item.tenant, item.id)
         if execution_id is None and item.idempotency_key is not None:
             execution_id = id_of_key(item.tenant, item.idempotency_key)
         if execution_id is None:

@@ -252,7 +252,7 @@ async def test_explain_follows_an_execution(engine: Engine, clock: Clock) -> Non
     await engine.workers.register("w2", worker="w", lanes=["default"], capabilities=["gpu"])
     assert "it is next" in (await engine.explain(made.id)).why
     claim = await claim_one(engine.store, made.id, capabilities=["gpu"], worker="w2")
-    assert "attempt 1, on worker w2" in (await engine.explain(made.id)).why
+    assert "attempt #1, on worker w2" in (await engine.explain(made.id)).why
     await engine.complete(made.id, claim.lease)
     assert (await engine.explain(made.id)).why == "It has ended: completed."
 

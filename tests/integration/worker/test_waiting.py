@@ -214,7 +214,7 @@ async def test_a_timeout_may_end_the_execution(t: TestApp, on_timeout: Any, stat
         await ctx.wait_for("never", timeout=10, on_timeout=on_timeout)
 
     handle = await ask.submit()
-    await t.run_until_idle()
+    await t.run_until_idle(advance=False)
     await t.clock.advance_and_tick(9_999)
     assert await handle.state() is State.SUSPENDED
     await t.clock.advance_and_tick(1)
@@ -300,7 +300,7 @@ async def test_explain_says_what_is_missing(t: TestApp) -> None:
         await ctx.wait_for("pay", approvers=2, timeout=60, answerers=["ann", "ben"])
 
     handle = await pay.submit()
-    await t.run_until_idle()
+    await t.run_until_idle(advance=False)
     await handle.signal("pay", name="approve", source=_by("ann"))
     told = await handle.explain()
     assert told.why == "It waits for approval by ben at pay; 1 min 0 s left, then WaitTimedOut."

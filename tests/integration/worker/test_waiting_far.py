@@ -106,7 +106,7 @@ async def test_people_approve_and_deny(app: App, working: Working) -> None:
         effects = await app.engine.waitpoints.signal_many(
             [by(one, "approve", "ann"), by(one, "approve", "ann"), by(two, "deny", "ben")]
         )
-        assert effects == [Effect.APPENDED, Effect.APPENDED, Effect.RESUMED]
+        assert effects == [Effect.APPENDED, Effect.DUPLICATE, Effect.RESUMED]
         await app.engine.waitpoints.signal(*by(one, "approve", "cid"))
         assert await first.result(timeout=10) == "approved"
         assert await second.result(timeout=10) == "denied by ben"

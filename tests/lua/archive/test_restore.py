@@ -56,7 +56,7 @@ async def test_an_id_that_is_taken_stays(store: Store, clock: Clock, dump: Dump)
     execution_id = await live(store, clock, 0)
     row = await store.archives.export(execution_id)
     await end_retention(store, clock)
-    await create_one(store, id=execution_id)
+    assert await create_one(store, tenant="t0", idempotency_key="key 0") == execution_id
     await refused(store.archives.restore(row, archived=False), IdConflict, dump, id=execution_id)
 
 

@@ -36,8 +36,9 @@ async def _holding(stage: Stage, name: str, claim: Claim, **changes: Any) -> Req
 
 
 async def _held(stage: Stage, name: str) -> Request:
-    """One with a budget, so that there is something to charge."""
-    budget, _ = await stage.engine.budgets.create(tenant=OURS, limits={})
+    """One with a budget, so that there is something to charge; what may wait for more does."""
+    caps = {"tokens": {"hard": 1}} if name in {SPEND, RESERVE} else {}
+    budget, _ = await stage.engine.budgets.create(tenant=OURS, limits=caps, on_hard=OnHard.SUSPEND)
     claim = await stage.claimed(budgets=[budget.id])
     if name == SETTLE:
         reserve = stage.engine.budgets.spending.reserve
@@ -101,7 +102,7 @@ async def _waitpoints(stage: Stage, name: str) -> Request:
 async def _questions(stage: Stage, name: str) -> Request:
     """The execution would have to wait for more of its budget."""
     budget, _ = await stage.engine.budgets.create(
-        limits={"tokens": {"hard": 1}}, on_hard=OnHard.SUSPEND
+        tenant=OURS, limits={"tokens": {"hard": 1}}, on_hard=OnHard.SUSPEND
     )
     claim = await stage.claimed(budgets=[budget.id])
     tag = stage.engine.store.tag_of(claim.id)

@@ -77,7 +77,7 @@ def test_a_running_execution_names_its_worker() -> None:
     """It is not held back at all."""
     until = NOW + timedelta(seconds=1)
     told = explain(_standing(State.ACTIVE, worker="w1", attempts=3, lease_expires_at=until), [])
-    assert told.why == "It is running: attempt 3, on worker w1."
+    assert told.why == "It is running: attempt #3, on worker w1."
     assert told.holds == [{"type": "lease", "worker": "w1", "expires_at": until}]
 
 

@@ -13,7 +13,7 @@ from holdfast.store.graphs import graph_id_of_key
 MINTED = (new_id(), f"g{new_id()}", id_of_key("t", "k"), graph_id_of_key("t", "k"))
 TENANTS = ("default", "acme", "bolt", "a.b:c@d-e_f")
 NAMES = ("packers", "default", "acme", "a.b:c@d-e_f", "x" * 128)
-IDS = (*NAMES, "a/b", "a~b", "~w1", "acme/b~c", "k" + "0" * 23, *(one[1:] for one in MINTED))
+IDS = (*NAMES, "a/b", "a~b", "~w1", "acme/b~c", "k" + "0" * 23, *(one[1:-1] for one in MINTED))
 
 
 def test_a_stored_name_is_that_of_one_thing() -> None:

@@ -27,8 +27,7 @@ function senders.refuse(id, rec, point, now, a)
   end
   if not by then return nil end
   local listed = table.concat(accepted, ', ')
-  local context = { 'id', waitpoint_id, 'name', a.name, 'by', by, 'accepted', listed, 'got', got }
-  return reply.no('signal_not_allowed', unpack(context))
+  return reply.no('signal_not_allowed', 'id', waitpoint_id, 'name', a.name, 'by', by, 'accepted', listed, 'got', got)
 end
 
 --- Why the waitpoint takes no more.
