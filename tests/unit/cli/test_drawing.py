@@ -8,6 +8,7 @@ from holdfast.cli import drawing
 from holdfast.model.executions import ExecutionId
 from holdfast.model.graphs import Graph, GraphState, GraphView, Join, Member
 from holdfast.model.states import State
+from holdfast.operate import layout
 from tests.support.graphs import edges
 
 
@@ -95,7 +96,7 @@ def test_a_large_graph_is_summed_up() -> None:
 def test_mermaid() -> None:
     """Names are ours, because keys may be anything; labels say what they are."""
     shown = view({"a/b": C, "end": F, "h": W}, "a/b>end", "end!h", "a/b*h")
-    assert list(drawing.mermaid(shown)) == [
+    assert list(layout.mermaid(shown)) == [
         "flowchart TD",
         '    m0["a/b<br/>completed"]:::completed',
         '    m1["end<br/>failed"]:::failed',

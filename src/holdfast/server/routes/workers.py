@@ -12,7 +12,6 @@ from holdfast.engine.claimer import Claimer
 from holdfast.model import bounds
 from holdfast.model.api_keys import Role
 from holdfast.model.executions import Claim
-from holdfast.model.workers import Worker
 from holdfast.server.http.call import Call
 from holdfast.server.http.declare import Answer, Routes
 from holdfast.server.views.executions import ClaimsView, ClaimView
@@ -29,6 +28,7 @@ from holdfast.server.views.fields import (
 )
 from holdfast.server.views.paging import PageQuery
 from holdfast.server.views.times import rfc3339
+from holdfast.server.views.workers import WorkerView
 
 routes: Routes = Routes("workers", "The registry of workers, and claiming work.")
 
@@ -86,43 +86,6 @@ async def register(call: Call, instance: str, body: BeatBody) -> Answer[BeatView
         instance=instance, expires_at=rfc3339(answer.expires_at), draining=answer.draining
     )
     return Answer(view, 201 if answer.is_new else 200)
-
-
-class WorkerView(View):
-    """A worker as it last described itself."""
-
-    instance: str
-    worker: str
-    lanes: tuple[str, ...]
-    capabilities: tuple[str, ...]
-    slots: int
-    busy: int
-    draining: bool
-    registered_at: str
-    heartbeat_at: str
-    expires_at: str
-    #: The only tenant that it serves; null: all.
-    tenant: str | None
-    #: The tasks that it has; null: every kind.
-    kinds: tuple[str, ...] | None
-
-    @classmethod
-    def of(cls, one: Worker) -> WorkerView:
-        """Show a worker."""
-        return cls(
-            instance=one.instance,
-            worker=one.worker,
-            lanes=one.lanes,
-            capabilities=one.capabilities,
-            slots=one.slots,
-            busy=one.busy,
-            draining=one.draining,
-            registered_at=rfc3339(one.registered_at),
-            heartbeat_at=rfc3339(one.heartbeat_at),
-            expires_at=rfc3339(one.expires_at),
-            tenant=one.tenant,
-            kinds=one.kinds,
-        )
 
 
 class WorkerPage(View):
