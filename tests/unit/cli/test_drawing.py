@@ -8,7 +8,6 @@ from holdfast.cli import drawing
 from holdfast.model.executions import ExecutionId
 from holdfast.model.graphs import Graph, GraphState, GraphView, Join, Member
 from holdfast.model.states import State
-from holdfast.operate import layout
 from tests.support.graphs import edges
 
 
@@ -90,20 +89,4 @@ def test_a_large_graph_is_summed_up() -> None:
     assert list(drawing.lines(large)) == [
         "  0       1 x other: 1 completed",
         "  1     100 x work: 90 completed, 10 failed",
-    ]
-
-
-def test_mermaid() -> None:
-    """Names are ours, because keys may be anything; labels say what they are."""
-    shown = view({"a/b": C, "end": F, "h": W}, "a/b>end", "end!h", "a/b*h")
-    assert list(layout.mermaid(shown)) == [
-        "flowchart TD",
-        '    m0["a/b<br/>completed"]:::completed',
-        '    m1["end<br/>failed"]:::failed',
-        '    m2["h<br/>waiting_children"]:::waiting_children',
-        "    m0 --> m1",
-        "    m1 -. failure .-> m2",
-        "    m0 -- always --> m2",
-        "    classDef completed fill:#d3f2d3",
-        "    classDef failed fill:#f6c9c9",
     ]

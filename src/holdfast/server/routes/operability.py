@@ -9,7 +9,7 @@ from holdfast.model.api_keys import Role
 from holdfast.operate import doctor, snapshot, timeline
 from holdfast.server.auth.owners import EXECUTION
 from holdfast.server.http.call import Call
-from holdfast.server.http.declare import Routes, Scope
+from holdfast.server.http.declare import CHANGING, Routes, Scope
 from holdfast.server.views.operability import (
     FindingsView,
     FindingView,
@@ -31,7 +31,7 @@ async def examine(call: Call) -> FindingsView:
     return FindingsView(findings=[FindingView.of(finding) for finding in findings])
 
 
-@routes.get("/v1/snapshot")
+@routes.get("/v1/snapshot", errors=CHANGING)
 async def look(call: Call) -> SnapshotView:
     """Read what the store is doing: executions by state and lane, queues, workers, services.
 
