@@ -63,6 +63,11 @@ async def test_a_row_has_everything_but_who_watches(store: Store, clock: Clock) 
         .split("\n\n")[0]
     )
     sections = re.findall(r"\{ '(\w+)', keys\.\1,", (lua / "admin" / "archive.lua").read_text())
-    names = set(re.findall(r"function keys\.(\w+)", owned)) - {"record", "watchers", "followers", "children"}
+    names = set(re.findall(r"function keys\.(\w+)", owned)) - {
+        "record",
+        "watchers",
+        "followers",
+        "children",
+    }
     names |= {"limits", "stream", "document", "frames"}
     assert set(sections) == names
