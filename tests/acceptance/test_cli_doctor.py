@@ -9,12 +9,12 @@ from typing import Any
 
 from holdfast.archive import set_archive
 from holdfast.archive.archive import KEY
-from holdfast.cli import drift, snapshot
-from holdfast.cli.diagnosis import examine
-from holdfast.cli.findings import Status
 from holdfast.engine import Engine
 from holdfast.fencing import paths
 from holdfast.fencing.folder import FolderObjects
+from holdfast.model.findings import Level
+from holdfast.operate import drift, snapshot
+from holdfast.operate.doctor import examine
 from holdfast.store.store import Store, open_store
 from holdfast.store.valkey.urls import StoreUrl
 from holdfast.testing.clock import Clock
@@ -36,8 +36,8 @@ async def test_a_fresh_embedded_store_is_sound(tmp_path: Path) -> None:
     """Everything is ok, and the durability in force is named."""
     async with open_store(f"embedded://{tmp_path}"):
         code, found = await _doctor(tmp_path, "--drift")
-    assert (code, {item["status"] for item in found.values()}) == (0, {"ok"})
-    assert "appendfsync always" in found["durability"]["detail"]
+    assert (code, {item["level"] for item in found.values()}) == (0, {"ok"})
+    assert "appendfsync always" in found["durability"]["text"]
     assert found.keys() >= {"server", "memory", "clock", "library", "timers", "drift"}
 
 
@@ -46,10 +46,10 @@ async def test_a_lost_library_is_found_and_loaded_by_fix(tmp_path: Path) -> None
     async with open_store(f"embedded://{tmp_path}") as store:
         await store.client.on_primaries(["FUNCTION", "DELETE", "holdfast"])
         code, found = await _doctor(tmp_path)
-        assert (code, found["library"]["status"]) == (1, "problem")
+        assert (code, found["library"]["level"]) == (1, "error")
         assert await store.client.on_primaries(["FUNCTION", "LIST"]) in ([[]], [{}])
         code, found = await _doctor(tmp_path, "--fix")
-    assert (code, found["library"]["status"]) == (0, "ok")
+    assert (code, found["library"]["level"]) == (0, "ok")
 
 
 async def test_a_full_store_without_library_is_described_and_can_be_used(tmp_path: Path) -> None:
@@ -64,16 +64,16 @@ async def test_a_full_store_without_library_is_described_and_can_be_used(tmp_pat
         await store.client.on_primaries(["CONFIG", "SET", "maxmemory", "1"])
         await store.client.on_primaries(["FUNCTION", "DELETE", "holdfast"])
         code, found = await _doctor(tmp_path, "--fix")
-        assert (code, found["library"]["status"]) == (1, "problem")
-        assert "too full" in found["library"]["detail"]
-        assert "raise maxmemory" in found["library"]["advice"]
+        assert (code, found["library"]["level"]) == (1, "error")
+        assert "too full" in found["library"]["text"]
+        assert "raise maxmemory" in found["library"]["fix"]
         code, told = await asyncio.to_thread(run, "submit", "work")
         assert (code, told.endswith("(store_full)\n")) == (1, True), told
         assert await asyncio.to_thread(run, "show", submitted.id) == (0, "")
         assert (await asyncio.to_thread(run, "cancel", submitted.id))[0] == 0
         await store.client.on_primaries(["CONFIG", "SET", "maxmemory", "0"])
         code, found = await _doctor(tmp_path, "--fix")
-    assert (code, found["library"]["status"]) == (0, "ok")
+    assert (code, found["library"]["level"]) == (0, "ok")
 
 
 async def test_overdue_timers_and_abandoned_lanes_are_warned_of(tmp_path: Path) -> None:
@@ -84,8 +84,8 @@ async def test_overdue_timers_and_abandoned_lanes_are_warned_of(tmp_path: Path) 
         await engine.submit("work", delay_ms=1)
         code, found = await _doctor(tmp_path)
     assert code == 0
-    assert found["timers"]["status"] == "warning"
-    assert "mail" in found["workers"]["detail"]
+    assert found["timers"]["level"] == "warning"
+    assert "mail" in found["workers"]["text"]
 
 
 async def test_tasks_that_no_worker_has_are_warned_of(tmp_path: Path) -> None:
@@ -95,20 +95,20 @@ async def test_tasks_that_no_worker_has_are_warned_of(tmp_path: Path) -> None:
         await engine.workers.register("w1", worker="w", lanes=["default"], kinds=["order.place"])
         await engine.submit("order.place")
         _, found = await _doctor(tmp_path)
-        assert found["workers"]["status"] == "ok"
+        assert found["workers"]["level"] == "ok"
         await engine.submit("order.plac")
         _, found = await _doctor(tmp_path)
         await engine.close()
-    assert found["workers"]["status"] == "warning"
-    assert "no worker has: order.plac on lane default" in found["workers"]["detail"]
+    assert found["workers"]["level"] == "warning"
+    assert "no worker has: order.plac on lane default" in found["workers"]["text"]
 
 
 async def test_a_server_that_keeps_nothing_is_a_problem(single_server: TestServer) -> None:
     """The servers of tests have no append-only file, and another library than ours."""
     url = StoreUrl(addresses=(("127.0.0.1", single_server.port),))
-    found = {f.check: f for f in await examine(url, fix=False, drift=False)}
-    assert found["durability"].status is Status.PROBLEM
-    assert "restart of the server forgets" in found["durability"].detail
+    found = {f.check: f for f in await examine(url)}
+    assert found["durability"].level is Level.ERROR
+    assert "restart of the server forgets" in found["durability"].text
 
 
 async def _executions(engine: Engine) -> dict[str, str]:
@@ -181,15 +181,15 @@ async def test_queues_and_the_archive_are_looked_at(tmp_path: Path) -> None:
             await engine.queues.push(mode, b"1")
         await set_archive(store, str(tmp_path / "archive"))
         code, found = await _doctor(tmp_path)
-        assert (code, found["queues"]["detail"]) == (0, "2, with 1 messages ready and 0 dead")
-        assert found["archive"]["status"] == "ok"
+        assert (code, found["queues"]["text"]) == (0, "2, with 1 messages ready and 0 dead")
+        assert found["archive"]["level"] == "ok"
         await store.client.call(["HINCRBY", f"{store.queue_tag('work')}:tally:", "pushed", "1"])
         objects = FolderObjects(tmp_path / "archive")
         await objects.put_if_absent(paths.manifest(KEY), b"damaged")
         code, found = await _doctor(tmp_path)
-    assert (code, found["queues"]["status"], found["archive"]["status"]) == (
+    assert (code, found["queues"]["level"], found["archive"]["level"]) == (
         1,
-        "problem",
-        "problem",
+        "error",
+        "error",
     )
-    assert "work" in found["queues"]["detail"]
+    assert "work" in found["queues"]["text"]

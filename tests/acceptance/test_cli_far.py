@@ -206,9 +206,10 @@ FAR = [
     Case("queues pending", Place.reading, "@"),
 ]
 
-#: Those that work far and have a test of their own, below or in tests/server/test_far_commands.py.
+#: Those that work far and have a test of their own, below or in tests/server (test_far_commands.py,
+#: test_operability.py).
 APART = (
-    *("bench", "config show", "worker"),
+    *("bench", "config show", "doctor", "worker"),
     *("archive export", "archive parquet", "archive status"),
     *("budgets attach", "budgets detach", "budgets rules"),
     *("keys create", "keys ls", "keys revoke"),
@@ -226,7 +227,6 @@ LOCAL = {
     "archive run": "--once",
     "archive verify": "",
     "dev": "",
-    "doctor": "",
     "server": "--listen 127.0.0.1:0",
 }
 

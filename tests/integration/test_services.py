@@ -9,15 +9,16 @@ from collections.abc import AsyncIterator, Callable
 import pytest
 
 from holdfast.archive.service import ArchiveService
-from holdfast.cli import findings
 from holdfast.engine import Engine, open_engine
 from holdfast.errors import StoreUnavailable
 from holdfast.model.executions import NewExecution
+from holdfast.model.findings import Level
 from holdfast.model.queues import NewMessage
 from holdfast.model.schedules import NewSchedule
 from holdfast.model.services import ServiceProcess, ServiceStatus
 from holdfast.model.states import State
 from holdfast.model.timing import Timing
+from holdfast.operate import findings
 from holdfast.services import Supervisor, supervisor
 from holdfast.testing.polling import wait_for
 
@@ -151,11 +152,11 @@ async def test_doctor_names_the_service_that_does_not_run() -> None:
     down = ServiceStatus(name="courier", running=False, restarts=3, last_error="ValueError: x")
     up = ServiceStatus(name="ticker", running=True, restarts=1)
     finding = findings.services([ServiceProcess(name="host.1.ab", services=(up, down))])
-    assert finding.status is findings.Status.PROBLEM
-    assert "courier of host.1.ab (ValueError: x)" in finding.detail
+    assert finding.level is Level.ERROR
+    assert "courier of host.1.ab (ValueError: x)" in finding.text
     finding = findings.services([ServiceProcess(name="host.1.ab", services=(up,))])
-    assert (finding.status, finding.detail) == (
-        findings.Status.OK,
+    assert (finding.level, finding.text) == (
+        Level.OK,
         "1 in 1 process, restarted 1 times",
     )
-    assert findings.services([]).detail == "no process runs any now"
+    assert findings.services([]).text == "no process runs any now"

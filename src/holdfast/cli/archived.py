@@ -10,7 +10,6 @@ from holdfast.errors import ExecutionNotFound
 if TYPE_CHECKING:
     from holdfast.archive import Archive, Survey
     from holdfast.engine import Engine
-    from holdfast.engine.explain import Explanation
     from holdfast.model.listing import Filter, Page
     from holdfast.store.exports import Exported
 
@@ -56,14 +55,6 @@ async def either(
         return await ask(execution_id)
     except ExecutionNotFound as error:
         return read(await get(engine, execution_id, error))
-
-
-def explain(row: Exported) -> Explanation:
-    """Say why an archived execution is not running."""
-    from holdfast.engine.explain import Explanation  # noqa: PLC0415 - loads the client library
-
-    state = row.describe().state
-    return Explanation(state=state, why=f"It has ended: {state}. It is in the archive.")
 
 
 async def export(engine: Engine, execution_id: str) -> Exported:

@@ -131,7 +131,7 @@ SECTIONS: dict[str, dict[str, Entry]] = {
         ),
         "doctor": Entry(
             "doctor",
-            "Check a store: server, durability, library, memory, clock, timers, workers.",
+            "Check a store: server, durability, library, memory, clock, timers, services, workers.",
             "doctor",
         ),
         "bench": Entry(

@@ -9,9 +9,9 @@ from importlib.metadata import version
 import typer
 
 from holdfast.cli.terminal import opening, output
-from holdfast.cli.terminal.failures import hide_secrets
 from holdfast.cli.terminal.groups import Settings
 from holdfast.cli.terminal.options import JsonOption, StoreOption
+from holdfast.model.redaction import hide_secrets
 
 app: typer.Typer = typer.Typer(cls=Settings, help="Settings that are in force: show.")
 

@@ -3,45 +3,77 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+from collections.abc import Callable
 from typing import Annotated
 
 import typer
 
-from holdfast.cli.diagnosis import examine
-from holdfast.cli.findings import Finding, Status
 from holdfast.cli.terminal import opening, output
 from holdfast.cli.terminal.failures import FAILED, one_line
-from holdfast.cli.terminal.options import JsonOption, OwnStoreOption
+from holdfast.cli.terminal.options import JsonOption, StoreOption
+from holdfast.model.findings import Finding, Level
+from holdfast.model.redaction import hide_secrets
+from holdfast.store.valkey.urls import StoreUrl
 
-_MARKS = {Status.OK: "ok", Status.WARNING: "WARNING", Status.PROBLEM: "PROBLEM"}
+_MARKS = {Level.OK: "ok", Level.WARNING: "WARNING", Level.ERROR: "ERROR"}
 
 
 def doctor(
     *,
-    fix: Annotated[bool, typer.Option("--fix", help="Load our function library anew.")] = False,
-    drift: Annotated[
-        bool, typer.Option("--drift", help="Compare indexes with every execution; takes time.")
+    fix: Annotated[
+        bool, typer.Option("--fix", help="Load our function library again; needs the store itself.")
     ] = False,
-    store: OwnStoreOption = None,
+    drift: Annotated[
+        bool,
+        typer.Option(
+            "--drift",
+            help="Compare indexes with every execution, which takes time; needs the store itself.",
+        ),
+    ] = False,
+    store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Check a store: server, durability, library, memory, clock, timers, workers.
+    """Check a store: server, durability, library, memory, clock, timers, services, workers.
 
     Exits with 1 if it is unsound.
     """
-    url = opening.parse_store(opening.existing(store, create=False))
-    found = asyncio.run(examine(url, fix=fix, drift=drift))
-    sound = all(finding.status is not Status.PROBLEM for finding in found)
-    if as_json:
-        output.emit({"store": str(url), "sound": sound, "findings": found})
+    text = opening.existing(store, create=False)
+    if opening.is_remote(text) and not (fix or drift):
+        name = text
+        findings = opening.ask_server(text, lambda client: client.operability.doctor())
     else:
-        output.say(f"store {url}")
-        for finding in found:
+        url = opening.parse_store(text)
+        name, findings = str(url), _examine(url, fix=fix, drift=drift)
+    sound = all(finding.level is not Level.ERROR for finding in findings)
+    if as_json:
+        output.emit({"store": hide_secrets(name), "sound": sound, "findings": findings})
+    else:
+        output.say(f"store {name}")
+        for finding in findings:
             output.say(_line(finding))
     if not sound:
         raise typer.Exit(FAILED)
 
 
+def _examine(url: StoreUrl, *, fix: bool, drift: bool) -> list[Finding]:
+    """Examine a store, with a bar that shows how far a search for drift is."""
+    from holdfast.operate.doctor import examine  # noqa: PLC0415 - loads the client library
+
+    with contextlib.ExitStack() as stack:
+        bars: list[Callable[[int], None]] = []
+
+        def advance(done: int, total: int) -> None:
+            if not bars:
+                bars.append(stack.enter_context(output.progress("comparing indexes", total)))
+            bars[0](done)
+
+        settings = opening.store_settings()
+        return asyncio.run(
+            examine(url, settings=settings, fix=fix, search_drift=drift, advance=advance)
+        )
+
+
 def _line(finding: Finding) -> str:
-    text = f"  {_MARKS[finding.status]:<9}{finding.check:<12}{one_line(finding.detail)}"
-    return f"{text}\n{'':<23}-> {finding.advice}" if finding.advice else text
+    text = f"  {_MARKS[finding.level]:<9}{finding.check:<12}{one_line(finding.text)}"
+    return f"{text}\n{'':<23}-> {one_line(finding.fix)}" if finding.fix else text

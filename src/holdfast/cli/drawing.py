@@ -1,12 +1,13 @@
-"""Drawings of graphs: lines for a terminal, and Mermaid for documents."""
+"""Drawings of graphs as lines for a terminal."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
-from holdfast.model.graphs import Edge, GraphView, Member, On
+from holdfast.model.graphs import GraphView, Member, On
 from holdfast.model.states import State
+from holdfast.operate import layout
+from holdfast.operate.layout import Layout
 
 #: A larger graph is summed up by layers.
 MOST_DRAWN = 60
@@ -20,46 +21,15 @@ _DOTS = {
     State.ACTIVE: "▶",
 }
 _WAITING_DOT = "◌"
-_ARROWS = {On.SUCCESS: "-->", On.FAILURE: "-. failure .->", On.ALWAYS: "-- always -->"}
-_COLOURS = {
-    State.COMPLETED: "fill:#d3f2d3",
-    State.FAILED: "fill:#f6c9c9",
-    State.EXPIRED: "fill:#f6c9c9",
-    State.CANCELLED: "fill:#e0e0e0",
-    State.SKIPPED: "fill:#f3f3f3,stroke-dasharray:4",
-    State.ACTIVE: "fill:#cfe3fb",
-}
-
-
-def in_order(view: GraphView) -> list[Member]:
-    """Return the members so that each follows those it waits for."""
-    left = {key: len(member.edges) for key, member in view.members.items()}
-    after = _after(view)
-    ready = [key for key in view.members if left[key] == 0]
-    ordered = []
-    for key in ready:
-        ordered.append(view.members[key])
-        for edge in after.get(key, ()):
-            left[edge.target] -= 1
-            if left[edge.target] == 0:
-                ready.append(edge.target)
-    return ordered
-
-
-def _after(view: GraphView) -> dict[str, list[Edge]]:
-    after: dict[str, list[Edge]] = {}
-    for edge in view.edges:
-        after.setdefault(edge.source, []).append(edge)
-    return after
 
 
 def lines(view: GraphView) -> Iterable[str]:
     """Draw a graph: a line for each member, with tracks of edges between them."""
-    members = in_order(view)
+    members = layout.in_order(view)
     if len(members) > MOST_DRAWN:
-        yield from _layers(members)
+        yield from _summary(layout.of(view))
         return
-    after = _after(view)
+    after = layout.edges_by_source(view)
     drawn: list[tuple[str, Member | None]] = []
     tracks: list[str | None] = []
     for member in members:
@@ -156,27 +126,8 @@ def _corner(n: int, first: int, last: int, *, down: bool, up: bool) -> str:
     }[up, down, n > first, n < last]
 
 
-def _layers(members: Iterable[Member]) -> Iterable[str]:
+def _summary(layout: Layout) -> Iterable[str]:
     """Sum up a large graph: how many of which kind are how far from the start."""
-    depth: dict[str, int] = {}
-    layers: dict[tuple[int, str], Counter[State]] = {}
-    for member in members:
-        depth[member.key] = max((depth[edge.source] + 1 for edge in member.edges), default=0)
-        layers.setdefault((depth[member.key], member.kind), Counter())[member.state] += 1
-    for (layer, kind), states in layers.items():
-        shown = ", ".join(f"{count:,} {state}" for state, count in states.most_common())
-        yield f"{layer:>3}  {sum(states.values()):>6,} x {kind}: {shown}"
-
-
-def mermaid(view: GraphView) -> Iterable[str]:
-    """Write a graph as a Mermaid flow chart."""
-    members = in_order(view)
-    names: Mapping[str, str] = {member.key: f"m{n}" for n, member in enumerate(members)}
-    yield "flowchart TD"
-    for member in members:
-        yield f'    {names[member.key]}["{member.key}<br/>{member.state}"]:::{member.state}'
-    for member in members:
-        for edge in member.edges:
-            yield f"    {names[edge.source]} {_ARROWS[On(edge.on)]} {names[edge.target]}"
-    for state in sorted({member.state for member in members} & set(_COLOURS)):
-        yield f"    classDef {state} {_COLOURS[state]}"
+    for row in layout.summary():
+        states = ", ".join(f"{count:,} {state}" for state, count in row.states.items())
+        yield f"{row.layer:>3}  {row.size:>6,} x {row.kind}: {states}"

@@ -12,6 +12,7 @@ from holdfast.cli.terminal.options import ExecutionId, JsonOption, Reason, Store
 from holdfast.errors import InvalidInput
 from holdfast.model.listing import Filter
 from holdfast.model.states import State
+from holdfast.operate.picture import explain_archived
 
 if TYPE_CHECKING:
     from holdfast.engine import Engine
@@ -124,7 +125,7 @@ def explain(
     """Say why an execution is not running."""
 
     async def work(engine: Engine) -> Explanation:
-        return await archived.either(engine, execution_id, engine.explain, archived.explain)
+        return await archived.either(engine, execution_id, engine.explain, explain_archived)
 
     found = opening.ask(store, work)
     if as_json:

@@ -12,6 +12,7 @@ from holdfast.cli.terminal import opening, output, times
 from holdfast.cli.terminal.groups import Noun
 from holdfast.cli.terminal.options import JsonOption, Reason, StoreOption
 from holdfast.model.graphs import CancelPolicy, GraphState, GraphView
+from holdfast.operate import layout
 
 app: typer.Typer = typer.Typer(cls=Noun, help="Graphs: list, show, cancel, replay.")
 
@@ -81,7 +82,7 @@ def show(
             }
         )
     elif mermaid:
-        for line in drawing.mermaid(view):
+        for line in layout.mermaid(view):
             output.say(line)
     else:
         _print(view)

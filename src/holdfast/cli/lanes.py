@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from holdfast.cli import snapshot
 from holdfast.cli.terminal import inputs, opening, output
 from holdfast.cli.terminal.groups import Noun
 from holdfast.cli.terminal.options import JsonOption, StoreOption
 from holdfast.errors import InvalidInput
+from holdfast.model.snapshots import shown_states
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -31,7 +31,7 @@ def ls(*, store: StoreOption = None, as_json: JsonOption = False) -> None:
     if as_json:
         output.emit({"items": found})
         return
-    states = snapshot.shown_states([view.counts for view in found])
+    states = shown_states([view.counts for view in found])
     shown = [state for state in states if not state.is_terminal]
     rows = [
         (

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
-from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -13,17 +11,16 @@ from holdfast.cli import archived, logs, timeline
 from holdfast.cli.terminal import opening, output, times
 from holdfast.cli.terminal.failures import one_line, printable
 from holdfast.cli.terminal.options import ExecutionId, JsonOption, StoreOption
-from holdfast.model.executions import Attempt, Event, Execution, Outcome, Step
-from holdfast.model.listing import Filter, Page
+from holdfast.model.executions import Attempt, Execution, Step
 from holdfast.model.moments import from_ms
 from holdfast.model.states import State
+from holdfast.operate import picture
+from holdfast.operate.picture import Picture
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from holdfast.engine import Engine
-    from holdfast.engine.explain import Explanation
-    from holdfast.store.exports import Exported
 
 #: Longer payloads are cut; `--json` has them whole.
 _PAYLOAD_CHARS = 300
@@ -32,25 +29,6 @@ _STEP_CHARS = 80
 _EVENTS = 20
 #: Outcomes of attempts that failed.
 _FAILED = ("failed", "timed_out")
-#: `holdfast ls --parent` has all of them.
-_CHILDREN = 20
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Picture:
-    """What is known about an execution, read at one moment."""
-
-    execution: Execution
-    explanation: Explanation
-    input: bytes
-    outcome: Outcome | None
-    attempts: list[Attempt]
-    steps: list[Step]
-    history: list[Event]
-    #: Its newest children.
-    children: Page
-    #: It is no longer in the store.
-    archived: bool = False
 
 
 def show(
@@ -60,123 +38,87 @@ def show(
     as_json: JsonOption = False,
 ) -> None:
     """Show an execution: its state, attempts, steps, history, and what it waits for."""
-    picture = opening.ask(store, lambda engine: take(engine, execution_id))
+    shown = opening.ask(store, lambda engine: take(engine, execution_id))
     if as_json:
-        output.emit(as_value(picture))
+        output.emit(as_value(shown))
     else:
-        _print(picture)
+        _print(shown)
 
 
 async def take(engine: Engine, execution_id: str) -> Picture:
     """Read everything about an execution, from the store or else from its archive."""
     return await archived.either(
-        engine, execution_id, lambda known_id: _take(engine, known_id), _from_archive
+        engine,
+        execution_id,
+        lambda known_id: picture.take(engine, known_id),
+        picture.from_archive,
     )
 
 
-def _from_archive(row: Exported) -> Picture:
-    return Picture(
-        execution=row.describe(),
-        explanation=archived.explain(row),
-        input=row.input(),
-        outcome=row.outcome(),
-        attempts=row.attempts(),
-        steps=row.steps(),
-        history=row.history(),
-        children=Page(items=(), next_cursor=None),
-        archived=True,
-    )
-
-
-async def _take(engine: Engine, execution_id: str) -> Picture:
-    execution, explanation, data, outcome = await asyncio.gather(
-        engine.describe(execution_id),
-        engine.explain(execution_id),
-        engine.input(execution_id),
-        engine.outcome(execution_id),
-    )
-    attempts, steps, history, children = await asyncio.gather(
-        engine.attempts(execution_id),
-        engine.steps(execution_id),
-        engine.history(execution_id),
-        engine.list(Filter(tenant=execution.tenant, parent=execution_id), limit=_CHILDREN),
-    )
-    return Picture(
-        execution=execution,
-        explanation=explanation,
-        input=data,
-        outcome=outcome,
-        attempts=attempts,
-        steps=steps,
-        history=history,
-        children=children,
-    )
-
-
-def as_value(picture: Picture) -> dict[str, object]:
+def as_value(shown: Picture) -> dict[str, object]:
     """Return it as JSON holds it."""
-    outcome = picture.outcome
+    outcome = shown.outcome
     return {
-        "execution": picture.execution,
-        "state_vector": picture.execution.state_vector,
-        "explanation": {"why": picture.explanation.why, "holds": picture.explanation.holds},
-        "input": output.payload(picture.input),
+        "execution": shown.execution,
+        "state_vector": shown.execution.state_vector,
+        "explanation": {"why": shown.explanation.why, "holds": shown.explanation.holds},
+        "input": output.payload(shown.input),
         "result": output.payload(outcome.result, outcome.content_type) if outcome else None,
-        "attempts": picture.attempts,
+        "attempts": shown.attempts,
         "steps": [
             {"name": step.name, "at": step.at, "result": output.payload(step.result)}
-            for step in picture.steps
+            for step in shown.steps
         ],
-        "history": picture.history,
+        "history": shown.history,
         "children": [
-            {"id": one.id, "kind": one.kind, "state": one.state} for one in picture.children.items
+            {"id": one.id, "kind": one.kind, "state": one.state} for one in shown.children.items
         ],
-        "archived": picture.archived,
+        "archived": shown.archived,
     }
 
 
-def _print(picture: Picture) -> None:
-    execution = picture.execution
-    for name, value in _facts(picture):
+def _print(shown: Picture) -> None:
+    execution = shown.execution
+    for name, value in _facts(shown):
         output.say(f"{name:<12}{value}")
     if trace := _traceback(execution):
         output.say("\nTraceback")
         for line in trace:
             output.say(printable(line))
-    if picture.attempts:
+    if shown.attempts:
         output.say("\nAttempts")
         columns = ("#", "kind", "worker", "start", "length", "outcome", "since its creation")
-        rows = timeline.rows(picture.attempts, execution.created_at, datetime.now(UTC))
+        rows = timeline.rows(shown.timeline())
         output.show_table(columns, rows, nothing="")
-    if picture.steps:
+    if shown.steps:
         output.say("\nSteps")
-        steps = [(step.name, times.stamp(step.at), _result_of(step)) for step in picture.steps]
+        steps = [(step.name, times.stamp(step.at), _result_of(step)) for step in shown.steps]
         output.show_table(("step", "recorded", "result"), steps, nothing="")
-    if picture.children.items:
+    if shown.children.items:
         output.say("\nChildren")
         children = [
             (one.id, one.kind, one.state, times.stamp(one.created_at))
-            for one in reversed(picture.children.items)
+            for one in reversed(shown.children.items)
         ]
         output.show_table(("child", "kind", "state", "created"), children, nothing="")
-        if picture.children.next_cursor is not None:
+        if shown.children.next_cursor is not None:
             output.say(f"... more: holdfast ls --parent {execution.id}")
     output.say("\nHistory")
-    if len(picture.history) > _EVENTS:
-        output.say(f"... {len(picture.history) - _EVENTS} earlier: holdfast logs {execution.id}")
-    for event in picture.history[-_EVENTS:]:
+    if len(shown.history) > _EVENTS:
+        output.say(f"... {len(shown.history) - _EVENTS} earlier: holdfast logs {execution.id}")
+    for event in shown.history[-_EVENTS:]:
         output.say(logs.line(event))
 
 
-def _facts(picture: Picture) -> Iterator[tuple[str, str]]:
+def _facts(shown: Picture) -> Iterator[tuple[str, str]]:
     """Return the facts that this execution has, by name."""
-    execution, outcome = picture.execution, picture.outcome
+    execution, outcome = shown.execution, shown.outcome
     yield "execution", execution.id
     yield "kind", f"{execution.kind}   lane {execution.lane}   tenant {execution.tenant}"
     ended = execution.state.is_terminal
-    if picture.archived:
+    if shown.archived:
         yield "where", "in the archive"
-    yield "state", execution.state if ended else f"{execution.state}. {picture.explanation.why}"
+    yield "state", execution.state if ended else f"{execution.state}. {shown.explanation.why}"
     if execution.progress_pct is not None and execution.state is not State.COMPLETED:
         message = one_line(execution.progress_message or "")
         yield "progress", f"{execution.progress_pct:g} % {message}".rstrip()
@@ -188,9 +130,9 @@ def _facts(picture: Picture) -> Iterator[tuple[str, str]]:
         yield "parent", execution.parent
     if execution.graph:
         yield "graph", execution.graph
-    yield "tries", _tries(execution, picture.attempts)
+    yield "tries", _tries(execution, shown.attempts)
     yield from _wishes(execution)
-    yield "input", _short(picture.input, _PAYLOAD_CHARS)
+    yield "input", _short(shown.input, _PAYLOAD_CHARS)
     if outcome is not None and outcome.result is not None:
         yield "result", _short(outcome.result, _PAYLOAD_CHARS)
     if execution.error:

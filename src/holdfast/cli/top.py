@@ -11,20 +11,23 @@ import typer
 from rich.live import Live
 from rich.text import Text
 
-from holdfast.cli import snapshot, workers
-from holdfast.cli.snapshot import Rates, Snapshot
+from holdfast.cli import workers
 from holdfast.cli.terminal import opening, output, tables, times
+from holdfast.cli.terminal.failures import one_line
 from holdfast.cli.terminal.options import JsonOption, StoreOption
+from holdfast.model.snapshots import Rates, Snapshot, rates, shown_states
 from holdfast.model.states import State
+from holdfast.operate import snapshot
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Sequence
+    from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 
-    from holdfast.engine import Engine
+    Looks = AsyncIterator[tuple[Snapshot, Rates]]
 
 #: With --once, the time over which rates are measured.
 _ONCE_S = 0.5
 _WIDE = 1000
+_QUEUE_COLUMNS = ("queue", "mode", "setting", "ready", "delayed", "in flight", "dead")
 
 
 def top(
@@ -37,38 +40,52 @@ def top(
     as_json: JsonOption = False,
 ) -> None:
     """Watch a store: executions by state and lane, rates, workers, the oldest that waits."""
-
-    async def work(engine: Engine) -> None:
-        looks = _looks(engine, _ONCE_S if once else interval)
-        if as_json:
-            async for now, moved in looks:
-                output.emit(snapshot.as_value(now, moved))
-                if once:
-                    return
-        elif not sys.stdout.isatty():
-            async for now, moved in looks:
-                output.say(render(now, moved, None))
-                if once:
-                    return
-        elif once:
-            now, moved = await anext(looks)
-            output.say(render(now, moved, output.console().width))
-        else:
-            await _live(looks)
-
-    opening.ask(store, work)
+    text = opening.existing(store, create=False)
+    pause_s = _ONCE_S if once else interval
+    if opening.is_remote(text):
+        opening.ask_server(
+            text,
+            lambda client: _show(
+                _looks(client.operability.snapshot, pause_s), once=once, as_json=as_json
+            ),
+        )
+    else:
+        opening.ask(
+            store,
+            lambda engine: _show(
+                _looks(lambda: snapshot.take(engine), pause_s), once=once, as_json=as_json
+            ),
+        )
 
 
-async def _looks(engine: Engine, interval: float) -> AsyncIterator[tuple[Snapshot, Rates]]:
-    before = await snapshot.take(engine)
+async def _show(looks: Looks, *, once: bool, as_json: bool) -> None:
+    if as_json:
+        async for now, moved in looks:
+            output.emit(as_value(now, moved))
+            if once:
+                return
+    elif not sys.stdout.isatty():
+        async for now, moved in looks:
+            output.say(render(now, moved, None))
+            if once:
+                return
+    elif once:
+        now, moved = await anext(looks)
+        output.say(render(now, moved, output.console().width))
+    else:
+        await _live(looks)
+
+
+async def _looks(take: Callable[[], Awaitable[Snapshot]], interval: float) -> Looks:
+    before = await take()
     while True:
         await asyncio.sleep(interval)
-        now = await snapshot.take(engine)
-        yield now, snapshot.rates(before, now)
+        now = await take()
+        yield now, rates(before, now)
         before = now
 
 
-async def _live(looks: AsyncIterator[tuple[Snapshot, Rates]]) -> None:
+async def _live(looks: Looks) -> None:
     console = output.console()
     with Live(console=console, screen=True, auto_refresh=False) as live:
         async for now, moved in looks:
@@ -79,14 +96,58 @@ def render(now: Snapshot, moved: Rates, width: int | None) -> str:
     """Return a snapshot as tables."""
     lines = [f"{moved.submitted:g}/s submitted   {moved.ended:g}/s ended", ""]
     lines[1:1] = textwrap.wrap(_oldest(now), width or _WIDE, break_on_hyphens=False)
-    shown = snapshot.shown_states([now.counts])
+    shown = shown_states([now.counts])
     lines += tables.lines(("lane", "setting", *shown), _rows(now, shown), width)
     if now.workers:
         rows = [workers.row(worker) for worker in now.workers]
         lines += ["", *tables.lines(workers.COLUMNS, rows, width)]
     else:
         lines += ["", "no workers"]
+    if now.queues:
+        lines += ["", *tables.lines(_QUEUE_COLUMNS, _queue_rows(now), width)]
+    lines += _stopped(now)
     return "\n".join(lines)
+
+
+def as_value(now: Snapshot, moved: Rates) -> dict[str, object]:
+    """Return a snapshot as JSON holds it."""
+    return {
+        "counts": now.counts,
+        "lanes": [
+            {"lane": lane, "setting": now.settings.get(lane, "open"), "counts": counts}
+            for lane, counts in sorted(now.lanes.items())
+        ],
+        "rates": moved,
+        "workers": now.workers,
+        "queues": now.queues,
+        "services": now.services,
+        "oldest_waiting": now.oldest,
+    }
+
+
+def _queue_rows(now: Snapshot) -> list[tuple[object, ...]]:
+    return [
+        (
+            depth.queue,
+            depth.mode,
+            "paused" if depth.paused else "open",
+            depth.ready,
+            depth.delayed,
+            depth.in_flight,
+            depth.dead,
+        )
+        for depth in now.queues
+    ]
+
+
+def _stopped(now: Snapshot) -> list[str]:
+    """Return a line for each service that does not run."""
+    return [
+        f"service {service.name} of {process.name} restarts: {one_line(service.last_error or '')}"
+        for process in now.services
+        for service in process.services
+        if not service.running
+    ]
 
 
 def _rows(now: Snapshot, shown: Sequence[State]) -> list[tuple[object, ...]]:

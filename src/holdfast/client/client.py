@@ -21,6 +21,7 @@ from holdfast.client.http import Http, Remote, path
 from holdfast.client.limits import RemoteBudgets, RemoteQuotas
 from holdfast.client.live import RemoteChanges, RemoteFeeds
 from holdfast.client.nouns import RemoteLanes, RemoteWorkers
+from holdfast.client.operability import RemoteOperability
 from holdfast.client.pages import page_of
 from holdfast.client.queues import RemoteQueues
 from holdfast.client.schedules import RemoteSchedules
@@ -107,6 +108,7 @@ class Client(Remote, Engine):
         self.archive: RemoteArchive = RemoteArchive(self._http, whose)
         self.feeds: RemoteFeeds = RemoteFeeds(self._http)
         self.changes: RemoteChanges = RemoteChanges(self._http)
+        self.operability: RemoteOperability = RemoteOperability(self._http)
 
     async def __aenter__(self) -> Self:
         return self

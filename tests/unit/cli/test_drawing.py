@@ -90,19 +90,3 @@ def test_a_large_graph_is_summed_up() -> None:
         "  0       1 x other: 1 completed",
         "  1     100 x work: 90 completed, 10 failed",
     ]
-
-
-def test_mermaid() -> None:
-    """Names are ours, because keys may be anything; labels say what they are."""
-    shown = view({"a/b": C, "end": F, "h": W}, "a/b>end", "end!h", "a/b*h")
-    assert list(drawing.mermaid(shown)) == [
-        "flowchart TD",
-        '    m0["a/b<br/>completed"]:::completed',
-        '    m1["end<br/>failed"]:::failed',
-        '    m2["h<br/>waiting_children"]:::waiting_children',
-        "    m0 --> m1",
-        "    m1 -. failure .-> m2",
-        "    m0 -- always --> m2",
-        "    classDef completed fill:#d3f2d3",
-        "    classDef failed fill:#f6c9c9",
-    ]

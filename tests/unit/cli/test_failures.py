@@ -9,6 +9,7 @@ import pytest
 from holdfast import errors
 from holdfast.cli.terminal import failures
 from holdfast.errors import HoldfastError
+from holdfast.model.redaction import hide_secrets
 
 
 @pytest.mark.parametrize(
@@ -41,7 +42,7 @@ def test_each_error_has_its_exit_code(error: type[HoldfastError], code: int) -> 
 )
 def test_a_login_is_hidden_whatever_the_password_contains(url: str) -> None:
     """The rest of the text stays."""
-    hidden = failures.hide_secrets(f"cannot connect to {url}: refused")
+    hidden = hide_secrets(f"cannot connect to {url}: refused")
     assert "s3cret" not in hidden
     assert hidden.startswith("cannot connect to valkey")
     assert hidden.endswith(": refused")

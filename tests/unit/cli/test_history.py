@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from holdfast.cli import logs, timeline
 from holdfast.model.executions import Attempt, Event
 from holdfast.model.states import AttemptKind
+from holdfast.operate.timeline import of
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -53,7 +54,7 @@ def test_a_line_has_the_facts_in_short() -> None:
 def test_bars_share_a_scale_and_are_never_invisible() -> None:
     """The second attempt starts where it started, however short it was."""
     attempts = [_attempt(0, 0, 5, "failed"), _attempt(1, 9.99, 10, "completed")]
-    rows = timeline.rows(attempts, START, START + timedelta(seconds=60))
+    rows = timeline.rows(of(attempts, START, START + timedelta(seconds=60)))
     first, second = (str(row[-1]) for row in rows)
     assert len(first) == len(second) == timeline.WIDTH
     assert first.count("█") == timeline.WIDTH // 2
@@ -64,7 +65,7 @@ def test_bars_share_a_scale_and_are_never_invisible() -> None:
 def test_a_running_attempt_lasts_until_now() -> None:
     """Its bar reaches the edge."""
     ((*_, length, outcome, bar),) = timeline.rows(
-        [_attempt(0, 0, None, None)], START, START + timedelta(seconds=90)
+        of([_attempt(0, 0, None, None)], START, START + timedelta(seconds=90))
     )
     assert (length, outcome) == ("1 min 30 s", "running")
     assert set(str(bar)) == {"█"}

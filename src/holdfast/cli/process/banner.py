@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast.cli import tasks
 from holdfast.cli.terminal import opening, output
-from holdfast.cli.terminal.failures import hide_secrets
+from holdfast.model.redaction import hide_secrets
 from holdfast.store.valkey import urls
 
 if TYPE_CHECKING:

@@ -11,13 +11,13 @@
 from __future__ import annotations
 
 import json
-import re
 import sys
 from collections.abc import Mapping
 from typing import Any
 
 from holdfast import errors
 from holdfast.errors import HoldfastError
+from holdfast.model.redaction import hide_secrets
 
 FAILED = 1
 WRONG_USAGE = 2
@@ -38,18 +38,10 @@ _CODES: tuple[tuple[type[HoldfastError], int], ...] = (
     (errors.BackendUnfit, STORE_TROUBLE),
 )
 
-#: Everything up to the last @: a password may itself contain one.
-_LOGIN = re.compile(r"://.*@")
-
 
 def exit_code(error: HoldfastError) -> int:
     """Return the exit code of an error."""
     return next((code for kind, code in _CODES if isinstance(error, kind)), FAILED)
-
-
-def hide_secrets(text: str) -> str:
-    """Hide the user and password of any URL in a text."""
-    return _LOGIN.sub("://***@", text)
 
 
 def one_line(text: str) -> str:

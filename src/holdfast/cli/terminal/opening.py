@@ -20,7 +20,9 @@ from holdfast.store.valkey import urls
 from holdfast.store.valkey.urls import StoreUrl
 
 if TYPE_CHECKING:
+    from holdfast.client import Client
     from holdfast.engine import Engine
+    from holdfast.store.store import StoreSettings
 
 T = TypeVar("T")
 
@@ -89,16 +91,26 @@ def ask(
         if is_remote(text):
             return await _ask_server(text, work)
         from holdfast.engine import open_engine  # noqa: PLC0415 - loads the client library
-        from holdfast.store.store import StoreSettings  # noqa: PLC0415
 
-        settings = StoreSettings(call_timeout_ms=CALL_TIMEOUT_MS, boot_timeout_ms=BOOT_TIMEOUT_MS)
-        async with open_engine(text, settings, maintenance=maintenance) as engine:
+        async with open_engine(text, store_settings(), maintenance=maintenance) as engine:
             return await work(engine)
 
     return asyncio.run(go())
 
 
-async def _ask_server(url: str, work: Callable[[Engine], Awaitable[T]]) -> T:
+def store_settings() -> StoreSettings:
+    """Return how a command uses a store."""
+    from holdfast.store.store import StoreSettings  # noqa: PLC0415 - loads the client library
+
+    return StoreSettings(call_timeout_ms=CALL_TIMEOUT_MS, boot_timeout_ms=BOOT_TIMEOUT_MS)
+
+
+def ask_server(url: str, work: Callable[[Client], Awaitable[T]]) -> T:
+    """Do work that a server answers in its own way; the URL must be that of a server."""
+    return asyncio.run(_ask_server(url, work))
+
+
+async def _ask_server(url: str, work: Callable[[Client], Awaitable[T]]) -> T:
     """Do the work over HTTP; what goes wrong is told in the words of the command line."""
     from holdfast.client import Client  # noqa: PLC0415 - loads the web client
     from holdfast.client.client import KEY_VARIABLE  # noqa: PLC0415

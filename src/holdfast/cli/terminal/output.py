@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from holdfast.cli.terminal import tables
-from holdfast.cli.terminal.failures import hide_secrets, one_line
+from holdfast.cli.terminal.failures import one_line
 from holdfast.model.executions import JSON_CONTENT_TYPE
+from holdfast.model.redaction import hide_secrets
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -56,6 +56,7 @@ from holdfast.server.routes import (
     lanes,
     leases,
     messages,
+    operability,
     operator_calls,
     queues,
     quotas,
@@ -102,6 +103,7 @@ _NOUNS: tuple[Routes, ...] = (
     settings.routes,
     keys.routes,
     audit.routes,
+    operability.routes,
     system.routes,
 )
 TABLES: tuple[Routes, ...] = (*_NOUNS, docs.about(_NOUNS))

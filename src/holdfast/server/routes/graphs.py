@@ -12,6 +12,7 @@ from holdfast.model import bounds
 from holdfast.model.api_keys import Role
 from holdfast.model.executions import NewExecution
 from holdfast.model.graphs import Edge, Join, SubmittedGraph, by_key
+from holdfast.operate import layout
 from holdfast.server.auth import shown
 from holdfast.server.auth.attachments import check_limits
 from holdfast.server.auth.owners import GRAPH
@@ -37,6 +38,7 @@ from holdfast.server.views.fields import (
     WaitMs,
 )
 from holdfast.server.views.graphs import GraphDetail, GraphPage, GraphSummary
+from holdfast.server.views.operability import LayoutView
 
 routes: Routes = Routes("graphs", "Executions that start when others have ended.")
 
@@ -284,6 +286,12 @@ async def describe(call: Call, id: str, query: DescribeQuery) -> GraphDetail:  #
         with call.waiting():
             await _wait(call, id, query.wait_ms)
     return GraphDetail.of(await call.engine.graphs.describe(id))
+
+
+@routes.get("/v1/graphs/{id}/layout", owner=GRAPH)
+async def draw(call: Call, id: str) -> LayoutView:  # noqa: A002
+    """Read where to draw the members of a graph."""
+    return LayoutView.of(layout.of(await call.engine.graphs.describe(id)))
 
 
 async def _wait(call: Call, graph_id: str, wait_ms: int) -> None:

@@ -12,10 +12,8 @@ from holdfast.engine.claimer import Claimer
 from holdfast.model import bounds
 from holdfast.model.api_keys import Role
 from holdfast.model.executions import Claim
-from holdfast.model.workers import Worker
 from holdfast.server.http.call import Call
 from holdfast.server.http.declare import Answer, Routes
-from holdfast.server.views.derive import ModelView
 from holdfast.server.views.executions import ClaimsView, ClaimView
 from holdfast.server.views.fields import (
     Body,
@@ -30,6 +28,7 @@ from holdfast.server.views.fields import (
 )
 from holdfast.server.views.paging import PageQuery
 from holdfast.server.views.times import rfc3339
+from holdfast.server.views.workers import WorkerView
 
 routes: Routes = Routes("workers", "The registry of workers, and claiming work.")
 
@@ -87,10 +86,6 @@ async def register(call: Call, instance: str, body: BeatBody) -> Answer[BeatView
         instance=instance, expires_at=rfc3339(answer.expires_at), draining=answer.draining
     )
     return Answer(view, 201 if answer.is_new else 200)
-
-
-class WorkerView(ModelView, model=Worker):
-    """A worker as it last described itself."""
 
 
 class WorkerPage(View):

@@ -4,31 +4,32 @@ from __future__ import annotations
 
 import pytest
 
-from holdfast.cli import findings
-from holdfast.cli.findings import Facts, Status
+from holdfast.model.findings import Level
+from holdfast.operate import findings
+from holdfast.operate.findings import Facts
 
-OK, WARNING, PROBLEM = Status.OK, Status.WARNING, Status.PROBLEM
+OK, WARNING, ERROR = Level.OK, Level.WARNING, Level.ERROR
 
 
 @pytest.mark.parametrize(
-    ("settings", "status"),
+    ("settings", "level"),
     [
         ({"appendonly": "yes", "appendfsync": "always"}, OK),
         ({"appendonly": "yes", "appendfsync": "everysec"}, OK),
         ({"appendonly": "yes", "appendfsync": "no"}, WARNING),
-        ({"appendonly": "no", "appendfsync": "always"}, PROBLEM),
+        ({"appendonly": "no", "appendfsync": "always"}, ERROR),
         (None, WARNING),
     ],
 )
 def test_durability_is_what_the_append_only_file_gives(
-    settings: Facts | None, status: Status
+    settings: Facts | None, level: Level
 ) -> None:
     """A store that forgets at a restart is a problem."""
-    assert findings.durability(settings).status is status
+    assert findings.durability(settings).level is level
 
 
 @pytest.mark.parametrize(
-    ("replicas", "least", "kind", "status"),
+    ("replicas", "least", "kind", "level"),
     [
         ([0], "0", "single", OK),
         ([1, 2], "1", "cluster", OK),
@@ -37,57 +38,57 @@ def test_durability_is_what_the_append_only_file_gives(
     ],
 )
 def test_primaries_of_a_cluster_should_have_replicas(
-    replicas: list[int], least: str, kind: str, status: Status
+    replicas: list[int], least: str, kind: str, level: Level
 ) -> None:
     """The primary that is worst off counts."""
     servers = [{"connected_slaves": str(count)} for count in replicas]
     found = findings.replication(
         servers, {"min-replicas-to-write": least}, cluster=kind == "cluster"
     )
-    assert found.status is status
+    assert found.level is level
 
 
 @pytest.mark.parametrize(
-    ("used", "most", "policy", "status"),
+    ("used", "most", "policy", "level"),
     [
         (10, 0, "noeviction", OK),
         (10, 100, "noeviction", OK),
         (90, 100, "noeviction", WARNING),
-        (10, 0, "allkeys-lru", PROBLEM),
+        (10, 0, "allkeys-lru", ERROR),
     ],
 )
 def test_memory_must_not_be_taken_from_work(
-    used: int, most: int, policy: str, status: Status
+    used: int, most: int, policy: str, level: Level
 ) -> None:
     """Eviction loses work; little room will soon refuse it."""
     facts = {"used_memory": str(used), "maxmemory": str(most), "maxmemory_policy": policy}
-    assert findings.memory(facts).status is status
+    assert findings.memory(facts).level is level
 
 
 @pytest.mark.parametrize(
-    ("loaded", "status"),
+    ("loaded", "level"),
     [
         ([(5, "a"), (5, "a")], OK),
-        ([(0, "")], PROBLEM),
-        ([(5, "a"), (0, "")], PROBLEM),
-        ([(4, "x")], PROBLEM),
-        ([(5, "a"), (4, "x")], PROBLEM),
-        ([(5, "other")], PROBLEM),
+        ([(0, "")], ERROR),
+        ([(5, "a"), (0, "")], ERROR),
+        ([(4, "x")], ERROR),
+        ([(5, "a"), (4, "x")], ERROR),
+        ([(5, "other")], ERROR),
         ([(6, "b")], WARNING),
     ],
 )
 def test_the_library_of_each_primary_is_compared_with_ours(
-    loaded: list[tuple[int, str]], status: Status
+    loaded: list[tuple[int, str]], level: Level
 ) -> None:
     """A newer one is fine for the store, but this installation is old."""
     found = findings.library(loaded, (5, "a"))
-    assert found.status is status
-    assert bool(found.advice) is (status is not OK)
+    assert found.level is level
+    assert bool(found.fix) is (level is not OK)
 
 
 @pytest.mark.parametrize(
-    ("skews", "status"), [([3.0], OK), ([-1500.0], WARNING), ([-600.0, 700.0], WARNING)]
+    ("skews", "level"), [([3.0], OK), ([-1500.0], WARNING), ([-600.0, 700.0], WARNING)]
 )
-def test_clocks_that_differ_are_warned_of(skews: list[float], status: Status) -> None:
+def test_clocks_that_differ_are_warned_of(skews: list[float], level: Level) -> None:
     """From ours, or from each other."""
-    assert findings.clock(skews).status is status
+    assert findings.clock(skews).level is level

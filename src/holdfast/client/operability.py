@@ -1,0 +1,56 @@
+"""The doctor and the snapshot over HTTP."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import msgspec
+
+from holdfast.client import decode
+from holdfast.client.http import Http, Remote
+from holdfast.model import names
+from holdfast.model.findings import Finding
+from holdfast.model.services import ServiceProcess
+from holdfast.model.snapshots import QueueDepth, Snapshot
+from holdfast.model.states import State
+from holdfast.model.workers import Worker
+
+
+class RemoteOperability(Remote):
+    """What a server says about its store."""
+
+    def __init__(self, http: Http) -> None:
+        self._http = http
+
+    async def doctor(self) -> list[Finding]:
+        """Return what the doctor finds; raises Forbidden without an operator key."""
+        return msgspec.convert((await self._http.get("/v1/doctor"))["findings"], list[Finding])
+
+    async def snapshot(self) -> Snapshot:
+        """Return what the store is doing; a key of one tenant sees its own."""
+        view = await self._http.get("/v1/snapshot")
+        oldest = view["oldest_waiting"]
+        return Snapshot(
+            taken_at=time.monotonic(),
+            counts=_counts(view["counts"]),
+            lanes={lane["lane"]: _counts(lane["counts"]) for lane in view["lanes"]},
+            settings={
+                lane["lane"]: lane["setting"] for lane in view["lanes"] if lane["setting"] != "open"
+            },
+            workers=msgspec.convert(view["workers"], list[Worker]),
+            oldest=None if oldest is None else decode.execution(oldest),
+            queues=[_depth(queue) for queue in view["queues"]],
+            services=msgspec.convert(view["services"], list[ServiceProcess]),
+            more_workers=view["more_workers"],
+            more_queues=view["more_queues"],
+        )
+
+
+def _counts(view: dict[str, int]) -> dict[State, int]:
+    return {State(state): count for state, count in view.items()}
+
+
+def _depth(view: dict[str, Any]) -> QueueDepth:
+    name = names.stored(view["tenant"], view["name"])
+    return msgspec.convert({**view, "queue": name}, QueueDepth)

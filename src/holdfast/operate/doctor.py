@@ -1,0 +1,354 @@
+"""The doctor: is a store sound, and what does it promise?
+
+`examine` needs the URL of a store and describes also one that cannot be opened; it can load the
+function library and search for drift. `check` asks a store that a process has open, within a
+bounded time and without changing anything; that is what a server answers with.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import replace
+from typing import Any
+
+from holdfast.archive import survey
+from holdfast.engine import Engine
+from holdfast.errors import (
+    BackendFailed,
+    HoldfastError,
+    InvalidRecord,
+    QueueNotFound,
+    StoreFault,
+    StoreIncompatible,
+    StoreUnavailable,
+)
+from holdfast.model.findings import Finding, Level, error, ok, warning
+from holdfast.model.queues import QueueStats
+from holdfast.model.states import State
+from holdfast.operate import drift, findings
+from holdfast.operate.findings import Facts
+from holdfast.store.store import Store, StoreSettings
+from holdfast.store.valkey import boot, library
+from holdfast.store.valkey.client import CallFailed, Client
+from holdfast.store.valkey.embedded import EmbeddedServer
+from holdfast.store.valkey.urls import StoreUrl
+
+#: Called with the executions compared since the last call, and how many there are in all.
+Advance = Callable[[int, int], None]
+
+#: `check` waits this long for the answer to each question; it asks them all at once.
+CHECK_S = 5.0
+#: Timers may be this late before the doctor warns.
+_LATE_S = 1.5
+_LOOK_EVERY_S = 0.1
+_MOST_QUEUES = 1_000
+#: A list in a finding names this many, so that its length is bounded.
+_MOST_NAMED = 20
+
+
+async def examine(
+    url: StoreUrl,
+    *,
+    settings: StoreSettings | None = None,
+    fix: bool = False,
+    search_drift: bool = False,
+    advance: Advance | None = None,
+) -> list[Finding]:
+    """Examine a store from its server up; raises StoreUnavailable if nothing answers.
+
+    `fix` loads our function library on every primary. `search_drift` reads every execution, which
+    takes time; `advance` learns how far it is.
+    """
+    settings = settings or StoreSettings()
+    async with _connected(url, settings) as (client, target):
+        try:
+            await boot.wait_until_loaded(client, settings.boot_timeout_ms)
+            found = await _servers(client)
+            found.append(await _library(client, fix=fix))
+        except CallFailed as failure:
+            raise _trouble(failure) from failure
+        if any(finding.level is Level.ERROR for finding in _blocking(found)):
+            return found
+        store = Store(client, target, settings)
+        try:
+            await store.boot()
+        except StoreIncompatible as incompatible:
+            return [*found, error("data", incompatible.message)]
+        found.append(ok("data", "of this version, readable"))
+        engine = Engine(store)
+        try:
+            for ask in _CONTENTS.values():
+                found.append(await ask(engine))
+            if search_drift:
+                overdue = any(f.check == "timers" and f.level is not Level.OK for f in found)
+                found.append(await _drift(engine, advance, check_due=not overdue))
+        finally:
+            await engine.close()
+        return found
+
+
+async def check(engine: Engine, *, within_s: float = CHECK_S) -> list[Finding]:
+    """Examine the store of an engine: the same checks without `fix` and the search for drift.
+
+    Every check ends within the time given. A check without an answer becomes a finding.
+    """
+
+    async def servers() -> list[Finding]:
+        return await _servers(engine.store.client)
+
+    async def loaded() -> list[Finding]:
+        return [await _library(engine.store.client, fix=False)]
+
+    async def content(ask: Check) -> list[Finding]:
+        return [await ask(engine)]
+
+    asked = [
+        _answered("server", servers(), within_s),
+        _answered("library", loaded(), within_s),
+        *(_answered(name, content(ask), within_s) for name, ask in _CONTENTS.items()),
+    ]
+    return [finding for answer in await asyncio.gather(*asked) for finding in answer]
+
+
+async def _answered(name: str, asking: Awaitable[list[Finding]], within_s: float) -> list[Finding]:
+    """Return the answer, or a finding that says why there is none."""
+    try:
+        async with asyncio.timeout(within_s):
+            return await asking
+    except TimeoutError:
+        fix = "the store is slow or out of reach: run `holdfast doctor` near it"
+        return [error(name, f"no answer within {within_s:g} s", fix)]
+    except CallFailed as failure:
+        return [error(name, _trouble(failure).message)]
+    except HoldfastError as refusal:
+        return [error(name, refusal.message)]
+
+
+def _blocking(found: list[Finding]) -> list[Finding]:
+    """Without these nothing more can be asked of the store."""
+    return [finding for finding in found if finding.check in ("server", "memory", "library")]
+
+
+@contextlib.asynccontextmanager
+async def _connected(
+    url: StoreUrl, settings: StoreSettings
+) -> AsyncIterator[tuple[Client, StoreUrl]]:
+    """Connect without any check of the store."""
+    async with contextlib.AsyncExitStack() as stack:
+        if url.path is not None:
+            server = EmbeddedServer(url.path, url.fsync)
+            stack.push_async_callback(server.stop)
+            await server.start()
+            url = replace(url, addresses=(("127.0.0.1", server.port),), password=server.password)
+        client = await Client.connect(url, timeout_ms=settings.boot_timeout_ms)
+        stack.push_async_callback(client.close)
+        yield client, url
+
+
+def _trouble(failure: CallFailed) -> StoreFault | StoreUnavailable:
+    kind = StoreFault if failure.answered else StoreUnavailable
+    return kind(f"the store cannot be examined: {failure.text}")
+
+
+async def _servers(client: Client) -> list[Finding]:
+    """Judge every primary: kind, durability, replication, memory, clock."""
+    infos = [_text(reply) for reply in await client.on_primaries(["INFO", "everything"])]
+    facts = [findings.parse_info(info) for info in infos]
+    settings = await _configuration(client)
+    durable = [findings.durability(one) for one in settings]
+    memory = [findings.memory(one) for one in facts]
+    return [
+        *_kinds(infos, facts, cluster=client.cluster),
+        _worst(durable),
+        findings.replication(facts, settings[0], cluster=client.cluster),
+        _worst(memory),
+        findings.clock(await _skews_ms(client)),
+    ]
+
+
+def _kinds(infos: list[str], facts: list[Facts], *, cluster: bool) -> list[Finding]:
+    versions = sorted({one.get("valkey_version", "unknown") for one in facts})
+    kind = f"a cluster of {len(facts)} primaries" if cluster else "one server"
+    for info in infos:
+        try:
+            boot.check_server(info)
+        except StoreIncompatible as incompatible:
+            # Eviction has a finding of its own.
+            if "policy" not in incompatible.context:
+                return [error("server", incompatible.message)]
+    return [ok("server", f"Valkey {', '.join(versions)}, {kind}")]
+
+
+def _worst(found: list[Finding]) -> Finding:
+    """Return the finding of the primary that is worst off."""
+    order = list(Level)
+    return max(found, key=lambda finding: order.index(finding.level))
+
+
+async def _configuration(client: Client) -> list[Facts | None]:
+    """Return persistence settings of each primary; None where we may not ask."""
+    names = ("appendonly", "appendfsync", "min-replicas-to-write")
+    try:
+        replies = await client.on_primaries(["CONFIG", "GET", *names])
+    except CallFailed as failure:
+        if not failure.answered:
+            raise
+        return [None]
+    return [_pairs(reply) for reply in replies]
+
+
+def _pairs(reply: Any) -> Facts:
+    """Return a map reply, which older protocols send as a list."""
+    pairs = reply.items() if isinstance(reply, dict) else zip(reply[::2], reply[1::2], strict=True)
+    return {_text(name): _text(value) for name, value in pairs}
+
+
+async def _skews_ms(client: Client) -> list[float]:
+    before = time.time()
+    replies = await client.on_primaries(["TIME"])
+    ours = (before + time.time()) / 2
+    return [(int(seconds) + int(micros) / 1e6 - ours) * 1000 for seconds, micros in replies]
+
+
+async def _library(client: Client, *, fix: bool) -> Finding:
+    ours = library.load()
+    if fix and not await _load(client, ours):
+        return findings.library_denied()
+    listings = await client.on_primaries(["FUNCTION", "LIST", "LIBRARYNAME", library.NAME])
+    loaded = [
+        next((mark for name in _names(listing) if (mark := library.parse_marker(name))), (0, ""))
+        for listing in listings
+    ]
+    return findings.library(loaded, (ours.release, ours.digest))
+
+
+async def _load(client: Client, ours: library.Library) -> bool:
+    """Load our library; returns whether the servers had room for it."""
+    try:
+        await client.on_primaries(["FUNCTION", "LOAD", "REPLACE", ours.code])
+    except CallFailed as failure:
+        if not failure.is_full:
+            raise
+        return False
+    return True
+
+
+def _names(value: Any) -> list[str]:
+    """Return every text in a reply of nested maps and lists."""
+    if isinstance(value, dict):
+        return _names([*value.keys(), *value.values()])
+    if isinstance(value, list):
+        return [name for item in value for name in _names(item)]
+    return [value.decode()] if isinstance(value, bytes) else []
+
+
+async def _partitions(engine: Engine) -> Finding:
+    return ok("partitions", f"{engine.store.partitions}, prefix {engine.store.prefix}")
+
+
+async def _services(engine: Engine) -> Finding:
+    return findings.services(await engine.store.services.list())
+
+
+async def _drift(engine: Engine, advance: Advance | None, *, check_due: bool) -> Finding:
+    """Compare lists, counts and queues with every execution."""
+    total = sum(cell.count for cell in await engine.count())
+    report = advance or (lambda _done, _total: None)
+    report(0, total)
+    drifted = await drift.search(engine, lambda done: report(done, total), check_due=check_due)
+    if drifted:
+        fix = "please report it, with these ids: " + "; ".join(drifted[:5])
+        return error("drift", f"{len(drifted)} disagreements", fix)
+    executions = findings.executions(total)
+    return ok("drift", f"lists, counts and queues agree on {executions}")
+
+
+async def _timers(engine: Engine) -> Finding:
+    """Find timers that are due and that nobody fires; looking with a limit of 0 fires none."""
+    store = engine.store
+    start = time.monotonic()
+    late = [*store.tags(), store.global_tag]
+    waited = 0.0
+    while late and waited < _LATE_S:
+        looks = await asyncio.gather(*(store.timers.tick(tag, 0) for tag in late))
+        late = [tag for tag, (_, sleep_ms) in zip(late, looks, strict=True) if sleep_ms == 0]
+        waited = time.monotonic() - start
+        if late:
+            await asyncio.sleep(_LOOK_EVERY_S)
+    if late:
+        text = f"due timers of {len(late)} partitions are not fired"
+        return warning("timers", text, "no process fires them: start a worker or a server")
+    return ok("timers", "none is overdue" if waited < _LOOK_EVERY_S else f"{waited:.1f} s late")
+
+
+async def _lanes(engine: Engine) -> Finding:
+    """Find work that no worker will take."""
+    views = await engine.lane_views()
+    workers = await engine.workers.list()
+    abandoned = [view.lane for view in views if view.counts.get(State.WAITING) and not view.workers]
+    if abandoned:
+        text = f"executions wait on lanes without workers: {_named(abandoned)}"
+        return warning("workers", text, "start a worker for them, see `holdfast workers`")
+    waiting = [cell for cell in await engine.count() if cell.state is State.WAITING]
+    lacking = {
+        f"{cell.kind} on lane {cell.lane}"
+        for cell in waiting
+        if not any(w.serves(cell.lane, cell.tenant) and w.has(cell.kind) for w in workers)
+    }
+    if lacking:
+        text = f"executions wait for tasks that no worker has: {_named(sorted(lacking))}"
+        return warning("workers", text, "`holdfast explain ID` says what may have been meant")
+    return ok("workers", f"{len(workers)} alive")
+
+
+def _named(names: list[str]) -> str:
+    rest = len(names) - _MOST_NAMED
+    return ", ".join(names[:_MOST_NAMED]) + (f" and {rest} more" if rest > 0 else "")
+
+
+async def _queues(engine: Engine) -> Finding:
+    queues = await engine.queues.list(limit=_MOST_QUEUES)
+    stats = await asyncio.gather(*(_stats(engine, queue.name) for queue in queues))
+    return findings.queues(
+        {
+            queue.name: counts
+            for queue, counts in zip(queues, stats, strict=True)
+            if counts is not None
+        }
+    )
+
+
+async def _stats(engine: Engine, queue: str) -> QueueStats | None:
+    """Count the messages of a queue; None if it was deleted meanwhile."""
+    try:
+        return await engine.queues.stats(queue)
+    except QueueNotFound:
+        return None
+
+
+async def _archive(engine: Engine) -> Finding:
+    try:
+        return findings.archive(await survey(engine.store))
+    except (BackendFailed, InvalidRecord) as failure:
+        fix = "executions that have ended stay in memory until they can be archived"
+        return error("archive", failure.message, fix)
+
+
+Check = Callable[[Engine], Awaitable[Finding]]
+
+#: What is asked about the contents of a store, in this order.
+_CONTENTS: dict[str, Check] = {
+    "partitions": _partitions,
+    "timers": _timers,
+    "services": _services,
+    "workers": _lanes,
+    "queues": _queues,
+    "archive": _archive,
+}
+
+
+def _text(value: Any) -> str:
+    return value.decode() if isinstance(value, bytes) else str(value)

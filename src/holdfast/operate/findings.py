@@ -1,0 +1,179 @@
+"""The doctor's judgement of the facts that servers and the store report."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import astuple
+from typing import TYPE_CHECKING
+
+from holdfast.model.findings import Finding, error, ok, warning
+from holdfast.model.queues import QueueStats
+from holdfast.model.services import ServiceProcess
+
+if TYPE_CHECKING:
+    from holdfast.archive import Survey
+
+Facts = Mapping[str, str]
+
+#: A fuller store is worth a warning: soon it will refuse new work.
+_FULL = 0.8
+#: A difference of clocks that is worth a warning, in ms.
+_SKEW_MS = 1_000
+#: Executions that wait for the archive; one run takes as many in seconds.
+_MANY_WAITING = 10_000
+
+
+def parse_info(text: str) -> Facts:
+    """Return the facts of an INFO reply."""
+    return dict(line.split(":", 1) for line in text.splitlines() if ":" in line)
+
+
+def durability(settings: Facts | None) -> Finding:
+    """Say what an acknowledgement survives, from one server's configuration."""
+    check = "durability"
+    if settings is None:
+        text = "the server does not let us read its configuration"
+        return warning(check, text, "make sure that it has appendonly yes")
+    if settings.get("appendonly") != "yes":
+        text = "appendonly is off: a restart of the server forgets everything since its last dump"
+        return error(check, text, "CONFIG SET appendonly yes, and put it into its configuration")
+    fsync = settings.get("appendfsync", "unknown")
+    if fsync == "always":
+        return ok(check, "appendonly yes, appendfsync always: acknowledged means on disk")
+    if fsync == "everysec":
+        text = "appendonly yes, appendfsync everysec: a crash of the machine may lose a second"
+        return ok(check, text)
+    text = f"appendonly yes, appendfsync {fsync}: a crash of the machine may lose half a minute"
+    return warning(check, text, "CONFIG SET appendfsync everysec, or always")
+
+
+def replication(servers: Sequence[Facts], settings: Facts | None, *, cluster: bool) -> Finding:
+    """Say whether a primary that dies has a successor."""
+    check = "replication"
+    replicas = [int(facts.get("connected_slaves", 0)) for facts in servers]
+    least = (settings or {}).get("min-replicas-to-write", "unknown")
+    text = f"{min(replicas)} replicas or more for each of {len(servers)} primaries, "
+    text += f"min-replicas-to-write {least}"
+    if not cluster:
+        return ok(check, f"one server with {replicas[0]} replicas")
+    if min(replicas) == 0:
+        return warning(check, text, "a primary without replica takes its data along when it dies")
+    if least == "0":
+        return warning(check, text, "a failover may lose the last writes; set it to 1")
+    return ok(check, text)
+
+
+def memory(facts: Facts) -> Finding:
+    """Say how full a server is."""
+    check = "memory"
+    used, most = int(facts.get("used_memory", 0)), int(facts.get("maxmemory", 0))
+    policy = facts.get("maxmemory_policy", "unknown")
+    text = f"{facts.get('used_memory_human', used)} used"
+    text += f" of {facts.get('maxmemory_human', most)}" if most else ", no limit"
+    text += f", policy {policy}"
+    if policy != "noeviction":
+        fix = "the server may throw work away: CONFIG SET maxmemory-policy noeviction"
+        return error(check, text, fix)
+    if most and used > most * _FULL:
+        return warning(check, text, "free memory, raise maxmemory, or shorten retention")
+    return ok(check, text)
+
+
+def library_denied() -> Finding:
+    """Say that there is no room for the function library."""
+    text = "the store is too full to load it; what frees memory works without it, slowly"
+    fix = "raise maxmemory, shorten retention or cancel executions; then `holdfast doctor --fix`"
+    return error("library", text, fix)
+
+
+def library(loaded: Sequence[tuple[int, str]], ours: tuple[int, str]) -> Finding:
+    """Compare the function library of each primary with ours."""
+    check = "library"
+    release, digest = ours
+    oldest, newest = min(loaded), max(loaded)
+    text = f"release {newest[0]} in the store, {release} here"
+    if oldest == newest == ours:
+        return ok(check, f"release {release}, the same as here")
+    if oldest[0] == 0:
+        fix = "a worker loads it when it starts; `holdfast doctor --fix` loads it now"
+        return error(check, "a primary has none", fix)
+    if oldest[0] < newest[0]:
+        fix = "start a process of the newer version, or its `holdfast doctor --fix`"
+        return error(check, f"the primaries disagree: releases {oldest[0]} to {newest[0]}", fix)
+    if newest[0] > release:
+        return warning(check, text, "the store is newer: upgrade this installation")
+    if newest[0] < release:
+        return error(
+            check, text, "a worker of this version loads it; `holdfast doctor --fix` loads it now"
+        )
+    text = f"release {release}, but another text ({newest[1]}, here {digest})"
+    return error(check, text, "`holdfast doctor --fix` loads ours")
+
+
+def clock(skews_ms: Sequence[float]) -> Finding:
+    """Say how far servers' clocks are from ours; only theirs decide."""
+    worst = max(skews_ms, key=abs)
+    text = f"{worst:+.0f} ms from this machine's"
+    if len(skews_ms) > 1:
+        text += f", {max(skews_ms) - min(skews_ms):.0f} ms between primaries"
+    if abs(worst) > _SKEW_MS or max(skews_ms) - min(skews_ms) > _SKEW_MS:
+        fix = "due times are on the store's clock: run a time service on both machines"
+        return warning("clock", text, fix)
+    return ok("clock", text)
+
+
+def queues(stats: Mapping[str, QueueStats]) -> Finding:
+    """Say whether every message that was pushed is accounted for."""
+    check = "queues"
+    wrong = [name for name, one in stats.items() if not _adds_up(one)]
+    if wrong:
+        text = f"counts do not add up: {', '.join(wrong[:5])}"
+        return error(check, text, "please report it, with `holdfast queues stats`")
+    groups = [group for one in stats.values() for group in one.groups.values()]
+    ready, dead = sum(one.ready for one in groups), sum(one.dead for one in groups)
+    return ok(check, f"{len(stats)}, with {ready} messages ready and {dead} dead")
+
+
+def _adds_up(one: QueueStats) -> bool:
+    """Pushed is the sum of what became of messages: in each group, and in a fanout queue."""
+    in_groups = all(2 * group.pushed == sum(astuple(group)) for group in one.groups.values())
+    known = one.stored + one.collected + one.expired + one.purged
+    return in_groups and (one.mode == "work" or one.pushed == known)
+
+
+def services(processes: Sequence[ServiceProcess]) -> Finding:
+    """Say whether the services of all processes run."""
+    check = "services"
+    stopped = [
+        f"{service.name} of {process.name} ({service.last_error})"
+        for process in processes
+        for service in process.services
+        if not service.running
+    ]
+    if stopped:
+        fix = "the log of the process says why; it restarts the service by itself"
+        return error(check, f"not running: {', '.join(stopped[:5])}", fix)
+    if not processes:
+        return ok(check, "no process runs any now")
+    restarts = sum(service.restarts for process in processes for service in process.services)
+    running = sum(len(process.services) for process in processes)
+    text = f"{running} in {len(processes)} {'process' if len(processes) == 1 else 'processes'}"
+    return ok(check, text + (f", restarted {restarts} times" if restarts else ""))
+
+
+def executions(number: int) -> str:
+    """Return a number of executions in words."""
+    return f"{number:,} execution{'' if number == 1 else 's'}"
+
+
+def archive(found: Survey) -> Finding:
+    """Say whether what has ended gets into the archive."""
+    check = "archive"
+    if found.archive is None:
+        return ok(check, "none: retention forgets")
+    held = executions(found.archive.executions)
+    text = f"{found.url}, {held}, {found.waiting} waiting for it"
+    if found.waiting > _MANY_WAITING:
+        fix = "they stay in memory: start a server, or `holdfast archive run`"
+        return warning(check, text, fix)
+    return ok(check, text)

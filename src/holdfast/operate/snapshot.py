@@ -1,0 +1,114 @@
+"""Taking a snapshot of a store: counts, the oldest waiting execution, workers, queues, services."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import Counter
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from holdfast.errors import QueueNotFound
+from holdfast.model.executions import Execution
+from holdfast.model.listing import Filter
+from holdfast.model.queues import Queue
+from holdfast.model.services import ServiceProcess
+from holdfast.model.snapshots import QueueDepth, Snapshot
+from holdfast.model.states import State
+from holdfast.model.workers import Worker
+
+if TYPE_CHECKING:
+    from holdfast.engine import Engine
+
+#: A snapshot holds this many workers and queues, so that its size is bounded.
+MOST_WORKERS = 1_000
+MOST_QUEUES = 100
+#: The age of the oldest waiting execution is found to this precision, in few calls.
+_PRECISION_MS = 500
+
+
+async def take(engine: Engine, *, tenant: str | None = None) -> Snapshot:
+    """Look at a store; with a tenant, only at what belongs to it."""
+    cells, settings, workers, oldest, queues, services = await asyncio.gather(
+        engine.count(tenant),
+        engine.lanes.states(),
+        _workers(engine, tenant),
+        oldest_waiting(engine, tenant=tenant),
+        _queues(engine, tenant),
+        _services(engine, tenant),
+    )
+    counts: Counter[State] = Counter()
+    lanes: dict[str, Counter[State]] = {}
+    for cell in cells:
+        counts[cell.state] += cell.count
+        lanes.setdefault(cell.lane, Counter())[cell.state] += cell.count
+    return Snapshot(
+        taken_at=time.monotonic(),
+        counts=counts,
+        lanes=lanes,
+        settings=settings,
+        workers=workers[:MOST_WORKERS],
+        oldest=oldest,
+        queues=queues[:MOST_QUEUES],
+        services=services,
+        more_workers=len(workers) > MOST_WORKERS,
+        more_queues=len(queues) > MOST_QUEUES,
+    )
+
+
+async def _workers(engine: Engine, tenant: str | None) -> list[Worker]:
+    workers = await engine.workers.list()
+    return [worker for worker in workers if tenant in {None, worker.tenant}]
+
+
+async def _services(engine: Engine, tenant: str | None) -> list[ServiceProcess]:
+    """Return the services, which belong to no tenant."""
+    return await engine.store.services.list() if tenant is None else []
+
+
+async def _queues(engine: Engine, tenant: str | None) -> list[QueueDepth]:
+    queues = await engine.queues.list(limit=MOST_QUEUES + 1, tenant=tenant)
+    depths = await asyncio.gather(*(_depth(engine, queue) for queue in queues))
+    return [depth for depth in depths if depth is not None]
+
+
+async def _depth(engine: Engine, queue: Queue) -> QueueDepth | None:
+    """Count the messages of a queue; None if it was deleted meanwhile."""
+    try:
+        groups = (await engine.queues.stats(queue.name)).groups.values()
+    except QueueNotFound:
+        return None
+    return QueueDepth(
+        queue=queue.name,
+        mode=queue.settings.mode,
+        paused=queue.paused,
+        ready=sum(group.ready for group in groups),
+        delayed=sum(group.delayed for group in groups),
+        in_flight=sum(group.in_flight for group in groups),
+        dead=sum(group.dead for group in groups),
+    )
+
+
+async def oldest_waiting(engine: Engine, *, tenant: str | None = None) -> Execution | None:
+    """Find the waiting execution that was created first.
+
+    Lists are newest first, so it is searched by time: back in doubling steps until nothing is
+    older, then forth and back in halving ones.
+    """
+    oldest = await _newest_before(engine, tenant, None, 0)
+    step_ms = _PRECISION_MS
+    back = True
+    while oldest is not None and step_ms >= _PRECISION_MS:
+        older = await _newest_before(engine, tenant, oldest, step_ms)
+        back = back and older is not None
+        step_ms = step_ms * 2 if back else step_ms // 2
+        oldest = older or oldest
+    return oldest
+
+
+async def _newest_before(
+    engine: Engine, tenant: str | None, item: Execution | None, step_ms: int
+) -> Execution | None:
+    until = None if item is None else item.created_at - timedelta(milliseconds=step_ms)
+    page = await engine.list(Filter(tenant=tenant, state=State.WAITING, until=until), limit=1)
+    return page.items[0] if page.items else None

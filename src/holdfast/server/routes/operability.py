@@ -1,0 +1,50 @@
+"""What operators and consoles ask: the doctor, the snapshot, timelines."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import UTC, datetime
+
+from holdfast.model.api_keys import Role
+from holdfast.operate import doctor, snapshot, timeline
+from holdfast.server.auth.owners import EXECUTION
+from holdfast.server.http.call import Call
+from holdfast.server.http.declare import CHANGING, Routes, Scope
+from holdfast.server.views.operability import (
+    FindingsView,
+    FindingView,
+    SnapshotView,
+    TimelineView,
+)
+
+routes: Routes = Routes("operability", "The doctor, snapshots and timelines.")
+
+
+@routes.get("/v1/doctor", role=Role.OPERATOR, scope=Scope.SYSTEM)
+async def examine(call: Call) -> FindingsView:
+    """Check the store: server, durability, library, memory, clock, timers, services, workers.
+
+    It changes nothing and answers within seconds: a check that takes longer becomes a finding.
+    `holdfast doctor --drift` and `--fix` need the store itself.
+    """
+    findings = await doctor.check(call.engine)
+    return FindingsView(findings=[FindingView.of(finding) for finding in findings])
+
+
+@routes.get("/v1/snapshot", errors=CHANGING)
+async def look(call: Call) -> SnapshotView:
+    """Read what the store is doing: executions by state and lane, queues, workers, services.
+
+    A key of one tenant sees what belongs to that tenant.
+    """
+    return SnapshotView.of(await snapshot.take(call.engine, tenant=call.identity.tenant))
+
+
+@routes.get("/v1/executions/{id}/timeline", owner=EXECUTION)
+async def of_execution(call: Call, id: str) -> TimelineView:  # noqa: A002
+    """Read its attempts and steps on one scale, to be drawn."""
+    execution, attempts, steps = await asyncio.gather(
+        call.engine.describe(id), call.engine.attempts(id), call.engine.steps(id)
+    )
+    now = datetime.now(UTC)
+    return TimelineView.of(timeline.of(attempts, execution.created_at, now, steps))

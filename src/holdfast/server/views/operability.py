@@ -1,0 +1,274 @@
+"""Findings, snapshots, timelines and layouts as replies show them."""
+
+from __future__ import annotations
+
+from msgspec import UNSET, UnsetType
+
+from holdfast.model import names
+from holdfast.model.findings import Finding, Level
+from holdfast.model.redaction import hide_secrets
+from holdfast.model.services import ServiceProcess, ServiceStatus
+from holdfast.model.snapshots import QueueDepth, Snapshot
+from holdfast.operate.layout import Layout, Node
+from holdfast.operate.timeline import Bar, Mark, Timeline
+from holdfast.server.auth import shown
+from holdfast.server.views.executions import ExecutionView
+from holdfast.server.views.fields import View
+from holdfast.server.views.graphs import EdgeView
+from holdfast.server.views.times import optional, rfc3339
+from holdfast.server.views.workers import WorkerView
+
+
+class FindingView(View):
+    """The result of one check of the doctor."""
+
+    check: str
+    level: Level
+    text: str
+    #: What to do about it.
+    fix: str | UnsetType = UNSET
+
+    @classmethod
+    def of(cls, finding: Finding) -> FindingView:
+        """Show a finding."""
+        return cls(
+            check=finding.check,
+            level=finding.level,
+            text=hide_secrets(finding.text),
+            fix=UNSET if finding.fix is None else hide_secrets(finding.fix),
+        )
+
+
+class FindingsView(View):
+    """What the doctor found, from the server of the store up."""
+
+    findings: list[FindingView]
+
+
+class LaneCounts(View):
+    """The executions of a lane by state."""
+
+    lane: str
+    #: open, paused or draining.
+    setting: str
+    counts: dict[str, int]
+
+
+class QueueDepthView(View):
+    """The messages of a queue that have not been settled, in all of its groups."""
+
+    name: str
+    tenant: str
+    mode: str
+    paused: bool
+    ready: int
+    delayed: int
+    in_flight: int
+    dead: int
+
+    @classmethod
+    def of(cls, depth: QueueDepth) -> QueueDepthView:
+        """Show the depth of a queue."""
+        tenant, name = names.parse(depth.queue)
+        return cls(
+            name=name,
+            tenant=tenant,
+            mode=depth.mode,
+            paused=depth.paused,
+            ready=depth.ready,
+            delayed=depth.delayed,
+            in_flight=depth.in_flight,
+            dead=depth.dead,
+        )
+
+
+class ServiceView(View):
+    """A service of a process."""
+
+    name: str
+    #: False while it waits to be restarted.
+    running: bool
+    #: How often it has stopped by itself since the process started.
+    restarts: int
+    #: Why it stopped last, and when.
+    last_error: str | None
+    last_error_at: str | None
+
+    @classmethod
+    def of(cls, service: ServiceStatus) -> ServiceView:
+        """Show a service."""
+        error = service.last_error
+        return cls(
+            name=service.name,
+            running=service.running,
+            restarts=service.restarts,
+            last_error=None if error is None else hide_secrets(error),
+            last_error_at=optional(service.last_error_at),
+        )
+
+
+class ServiceProcessView(View):
+    """A process that runs services."""
+
+    name: str
+    services: list[ServiceView]
+
+    @classmethod
+    def of(cls, process: ServiceProcess) -> ServiceProcessView:
+        """Show a process."""
+        return cls(name=process.name, services=[ServiceView.of(one) for one in process.services])
+
+
+class SnapshotView(View):
+    """What the store is doing now; a key of one tenant sees what belongs to that tenant."""
+
+    #: Executions by state.
+    counts: dict[str, int]
+    lanes: list[LaneCounts]
+    #: Message queues by name, the first 100.
+    queues: list[QueueDepthView]
+    #: There are queues that are not shown.
+    more_queues: bool
+    #: The waiting execution that was created first, to half a second.
+    oldest_waiting: ExecutionView | None
+    #: Workers that are alive, the first 1,000.
+    workers: list[WorkerView]
+    #: There are workers that are not shown.
+    more_workers: bool
+    #: Processes and the services they run; empty for a key of one tenant.
+    services: list[ServiceProcessView]
+
+    @classmethod
+    def of(cls, snapshot: Snapshot) -> SnapshotView:
+        """Show a snapshot."""
+        oldest = snapshot.oldest
+        return cls(
+            counts={state.value: count for state, count in snapshot.counts.items()},
+            lanes=[
+                LaneCounts(
+                    lane=lane,
+                    setting=snapshot.settings.get(lane, "open"),
+                    counts={state.value: count for state, count in counts.items()},
+                )
+                for lane, counts in sorted(snapshot.lanes.items())
+            ],
+            queues=[QueueDepthView.of(depth) for depth in snapshot.queues],
+            more_queues=snapshot.more_queues,
+            oldest_waiting=None if oldest is None else ExecutionView.of(oldest),
+            workers=[WorkerView.of(worker) for worker in snapshot.workers],
+            more_workers=snapshot.more_workers,
+            services=[ServiceProcessView.of(process) for process in snapshot.services],
+        )
+
+
+class BarView(View):
+    """An attempt on the timeline."""
+
+    index: int
+    kind: str
+    worker: str
+    started_at: str
+    #: Null while it runs.
+    ended_at: str | None
+    #: How it ended in words, with its error; `running` while it runs.
+    outcome: str
+    #: Where it starts and ends: 0 at the start of the timeline, 1 at its end.
+    start: float
+    end: float
+
+    @classmethod
+    def of(cls, timeline: Timeline, bar: Bar) -> BarView:
+        """Show an attempt."""
+        attempt = bar.attempt
+        return cls(
+            index=attempt.index,
+            kind=attempt.kind,
+            worker=attempt.worker,
+            started_at=rfc3339(attempt.started_at),
+            ended_at=optional(attempt.ended_at),
+            outcome=bar.outcome,
+            start=round(timeline.share(bar.start), 6),
+            end=round(timeline.share(bar.end), 6),
+        )
+
+
+class MarkView(View):
+    """A recorded step on the timeline."""
+
+    step: str
+    at: str
+    #: Where it is: 0 at the start of the timeline, 1 at its end.
+    position: float
+
+    @classmethod
+    def of(cls, timeline: Timeline, mark: Mark) -> MarkView:
+        """Show a step."""
+        return cls(step=mark.step, at=rfc3339(mark.at), position=round(timeline.share(mark.at), 6))
+
+
+class TimelineView(View):
+    """From the creation of an execution to the end of its last attempt, or to now."""
+
+    start: str
+    end: str
+    #: Attempts, oldest first.
+    bars: list[BarView]
+    #: Steps in the order of recording.
+    marks: list[MarkView]
+
+    @classmethod
+    def of(cls, timeline: Timeline) -> TimelineView:
+        """Show a timeline."""
+        return cls(
+            start=rfc3339(timeline.start),
+            end=rfc3339(timeline.end),
+            bars=[BarView.of(timeline, bar) for bar in timeline.bars],
+            marks=[MarkView.of(timeline, mark) for mark in timeline.marks],
+        )
+
+
+class NodeView(View):
+    """A member and its place."""
+
+    key: str
+    id: str
+    kind: str
+    state: str
+    #: From 0; members of layer 0 wait for none.
+    layer: int
+    #: From 0, in its layer.
+    place: int
+
+    @classmethod
+    def of(cls, node: Node) -> NodeView:
+        """Show a member."""
+        member = node.member
+        return cls(
+            key=member.key,
+            id=shown.own(member.id),
+            kind=member.kind,
+            state=member.state,
+            layer=node.layer,
+            place=node.place,
+        )
+
+
+class LayoutView(View):
+    """Where to draw the members of a graph; every edge goes to a later layer."""
+
+    #: Members, each after those it waits for.
+    nodes: list[NodeView]
+    edges: list[EdgeView]
+    #: How many layers there are, and how many members the largest has.
+    layers: int
+    width: int
+
+    @classmethod
+    def of(cls, layout: Layout) -> LayoutView:
+        """Show a layout."""
+        return cls(
+            nodes=[NodeView.of(node) for node in layout.nodes],
+            edges=[EdgeView.of(edge) for edge in layout.edges],
+            layers=layout.layers,
+            width=layout.width,
+        )
