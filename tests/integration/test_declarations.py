@@ -15,11 +15,11 @@ from holdfast.errors import (
     InvalidInput,
     QuotaNotFound,
 )
+from holdfast.model.effects import Submit
 from holdfast.model.executions import Execution, NewExecution
 from holdfast.model.graphs import Edge
 from holdfast.model.schedules import NewSchedule
 from holdfast.model.timing import Timing
-from holdfast.queues import Submit
 from holdfast.testing.clock import Clock
 from holdfast.testing.polling import wait_for
 from tests.support.lifecycle import claim_one

@@ -14,7 +14,6 @@ import pytest
 from holdfast.archive import Archiver, open_archive, set_archive
 from holdfast.client import Client
 from holdfast.engine import Engine
-from holdfast.engine.feeds import Gap
 from holdfast.errors import (
     BudgetNotFound,
     ExecutionNotFound,
@@ -32,6 +31,7 @@ from holdfast.fencing import LeaseState, Token, WriterLease, paths
 from holdfast.fencing.contend import contend
 from holdfast.fencing.in_store import StoreObjects
 from holdfast.model.api_keys import Role
+from holdfast.model.feeds import Gap
 from holdfast.model.frames import StreamSettings
 from holdfast.model.listing import Filter
 from holdfast.model.states import State

@@ -24,13 +24,13 @@ from holdfast.errors import (
 )
 from holdfast.fencing import FolderObjects
 from holdfast.model import names
+from holdfast.model.effects import Push, Submit
 from holdfast.model.executions import NewExecution
 from holdfast.model.queues import LetterFilter, NewMessage, QueueSettings, Start
 from holdfast.model.quotas import Window
 from holdfast.model.retry import RetryPolicy
 from holdfast.model.schedules import NewSchedule
 from holdfast.model.timing import Timing
-from holdfast.queues import Push, Submit
 from holdfast.testing.polling import wait_for
 from holdfast.worker.context import Context
 from tests.server.conftest import OURS, Site

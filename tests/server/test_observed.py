@@ -41,7 +41,7 @@ async def ping() -> None: ...
 """
 PRODUCER = """
 import asyncio, sys
-from holdfast.engine.tracing import set_up_from_environment
+from holdfast.tracing import set_up_from_environment
 from shop import app, review
 
 async def main() -> None:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from holdfast.archive.archive import Archive, ArchiveStatus
+from holdfast.archive.archive import Archive
 from holdfast.errors import InvalidInput
 from holdfast.fencing import urls
 from holdfast.model import bounds, checks
+from holdfast.model.archive import Survey
 from holdfast.model.references import LEAST_BYTES
 from holdfast.store.store import Store
 
@@ -38,15 +37,6 @@ async def find_archive(store: Store) -> Archive | None:
     """Return the archive of a store for reading, None if it has none."""
     url = await store.archives.url()
     return None if url is None else Archive(urls.parse(url))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Survey:
-    """Where the archive of a store is, what is in it, and what waits for it."""
-
-    url: str | None
-    waiting: int
-    archive: ArchiveStatus | None
 
 
 async def survey(store: Store) -> Survey:

@@ -17,14 +17,14 @@ from holdfast.cli.terminal import inputs, opening, output, times
 from holdfast.cli.terminal.groups import Noun
 from holdfast.cli.terminal.options import ExecutionId, JsonOption, Reason, StoreOption
 from holdfast.errors import InvalidInput
+from holdfast.model import exports
 from holdfast.model.listing import Filter
 from holdfast.model.moments import from_ms
-from holdfast.store import exports
 
 if TYPE_CHECKING:
     from holdfast.archive import Erasure, Report
     from holdfast.engine import Engine
-    from holdfast.store.exports import Exported
+    from holdfast.model.exports import Exported
 
 
 class _Archive(Noun):

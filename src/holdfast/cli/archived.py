@@ -10,9 +10,9 @@ from holdfast.errors import ExecutionNotFound
 if TYPE_CHECKING:
     from holdfast.archive import Archive, Survey
     from holdfast.engine import Engine
-    from holdfast.engine.explain import Explanation
+    from holdfast.model.explanations import Explanation
+    from holdfast.model.exports import Exported
     from holdfast.model.listing import Filter, Page
-    from holdfast.store.exports import Exported
 
 T = TypeVar("T")
 
@@ -60,7 +60,7 @@ async def either(
 
 def explain(row: Exported) -> Explanation:
     """Say why an archived execution is not running."""
-    from holdfast.engine.explain import Explanation  # noqa: PLC0415 - loads the client library
+    from holdfast.model.explanations import Explanation  # noqa: PLC0415 - loads the client library
 
     state = row.describe().state
     return Explanation(state=state, why=f"It has ended: {state}. It is in the archive.")

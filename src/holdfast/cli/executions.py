@@ -15,7 +15,7 @@ from holdfast.model.states import State
 
 if TYPE_CHECKING:
     from holdfast.engine import Engine
-    from holdfast.engine.explain import Explanation
+    from holdfast.model.explanations import Explanation
 
 
 ErrorType = Annotated[

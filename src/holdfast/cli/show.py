@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from holdfast.engine import Engine
-    from holdfast.engine.explain import Explanation
-    from holdfast.store.exports import Exported
+    from holdfast.model.explanations import Explanation
+    from holdfast.model.exports import Exported
 
 #: Longer payloads are cut; `--json` has them whole.
 _PAYLOAD_CHARS = 300

@@ -12,11 +12,11 @@ from holdfast.cli.terminal.groups import Settings
 from holdfast.cli.terminal.options import JsonOption, StoreOption
 from holdfast.errors import InvalidInput, NotFound
 from holdfast.fencing.contend import contend
-from holdfast.fencing.leases import Ask, Leases
-from holdfast.fencing.record import Token
+from holdfast.fencing.leases import Leases
 from holdfast.fencing.urls import open_objects
 from holdfast.model.ids import new_id
 from holdfast.model.moments import from_ms
+from holdfast.model.writer_leases import Ask, Token
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable

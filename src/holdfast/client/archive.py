@@ -6,16 +6,15 @@ from collections.abc import AsyncIterator
 
 import msgspec
 
-from holdfast.archive.archive import Archive, ArchiveStatus
-from holdfast.archive.opening import Survey
+from holdfast.archive.archive import Archive
 from holdfast.client import decode
 from holdfast.client.http import Http, Remote, path
 from holdfast.client.pages import page_of
-from holdfast.model import bounds, checks
+from holdfast.model import bounds, checks, exports
+from holdfast.model.archive import ArchiveStatus, Survey
+from holdfast.model.exports import Exported
 from holdfast.model.listing import Filter, Page
 from holdfast.model.moments import to_ms
-from holdfast.store import exports
-from holdfast.store.exports import Exported
 
 
 class RemoteArchive(Remote, Archive):

@@ -30,10 +30,8 @@ from holdfast.client.waitpoints import RemoteKeys, RemoteWaitpoints
 from holdfast.client.writer_leases import RemoteLeases
 from holdfast.engine.claimer import Claimer
 from holdfast.engine.engine import DEFAULT_LEASE_MS, Engine
-from holdfast.engine.explain import Explanation
-from holdfast.engine.lane_views import LaneView
 from holdfast.errors import AlreadyTerminal, HoldfastError, ResultNotReady, TaskError
-from holdfast.model import bounds, checks, payloads
+from holdfast.model import bounds, checks, exports, payloads
 from holdfast.model.executions import (
     JSON_CONTENT_TYPE,
     Attempt,
@@ -47,11 +45,12 @@ from holdfast.model.executions import (
     Step,
     Submitted,
 )
+from holdfast.model.explanations import Explanation
+from holdfast.model.exports import Exported
+from holdfast.model.lanes import LaneView
 from holdfast.model.listing import Count, Filter, Page
+from holdfast.model.pulse import Pulse
 from holdfast.model.states import State
-from holdfast.store import exports
-from holdfast.store.exports import Exported
-from holdfast.store.queries import Pulse
 
 #: Lists show everything that the key may see.
 EVERY_TENANT = "*"

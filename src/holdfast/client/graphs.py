@@ -11,11 +11,12 @@ import msgspec
 from holdfast.client import decode
 from holdfast.client.http import Http, Remote, path
 from holdfast.client.submitting import body_of
-from holdfast.engine.graphs import FIELDS, Graphs
+from holdfast.engine.graphs import Graphs
 from holdfast.errors import ResultNotReady, StaleGraphRevision
 from holdfast.model import bounds, checks
 from holdfast.model.executions import ExecutionId, NewExecution
 from holdfast.model.graphs import (
+    GRAPH_FIELDS,
     CancelledGraph,
     CancelPolicy,
     Edge,
@@ -60,7 +61,7 @@ class RemoteGraphs(Remote, Graphs):
         **fields: Any,
     ) -> SubmittedGraph:
         """Create a graph, all of it or nothing; further fields are those of NewGraph."""
-        checks.known_fields("graph", fields, FIELDS)
+        checks.known_fields("graph", fields, GRAPH_FIELDS)
         shape = Shape(members=members, edges=edges, joins=joins or {})
         # What is wrong with it is said before it is sent.
         new = NewGraph(shape=shape, **fields)

@@ -17,7 +17,6 @@ import msgspec
 from yarl import URL
 
 from holdfast import errors
-from holdfast.engine.tracing import current_traceparent
 from holdfast.errors import (
     HoldfastError,
     InvalidInput,
@@ -28,6 +27,7 @@ from holdfast.errors import (
 )
 from holdfast.model import bounds
 from holdfast.outages import Outage, will_pass
+from holdfast.tracing import current_traceparent
 
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.05, 2.0
 _CONNECT_S = 5.0

@@ -16,10 +16,10 @@ import msgspec
 
 from holdfast.client import decode
 from holdfast.client.http import LOST, Http, Remote, path, refusal_of
-from holdfast.engine.changes import Change, Changes
-from holdfast.engine.feeds import Feeds, Gap
+from holdfast.engine.changes import Changes
+from holdfast.engine.feeds import Feeds
 from holdfast.model import checks
-from holdfast.model.feeds import Position, StateChange
+from holdfast.model.feeds import Change, Gap, Position, StateChange
 from holdfast.model.states import State
 
 #: Servers that stop ask for as much.

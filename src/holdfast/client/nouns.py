@@ -10,9 +10,9 @@ from holdfast.client import decode
 from holdfast.client.beats import beat_body
 from holdfast.client.http import Http, Remote, path
 from holdfast.engine.lanes import Lanes
-from holdfast.engine.workers import DEFAULT_TTL_MS, Registration, Workers
+from holdfast.engine.workers import DEFAULT_TTL_MS, Workers
 from holdfast.model import checks
-from holdfast.model.workers import Beat, Worker
+from holdfast.model.workers import Beat, Registration, Worker
 
 
 class RemoteLanes(Remote, Lanes):

@@ -16,6 +16,7 @@ from holdfast.client.http import Http, Remote, path, refusal_of
 from holdfast.client.submitting import body_of
 from holdfast.errors import HoldfastError, ReadCancelled
 from holdfast.model import bounds, checks, payloads
+from holdfast.model.effects import Push, Submit
 from holdfast.model.ids import new_id
 from holdfast.model.queues import (
     DEFAULT_GROUP,
@@ -37,7 +38,7 @@ from holdfast.model.queues import (
     Start,
     Verb,
 )
-from holdfast.queues import Push, Queues, Submit
+from holdfast.queues import Queues
 
 #: One long poll; the next follows at once.
 _WAIT_MS = 20_000

@@ -17,12 +17,13 @@ from holdfast.client.decode import moment
 from holdfast.client.http import LOST, Http, Remote, path
 from holdfast.client.live import events
 from holdfast.engine.streams import Streams
-from holdfast.engine.tails import RETRY_AFTER_MS, Tail
+from holdfast.engine.tails import Tail
 from holdfast.model import bounds, checks
 from holdfast.model.executions import Lease
 from holdfast.model.frames import (
     END,
     RETRY,
+    RETRY_AFTER_MS,
     Appended,
     Frame,
     FramePage,

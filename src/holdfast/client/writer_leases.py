@@ -10,14 +10,20 @@ import msgspec
 from holdfast.client import decode
 from holdfast.client.http import Http, Remote, path
 from holdfast.errors import BackendFailed, NotFound, OutcomeUnknown, Refused, StoreUnavailable
-from holdfast.fencing import paths
-from holdfast.fencing.leases import Grant, Leases, Published
-from holdfast.fencing.objects import Version
-from holdfast.fencing.record import LeaseRecord, PastHolder, Token
-from holdfast.fencing.rules import Ask
-from holdfast.fencing.times import SystemTimes, Times
+from holdfast.fencing.leases import Leases
 from holdfast.model import checks
 from holdfast.model.moments import to_ms
+from holdfast.model.times import SystemTimes, Times
+from holdfast.model.writer_leases import (
+    Ask,
+    Grant,
+    LeaseRecord,
+    PastHolder,
+    Published,
+    Token,
+    Version,
+    check_key,
+)
 
 #: The server compares versions.
 _UNSEEN = Version("")
@@ -91,7 +97,7 @@ class RemoteLeases(Remote, Leases):
 
     async def _ask(self, method: str, key: str, *verb: str, body: Any = None) -> LeaseRecord:
         """Send a call; trouble on the way is that of an object store, and may pass."""
-        where = path("writer-leases", paths.check_key(key), *verb)
+        where = path("writer-leases", check_key(key), *verb)
         try:
             response = await self._http.send(
                 method, where, body=body, query={"tenant": self._tenant}

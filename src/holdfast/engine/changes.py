@@ -3,27 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
 
 from holdfast.engine.mailboxes import Mailboxes, news_or_poll
 from holdfast.model import checks
 from holdfast.model.executions import Event
+from holdfast.model.feeds import Change
 from holdfast.model.moments import to_ms
-from holdfast.model.states import State
 from holdfast.store.store import Store
 
 POLL_S = 5.0
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """News of an execution."""
-
-    state: State
-    #: What happened; None: the state changed by itself, as when a delay ends.
-    event: Event | None
-    #: Where to go on after this one; None: it needs not be remembered.
-    position: str | None
 
 
 class Changes:

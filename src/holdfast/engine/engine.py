@@ -18,16 +18,16 @@ from holdfast.engine.budgets import Budgets
 from holdfast.engine.changes import Changes
 from holdfast.engine.claimer import Claimer
 from holdfast.engine.courier import Courier
-from holdfast.engine.explain import Explanation, explain, lacks_task
+from holdfast.engine.explain import explain, lacks_task
 from holdfast.engine.feeds import Feeds
 from holdfast.engine.graphs import Graphs
 from holdfast.engine.keyring import Keys
-from holdfast.engine.lane_views import LaneView, look
+from holdfast.engine.lane_views import look
 from holdfast.engine.lanes import Lanes
 from holdfast.engine.payloads import Payloads
 from holdfast.engine.quotas import Quotas
 from holdfast.engine.reporter import Reporter
-from holdfast.engine.results import Results, result_of
+from holdfast.engine.results import Results
 from holdfast.engine.scheduler import Scheduler
 from holdfast.engine.schedules import Schedules
 from holdfast.engine.streams import Streams
@@ -48,14 +48,17 @@ from holdfast.model.executions import (
     Outcome,
     Step,
     Submitted,
+    result_of,
 )
+from holdfast.model.explanations import Explanation
+from holdfast.model.exports import Exported
+from holdfast.model.lanes import LaneView
 from holdfast.model.listing import Count, Filter, Page
+from holdfast.model.pulse import Pulse
 from holdfast.model.states import State
 from holdfast.queues import Queues, QueueTicker
 from holdfast.services import Supervisor
 from holdfast.store.declarations import blamed
-from holdfast.store.exports import Exported
-from holdfast.store.queries import Pulse
 from holdfast.store.store import Store, StoreSettings, open_store
 
 DEFAULT_LEASE_MS = 30_000

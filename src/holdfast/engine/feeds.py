@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator
 
 from holdfast.errors import HoldfastError
 from holdfast.model import checks
-from holdfast.model.feeds import Position, StateChange
+from holdfast.model.feeds import Gap, Position, StateChange
 from holdfast.store.store import Store
 from holdfast.store.valkey import keys
 
@@ -22,10 +22,6 @@ POLL_S = 2.0
 #: News of the same moment go out together.
 _GATHER_S = 0.005
 _ENTRIES = 500
-
-
-class Gap:
-    """Entries after the position asked for are gone: read the state of things anew."""
 
 
 class Feeds:

@@ -9,17 +9,17 @@ from dataclasses import replace
 from typing import Any
 
 from holdfast.engine.payloads import Payloads
-from holdfast.engine.results import Endings, result_of
+from holdfast.engine.results import Endings
 from holdfast.errors import (
-    GraphFailed,
     InvalidGraph,
     InvalidInput,
     ResultNotReady,
     StaleGraphRevision,
 )
 from holdfast.model import bounds, checks
-from holdfast.model.executions import NewExecution
+from holdfast.model.executions import NewExecution, result_of
 from holdfast.model.graphs import (
+    GRAPH_FIELDS,
     CancelledGraph,
     CancelPolicy,
     Edge,
@@ -31,14 +31,13 @@ from holdfast.model.graphs import (
     NewGraph,
     Shape,
     SubmittedGraph,
+    graph_failure,
     member_id,
 )
 from holdfast.model.states import State
 from holdfast.store.queries import parse_cursor
 from holdfast.store.store import Store
 
-#: Members with these states did not do what they were there for.
-_BAD = frozenset({State.FAILED, State.CANCELLED, State.EXPIRED})
 #: Members with these states are to be ended by a cancel.
 _ENDED_BY = {
     CancelPolicy.ALL: frozenset(state for state in State if not state.is_terminal),
@@ -84,7 +83,7 @@ class Graphs:
         **fields: Any,
     ) -> SubmittedGraph:
         """Create a graph, all of it or nothing; further fields are those of NewGraph."""
-        checks.known_fields("graph", fields, FIELDS)
+        checks.known_fields("graph", fields, GRAPH_FIELDS)
         shape = Shape(members=members, edges=edges, joins=joins or {})
         new = NewGraph(shape=shape, **fields)
         new = new.with_shape(await self._stored(await self._completed(new.shape)))
@@ -288,27 +287,6 @@ class Graphs:
         more = len(merged) > limit or any(more for _, more in replies)
         last = f"{-shown[-1][0]}.{shown[-1][1]}" if shown and more else None
         return GraphPage(items=[graph for _, _, graph in shown], next_cursor=last)
-
-
-#: Fields of a graph beside its shape.
-FIELDS = ("id", "tenant", "deadline_ms", "idempotency_key", "retention_ms", "budgets")
-
-
-def graph_failure(view: GraphView) -> GraphFailed:
-    """Make the error of a graph that did not complete."""
-    bad = {
-        key: str(member.state)
-        for key, member in view.members.items()
-        if member.state in _BAD and not member.spared
-    }
-    shown = ", ".join(f"{key} {state}" for key, state in list(bad.items())[:5])
-    message = f"graph {view.graph.id} ended as {view.graph.state}"
-    return GraphFailed(
-        f"{message}: {shown}" if shown else message,
-        id=view.graph.id,
-        state=str(view.graph.state),
-        members=bad,
-    )
 
 
 def _id(graph_id: str) -> str:

@@ -4,28 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from holdfast.model.lanes import LaneView
 from holdfast.model.states import State
 
 if TYPE_CHECKING:
     from holdfast.engine.engine import Engine
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LaneView:
-    """What is known of a lane."""
-
-    lane: str
-    #: open, paused or draining.
-    setting: str
-    counts: Mapping[State, int]
-    #: Workers that claim from it.
-    workers: int
-    #: Shares of tenants, where they are not 1.
-    weights: Mapping[str, float]
 
 
 async def look(engine: Engine, *, tenant: str | None = None) -> list[LaneView]:

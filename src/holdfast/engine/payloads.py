@@ -18,8 +18,8 @@ from holdfast.fencing import urls
 from holdfast.fencing.objects import ObjectStore
 from holdfast.model import references
 from holdfast.model.executions import Claim, NewExecution, Outcome, Passed
+from holdfast.model.exports import Exported
 from holdfast.model.references import LEAST_BYTES
-from holdfast.store.exports import Exported
 from holdfast.store.store import Store
 
 log: logging.Logger = logging.getLogger(__name__)

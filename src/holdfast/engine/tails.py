@@ -12,7 +12,7 @@ import msgspec
 from holdfast.engine.following import Following
 from holdfast.engine.mailbox import Mailbox
 from holdfast.errors import TooManyTails
-from holdfast.model.frames import RETRY, Frame
+from holdfast.model.frames import RETRY, RETRY_AFTER_MS, Frame
 from holdfast.store.store import Store
 
 #: Tails of a tenant in one process, unless a setting says otherwise.
@@ -22,7 +22,6 @@ MOST_TAILS = 10_000
 
 #: Messages may be lost, so every stream is looked at this often.
 POLL_S = 5.0
-RETRY_AFTER_MS = 1_000
 _SETTINGS_S = 5.0
 
 

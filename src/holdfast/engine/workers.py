@@ -3,25 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from datetime import datetime
 
 from holdfast.model import bounds, checks
-from holdfast.model.workers import Beat, Worker
+from holdfast.model.workers import Beat, Registration, Worker
 from holdfast.store.store import Store
 
 DEFAULT_TTL_MS = 30_000
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Registration:
-    """The answer to a heartbeat."""
-
-    #: The worker was not registered before, or had expired.
-    is_new: bool
-    expires_at: datetime
-    #: Finish what you have and claim no more.
-    draining: bool
 
 
 class Workers:

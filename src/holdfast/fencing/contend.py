@@ -5,7 +5,8 @@ from __future__ import annotations
 import logging
 
 from holdfast.errors import BackendFailed, Held, LostRace
-from holdfast.fencing.leases import Ask, Grant, Leases
+from holdfast.fencing.leases import Leases
+from holdfast.model.writer_leases import Ask, Grant
 
 log: logging.Logger = logging.getLogger(__name__)
 

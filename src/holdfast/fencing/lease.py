@@ -33,12 +33,12 @@ from holdfast.errors import (
     StaleLease,
 )
 from holdfast.fencing.contend import contend
-from holdfast.fencing.leases import Ask, Grant, Leases
+from holdfast.fencing.leases import Leases
 from holdfast.fencing.objects import ObjectStore
-from holdfast.fencing.record import Token
-from holdfast.fencing.times import Times
 from holdfast.model import checks
 from holdfast.model.ids import new_id
+from holdfast.model.times import Times
+from holdfast.model.writer_leases import Ask, Grant, Token
 
 log: logging.Logger = logging.getLogger(__name__)
 

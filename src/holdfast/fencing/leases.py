@@ -7,18 +7,26 @@ whoever reads its own nonce back has written it.
 from __future__ import annotations
 
 from collections import OrderedDict
-from dataclasses import dataclass
 from typing import Self
 from weakref import WeakKeyDictionary
 
 from holdfast.errors import BackendFailed, HoldfastError, InvalidRecord, VersionConflict
 from holdfast.fencing import paths, probe, record, rules
-from holdfast.fencing.objects import ObjectStore, Version
-from holdfast.fencing.record import BASE_TERM, LeaseRecord, Token
-from holdfast.fencing.rules import Ask
-from holdfast.fencing.times import SystemTimes, Times
+from holdfast.fencing.objects import ObjectStore
 from holdfast.model import bounds, checks
 from holdfast.model.ids import new_id
+from holdfast.model.times import SystemTimes, Times
+from holdfast.model.writer_leases import (
+    BASE_TERM,
+    LARGEST,
+    Ask,
+    Grant,
+    LeaseRecord,
+    Published,
+    Token,
+    Version,
+    check_key,
+)
 
 __all__ = ["Ask", "Grant", "Leases"]
 
@@ -26,29 +34,6 @@ __all__ = ["Ask", "Grant", "Leases"]
 _SEEN_KEYS = 10_000
 #: How often an acquisition starts anew because our own earlier write came through late.
 _ROUNDS = 4
-
-
-@dataclass(frozen=True, slots=True)
-class Grant:
-    """A lease as its holder has it."""
-
-    record: LeaseRecord
-    version: Version
-    #: Until then, on the holder's monotonic clock, it may write.
-    deadline_ms: float
-
-    @property
-    def token(self) -> Token:
-        """The fencing token."""
-        return self.record.token
-
-
-@dataclass(frozen=True, slots=True)
-class Published:
-    """A record as it was read."""
-
-    record: LeaseRecord
-    version: Version
 
 
 #: By key: the version that was last read, and since when on the monotonic clock.
@@ -82,7 +67,7 @@ class Leases:
 
     async def read(self, key: str) -> Published | None:
         """Return what is published, None if the key was never held."""
-        where = paths.lease(paths.check_key(key))
+        where = paths.lease(check_key(key))
         found = await self.store.get(where)
         if found is None:
             return None
@@ -190,7 +175,7 @@ class Leases:
 
         For operators: the floor must not be below any token that was ever granted.
         """
-        where = paths.lease(paths.check_key(key))
+        where = paths.lease(check_key(key))
         found = await self.store.get(where)
         try:
             if found is not None:
@@ -290,6 +275,6 @@ def _check_ask(ask: Ask) -> None:
     checks.integer("margin_ms", ask.margin_ms, 0, ask.ttl_ms // 2)
     checks.flag("preempt", ask.preempt)
     if ask.term is not None:
-        checks.integer("term", ask.term, 1, record.LARGEST)
+        checks.integer("term", ask.term, 1, LARGEST)
     if ask.preempt and ask.term is None:
         checks.refuse("preempt", "needs a term", ask.preempt)

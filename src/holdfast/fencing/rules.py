@@ -6,24 +6,18 @@ the token in the manifest.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from holdfast.errors import Fenced, Held, HoldfastError, InvalidRecord, LostRace, StaleLease
-from holdfast.fencing.record import BASE_TERM, HOLDERS_KEPT, LARGEST, LeaseRecord, PastHolder, Token
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ask:
-    """What a contender asks for."""
-
-    holder: str
-    incarnation: str
-    ttl_ms: int
-    margin_ms: int
-    #: None takes the published one, 1 for a new key.
-    term: int | None = None
-    #: Take a live lease, which needs a strictly higher term.
-    preempt: bool = False
+from holdfast.model.writer_leases import (
+    BASE_TERM,
+    HOLDERS_KEPT,
+    LARGEST,
+    Ask,
+    LeaseRecord,
+    PastHolder,
+    Token,
+)
 
 
 def take(

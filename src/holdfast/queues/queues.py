@@ -18,6 +18,7 @@ from holdfast.errors import (
     QueueNotFound,
 )
 from holdfast.model import bounds, checks
+from holdfast.model.effects import Effect, Push, Submit
 from holdfast.model.queues import (
     SIDES,
     Claimed,
@@ -36,7 +37,7 @@ from holdfast.model.queues import (
     Start,
     Verb,
 )
-from holdfast.queues.effects import Effect, Push, Submit
+from holdfast.queues.effects import encode
 from holdfast.queues.outbox import Outboxes
 from holdfast.queues.readers import Waits
 from holdfast.queues.returns import Returns
@@ -240,7 +241,7 @@ class Queues:
             checks.instance(f"effects[{number}]", effect, Push | Submit)  # type: ignore[arg-type]
         targets = {effect.queue for effect in effects if isinstance(effect, Push)}
         await asyncio.gather(*(self.describe(target) for target in targets))
-        packed = [effect.pack() for effect in await self._completed(effects)]
+        packed = [encode(effect) for effect in await self._completed(effects)]
         settled = await self._calls.commit(_queue(name), handle, packed)
         await self._outboxes.deliver_if_owed(name)
         return settled

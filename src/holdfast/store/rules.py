@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from holdfast.model.quotas import Rule
-from holdfast.store.decode import limit_name
+from holdfast.model.records import limit_name
 from holdfast.store.domain import Domain
 
 

@@ -16,10 +16,10 @@ import msgspec
 
 from holdfast.errors import HoldfastError, InvalidInput, ReadCancelled
 from holdfast.model import bounds, checks
+from holdfast.model.effects import Submit
 from holdfast.model.executions import NewExecution
 from holdfast.model.queues import Delivery
 from holdfast.outages import level
-from holdfast.queues import Submit
 from holdfast.worker.patience import pause
 from holdfast.worker.task import Task
 

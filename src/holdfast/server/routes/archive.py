@@ -13,6 +13,7 @@ from holdfast.archive import ArchiveStatus, survey
 from holdfast.archive.archive import entries_of
 from holdfast.errors import NotFound
 from holdfast.model import bounds
+from holdfast.model.exports import Exported
 from holdfast.model.moments import from_ms
 from holdfast.server.auth.owners import ARCHIVED
 from holdfast.server.http.call import Call
@@ -22,7 +23,6 @@ from holdfast.server.views.executions import EventPage, ExecutionPage, Execution
 from holdfast.server.views.fields import View
 from holdfast.server.views.paging import PageQuery
 from holdfast.server.views.times import rfc3339
-from holdfast.store.exports import Exported
 
 routes: Routes = Routes("archive", "Ended executions in object storage.")
 
