@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from holdfast.client.http import Http, Remote, path
-from holdfast.engine.api_keys import Access
+from holdfast.engine.api_keys import ApiKeys
 from holdfast.engine.audit import Audit
 from holdfast.errors import KeyNotFound
 from holdfast.model import api_keys, bounds, checks
@@ -17,7 +17,7 @@ from holdfast.model.api_keys import ApiKey
 from holdfast.model.audit import AuditEntry
 
 
-class RemoteAccess(Remote, Access):
+class RemoteApiKeys(Remote, ApiKeys):
     """The API keys of a server's store; a key of one tenant sees and makes those of its own."""
 
     def __init__(self, http: Http) -> None:

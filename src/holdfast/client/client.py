@@ -12,7 +12,7 @@ from typing import Any, Self
 import msgspec
 
 from holdfast.client import decode
-from holdfast.client.api_keys import RemoteAccess, RemoteAudit
+from holdfast.client.api_keys import RemoteApiKeys, RemoteAudit
 from holdfast.client.archive import RemoteArchive
 from holdfast.client.beats import RemoteBeats, lease_body, renewal_body, renewed
 from holdfast.client.claiming import RemoteClaimer
@@ -26,7 +26,7 @@ from holdfast.client.queues import RemoteQueues
 from holdfast.client.schedules import RemoteSchedules
 from holdfast.client.streams import RemoteStreams
 from holdfast.client.submitting import answer_of, body_of
-from holdfast.client.waitpoints import RemoteKeys, RemoteWaitpoints
+from holdfast.client.waitpoints import RemoteSigningKeys, RemoteWaitpoints
 from holdfast.client.writer_leases import RemoteLeases
 from holdfast.engine.claimer import Claimer
 from holdfast.engine.engine import DEFAULT_LEASE_MS, Engine
@@ -92,7 +92,7 @@ class Client(Remote, Engine):
         self.lanes: RemoteLanes = RemoteLanes(self._http)
         self.workers: RemoteWorkers = RemoteWorkers(self._http)
         whose = tenant or EVERY_TENANT
-        self.keyring: RemoteKeys = RemoteKeys(self._http)
+        self.keyring: RemoteSigningKeys = RemoteSigningKeys(self._http)
         self.waitpoints: RemoteWaitpoints = RemoteWaitpoints(self._http, whose)
         self.streams: RemoteStreams = RemoteStreams(self._http)
         self.graphs: RemoteGraphs = RemoteGraphs(self._http, tenant, EVERY_TENANT, self.result)
@@ -100,7 +100,7 @@ class Client(Remote, Engine):
         self.budgets: RemoteBudgets = RemoteBudgets(self._http, tenant)
         self.quotas: RemoteQuotas = RemoteQuotas(self._http, tenant)
         self.schedules: RemoteSchedules = RemoteSchedules(self._http, tenant)
-        self.access: RemoteAccess = RemoteAccess(self._http)
+        self.api_keys: RemoteApiKeys = RemoteApiKeys(self._http)
         self.audit: RemoteAudit = RemoteAudit(self._http, tenant)
         self.writer_leases: RemoteLeases = RemoteLeases(self._http, tenant)
         self.archive: RemoteArchive = RemoteArchive(self._http, whose)

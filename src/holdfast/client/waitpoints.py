@@ -14,7 +14,7 @@ import msgspec
 from holdfast.client import decode
 from holdfast.client.beats import lease_body
 from holdfast.client.http import Http, Remote, path, refusal_of
-from holdfast.engine.keyring import DEFAULT_GRACE_MS, Keys
+from holdfast.engine.keyring import DEFAULT_GRACE_MS, SigningKeys
 from holdfast.engine.waitpoints import Waitpoints
 from holdfast.errors import HoldfastError, TaskError
 from holdfast.model import bounds, checks
@@ -286,7 +286,7 @@ class ShownRing(KeyRing):
         raise TaskError(f"only the server checks tokens of {waitpoint_id}")
 
 
-class RemoteKeys(Remote, Keys):
+class RemoteSigningKeys(Remote, SigningKeys):
     """The key ring of a server's store."""
 
     def __init__(self, http: Http) -> None:

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from holdfast.engine.admission import Admission
-from holdfast.engine.api_keys import Access
+from holdfast.engine.api_keys import ApiKeys
 from holdfast.engine.asking import Asking
 from holdfast.engine.audit import Audit
 from holdfast.engine.beats import Beats
@@ -21,7 +21,7 @@ from holdfast.engine.courier import Courier
 from holdfast.engine.explain import explain, lacks_task
 from holdfast.engine.feeds import Feeds
 from holdfast.engine.graphs import Graphs
-from holdfast.engine.keyring import Keys
+from holdfast.engine.keyring import SigningKeys
 from holdfast.engine.lane_views import look
 from holdfast.engine.lanes import Lanes
 from holdfast.engine.payloads import Payloads
@@ -71,7 +71,7 @@ class Engine:
         self.store = store
         self.lanes: Lanes = Lanes(store)
         self.workers: Workers = Workers(store)
-        self.keyring: Keys = Keys(store)
+        self.keyring: SigningKeys = SigningKeys(store)
         self.streams: Streams = Streams(store)
         self.schedules: Schedules = Schedules(store)
         self.payloads: Payloads = Payloads(store)
@@ -83,7 +83,7 @@ class Engine:
         self.budgets: Budgets = Budgets(store, self.courier, self._stop, asking)
         self.quotas: Quotas = Quotas(store, self.courier)
         self.queues: Queues = Queues(store)
-        self.access: Access = Access(store)
+        self.api_keys: ApiKeys = ApiKeys(store)
         self.audit: Audit = Audit(store)
         self.writer_leases: Leases = Leases(StoreObjects(store))
         self.feeds: Feeds = Feeds(store)
@@ -392,7 +392,7 @@ class Engine:
 
     async def ping(self) -> None:
         """Ask the store for a sign of life, library included."""
-        await self.store.access.find("")
+        await self.store.api_keys.find("")
 
     async def explain(self, execution_id: str) -> Explanation:
         """Say why it is not running."""

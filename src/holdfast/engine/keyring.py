@@ -20,7 +20,7 @@ SIGNING_KEY_VARIABLE = "HOLDFAST_SIGNING_KEY"
 DEFAULT_GRACE_MS = 86_400_000
 
 
-class Keys:
+class SigningKeys:
     """The key ring of a store."""
 
     def __init__(self, store: Store) -> None:

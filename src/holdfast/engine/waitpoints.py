@@ -9,7 +9,7 @@ from typing import Any
 
 from holdfast.engine.admission import Admission
 from holdfast.engine.courier import Courier
-from holdfast.engine.keyring import Keys
+from holdfast.engine.keyring import SigningKeys
 from holdfast.errors import HoldfastError, InvalidInput, WaitpointNotFound
 from holdfast.model import bounds, checks, conditions
 from holdfast.model.executions import Lease
@@ -37,7 +37,9 @@ from holdfast.store.waitpoints import Sender
 class Waitpoints:
     """Operations on waitpoints."""
 
-    def __init__(self, store: Store, keys: Keys, admission: Admission, courier: Courier) -> None:
+    def __init__(
+        self, store: Store, keys: SigningKeys, admission: Admission, courier: Courier
+    ) -> None:
         self._store = store.waitpoints
         self._tag_of = store.tag_of
         self._admission = admission

@@ -23,7 +23,7 @@ class Found:
     key: ApiKey | None
 
 
-class Access(Domain):
+class ApiKeys(Domain):
     """API keys, in the global partition."""
 
     async def create(

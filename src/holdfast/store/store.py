@@ -13,7 +13,7 @@ from holdfast.model import checks, names
 from holdfast.model.executions import NewExecution
 from holdfast.model.partitions import MOST_OF_LIMITS, partition_of, partition_of_limit
 from holdfast.outages import Outage
-from holdfast.store.api_keys import Access
+from holdfast.store.api_keys import ApiKeys
 from holdfast.store.archives import Archives
 from holdfast.store.audit import Audit
 from holdfast.store.budgets import Budgets
@@ -96,7 +96,7 @@ class Store:
         self.queues: Queues = Queues(self)
         self.objects: Objects = Objects(self)
         self.archives: Archives = Archives(self)
-        self.access: Access = Access(self)
+        self.api_keys: ApiKeys = ApiKeys(self)
         self.audit: Audit = Audit(self)
         self.feeds: Feeds = Feeds(self)
         self.subscriptions: Subscriptions = Subscriptions(client)
