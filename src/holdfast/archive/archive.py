@@ -10,8 +10,8 @@ from datetime import UTC, datetime, timedelta
 from typing import TypeVar
 
 from holdfast.archive import segment
+from holdfast.archive.offloaded import fetch
 from holdfast.archive.segment import Entry, Index, Line, Segment
-from holdfast.engine.payloads import fetch
 from holdfast.errors import ExecutionNotFound, InvalidInput, InvalidRecord, LostRace
 from holdfast.fencing.manifest import FencedManifest, Snapshot
 from holdfast.fencing.objects import ObjectStore

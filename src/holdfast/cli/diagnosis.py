@@ -9,7 +9,6 @@ from collections.abc import AsyncIterator
 from dataclasses import replace
 from typing import Any
 
-from holdfast.archive import survey
 from holdfast.cli import drift, findings
 from holdfast.cli.findings import Facts, Finding, ok, problem, warning
 from holdfast.cli.terminal import output
@@ -184,7 +183,7 @@ async def _contents(engine: Engine, *, search_drift: bool) -> list[Finding]:
     found = [ok("partitions", f"{store.partitions}, prefix {store.prefix}")]
     timers = await _timers(store)
     found += [timers, findings.services(await store.services.list()), await _lanes(engine)]
-    found += [await _queues(engine), await _archive(store)]
+    found += [await _queues(engine), await _archive(engine)]
     if search_drift:
         total = sum(cell.count for cell in await engine.count())
         with output.progress("comparing indexes", total) as advance:
@@ -218,7 +217,7 @@ async def _timers(store: Store) -> Finding:
 
 async def _lanes(engine: Engine) -> Finding:
     """Find work that nobody will take."""
-    views = await engine.lane_views()
+    views = await engine.lanes.views()
     workers = await engine.workers.list()
     abandoned = [view.lane for view in views if view.counts.get(State.WAITING) and not view.workers]
     if abandoned:
@@ -242,9 +241,9 @@ async def _queues(engine: Engine) -> Finding:
     return findings.queues({one.name: found for one, found in zip(queues, stats, strict=True)})
 
 
-async def _archive(store: Store) -> Finding:
+async def _archive(engine: Engine) -> Finding:
     try:
-        return findings.archive(await survey(store))
+        return findings.archive(await engine.archive.survey())
     except (BackendFailed, InvalidRecord) as error:
         advice = "what has ended stays in memory until it can be written"
         return problem("archive", error.message, advice)

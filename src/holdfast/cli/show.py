@@ -21,7 +21,7 @@ from holdfast.model.states import State
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from holdfast.engine import Engine
+    from holdfast.api import Engine
     from holdfast.model.explanations import Explanation
     from holdfast.model.exports import Exported
 

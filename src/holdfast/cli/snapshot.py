@@ -16,7 +16,7 @@ from holdfast.model.states import State
 from holdfast.model.workers import Worker
 
 if TYPE_CHECKING:
-    from holdfast.engine import Engine
+    from holdfast.api import Engine
 
 #: The age of the oldest waiting execution is found to this precision, in few calls.
 _PRECISION_MS = 500

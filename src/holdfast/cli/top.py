@@ -20,7 +20,7 @@ from holdfast.model.states import State
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
 
-    from holdfast.engine import Engine
+    from holdfast.api import Engine
 
 #: With --once, the time over which rates are measured.
 _ONCE_S = 0.5

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from typing_extensions import override
+
+from holdfast import api
 from holdfast.model import api_keys, bounds, checks
 from holdfast.model.api_keys import ApiKey, Role
 from holdfast.store.api_keys import Found
 from holdfast.store.store import Store
 
 
-class ApiKeys:
+class ApiKeys(api.ApiKeys):
     """The API keys of a store."""
 
     def __init__(self, store: Store) -> None:
         self._api_keys = store.api_keys
 
+    @override
     async def create(
         self,
         *,
@@ -25,10 +29,6 @@ class ApiKeys:
         ttl_ms: int | None = None,
         secret: str | None = None,
     ) -> tuple[ApiKey, str]:
-        """Create a key; returns it and its secret, which is shown this once only.
-
-        Without a tenant it is an operator key: it may act for all of them.
-        """
         chosen = {Role(checks.one_of("roles", role, list(Role))) for role in roles}
         if not chosen:
             checks.refuse("roles", "must have at least one role", ())
@@ -58,13 +58,13 @@ class ApiKeys:
         """Whether there are keys at all."""
         return (await self._api_keys.find("")).count > 0
 
+    @override
     async def list(self, *, tenant: str | None = None) -> list[ApiKey]:
-        """Return the keys, of one tenant or all, oldest first; those that ended lately too."""
         keys = await self._api_keys.list()
         return [key for key in keys if tenant is None or key.tenant == tenant]
 
+    @override
     async def revoke(self, key_id: str, *, tenant: str | None = None) -> None:
-        """Revoke a key; with a tenant, only if it belongs to that. Safe to repeat."""
         checks.text("id", key_id, bounds.ID_CHARS, empty=False)
         await self._api_keys.revoke(key_id, tenant)
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 
+from typing_extensions import override
+
+from holdfast import api
 from holdfast.engine.mailboxes import Mailboxes, news_or_poll
 from holdfast.model import checks
 from holdfast.model.executions import Event
@@ -14,7 +17,7 @@ from holdfast.store.store import Store
 POLL_S = 5.0
 
 
-class Changes:
+class Changes(api.Changes):
     """Followers of executions of a process."""
 
     def __init__(self, store: Store) -> None:
@@ -25,8 +28,8 @@ class Changes:
         """Stop listening."""
         await self._mailboxes.close()
 
+    @override
     async def follow(self, execution_id: str, after: str | None = None) -> AsyncIterator[Change]:
-        """Yield what happened so far, or since a position, then what happens, until its end."""
         checks.execution_id("id", execution_id)
         process = self._mailboxes.process
         async with self._mailboxes.waiter(execution_id) as moved:

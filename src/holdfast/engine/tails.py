@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 
 import msgspec
+from typing_extensions import override
 
+from holdfast import api
 from holdfast.engine.following import Following
 from holdfast.engine.mailbox import Mailbox
 from holdfast.errors import TooManyTails
@@ -25,7 +27,7 @@ POLL_S = 5.0
 _SETTINGS_S = 5.0
 
 
-class Tail:
+class Tail(api.Tail):
     """One reader of a stream, live: `async for frame in tail`, until the `end` frame.
 
     A reader that must make room, or whose process stops, gets a last frame `retry` instead; it
@@ -47,12 +49,8 @@ class Tail:
         """The tenant of the execution."""
         return self._feed.tenant
 
+    @override
     async def next(self, wait_s: float | None = None) -> Sequence[Frame]:
-        """Return the next frames; none when the time is over or there are no more.
-
-        Raises:
-            ExecutionNotFound: it was removed meanwhile.
-        """
         if self.done:
             return ()
         with contextlib.suppress(TimeoutError):
@@ -75,21 +73,13 @@ class Tail:
                 return [feed.end or _retry(self._position)]
             await self._news.wait()
 
-    async def __aiter__(self) -> AsyncIterator[Frame]:
-        try:
-            while not self.done:
-                for frame in await self.next():
-                    yield frame
-        finally:
-            self.close()
-
     def stop(self) -> None:
         """Have it end with a `retry` frame."""
         self._stopped = True
         self._news.set()
 
+    @override
     def close(self) -> None:
-        """Give its place to others."""
         if not self.done:
             self.done = True
             self._feed.listeners.discard(self._news)

@@ -24,6 +24,7 @@ from enum import StrEnum
 from types import TracebackType
 from typing import Self
 
+from holdfast.api import WriterLeases
 from holdfast.errors import (
     BackendFailed,
     Fenced,
@@ -80,7 +81,7 @@ class WriterLease:
 
     def __init__(
         self,
-        store: ObjectStore | Leases,
+        store: ObjectStore | WriterLeases,
         key: str,
         *,
         holder: str | None = None,
@@ -119,7 +120,9 @@ class WriterLease:
         )
         self.key = key
         self._wait_ms = checks.number("wait_s", wait_s, 0, math.inf) * 1000
-        self._leases = store if isinstance(store, Leases) else Leases.of_process(store, times)
+        self._leases: WriterLeases = (
+            store if isinstance(store, WriterLeases) else Leases.of_process(store, times)
+        )
         self._times = self._leases.times
         self._grant: Grant | None = None
         self._state = LeaseState.NEW

@@ -7,6 +7,7 @@ from typing import NamedTuple, NewType
 
 import msgspec
 
+from holdfast.errors import Fenced, HoldfastError, StaleLease
 from holdfast.model import bounds, checks
 
 BASE_TERM = 1
@@ -133,3 +134,32 @@ def check_key(value: object) -> str:
         if set(segment) <= {"."} or segment.endswith(_RESERVED):
             checks.refuse("key", "must be names separated by /", value)
     return key
+
+
+def is_own(record: LeaseRecord, holder: str, incarnation: str) -> bool:
+    """Whether this very process wrote the record; a legacy record is nobody's."""
+    return (record.holder_id, record.incarnation) == (holder, incarnation) and incarnation != ""
+
+
+def is_still(record: LeaseRecord, published: LeaseRecord) -> bool:
+    """Whether the published record is the holder's own live lease: token, name, incarnation."""
+    return (
+        published.token == record.token
+        and is_own(published, record.holder_id, record.incarnation)
+        and not published.released
+        and published.successor is None
+    )
+
+
+def loss(record: LeaseRecord, published: LeaseRecord | None) -> HoldfastError:
+    """Return the error of a holder whose lease is no longer published."""
+    key, mine = record.database_key, f"{record.holder_id} (token {record.token})"
+    context = {"key": key, "holder": record.holder_id, "token": str(record.token)}
+    if published is None:
+        return StaleLease(f"writer lease {key} of {mine} has vanished", **context, observed=None)
+    context["observed"] = f"{published.holder_id} {published.token}"
+    if published.term > record.term:
+        message = f"{mine} is fenced: writer lease {key} is on term {published.term}"
+        return Fenced(message, **context, current_term=published.term)
+    message = f"writer lease {key} of {mine} is now {published.holder_id}'s ({published.token})"
+    return StaleLease(message, **context)

@@ -24,7 +24,7 @@ from holdfast.worker.patience import pause
 from holdfast.worker.task import Task
 
 if TYPE_CHECKING:
-    from holdfast.engine import Engine
+    from holdfast.api import Engine
     from holdfast.worker.app import App
 
 log: logging.Logger = logging.getLogger(__name__)

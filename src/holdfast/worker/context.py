@@ -30,7 +30,7 @@ from typing import (
     overload,
 )
 
-from holdfast.engine import Engine
+from holdfast.api import Engine
 from holdfast.errors import LeaseLost
 from holdfast.model import bounds, checks
 from holdfast.model.executions import Claim

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Callable
 from typing import Any, Generic, TypeVar
 
-from holdfast.engine import Engine
+from holdfast.api import Engine
 from holdfast.errors import WaitpointNotFound
 from holdfast.model.executions import Execution, ExecutionId, result_of
 from holdfast.model.explanations import Explanation

@@ -8,7 +8,7 @@ from typing import Any, Generic, TypedDict, TypeVar, Unpack
 
 from pydantic import ValidationError
 
-from holdfast.engine import Engine
+from holdfast.api import Engine
 from holdfast.errors import HoldfastError, InvalidInput
 from holdfast.model import bounds, checks
 from holdfast.model.effects import Push, Submit

@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 import msgspec
 
-from holdfast.engine import Engine
+from holdfast.api import Engine
 from holdfast.errors import InvalidInput, TaskError
 from holdfast.model import bounds, checks, schemas
 from holdfast.model.executions import Claim
