@@ -15,8 +15,9 @@ from holdfast.archive import Archive, Archiver
 from holdfast.engine import Engine
 from holdfast.fencing import FolderObjects, MemoryObjects, ObjectStore
 from holdfast.fencing.in_store import StoreObjects
-from holdfast.fencing.leases import Ask, Leases
+from holdfast.fencing.leases import Leases
 from holdfast.model.executions import NewExecution
+from holdfast.model.writer_leases import Ask
 from holdfast.testing.polling import wait_for
 
 LEASE_ROUNDS = 100

@@ -127,8 +127,8 @@ async def _run_race(app: App) -> float:
 
 
 async def _all_but_goal_ended(app: App, graph_id: str) -> bool:
-    graph, _ = await app.engine.store.graphs.describe(graph_id)
-    return graph.open == 1
+    view = await app.engine.graphs.describe(graph_id)
+    return view.graph.open == 1
 
 
 if __name__ == "__main__":

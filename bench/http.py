@@ -19,8 +19,9 @@ from typing import Any
 import msgspec
 
 from bench import workloads
+from holdfast.api import Engine
 from holdfast.client import Client
-from holdfast.engine import Engine, open_engine
+from holdfast.engine import open_engine
 from holdfast.model.executions import NewExecution
 
 BATCHES = 40

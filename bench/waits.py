@@ -9,7 +9,8 @@ import time
 from statistics import median, quantiles
 
 from holdfast import App, Context, WorkerSettings
-from holdfast.engine import Engine
+from holdfast.api import Engine
+from holdfast.engine import Engine as NearEngine
 from holdfast.model.states import State
 from holdfast.model.waitpoints import NewSignal
 from holdfast.testing.polling import wait_for
@@ -82,5 +83,7 @@ async def _idle_calls(folder: str) -> float:
 
 
 async def _calls(engine: Engine) -> float:
+    if not isinstance(engine, NearEngine):
+        raise TypeError(engine)
     text = (await engine.store.client.call(["INFO", "commandstats"])).decode()
     return sum(float(calls) for calls in re.findall(r"cmdstat_fcall\w*:calls=(\d+)", text))

@@ -7,7 +7,7 @@ import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from holdfast.engine import Engine
+from holdfast.api import Engine
 from holdfast.model.executions import Claim, NewExecution
 from holdfast.store.valkey.client import Client
 

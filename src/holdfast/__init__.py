@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from holdfast.client import Client
     from holdfast.errors import HoldfastError
+    from holdfast.model.effects import Push, Submit
     from holdfast.model.graphs import Join
     from holdfast.model.retry import Backoff, RetryPolicy
-    from holdfast.queues import Push, Submit
     from holdfast.worker.app import App
     from holdfast.worker.context import Context
     from holdfast.worker.handle import Handle
@@ -54,10 +54,10 @@ _HOMES = {
     "Handle": "worker.handle",
     "HoldfastError": "errors",
     "Join": "model.graphs",
-    "Push": "queues",
+    "Push": "model.effects",
     "Retry": "worker.outcomes",
     "RetryPolicy": "model.retry",
-    "Submit": "queues",
+    "Submit": "model.effects",
     "SyncClient": "worker.sync",
     "SyncContext": "worker.sync_context",
     "Task": "worker.task",

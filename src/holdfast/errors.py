@@ -94,7 +94,7 @@ class MethodNotAllowed(InvalidInput):
     code = "method_not_allowed"
 
 
-class NotOverHttp(InvalidInput, AttributeError):
+class NotOverHttp(InvalidInput):
     """What was asked for is done where the store is; a server does not offer it."""
 
     code = "not_over_http"

@@ -354,8 +354,8 @@ async def test_a_key_that_may_not_says_what_it_lacks(monkeypatch: pytest.MonkeyP
             shown = await command(*line.split(), "--store", own.far)
             return shown.code, shown.err
 
-        _, viewer = await own.engine.access.create(roles=["viewer"])
-        _, tenants = await own.engine.access.create(roles=["admin"], tenant="acme")
+        _, viewer = await own.engine.api_keys.create(roles=["viewer"])
+        _, tenants = await own.engine.api_keys.create(roles=["admin"], tenant="acme")
         no_key = "an API key is needed: send `Authorization: Bearer KEY`"
         hint = "(it is taken from HOLDFAST_KEY) (unauthorized)"
         assert await ended("", "ls") == (1, f"holdfast: {no_key} {hint}\n")

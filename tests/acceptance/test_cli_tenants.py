@@ -68,8 +68,8 @@ async def test_a_worker_boots_whatever_another_tenant_has(
     here: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its schedules are those of the tenant of its key."""
-    _, acme = await here.engine.access.create(roles=["submitter"], tenant="acme")
-    _, bolt = await here.engine.access.create(roles=["worker", "submitter"], tenant="bolt")
+    _, acme = await here.engine.api_keys.create(roles=["submitter"], tenant="acme")
+    _, bolt = await here.engine.api_keys.create(roles=["worker", "submitter"], tenant="bolt")
     monkeypatch.setenv("HOLDFAST_KEY", acme)
     line = ("schedules", "create", "nightly", "junk", "--cron", "0 0 1 1 *", "--paused")
     created = await command(*line, "--store", here.far)

@@ -15,11 +15,11 @@ from holdfast.errors import (
     InvalidInput,
     QuotaNotFound,
 )
+from holdfast.model.effects import Submit
 from holdfast.model.executions import Execution, NewExecution
 from holdfast.model.graphs import Edge
 from holdfast.model.schedules import NewSchedule
 from holdfast.model.timing import Timing
-from holdfast.queues import Submit
 from holdfast.testing.clock import Clock
 from holdfast.testing.polling import wait_for
 from tests.support.lifecycle import claim_one
@@ -57,7 +57,7 @@ async def declared(engine: Engine) -> Engine:
 async def publish(engine: Engine, *, tenant: str | None = None, **changes: Any) -> None:
     """Publish the task, as a worker does."""
     about = {"lane": "http", "input": SCHEMA, "options": OPTIONS, **changes}
-    await engine.publish_tasks({"reserve": about}, tenant=tenant)
+    await engine.tasks.publish({"reserve": about}, tenant=tenant)
 
 
 async def options_of(engine: Engine, execution_id: str) -> dict[str, Any]:
@@ -324,7 +324,7 @@ async def test_a_description_that_makes_no_sense_is_refused(
 ) -> None:
     """The worker learns it, not whoever submits later."""
     with pytest.raises(InvalidInput) as refused:
-        await engine.publish_tasks({"reserve": about})
+        await engine.tasks.publish({"reserve": about})
     assert refused.value.context["field"] == field
 
 

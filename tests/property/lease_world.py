@@ -17,7 +17,8 @@ from holdfast.fencing import Ask, FencedManifest, Grant, Leases, ManifestWriter,
 from holdfast.fencing import manifest as manifests
 from holdfast.fencing import record as records
 from holdfast.fencing.memory import MemoryObjects
-from holdfast.fencing.objects import Entry, Stored, Version
+from holdfast.fencing.objects import Entry, Stored
+from holdfast.model.writer_leases import LeaseRecord, Version
 
 KEY = "reports/main"
 TTL_MS, MARGIN_MS = 1_000, 150
@@ -87,7 +88,7 @@ class History:
             self._check_commit(manifests.parse(body, new, key))
         return new
 
-    def _check_lease(self, record: records.LeaseRecord) -> None:
+    def _check_lease(self, record: LeaseRecord) -> None:
         token = record.token
         if token not in self.owners:
             assert not self.tokens or token > self.tokens[-1], f"{token} after {self.tokens[-1]}"

@@ -42,7 +42,7 @@ class Site:
     async def key(self, *roles: str, tenant: str | None = OURS, **options: Any) -> str:
         """Create a key and return its secret."""
         chosen = roles or (Role.ADMIN,)
-        _, secret = await self.engine.access.create(roles=chosen, tenant=tenant, **options)
+        _, secret = await self.engine.api_keys.create(roles=chosen, tenant=tenant, **options)
         return secret
 
     @contextlib.asynccontextmanager

@@ -48,7 +48,7 @@ async def _worker(engine: Engine, tenant: str) -> str:
 
 
 async def _key(engine: Engine, tenant: str) -> str:
-    key, _ = await engine.access.create(roles=["viewer"], tenant=tenant)
+    key, _ = await engine.api_keys.create(roles=["viewer"], tenant=tenant)
     return key.id
 
 

@@ -122,7 +122,7 @@ async def test_the_last_use_of_a_key_is_noted(site: Site, clock: Clock) -> None:
         await client.get("/v1/lanes")
 
     async def noted() -> bool:
-        (key,) = await site.engine.access.list()
+        (key,) = await site.engine.api_keys.list()
         return key.last_used_at == clock.now
 
     await wait_for(noted)

@@ -107,7 +107,7 @@ async def test_tasks_are_listed_for_a_tenant(
         assert await lanes(theirs) == {"common": None, "reserve": "common"}
         assert (await theirs.get("/v1/tasks", params={"tenant": OURS})).status_code == 403
     async with Client(site.url, key=await site.key(tenant=None)) as client:
-        assert (await client.tasks(tenant=OURS))["reserve"]["lane"] == "http"
+        assert (await client.tasks.list(tenant=OURS))["reserve"]["lane"] == "http"
 
 
 async def test_input_that_does_not_fit_is_refused_with_its_field(ours: httpx.AsyncClient) -> None:

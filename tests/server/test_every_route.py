@@ -100,7 +100,7 @@ async def test_it_needs_a_key(route: Route, shared_site: Site) -> None:
     """No key, a wrong one, and a revoked one are refused."""
     path = await path_of(route, shared_site.engine, OURS)
     revoked = await shared_site.key()
-    await shared_site.engine.access.revoke(id_of(revoked))
+    await shared_site.engine.api_keys.revoke(id_of(revoked))
     for secret in (None, "hf_" + "x" * 40, "short", revoked):
         async with shared_site.client(secret) as client:
             response = await ask(client, route, path)

@@ -14,7 +14,6 @@ import pytest
 from holdfast.archive import Archiver, open_archive, set_archive
 from holdfast.client import Client
 from holdfast.engine import Engine
-from holdfast.engine.feeds import Gap
 from holdfast.errors import (
     BudgetNotFound,
     ExecutionNotFound,
@@ -32,6 +31,7 @@ from holdfast.fencing import LeaseState, Token, WriterLease, paths
 from holdfast.fencing.contend import contend
 from holdfast.fencing.in_store import StoreObjects
 from holdfast.model.api_keys import Role
+from holdfast.model.feeds import Gap
 from holdfast.model.frames import StreamSettings
 from holdfast.model.listing import Filter
 from holdfast.model.states import State
@@ -61,28 +61,28 @@ async def ours(site: Site) -> AsyncIterator[Client]:
 
 async def test_keys(operator: Client, ours: Client, engine: Engine, site: Site) -> None:
     """Made, used, listed and revoked; a tenant's admin makes and sees its own."""
-    key, secret = await ours.access.create(roles=["viewer"], name="web", ttl_ms=60_000)
+    key, secret = await ours.api_keys.create(roles=["viewer"], name="web", ttl_ms=60_000)
     assert (key.tenant, key.roles, key.name) == (OURS, frozenset({Role.VIEWER}), "web")
-    (near,) = [one for one in await engine.access.list(tenant=OURS) if one.id == key.id]
+    (near,) = [one for one in await engine.api_keys.list(tenant=OURS) if one.id == key.id]
     assert asdict(key) | {"digest": ""} == asdict(near) | {"digest": ""}
-    again, _ = await ours.access.create(roles=["viewer"], name="web", secret=secret)
+    again, _ = await ours.api_keys.create(roles=["viewer"], name="web", secret=secret)
     assert again.id == key.id
     async with Client(site.url, key=secret) as viewer:
         assert (await viewer.list()).items == ()
         with pytest.raises(Forbidden):
-            await viewer.access.list()
-        await operator.access.create(roles=["admin"], tenant=THEIRS)
-        assert {one.tenant for one in await ours.access.list()} == {OURS}
-        assert {one.tenant for one in await operator.access.list()} == {None, OURS, THEIRS}
-        assert {one.tenant for one in await operator.access.list(tenant=THEIRS)} == {THEIRS}
+            await viewer.api_keys.list()
+        await operator.api_keys.create(roles=["admin"], tenant=THEIRS)
+        assert {one.tenant for one in await ours.api_keys.list()} == {OURS}
+        assert {one.tenant for one in await operator.api_keys.list()} == {None, OURS, THEIRS}
+        assert {one.tenant for one in await operator.api_keys.list(tenant=THEIRS)} == {THEIRS}
         with pytest.raises(KeyNotFound):
-            await operator.access.revoke(key.id, tenant=THEIRS)
-        await ours.access.revoke(key.id)
-        await ours.access.revoke(key.id)
+            await operator.api_keys.revoke(key.id, tenant=THEIRS)
+        await ours.api_keys.revoke(key.id)
+        await ours.api_keys.revoke(key.id)
         with pytest.raises(Unauthorized):
             await viewer.list()
     with pytest.raises(InvalidInput):
-        await ours.access.create(roles=["cook"])
+        await ours.api_keys.create(roles=["cook"])
 
 
 async def test_the_audit_log(operator: Client, ours: Client, engine: Engine) -> None:
@@ -221,12 +221,12 @@ async def test_a_writer_lease_is_kept_alive_far_from_the_store(ours: Client) -> 
 
 async def test_a_lease_whose_key_was_revoked_is_lost(site: Site) -> None:
     """The server refuses to refresh it, for good; its holder learns it."""
-    key, secret = await site.engine.access.create(roles=["worker"], tenant=OURS)
+    key, secret = await site.engine.api_keys.create(roles=["worker"], tenant=OURS)
     async with Client(site.url, key=secret) as client:
         lease = WriterLease(client.writer_leases, KEY, holder="a", ttl_ms=1_200)
         await lease.acquire()
         async with Client(site.url, key=await site.key()) as admin:
-            await admin.access.revoke(key.id)
+            await admin.api_keys.revoke(key.id)
         async with asyncio.timeout(10):
             await lease.wait_ended()
         assert lease.state is LeaseState.LOST

@@ -24,13 +24,13 @@ from holdfast.errors import (
 )
 from holdfast.fencing import FolderObjects
 from holdfast.model import names
+from holdfast.model.effects import Push, Submit
 from holdfast.model.executions import NewExecution
 from holdfast.model.queues import LetterFilter, NewMessage, QueueSettings, Start
 from holdfast.model.quotas import Window
 from holdfast.model.retry import RetryPolicy
 from holdfast.model.schedules import NewSchedule
 from holdfast.model.timing import Timing
-from holdfast.queues import Push, Submit
 from holdfast.testing.polling import wait_for
 from holdfast.worker.context import Context
 from tests.server.conftest import OURS, Site
@@ -123,8 +123,8 @@ async def test_lanes(far: Client, engine: Engine) -> None:
     await engine.lanes.pause("slow")
     await engine.lanes.set_weights("slow", {OURS: 2.5, "theirs": 3})
     await engine.workers.register("w1", worker="w", lanes=["slow"])
-    found = await far.lane_views()
-    assert found == await engine.lane_views(tenant=None if far._http.key is None else OURS)
+    found = await far.lanes.views()
+    assert found == await engine.lanes.views(tenant=None if far._http.key is None else OURS)
     (slow,) = (one for one in found if one.lane == "slow")
     assert (slow.setting, slow.workers, slow.weights[OURS]) == ("paused", 1, 2.5)
 

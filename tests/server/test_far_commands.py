@@ -47,7 +47,7 @@ async def far(site: Site, monkeypatch: pytest.MonkeyPatch) -> Far:
 async def test_keys(far: Far, site: Site) -> None:
     """The secret is shown once, and is good."""
     made = await far("keys", "create", "--role", "viewer", "--tenant", "acme", "--ttl", "1d")
-    found = await site.engine.access.find(made.pop("secret"))
+    found = await site.engine.api_keys.find(made.pop("secret"))
     assert found.key is not None
     assert (found.key.id, found.key.tenant) == (made["id"], "acme")
     assert (await far("keys", "ls", "--tenant", "acme"))["items"] == [made]

@@ -43,7 +43,7 @@ async def test_whatever_is_sent_the_answer_is_a_documented_one(
     """
     store = f"valkey://127.0.0.1:{real_server.port}?prefix=fuzz"
     async with open_engine(store, maintenance=False) as engine:
-        key, secret = await engine.access.create(roles=["admin"])
+        key, secret = await engine.api_keys.create(roles=["admin"])
         things = {
             f"{route.method} {route.path}": await things_of(route, engine) for route in all_routes()
         }

@@ -25,8 +25,8 @@ async def test_the_javascript_worker_runs_tasks(real_server: TestServer, tmp_pat
     """Results, steps, a failure, a clean end when drained; with a key that may only work."""
     store = f"valkey://127.0.0.1:{real_server.port}?prefix=js"
     async with open_engine(store, maintenance=False) as engine:
-        _, admin = await engine.access.create(roles=["admin"])
-        _, worker = await engine.access.create(roles=["worker"], tenant="acme")
+        _, admin = await engine.api_keys.create(roles=["admin"])
+        _, worker = await engine.api_keys.create(roles=["worker"], tenant="acme")
     async with (
         server_process(store, tmp_path) as (url, _),
         Client(url, key=admin, tenant="acme") as client,

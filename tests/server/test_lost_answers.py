@@ -80,12 +80,12 @@ async def test_a_key_that_was_revoked_meanwhile_does_not_deny_what_happened(
     """401 says nothing of the call whose answer was lost."""
     monkeypatch.setattr(identity, "FRESH_S", 0.0)
     async with _served(server) as (engine, proxy):
-        key, secret = await engine.access.create(roles=[Role.ADMIN])
+        key, secret = await engine.api_keys.create(roles=[Role.ADMIN])
         url = f"http://127.0.0.1:{proxy.port}"
         async with Client(url, key=secret, timeout_ms=2_000) as client:
 
             def revoke() -> None:
-                asyncio.run_coroutine_threadsafe(engine.access.revoke(key.id), loop).result(5)
+                asyncio.run_coroutine_threadsafe(engine.api_keys.revoke(key.id), loop).result(5)
 
             loop = asyncio.get_running_loop()
             proxy.cut_at(b"POST /v1/executions", on_lost=revoke)

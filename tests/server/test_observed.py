@@ -41,7 +41,7 @@ async def ping() -> None: ...
 """
 PRODUCER = """
 import asyncio, sys
-from holdfast.engine.tracing import set_up_from_environment
+from holdfast.tracing import set_up_from_environment
 from shop import app, review
 
 async def main() -> None:
@@ -95,8 +95,8 @@ async def scene(real_server: TestServer, tmp_path_factory: pytest.TempPathFactor
     (folder / "producer.py").write_text(PRODUCER)
     store = f"valkey://127.0.0.1:{real_server.port}?prefix=observed"
     async with open_engine(store, maintenance=False) as engine:
-        _, admin = await engine.access.create(roles=["admin"])
-        _, key = await engine.access.create(roles=["worker", "submitter"], tenant="acme")
+        _, admin = await engine.api_keys.create(roles=["admin"])
+        _, key = await engine.api_keys.create(roles=["worker", "submitter"], tenant="acme")
     with otlp_receiver() as (endpoint, received):
         environment = {"OTEL_EXPORTER_OTLP_ENDPOINT": endpoint, "HOLDFAST_KEY": key}
         debug = ("--log-level", "debug")

@@ -18,7 +18,7 @@ async def store_key(store: Store, key_id: str = "k1", **fields: Any) -> ApiKey:
         "roles": [Role.ADMIN],
         "ttl_ms": None,
     }
-    return await store.access.create(key_id=key_id, **{**defaults, **fields})
+    return await store.api_keys.create(key_id=key_id, **{**defaults, **fields})
 
 
 def entry(request: str, **fields: Any) -> AuditEntry:

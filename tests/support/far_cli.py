@@ -156,12 +156,12 @@ class Place:
         """Publish a task."""
         schema = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
         about = {"lane": name, "description": "Work.", "input": schema, "result": {}}
-        await self.engine.publish_tasks({name: {**about, "options": {"priority": 3}}})
+        await self.engine.tasks.publish({name: {**about, "options": {"priority": 3}}})
 
     async def tenants_tasks(self, name: str) -> None:
         """Publish a task of one tenant."""
         about = {"lane": name, "options": {"priority": 3}}
-        await self.engine.publish_tasks({name: about}, tenant=name)
+        await self.engine.tasks.publish({name: about}, tenant=name)
 
     async def graph(self, name: str) -> None:
         """Submit a graph."""

@@ -16,7 +16,8 @@ from werkzeug.serving import make_server
 from holdfast.errors import BackendFailed
 from holdfast.fencing.cloud import RemoteObjects
 from holdfast.fencing.memory import MemoryObjects
-from holdfast.fencing.objects import Entry, Stored, Version
+from holdfast.fencing.objects import Entry, Stored
+from holdfast.model.writer_leases import Version
 
 BUCKET = "fencing-tests"
 _KEYS = {"access_key_id": "test", "secret_access_key": "test", "region": "us-east-1"}

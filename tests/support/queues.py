@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from holdfast.engine import Engine
+from holdfast.api import Engine
 from holdfast.errors import HoldfastError
 from holdfast.model.queues import Delivery, GroupStats, NewMessage, Pushed, Settle, Settled, Verb
 from holdfast.store.store import Store

@@ -44,3 +44,23 @@ def test_the_check_can_fail(tmp_path: Path) -> None:
     assert status == 1
     assert 'misuse.py:7: error: Argument 1 to "submit"' in report
     assert 'misuse.py:8: error: Incompatible return value type (got "int"' in report
+
+
+def test_a_misspelt_attribute_of_a_client_is_an_error(tmp_path: Path) -> None:
+    """A client has what the contract has, and nothing else."""
+    module = tmp_path / "misspelt.py"
+    module.write_text(
+        "from holdfast import Client\n"
+        "client = Client('http://server')\n"
+        "async def main() -> None:\n"
+        "    await client.graph.describe('g')\n"
+        "    await client.budgets.reset_('b')\n"
+        "    await client.submit(5)\n"
+        "    client.store\n"
+    )
+    report, status = check(module)
+    assert status == 1
+    assert 'misspelt.py:4: error: "Client" has no attribute "graph"' in report
+    assert 'misspelt.py:5: error: "RemoteBudgets" has no attribute "reset_"' in report
+    assert "misspelt.py:6: error: Argument 1" in report
+    assert 'misspelt.py:7: error: "Client" has no attribute "store"' in report

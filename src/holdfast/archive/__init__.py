@@ -1,16 +1,11 @@
 """The archive: ended executions in object storage, moved there before retention removes them."""
 
-from holdfast.archive.archive import Archive, ArchiveStatus
+from holdfast.archive.archive import Archive
 from holdfast.archive.archiver import Archiver, ArchiverSettings, Report
 from holdfast.archive.erasure import Erasure, audit_log
-from holdfast.archive.opening import (
-    Survey,
-    find_archive,
-    open_archive,
-    set_archive,
-    survey,
-    unset_archive,
-)
+from holdfast.archive.opening import set_archive, unset_archive
+from holdfast.archive.store_archive import StoreArchive, open_archive
+from holdfast.model.archive import ArchiveStatus, Survey
 
 __all__ = [
     "Archive",
@@ -19,11 +14,10 @@ __all__ = [
     "ArchiverSettings",
     "Erasure",
     "Report",
+    "StoreArchive",
     "Survey",
     "audit_log",
-    "find_archive",
     "open_archive",
     "set_archive",
-    "survey",
     "unset_archive",
 ]

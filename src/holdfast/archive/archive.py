@@ -6,19 +6,19 @@ import asyncio
 import re
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import TypeVar
 
 from holdfast.archive import segment
+from holdfast.archive.offloaded import fetch
 from holdfast.archive.segment import Entry, Index, Line, Segment
-from holdfast.engine.payloads import fetch
 from holdfast.errors import ExecutionNotFound, InvalidInput, InvalidRecord, LostRace
 from holdfast.fencing.manifest import FencedManifest, Snapshot
 from holdfast.fencing.objects import ObjectStore
 from holdfast.model import bounds, checks, references
+from holdfast.model.archive import ArchiveStatus
+from holdfast.model.exports import Exported
 from holdfast.model.listing import Filter, Page
-from holdfast.store.exports import Exported
 
 T = TypeVar("T")
 
@@ -34,21 +34,6 @@ _CHILD = re.compile(r"~[0-9]+\.[0-9]+")
 
 class _Replaced(Exception):
     """An object that the manifest named is gone."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ArchiveStatus:
-    """What is in the archive."""
-
-    segments: int = 0
-    executions: int = 0
-    bytes: int = 0
-    tenants: Mapping[str, int] = field(default_factory=dict)
-    first_day: str | None = None
-    last_day: str | None = None
-    sequence: int = 0
-    token: str | None = None
-    committed_at_ms: int | None = None
 
 
 class Archive:

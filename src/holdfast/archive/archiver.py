@@ -28,7 +28,7 @@ from holdfast.fencing.lease import WriterLease
 from holdfast.fencing.objects import ObjectStore
 from holdfast.fencing.writer import ManifestWriter
 from holdfast.model import checks
-from holdfast.store.exports import Exported
+from holdfast.model.exports import Exported
 from holdfast.store.store import Store
 
 log: logging.Logger = logging.getLogger(__name__)

@@ -1,10 +1,7 @@
-"""The archive of a store: where it is is a setting of the store."""
+"""Setting the archive of a store."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from holdfast.archive.archive import Archive, ArchiveStatus
 from holdfast.errors import InvalidInput
 from holdfast.fencing import urls
 from holdfast.model import bounds, checks
@@ -32,35 +29,3 @@ async def unset_archive(store: Store) -> None:
     Executions whose input or result is kept there lose it: let them end and be archived first.
     """
     await store.archives.set_url(None)
-
-
-async def find_archive(store: Store) -> Archive | None:
-    """Return the archive of a store for reading, None if it has none."""
-    url = await store.archives.url()
-    return None if url is None else Archive(urls.parse(url))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Survey:
-    """Where the archive of a store is, what is in it, and what waits for it."""
-
-    url: str | None
-    waiting: int
-    archive: ArchiveStatus | None
-
-
-async def survey(store: Store) -> Survey:
-    """Say where the archive of a store is, what is in it, and what waits for it."""
-    url = await store.archives.url()
-    waiting, _ = await store.archives.waiting()
-    known = None if url is None else await Archive(urls.parse(url)).status()
-    return Survey(url=url, waiting=waiting, archive=known)
-
-
-async def open_archive(store: Store) -> Archive:
-    """Return the archive of a store; raises InvalidInput if it has none."""
-    archive = await find_archive(store)
-    if archive is None:
-        message = "the store has no archive: `holdfast archive enable URL` sets one"
-        raise InvalidInput(message, field="archive")
-    return archive

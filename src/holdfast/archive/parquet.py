@@ -8,10 +8,10 @@ from typing import Any
 
 import msgspec
 
-from holdfast.archive.archive import Archive
+from holdfast.api import Archive
 from holdfast.errors import InvalidInput
+from holdfast.model.exports import Exported
 from holdfast.model.listing import Filter
-from holdfast.store.exports import Exported
 
 ROWS_IN_GROUP = 5_000
 

@@ -18,9 +18,9 @@ from typing import Any
 import msgspec
 
 from holdfast.errors import InvalidRecord
+from holdfast.model import exports
+from holdfast.model.exports import Exported
 from holdfast.model.moments import from_ms
-from holdfast.store import exports
-from holdfast.store.exports import Exported
 
 MAGIC = b"HFSEG1\n"
 FORMAT = 1

@@ -11,20 +11,21 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from holdfast.archive import Archiver, open_archive, set_archive, unset_archive
+from holdfast.archive import Archiver, set_archive, unset_archive
 from holdfast.cli import archived
 from holdfast.cli.terminal import inputs, opening, output, times
 from holdfast.cli.terminal.groups import Noun
 from holdfast.cli.terminal.options import ExecutionId, JsonOption, Reason, StoreOption
 from holdfast.errors import InvalidInput
+from holdfast.model import exports
 from holdfast.model.listing import Filter
 from holdfast.model.moments import from_ms
-from holdfast.store import exports
 
 if TYPE_CHECKING:
+    from holdfast.api import Engine
     from holdfast.archive import Erasure, Report
-    from holdfast.engine import Engine
-    from holdfast.store.exports import Exported
+    from holdfast.engine import Engine as NearEngine
+    from holdfast.model.exports import Exported
 
 
 class _Archive(Noun):
@@ -44,7 +45,7 @@ WaitOption = Annotated[str, typer.Option("--wait", help="How long to wait for an
 @app.command()
 def status(*, store: StoreOption = None, as_json: JsonOption = False) -> None:
     """Say where the archive is, what is in it, and what waits for it."""
-    found = opening.ask(store, archived.survey)
+    found = opening.ask(store, lambda engine: engine.archive.survey())
     if as_json:
         output.emit(found)
         return
@@ -90,11 +91,10 @@ def enable(
 ) -> None:
     """Keep ended executions back until `holdfast archive run` has moved them there."""
 
-    async def work(engine: Engine) -> None:
-
+    async def work(engine: NearEngine) -> None:
         await set_archive(engine.store, url, offload_bytes=offload)
 
-    opening.ask(store, work, create=True)
+    opening.ask_store(store, work, create=True)
     _say(f"the archive is {url}; some process must run `holdfast archive run`", as_json, url=url)
 
 
@@ -102,11 +102,10 @@ def enable(
 def disable(*, store: StoreOption = None, as_json: JsonOption = False) -> None:
     """Archive nothing more: retention forgets what has ended, also what waits now."""
 
-    async def work(engine: Engine) -> None:
-
+    async def work(engine: NearEngine) -> None:
         await unset_archive(engine.store)
 
-    opening.ask(store, work)
+    opening.ask_store(store, work)
     _say("no archive: retention forgets", as_json, url=None)
 
 
@@ -123,9 +122,8 @@ def run(
     """Move executions to the archive, until stopped. Any number of processes may stand by."""
     wait_s = inputs.duration_ms("wait", wait) / 1000
 
-    async def work(engine: Engine) -> Report | None:
-
-        archiver = Archiver(engine.store, (await open_archive(engine.store)).objects)
+    async def work(engine: NearEngine) -> Report | None:
+        archiver = Archiver(engine.store, (await engine.archive.open()).objects)
         if once:
             return await archiver.run_once(wait_s=wait_s)
         # Cancelled, it gives the writer lease up, so that the next one need not wait.
@@ -138,7 +136,7 @@ def run(
         return None
 
     try:
-        report = opening.ask(store, work, maintenance=not once)
+        report = opening.ask_store(store, work, maintenance=not once)
     except KeyboardInterrupt:
         raise typer.Abort from None
     if report is None:
@@ -181,11 +179,12 @@ def import_one(
     """Bring an execution back into the store as it ended, so that it can be replayed."""
     exported = exports.from_json(inputs.payload("-" if file == "-" else f"@{file}", raw=True))
 
-    async def work(engine: Engine) -> str:
+    async def work(engine: NearEngine) -> str:
+
         known = await archived.is_archived(engine, exported)
         return await engine.store.archives.restore(exported, archived=known)
 
-    state = opening.ask(store, work, create=True)
+    state = opening.ask_store(store, work, create=True)
     _say(f"{exported.id} is {state} in the store", as_json, id=exported.id, state=state)
 
 
@@ -209,7 +208,7 @@ def parquet(
     async def work(engine: Engine) -> int:
         from holdfast.archive.parquet import write_parquet  # noqa: PLC0415 - loads the client
 
-        return await write_parquet(await archived.open_(engine), file, wanted)
+        return await write_parquet(engine.archive, file, wanted)
 
     count = opening.ask(store, work)
     written = output.count(count, "execution")
@@ -220,10 +219,11 @@ def parquet(
 def verify(*, store: StoreOption = None, as_json: JsonOption = False) -> None:
     """Read the whole archive: digests, rows, that nothing is there twice. Ends with 1 if not."""
 
-    async def work(engine: Engine) -> tuple[int, list[str]]:
-        return await (await archived.open_(engine)).verify()
+    async def work(engine: NearEngine) -> tuple[int, list[str]]:
 
-    count, problems = opening.ask(store, work)
+        return await (await engine.archive.open()).verify()
+
+    count, problems = opening.ask_store(store, work)
     for problem in problems:
         output.note(problem)
     _say(
@@ -254,13 +254,12 @@ def erase(
         raise InvalidInput("erase: cannot be undone; say --yes", field="yes")
     wait_s = inputs.duration_ms("wait", wait) / 1000
 
-    async def work(engine: Engine) -> Erasure:
-
-        archiver = Archiver(engine.store, (await open_archive(engine.store)).objects)
+    async def work(engine: NearEngine) -> Erasure:
+        archiver = Archiver(engine.store, (await engine.archive.open()).objects)
         who = by or getpass.getuser()
         return await archiver.erase_tenant(tenant, by=who, reason=reason, wait_s=wait_s)
 
-    proof = opening.ask(store, work)
+    proof = opening.ask_store(store, work)
     if as_json:
         output.emit(proof)
     else:

@@ -17,7 +17,7 @@ from holdfast.model.executions import Claim, NewExecution
 from holdfast.model.ids import new_id
 
 if TYPE_CHECKING:
-    from holdfast.engine import Engine
+    from holdfast.api import Engine
 
 _BATCH = 100
 #: Batches under way at once.

@@ -14,7 +14,7 @@ from holdfast.errors import InvalidInput
 from holdfast.model.budgets import Budget
 
 if TYPE_CHECKING:
-    from holdfast.engine import Engine
+    from holdfast.api import Engine
 
 app: typer.Typer = typer.Typer(
     cls=Noun, help="Budgets: list, create, limits, reset, breaches, rules."

@@ -15,8 +15,8 @@ from holdfast.model.states import State
 from holdfast.operate.picture import explain_archived
 
 if TYPE_CHECKING:
-    from holdfast.engine import Engine
-    from holdfast.engine.explain import Explanation
+    from holdfast.api import Engine
+    from holdfast.model.explanations import Explanation
 
 
 ErrorType = Annotated[

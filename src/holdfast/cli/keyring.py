@@ -12,7 +12,7 @@ from holdfast.cli.terminal.options import JsonOption, StoreOption
 from holdfast.model.moments import from_ms
 
 if TYPE_CHECKING:
-    from holdfast.engine import Engine
+    from holdfast.api import Engine
     from holdfast.model.tokens import KeyRing
 
 app: typer.Typer = typer.Typer(cls=Settings, help="Keys that sign tokens: show, rotate.")

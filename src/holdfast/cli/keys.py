@@ -40,7 +40,7 @@ def create(
     ttl_ms = None if ttl is None else inputs.duration_ms("ttl", ttl)
     key, secret = opening.ask(
         store,
-        lambda engine: engine.access.create(
+        lambda engine: engine.api_keys.create(
             roles=inputs.names(roles), tenant=tenant, name=name, ttl_ms=ttl_ms
         ),
         create=True,
@@ -60,7 +60,7 @@ def ls(
     as_json: JsonOption = False,
 ) -> None:
     """List API keys, those that ended in the last 30 days too."""
-    found = opening.ask(store, lambda engine: engine.access.list(tenant=tenant))
+    found = opening.ask(store, lambda engine: engine.api_keys.list(tenant=tenant))
     if as_json:
         output.emit({"items": [_shown(key) for key in found]})
         return
@@ -89,7 +89,7 @@ def revoke(
     as_json: JsonOption = False,
 ) -> None:
     """Revoke an API key; servers refuse it within 5 s."""
-    opening.ask(store, lambda engine: engine.access.revoke(key))
+    opening.ask(store, lambda engine: engine.api_keys.revoke(key))
     output.answer({"id": key, "revoked": True}, f"key {key} is revoked", as_json=as_json)
 
 

@@ -15,7 +15,7 @@ from holdfast.model.snapshots import shown_states
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from holdfast.engine import Engine
+    from holdfast.api import Engine
 
 app: typer.Typer = typer.Typer(
     cls=Noun, help="Lanes: list, pause, resume, drain, tenants' weights."
@@ -27,7 +27,7 @@ Lane = Annotated[str, typer.Argument(metavar="LANE")]
 @app.command()
 def ls(*, store: StoreOption = None, as_json: JsonOption = False) -> None:
     """List the lanes that have executions, workers or settings."""
-    found = opening.ask(store, lambda engine: engine.lane_views())
+    found = opening.ask(store, lambda engine: engine.lanes.views())
     if as_json:
         output.emit({"items": found})
         return

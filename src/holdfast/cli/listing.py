@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from holdfast.cli import archived
 from holdfast.cli.terminal import inputs, opening, output, times
 from holdfast.cli.terminal.failures import one_line
 from holdfast.cli.terminal.options import JsonOption, StoreOption
@@ -19,7 +18,7 @@ from holdfast.model.listing import Filter, Page
 from holdfast.model.states import Hold, State
 
 if TYPE_CHECKING:
-    from holdfast.engine import Engine
+    from holdfast.api import Engine
 
 #: Longer messages are cut; `holdfast show` has them whole.
 _ERROR_CHARS = 100
@@ -121,7 +120,7 @@ async def _page(
 ) -> Page:
     """Return a page of what is in the store, or in its archive."""
     if in_archive:
-        return await archived.page(engine, wanted, limit, cursor)
+        return await engine.archive.page(wanted, limit=limit, cursor=cursor)
     return await engine.list(wanted, limit=limit, cursor=cursor)
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
-    from holdfast.engine import Engine
+    from holdfast.api import Engine
     from holdfast.model.frames import Frame
 
 _LOOK_EVERY_S = 0.3

@@ -18,7 +18,7 @@ from holdfast.model.queues import Delivery, Message, NewMessage, Pushed, Settle,
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from holdfast.engine import Engine
+    from holdfast.api import Engine
 
 Count = Annotated[int, typer.Option("--count", "-n", help="How many at most.")]
 Payload = Annotated[

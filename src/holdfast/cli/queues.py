@@ -15,7 +15,7 @@ from holdfast.model.queues import LetterFilter, Queue, QueueStats, Start
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from holdfast.engine import Engine
+    from holdfast.api import Engine
 
 app: typer.Typer = typer.Typer(
     cls=Noun, help="Message queues: define, push, read, tail, dead letters, counts."

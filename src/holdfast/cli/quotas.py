@@ -13,7 +13,7 @@ from holdfast.cli.terminal.options import JsonOption, StoreOption, WhoseOption
 from holdfast.model.quotas import Quota
 
 if TYPE_CHECKING:
-    from holdfast.engine import Engine
+    from holdfast.api import Engine
 
 app: typer.Typer = typer.Typer(cls=Noun, help="Quotas: list, create, limits, delete, rules.")
 

@@ -14,7 +14,7 @@ from holdfast.model.listing import Filter
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from holdfast.engine import Engine
+    from holdfast.api import Engine
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,7 +14,7 @@ from holdfast.errors import ExecutionFailed, ResultNotReady
 from holdfast.model.states import State
 
 if TYPE_CHECKING:
-    from holdfast.engine import Engine
+    from holdfast.api import Engine
     from holdfast.model.executions import Outcome
 
 

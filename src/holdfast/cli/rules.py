@@ -10,8 +10,7 @@ from holdfast.cli.terminal import opening, output
 from holdfast.cli.terminal.options import JsonOption, StoreOption
 
 if TYPE_CHECKING:
-    from holdfast.engine import Engine
-    from holdfast.engine.rules import Rules
+    from holdfast.api import Engine, Rules
 
 LimitId = Annotated[
     str, typer.Argument(metavar="ID", help="The budget or quota: ID, or TENANT/ID.")

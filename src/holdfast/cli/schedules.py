@@ -17,7 +17,7 @@ from holdfast.model.schedules import NewSchedule
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from holdfast.engine import Engine
+    from holdfast.api import Engine
     from holdfast.model.schedules import Schedule
 
 app: typer.Typer = typer.Typer(

@@ -14,10 +14,10 @@ from holdfast.cli.terminal import inputs, opening, output
 from holdfast.cli.terminal.failures import INTERRUPTED
 from holdfast.cli.terminal.options import JsonOption, OwnStoreOption
 from holdfast.cli.worker import configure_logging
-from holdfast.engine.tracing import set_up_from_environment
 from holdfast.errors import InvalidInput
 from holdfast.server.run import run, run_maintenance
 from holdfast.server.settings import ServerSettings, parse_listen
+from holdfast.tracing import set_up_from_environment
 
 if TYPE_CHECKING:
     from holdfast.server.settings import ServerSettings

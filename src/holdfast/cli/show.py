@@ -20,7 +20,7 @@ from holdfast.operate.picture import Picture
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from holdfast.engine import Engine
+    from holdfast.api import Engine
 
 #: Longer payloads are cut; `--json` has them whole.
 _PAYLOAD_CHARS = 300

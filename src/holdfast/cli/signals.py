@@ -14,7 +14,7 @@ from holdfast.cli.waitpoints import Answered, find, user
 from holdfast.model.waitpoints import Effect, NewSignal, Source
 
 if TYPE_CHECKING:
-    from holdfast.engine import Engine
+    from holdfast.api import Engine
 
 Payload = Annotated[
     str | None, typer.Option("--payload", "-p", help="JSON; `@FILE` reads a file, `-` stdin.")

@@ -18,7 +18,7 @@ from holdfast.model.frames import ATTEMPT, END, Frame
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from holdfast.engine import Engine
+    from holdfast.api import Engine
 
 _PAGE = 500
 

@@ -17,7 +17,7 @@ from holdfast.model.quotas import Window
 from holdfast.model.retry import Backoff, RetryPolicy
 
 if TYPE_CHECKING:
-    from holdfast.engine import Engine
+    from holdfast.api import Engine
     from holdfast.model.executions import Outcome, Submitted
 
 #: As tasks have it: spread, so that what failed together is not retried together.
@@ -205,7 +205,7 @@ async def _work(
 async def _submit(engine: Engine, kind: str, fields: dict[str, Any], note: Note) -> Submitted:
     """Submit; say so if no worker has published the task, because it may be a slip."""
     if note is not output.nothing:
-        published = await engine.tasks(tenant=fields["tenant"])
+        published = await engine.tasks.list(tenant=fields["tenant"])
         if kind not in published and published:
             known = ", ".join(sorted(published))
             note(f"note: no worker has published a task {kind!r}; known are: {known}")

@@ -28,7 +28,7 @@ def tasks(
     as_json: JsonOption = False,
 ) -> None:
     """List the tasks that workers have published, with their signatures; with NAME, its schema."""
-    found = opening.ask(store, lambda engine: engine.tasks(tenant=tenant))
+    found = opening.ask(store, lambda engine: engine.tasks.list(tenant=tenant))
     if name is not None:
         if name not in found:
             known = ", ".join(found) or "none"

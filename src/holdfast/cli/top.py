@@ -50,7 +50,7 @@ def top(
             ),
         )
     else:
-        opening.ask(
+        opening.ask_store(
             store,
             lambda engine: _show(
                 _looks(lambda: snapshot.take(engine), pause_s), once=once, as_json=as_json

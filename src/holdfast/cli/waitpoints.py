@@ -16,7 +16,7 @@ from holdfast.errors import InvalidInput, WaitpointNotFound
 from holdfast.model.waitpoints import Inbox, InboxItem, Signal, Waitpoint, WaitpointState
 
 if TYPE_CHECKING:
-    from holdfast.engine import Engine
+    from holdfast.api import Engine
 
 app: typer.Typer = typer.Typer(
     cls=Noun, help="What waits for an answer: list, show, token, revoke."

@@ -14,8 +14,8 @@ from holdfast.cli.terminal import inputs
 from holdfast.cli.terminal.failures import INTERRUPTED
 from holdfast.cli.terminal.opening import is_remote, parse_store
 from holdfast.cli.terminal.options import AppStoreOption, AppTarget, JsonOption
-from holdfast.engine.tracing import set_up_from_environment
 from holdfast.errors import InvalidInput
+from holdfast.tracing import set_up_from_environment
 from holdfast.worker.worker import WorkerSettings
 
 LEVELS = ("debug", "info", "warning", "error")

@@ -12,16 +12,17 @@ from holdfast.cli.terminal.groups import Settings
 from holdfast.cli.terminal.options import JsonOption, StoreOption
 from holdfast.errors import InvalidInput, NotFound
 from holdfast.fencing.contend import contend
-from holdfast.fencing.leases import Ask, Leases
-from holdfast.fencing.record import Token
+from holdfast.fencing.leases import Leases
 from holdfast.fencing.urls import open_objects
 from holdfast.model.ids import new_id
 from holdfast.model.moments import from_ms
+from holdfast.model.writer_leases import Ask, Token
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from holdfast.fencing import LeaseRecord, Leases, Token
+    from holdfast.api import WriterLeases
+    from holdfast.fencing import LeaseRecord, Token
 
 T = TypeVar("T")
 
@@ -58,7 +59,7 @@ def show(
 ) -> None:
     """Show who holds a lease, and who held it before."""
 
-    async def work(leases: Leases) -> LeaseRecord:
+    async def work(leases: WriterLeases) -> LeaseRecord:
         found = await leases.read(key)
         if found is None:
             raise NotFound(f"writer lease {key} was never held", key=key)
@@ -99,7 +100,7 @@ def acquire(
     ttl_ms = inputs.duration_ms("ttl", ttl)
     wait_ms = inputs.duration_ms("wait", wait)
 
-    async def work(leases: Leases) -> LeaseRecord:
+    async def work(leases: WriterLeases) -> LeaseRecord:
 
         ask = Ask(
             holder=holder,
@@ -132,7 +133,7 @@ def release(
     """Give a lease up, so that the next one need not wait."""
     wanted = _token(token)
 
-    async def work(leases: Leases) -> None:
+    async def work(leases: WriterLeases) -> None:
         await leases.release(await leases.current(key, holder, incarnation, wanted))
 
     _with_leases(objects, store, work)
@@ -156,7 +157,7 @@ def hand_over(
     """Give a lease to a named holder; others wait as if it were still held."""
     wanted = _token(token)
 
-    async def work(leases: Leases) -> None:
+    async def work(leases: WriterLeases) -> None:
         await leases.hand_over(await leases.current(key, holder, incarnation, wanted), to)
 
     _with_leases(objects, store, work)
@@ -236,7 +237,7 @@ def _token(text: str) -> Token:
 def _with_leases(
     objects: str | None,
     store: str | None,
-    work: Callable[[Leases], Awaitable[T]],
+    work: Callable[[WriterLeases], Awaitable[T]],
     *,
     create: bool = False,
 ) -> T:
@@ -247,6 +248,6 @@ def _with_leases(
     return opening.ask(store, lambda engine: work(engine.writer_leases), create=create)
 
 
-async def _in_objects(url: str, work: Callable[[Leases], Awaitable[T]]) -> T:
+async def _in_objects(url: str, work: Callable[[WriterLeases], Awaitable[T]]) -> T:
 
     return await work(Leases(await open_objects(url)))

@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 
 import msgspec
+from typing_extensions import override
 
-from holdfast.archive.archive import Archive, ArchiveStatus
-from holdfast.archive.opening import Survey
+from holdfast import api
 from holdfast.client import decode
-from holdfast.client.http import Http, Remote, path
-from holdfast.client.pages import page_of
-from holdfast.model import bounds, checks
+from holdfast.client.execution_pages import page_of
+from holdfast.client.http import Http, path
+from holdfast.model import bounds, checks, exports
+from holdfast.model.archive import ArchiveStatus, Survey
+from holdfast.model.exports import Exported
 from holdfast.model.listing import Filter, Page
 from holdfast.model.moments import to_ms
-from holdfast.store import exports
-from holdfast.store.exports import Exported
 
 
-class RemoteArchive(Remote, Archive):
+class RemoteArchive(api.Archive):
     """The archive of a server's store; a key of one tenant reads what is its own."""
 
     def __init__(self, http: Http, tenant: str) -> None:
@@ -34,23 +34,23 @@ class RemoteArchive(Remote, Archive):
         known = msgspec.convert({**view, "committed_at_ms": committed}, ArchiveStatus)
         return Survey(url=url, waiting=waiting, archive=known if url else None)
 
+    @override
     async def status(self) -> ArchiveStatus:
-        """Return what is there."""
         return (await self.survey()).archive or ArchiveStatus()
 
+    @override
     async def get(self, execution_id: str) -> Exported:
-        """Return an archived execution, its last end; raises ExecutionNotFound."""
         response = await self._http.send("GET", _about(execution_id, "export"))
         return exports.from_json(response.content)
 
+    @override
     async def owner(self, execution_id: str) -> str:
-        """Return the tenant of an archived execution; raises ExecutionNotFound."""
         return str((await self._http.get(_about(execution_id)))["tenant"])
 
+    @override
     async def page(
         self, wanted: Filter | None = None, *, limit: int = 50, cursor: str | None = None
     ) -> Page:
-        """Return a page of archived executions, newest first, each as it ended last."""
         checks.integer("limit", limit, 1, bounds.PAGE_ITEMS)
         wanted = Filter() if wanted is None else checks.instance("wanted", wanted, Filter)
         where = "/v1/archive/executions"
@@ -58,8 +58,8 @@ class RemoteArchive(Remote, Archive):
             self._http, where, wanted, whose=self._tenant, limit=limit, cursor=cursor
         )
 
+    @override
     async def rows(self, wanted: Filter | None = None) -> AsyncIterator[Exported]:
-        """Go through archived executions, newest first, each as it ended last."""
         cursor: str | None = None
         while True:
             page = await self.page(wanted, limit=bounds.PAGE_ITEMS, cursor=cursor)

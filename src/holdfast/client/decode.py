@@ -9,8 +9,8 @@ from typing import Any, Literal
 
 import msgspec
 
-from holdfast.engine.explain import Explanation
 from holdfast.model.executions import Claim, Event, Execution, ExecutionId, Lease, Step
+from holdfast.model.explanations import Explanation
 from holdfast.model.moments import from_ms, to_ms
 from holdfast.model.states import AttemptKind, State
 from holdfast.model.waitpoints import Effect, Signal, Source

@@ -7,15 +7,17 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
 import msgspec
+from typing_extensions import override
 
+from holdfast import api
 from holdfast.client import decode
-from holdfast.client.http import Http, Remote, path
-from holdfast.client.submitting import body_of
-from holdfast.engine.graphs import FIELDS, Graphs
+from holdfast.client.execution_bodies import body_of
+from holdfast.client.http import Http, path
 from holdfast.errors import ResultNotReady, StaleGraph
-from holdfast.model import bounds, checks
+from holdfast.model import calls, checks
 from holdfast.model.executions import ExecutionId, NewExecution
 from holdfast.model.graphs import (
+    GRAPH_FIELDS,
     CancelledGraph,
     CancelPolicy,
     Edge,
@@ -39,7 +41,7 @@ _MOST_WAIT_MS = 60_000
 Read = Callable[[str], Awaitable[bytes]]
 
 
-class RemoteGraphs(Remote, Graphs):
+class RemoteGraphs(api.Graphs):
     """Operations on graphs."""
 
     def __init__(self, http: Http, tenant: str | None, everyone: str, read: Read) -> None:
@@ -49,9 +51,7 @@ class RemoteGraphs(Remote, Graphs):
         self._everyone = everyone
         self._read = read
 
-    async def close(self) -> None:
-        """Nothing to do."""
-
+    @override
     async def submit(
         self,
         members: Mapping[str, NewExecution],
@@ -59,8 +59,7 @@ class RemoteGraphs(Remote, Graphs):
         joins: Mapping[str, Join] | None = None,
         **fields: Any,
     ) -> SubmittedGraph:
-        """Create a graph, all of it or nothing; further fields are those of NewGraph."""
-        checks.known_fields("graph", fields, FIELDS)
+        checks.known_fields("graph", fields, GRAPH_FIELDS)
         shape = Shape(members=members, edges=edges, joins=joins or {})
         # What is wrong with it is said before it is sent.
         new = NewGraph(shape=shape, **fields)
@@ -79,6 +78,7 @@ class RemoteGraphs(Remote, Graphs):
             duplicate=bool(reply.get("duplicate")) and not minted,
         )
 
+    @override
     async def extend(
         self,
         graph_id: str,
@@ -88,7 +88,6 @@ class RemoteGraphs(Remote, Graphs):
         edges: Sequence[Edge] = (),
         joins: Mapping[str, Join] | None = None,
     ) -> SubmittedGraph:
-        """Add members and edges to a graph that has not ended."""
         checks.integer("expected_version", expected_version, 1, 2**53)
         shape = Shape(members=members or {}, edges=edges, joins=joins or {})
         body = {"expected_revision": expected_version, **_shape_body(shape)}
@@ -98,6 +97,7 @@ class RemoteGraphs(Remote, Graphs):
         reply = await self._http.post(_about(graph_id, verb), body, once=True)
         return SubmittedGraph(id=graph_id, version=reply["revision"], members=_ids(reply))
 
+    @override
     async def grow(
         self,
         graph_id: str,
@@ -106,7 +106,6 @@ class RemoteGraphs(Remote, Graphs):
         edges: Sequence[Edge] = (),
         joins: Mapping[str, Join] | None = None,
     ) -> SubmittedGraph:
-        """Add to whatever version the graph has, again if somebody else was faster."""
         while True:
             version = (await self.describe(graph_id)).graph.version
             try:
@@ -116,6 +115,7 @@ class RemoteGraphs(Remote, Graphs):
             except StaleGraph:
                 continue
 
+    @override
     async def cancel(
         self,
         graph_id: str,
@@ -124,7 +124,6 @@ class RemoteGraphs(Remote, Graphs):
         reason: str = "",
         wait_s: float | None = None,
     ) -> CancelledGraph:
-        """Cancel a graph; waits for the members that it ends for up to a minute."""
         body: dict[str, Any] = {"policy": policy, "reason": reason}
         wait_ms = 0
         if wait_s is not None:
@@ -140,12 +139,12 @@ class RemoteGraphs(Remote, Graphs):
             failed=[ExecutionId(one) for one in reply.get("failed", ())],
         )
 
+    @override
     async def replay(self, graph_id: str, *, reason: str = "") -> None:
-        """Run what failed again, and what was skipped because of it; the rest stays."""
         await self._http.post(_about(graph_id, "replay"), {"reason": reason}, once=True)
 
+    @override
     async def describe(self, graph_id: str) -> GraphView:
-        """Return a graph with its members, edges and history."""
         return await self._describe(graph_id, wait_ms=0)
 
     async def _describe(self, graph_id: str, *, wait_ms: int) -> GraphView:
@@ -154,19 +153,18 @@ class RemoteGraphs(Remote, Graphs):
         )
         return _view(msgspec.json.decode(response.content))
 
+    @override
     async def owner(self, graph_id: str) -> str:
-        """Return the tenant that it belongs to."""
         return (await self.describe(graph_id)).graph.tenant
 
+    @override
     async def outcome(self, graph_id: str) -> GraphState | None:
-        """Return how a graph ended, or None if it has not."""
         graph = (await self.describe(graph_id)).graph
         return None if graph.completed_at is None else graph.state
 
+    @override
     async def wait(self, graph_id: str, *, timeout_s: float | None = None) -> GraphState:
-        """Wait until all members have ended; raises ResultNotReady when the time is over."""
-        if timeout_s is not None:
-            checks.number("timeout_s", timeout_s, 0, bounds.DURATION_MS / 1000)
+        calls.check_patience(timeout_s)
         loop = asyncio.get_running_loop()
         deadline = None if timeout_s is None else loop.time() + timeout_s
         while True:
@@ -178,9 +176,11 @@ class RemoteGraphs(Remote, Graphs):
                 message = f"graph {graph_id} has not ended within {timeout_s} s"
                 raise ResultNotReady(message, id=graph_id)
 
+    @override
     async def _result(self, execution_id: str) -> bytes:
         return await self._read(execution_id)
 
+    @override
     async def list(
         self,
         *,
@@ -189,7 +189,9 @@ class RemoteGraphs(Remote, Graphs):
         limit: int = 50,
         cursor: str | None = None,
     ) -> GraphPage:
-        """Return a page of graphs, newest first."""
+        calls.check_page(limit, tenant)
+        if state is not None:
+            checks.one_of("state", state, list(GraphState))
         whose = tenant or self._tenant or self._everyone
         reply = await self._http.get(
             "/v1/graphs", tenant=whose, state=state, limit=limit, cursor=cursor

@@ -9,7 +9,7 @@ import ssl
 from collections.abc import AsyncIterator, Awaitable, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import Any, NoReturn, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 from urllib.parse import quote, urlencode
 
 import aiohttp
@@ -17,18 +17,19 @@ import msgspec
 from yarl import URL
 
 from holdfast import errors
-from holdfast.engine.tracing import current_traceparent
 from holdfast.errors import (
     HoldfastError,
     InvalidInput,
-    NotOverHttp,
     OutcomeUnknown,
     StoreIncompatible,
     StoreUnavailable,
 )
 from holdfast.model import bounds
 from holdfast.outages import Outage, will_pass
+from holdfast.tracing import current_traceparent
 
+#: Lists show everything that the key may see.
+EVERY_TENANT = "*"
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.05, 2.0
 _CONNECT_S = 5.0
 _CONNECTIONS = 200
@@ -112,13 +113,6 @@ class Attempt(Protocol[Answer_co]):
 
 class _Page(msgspec.Struct):
     next_cursor: str | None
-
-
-class Remote:
-    """What stands for something of the engine; what HTTP does not have says so."""
-
-    def __getattr__(self, name: str) -> NoReturn:
-        raise NotOverHttp(f"{name} is not part of the HTTP API: use it where the store is")
 
 
 class Http:

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from holdfast.client import decode
-from holdfast.client.http import Http, Remote
+from holdfast.client.http import Http
 from holdfast.model import names
 from holdfast.model.findings import Finding
 from holdfast.model.services import ServiceProcess
@@ -17,7 +17,7 @@ from holdfast.model.states import State
 from holdfast.model.workers import Worker
 
 
-class RemoteOperability(Remote):
+class RemoteOperability:
     """What a server says about its store."""
 
     def __init__(self, http: Http) -> None:

@@ -10,12 +10,15 @@ from datetime import datetime
 from typing import Any
 
 import msgspec
+from typing_extensions import override
 
+from holdfast import api
 from holdfast.client import decode
-from holdfast.client.http import Http, Remote, path, refusal_of
-from holdfast.client.submitting import body_of
+from holdfast.client.execution_bodies import body_of
+from holdfast.client.http import Http, path, refusal_of
 from holdfast.errors import HoldfastError, ReadCancelled
 from holdfast.model import bounds, checks, payloads
+from holdfast.model.effects import Push, Submit
 from holdfast.model.ids import new_id
 from holdfast.model.queues import (
     DEFAULT_GROUP,
@@ -37,7 +40,6 @@ from holdfast.model.queues import (
     Start,
     Verb,
 )
-from holdfast.queues import Push, Queues, Submit
 
 #: One long poll; the next follows at once.
 _WAIT_MS = 20_000
@@ -47,16 +49,13 @@ _SETTINGS = tuple(f.name for f in fields(QueueSettings))
 _DEFAULTS = {f.name: f.default for f in fields(NewMessage) if f.name != "payload"}
 
 
-class RemoteQueues(Remote, Queues):
+class RemoteQueues(api.Queues):
     """Operations on the queues of the client's tenant."""
 
     def __init__(self, http: Http, tenant: str | None) -> None:
         self._http = http
         self._tenant = tenant
         self._reading: dict[str, set[asyncio.Event]] = {}
-
-    async def close(self) -> None:
-        """Nothing is kept open."""
 
     async def _send(
         self, method: str, where: str, body: Any = None, *, wait_s: float = 0.0, **query: Any
@@ -70,8 +69,8 @@ class RemoteQueues(Remote, Queues):
 
     # Definitions
 
+    @override
     async def define(self, name: str, settings: QueueSettings | None = None, **fields: Any) -> bool:
-        """Define a queue, or change its definition; returns whether it is new."""
         if settings is None:
             settings = QueueSettings.from_fields(fields)
         response = await self._http.send(
@@ -79,25 +78,25 @@ class RemoteQueues(Remote, Queues):
         )
         return response.created
 
+    @override
     async def describe(self, name: str) -> Queue:
-        """Return the definition of a queue."""
         return _queue(msgspec.json.decode(await self._send("GET", _at(name))))
 
+    @override
     async def list(
         self, *, limit: int = 50, after: str | None = None, tenant: str | None = None
     ) -> list[Queue]:
-        """Return queues by name, those after a name."""
         wanted: dict[str, Any] = {"limit": limit, "cursor": after}
         wanted["tenant"] = tenant or self._tenant
         reply = msgspec.json.decode(await self._send("GET", "/v1/queues", **wanted))
         return [_queue(view) for view in reply["items"]]
 
+    @override
     async def delete(self, name: str) -> None:
-        """Remove a queue with its messages."""
         await self._send("DELETE", _at(name))
 
+    @override
     async def add_group(self, name: str, group: str, start: Start | None = None) -> bool:
-        """Add a group to a FANOUT queue; returns whether it is new."""
         place: Any = "first" if start is None else start.place
         if start is not None and start.place in ("after", "at"):
             place = {start.place: start.after or start.at}
@@ -109,32 +108,32 @@ class RemoteQueues(Remote, Queues):
         )
         return response.created
 
+    @override
     async def remove_group(self, name: str, group: str) -> None:
-        """Remove a group; messages that only it had yet to retire are collected."""
         await self._send("DELETE", _at(name, "groups", checks.name("group", group)))
 
+    @override
     async def pause(self, name: str, group: str | None = None) -> None:
-        """Hand out nothing, to a group or to all, until resumed."""
         await self._post(name, "pause", {"group": group})
 
+    @override
     async def resume(self, name: str, group: str | None = None) -> None:
-        """Hand out again."""
         await self._post(name, "resume", {"group": group})
 
     # Producing
 
+    @override
     async def push(self, name: str, payload: bytes, **fields: Any) -> Pushed:
-        """Push a message; the fields are those of NewMessage."""
         item = NewMessage.from_fields({"payload": payload, **fields})
         (answer,) = await self.push_many(name, [item])
         if isinstance(answer, HoldfastError):
             raise answer
         return answer
 
+    @override
     async def push_many(
         self, name: str, items: Sequence[NewMessage]
     ) -> Sequence[Pushed | HoldfastError]:
-        """Push up to 1,000 messages: an answer or an error for each, in order."""
         checks.integer("number of items", len(items), 0, bounds.BATCH_ITEMS)
         made = [_message_body(item) for item in items]
         reply = await self._post(name, "messages", {"items": [body for body, _ in made]})
@@ -148,6 +147,7 @@ class RemoteQueues(Remote, Queues):
 
     # Consuming
 
+    @override
     async def read(
         self,
         name: str,
@@ -159,7 +159,6 @@ class RemoteQueues(Remote, Queues):
         wait_ms: int = 0,
         stop: Callable[[], bool] = bool,
     ) -> Sequence[Delivery]:
-        """Hand out up to `count` messages, waiting up to `wait_ms` for the first."""
         body = {"consumer": consumer, "group": group, "count": count, "side": side}
         loop = asyncio.get_running_loop()
         deadline = loop.time() + wait_ms / 1000
@@ -194,15 +193,15 @@ class RemoteQueues(Remote, Queues):
             if not waiting:
                 self._reading.pop(name, None)
 
+    @override
     def wake(self, name: str) -> None:
-        """Have readers of this client that wait for a queue ask whether to stop."""
         for woken in self._reading.get(name, ()):
             woken.set()
 
+    @override
     async def settle(
         self, name: str, verb: Verb, items: Sequence[Settle]
     ) -> Sequence[Settled | HoldfastError]:
-        """Settle up to 1,000 deliveries: an answer or an error for each, in order."""
         checks.one_of("verb", verb, ("ack", "nack", "release", "reject"))
         reply = await self._post(name, verb, {"items": [msgspec.to_builtins(i) for i in items]})
         return [
@@ -212,8 +211,8 @@ class RemoteQueues(Remote, Queues):
             for view in reply["items"]
         ]
 
+    @override
     async def ack(self, name: str, handle: str, *effects: Push | Submit) -> Settled:
-        """Retire a message for its group; with effects, all or nothing and once per handle."""
         if not effects:
             return await self._settle_one(name, "ack", Settle(handle=handle))
         body = {"handle": handle, "effects": [self._effect(effect) for effect in effects]}
@@ -225,10 +224,10 @@ class RemoteQueues(Remote, Queues):
             return {"queue": effect.queue, "message": _message_body(effect.message)[0]}
         return {"execution": body_of(effect.execution, self._tenant)[0]}
 
+    @override
     async def extend(
         self, name: str, items: Sequence[tuple[str, int | None]]
     ) -> Sequence[datetime | HoldfastError]:
-        """Extend locks from now on, by ms or by the queue's lock time: deadlines or errors."""
         body = {"items": [{"handle": handle, "extend_ms": ms} for handle, ms in items]}
         reply = await self._post(name, "extend", body)
         return [
@@ -236,6 +235,7 @@ class RemoteQueues(Remote, Queues):
             for view in reply["items"]
         ]
 
+    @override
     async def claim(
         self,
         name: str,
@@ -246,7 +246,6 @@ class RemoteQueues(Remote, Queues):
         count: int = 1,
         cursor: str | None = None,
     ) -> Claimed:
-        """Take over deliveries of the group that are idle; each is a hand-out."""
         body = {"consumer": consumer, "min_idle_ms": min_idle_ms, "group": group}
         body |= {"count": count, "cursor": cursor}
         data = await self._send("POST", _at(name, "claim"), body)
@@ -255,15 +254,16 @@ class RemoteQueues(Remote, Queues):
 
     # Operating
 
+    @override
     async def purge(self, name: str) -> int:
-        """Remove all messages, those in flight too; definition and groups stay."""
         return int((await self._post(name, "purge", None))["purged"])
 
+    @override
     async def move(self, name: str, to: str, limit: int, *, dry_run: bool = False) -> int:
-        """Move ready messages to another queue, where their attempts start anew."""
         body = {"to": to, "limit": limit, "dry_run": dry_run}
         return int((await self._post(name, "move", body))["moved"])
 
+    @override
     async def redrive(
         self,
         name: str,
@@ -274,31 +274,30 @@ class RemoteQueues(Remote, Queues):
         rate_per_s: float | None = None,
         dry_run: bool = False,
     ) -> int:
-        """Send dead letters back to where each came from, or to another queue."""
         body = {"to": to, "limit": limit, "rate_per_s": rate_per_s, "dry_run": dry_run}
         body["filter"] = None if wanted is None else msgspec.to_builtins(wanted)
         wait_s = 0.0 if rate_per_s is None else _PACED_S
         data = await self._send("POST", _at(name, "redrive"), body, wait_s=wait_s)
         return int(msgspec.json.decode(data)["redriven"])
 
+    @override
     async def peek(
         self, name: str, *, group: str | None = None, count: int = 1
     ) -> Sequence[Message]:
-        """Return the next messages without handing them out."""
         data = await self._send("GET", _at(name, "peek"), group=group, count=count)
         return [one.message() for one in _peeked(data).items]
 
+    @override
     async def pending(
         self, name: str, *, group: str | None = None, limit: int = 50, offset: int = 0
     ) -> Sequence[PendingDelivery]:
-        """Return deliveries under way, those that expire first first."""
         data = await self._send(
             "GET", _at(name, "pending"), group=group, limit=limit, cursor=offset
         )
         return msgspec.convert(msgspec.json.decode(data)["items"], list[PendingDelivery])
 
+    @override
     async def stats(self, name: str, group: str | None = None) -> QueueStats:
-        """Return exact counts of the queue and its groups."""
         data = await self._send("GET", _at(name, "stats"), group=group, detail="true")
         view = msgspec.json.decode(data)
         if "groups" not in view:

@@ -10,13 +10,14 @@ from datetime import datetime
 from typing import Any
 
 import msgspec
+from typing_extensions import override
 
+from holdfast import api
 from holdfast.client import decode
-from holdfast.client.http import Http, Remote, path
-from holdfast.client.submitting import template_of
-from holdfast.engine.schedules import Schedules
-from holdfast.errors import ScheduleConflict, TaskError
-from holdfast.model import checks
+from holdfast.client.execution_bodies import template_of
+from holdfast.client.http import EVERY_TENANT, Http, path
+from holdfast.errors import ScheduleConflict
+from holdfast.model import calls, checks
 from holdfast.model.executions import OPTIONS, ExecutionId, NewExecution, Submitted
 from holdfast.model.ids import new_id
 from holdfast.model.moments import to_ms
@@ -25,21 +26,19 @@ from holdfast.model.schedules import NewSchedule, Schedule, SchedulePage
 from holdfast.model.states import State
 from holdfast.model.timing import Timing
 
-EVERY_TENANT = "*"
-
 _TIMING = tuple(f.name for f in fields(Timing))
 _PLAIN = ("catch_up", "catch_up_limit", "overlap", "jitter_ms", "paused")
 
 
-class RemoteSchedules(Remote, Schedules):
+class RemoteSchedules(api.Schedules):
     """Operations on schedules."""
 
     def __init__(self, http: Http, tenant: str | None) -> None:
         self._http = http
         self._tenant = tenant
 
+    @override
     async def create(self, plan: NewSchedule) -> tuple[Schedule, bool]:
-        """Create a schedule; returns it, and whether it is new."""
         checks.instance("schedule", plan, NewSchedule)
         body = {"id": plan.id, **self._body(plan)}
         response = await self._http.send("POST", "/v1/schedules", body=body)
@@ -53,8 +52,8 @@ class RemoteSchedules(Remote, Schedules):
             **{name: getattr(plan, name) for name in _PLAIN},
         }
 
+    @override
     async def put(self, plan: NewSchedule) -> Schedule:
-        """Create a schedule, or have it say something else; one that is paused stays so."""
         try:
             found, _ = await self.create(plan)
         except ScheduleConflict:
@@ -63,10 +62,10 @@ class RemoteSchedules(Remote, Schedules):
             return await self._patch(plan.id, plan.execution.tenant, body)
         return found
 
+    @override
     async def update(
         self, schedule_id: str, changes: Mapping[str, Any], *, tenant: str = DEFAULT_TENANT
     ) -> Schedule:
-        """Change some fields, such as {"cron": "0 6 * * *"} or {"paused": True}."""
         body = dict(checks.mapping("changes", changes))
         if isinstance(body.get("execution"), NewExecution):
             body["execution"] = template_of(body["execution"], self._tenant)
@@ -81,29 +80,30 @@ class RemoteSchedules(Remote, Schedules):
         """Return the tenant to name; that of the key needs no name."""
         return {"tenant": self._tenant if tenant == DEFAULT_TENANT else tenant}
 
+    @override
     async def get(self, schedule_id: str, *, tenant: str = DEFAULT_TENANT) -> Schedule:
-        """Return what is known of a schedule."""
         query = self._whose(tenant)
         return _schedule((await self._http.send("GET", _at(schedule_id), query=query)).content)
 
+    @override
     async def list(
         self, *, tenant: str | None = None, limit: int = 50, cursor: str | None = None
     ) -> SchedulePage:
-        """Return a page of schedules, by id."""
+        calls.check_page(limit, tenant)
         query = {"tenant": tenant or self._tenant or EVERY_TENANT, "limit": limit, "cursor": cursor}
         response = await self._http.send("GET", "/v1/schedules", query=query)
         page = _page(response.content)
         items = tuple(one.schedule() for one in page.items)
         return SchedulePage(items=items, next_cursor=page.next_cursor)
 
+    @override
     async def delete(self, schedule_id: str, *, tenant: str = DEFAULT_TENANT) -> None:
-        """Remove a schedule; what it has fired goes on."""
         await self._http.send("DELETE", _at(schedule_id), query=self._whose(tenant))
 
+    @override
     async def trigger(
         self, schedule_id: str, *, key: str | None = None, tenant: str = DEFAULT_TENANT
     ) -> Submitted:
-        """Fire now, besides its ticks, also when it is paused; the same key does so once."""
         body = {"key": new_id() if key is None else key}
         where, query = _at(schedule_id, "trigger"), self._whose(tenant)
         reply = (await self._http.send("POST", where, body=body, query=query)).decode()
@@ -112,17 +112,13 @@ class RemoteSchedules(Remote, Schedules):
             id=ExecutionId(reply["id"]), state=State(reply["state"]), duplicate=duplicate
         )
 
+    @override
     async def next_times(
         self, schedule_id: str, count: int = 10, *, tenant: str = DEFAULT_TENANT
     ) -> builtins.list[datetime]:
-        """Return when it fires next, jitter included; of a paused one, when it would."""
         where = _at(schedule_id, "next")
         reply = await self._http.get(where, count=count, **self._whose(tenant))
         return [decode.moment(one) for one in reply["items"]]
-
-    async def run_due(self) -> int:
-        """Not over HTTP."""
-        raise TaskError("servers fire schedules by themselves; this is not part of the HTTP API")
 
 
 def _at(schedule_id: str, *rest: str) -> str:

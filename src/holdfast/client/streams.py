@@ -11,18 +11,20 @@ from typing import Any
 
 import aiohttp
 import msgspec
+from typing_extensions import override
 
+from holdfast import api
+from holdfast.api import Tail
 from holdfast.client.beats import lease_body
 from holdfast.client.decode import moment
-from holdfast.client.http import LOST, Http, Remote, path
-from holdfast.client.live import events
-from holdfast.engine.streams import Streams
-from holdfast.engine.tails import RETRY_AFTER_MS, Tail
-from holdfast.model import bounds, checks
+from holdfast.client.http import LOST, Http, path
+from holdfast.client.sse import events
+from holdfast.model import bounds, calls, checks
 from holdfast.model.executions import Lease
 from holdfast.model.frames import (
     END,
     RETRY,
+    RETRY_AFTER_MS,
     Appended,
     Frame,
     FramePage,
@@ -38,12 +40,13 @@ _TEXTS = frozenset({"text", "bytes"})
 _MOST_WAITING = 1_000
 
 
-class RemoteStreams(Remote, Streams):
+class RemoteStreams(api.Streams):
     """Operations on the streams of executions."""
 
     def __init__(self, http: Http) -> None:
         self._http = http
 
+    @override
     async def append(
         self,
         execution_id: str,
@@ -52,7 +55,6 @@ class RemoteStreams(Remote, Streams):
         *,
         key: str | None = None,
     ) -> Appended:
-        """Append frames, all or none; repeated with the same key it gets its first answer."""
         checks.integer("number of frames", len(frames), 1, bounds.FRAMES_IN_BATCH)
         body = {
             "lease": lease_body(lease),
@@ -63,26 +65,29 @@ class RemoteStreams(Remote, Streams):
         first, last = int(reply["first"]), int(reply["last"])
         return Appended(first=first, last=last, version=reply["version"])
 
+    @override
     async def read(self, execution_id: str, *, after: int = 0, limit: int = 100) -> FramePage:
-        """Return frames after a number, of all attempts in order."""
+        calls.check_page(limit)
+        checks.integer("after", after, 0, bounds.FRAME_ID)
         query = {"after": after, "limit": limit}
         response = await self._http.send("GET", _about(execution_id, "stream"), query=query)
         page = _page(response.content)
         frames = tuple(_frame(one) for one in page.items)
         return FramePage(frames=frames, more=page.next_cursor is not None)
 
+    @override
     async def summary(self, execution_id: str) -> Summary:
-        """Return the held document and its version: {} and 0 at first."""
         response = await self._http.send("GET", _about(execution_id, "summary"))
         found = _summary(response.content)
         return Summary(document=bytes(found.document), version=found.version)
 
+    @override
     async def tail(self, execution_id: str, *, after: int = 0) -> Tail:
-        """Read a stream live, after a frame; close the tail when you leave before its end."""
         checks.integer("after", after, 0, bounds.FRAME_ID)
         response = await self._http.follow(_about(execution_id, "stream"), after=after)
         return RemoteTail(response, after)
 
+    @override
     async def set_bounds(
         self,
         *,
@@ -91,16 +96,15 @@ class RemoteStreams(Remote, Streams):
         size: int | None = None,
         age_ms: int | None = None,
     ) -> None:
-        """Set how much of each stream is kept; what is absent goes back to the default."""
         body = {"tenant": tenant, "frames": frames, "bytes": size, "age_ms": age_ms}
         await self._http.put("/v1/settings/streams", body)
 
+    @override
     async def set_tails(self, most: int | None, *, tenant: str | None = None) -> None:
-        """Set how many tails a tenant may have in one process; None: the default."""
         await self._http.put("/v1/settings/tails", {"tenant": tenant, "most": most})
 
+    @override
     async def settings(self) -> dict[str | None, StreamSettings]:
-        """Return what was set of bounds and tails, by tenant; None is all that have none."""
         reply = await self._http.get("/v1/settings/streams")
         return {
             view["tenant"]: StreamSettings(
@@ -112,14 +116,8 @@ class RemoteStreams(Remote, Streams):
             for view in reply["items"]
         }
 
-    def drain(self) -> None:
-        """Nothing to do: tails are the server's."""
 
-    async def close(self) -> None:
-        """Nothing to do: tails end with their connections."""
-
-
-class RemoteTail(Tail):
+class RemoteTail(api.Tail):
     """One reader of a stream, live. A lost connection ends it with a `retry` frame."""
 
     def __init__(self, response: aiohttp.ClientResponse, after: int) -> None:
@@ -129,17 +127,8 @@ class RemoteTail(Tail):
         self._reading = asyncio.ensure_future(self._read(response))
         self.done: bool = False
 
-    @property
-    def tenant(self) -> str:
-        """The server knows it."""
-        return ""
-
+    @override
     async def next(self, wait_s: float | None = None) -> Sequence[Frame]:
-        """Return the next frames; none when the time is over or there are no more.
-
-        Raises:
-            ExecutionNotFound: it was removed meanwhile.
-        """
         if self.done:
             return ()
         if self._frames.empty():
@@ -169,12 +158,8 @@ class RemoteTail(Tail):
         finally:
             arrived.cancel()
 
-    def stop(self) -> None:
-        """Have it end with a `retry` frame."""
-        self._reading.cancel()
-
+    @override
     def close(self) -> None:
-        """Leave; the connection is closed beside."""
         self.done = True
         self._reading.cancel()
 

@@ -1,28 +1,26 @@
-"""Waitpoints, signals and signing keys over HTTP."""
+"""Waitpoints and signals over HTTP."""
 
 from __future__ import annotations
 
 import asyncio
-import secrets
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
-from typing import Any, NoReturn
+from dataclasses import fields
+from typing import Any
 
 import msgspec
+from typing_extensions import override
 
+from holdfast import api
 from holdfast.client import decode
 from holdfast.client.beats import lease_body
-from holdfast.client.http import Http, Remote, path, refusal_of
-from holdfast.engine.keyring import DEFAULT_GRACE_MS, Keys
-from holdfast.engine.waitpoints import Waitpoints
-from holdfast.errors import HoldfastError, TaskError
+from holdfast.client.http import Http, path, refusal_of
+from holdfast.errors import HoldfastError
 from holdfast.model import bounds, checks
 from holdfast.model.executions import Lease
 from holdfast.model.ids import new_id
-from holdfast.model.moments import to_ms
 from holdfast.model.states import State
-from holdfast.model.tokens import Grant, KeyRing, SigningKey, Token, check_kid, check_secret
+from holdfast.model.tokens import Grant, Token
 from holdfast.model.waitpoints import (
     Effect,
     Inbox,
@@ -40,7 +38,7 @@ from holdfast.model.waitpoints import (
 _MOST_REMEMBERED = 1_000
 
 
-class RemoteWaitpoints(Remote, Waitpoints):
+class RemoteWaitpoints(api.Waitpoints):
     """Operations on waitpoints."""
 
     def __init__(self, http: Http, tenant: str) -> None:
@@ -52,10 +50,10 @@ class RemoteWaitpoints(Remote, Waitpoints):
 
     # For the holder of a lease
 
+    @override
     async def prepare(
         self, execution_id: str, lease: Lease, items: Sequence[NewWaitpoint]
     ) -> list[Waitpoint]:
-        """Make waitpoints before the wait; signals that come early are held."""
         bodies = [_new_body(checks.instance("waitpoint", item, NewWaitpoint)) for item in items]
         for body in bodies:
             body.setdefault("key", new_id())
@@ -64,6 +62,7 @@ class RemoteWaitpoints(Remote, Waitpoints):
         reply = await self._http.post(where, sent)
         return [self._noted(view) for view in reply["items"]]
 
+    @override
     async def suspend(
         self,
         execution_id: str,
@@ -76,7 +75,6 @@ class RemoteWaitpoints(Remote, Waitpoints):
         reason: str = "signal",
         key: str | None = None,
     ) -> Suspension:
-        """Give the lease back until a condition on waitpoints holds."""
         body = {
             "lease": lease_body(lease),
             "waitpoints": [_listed(item) for item in waitpoints],
@@ -102,29 +100,25 @@ class RemoteWaitpoints(Remote, Waitpoints):
                 self._made.popitem(last=False)
         return point
 
+    @override
     async def token_of(self, grant: Grant) -> Token:
-        """Return the token of a waitpoint that the caller has made."""
         made = self._made.get(grant.waitpoint)
         return made or await self.token(grant.waitpoint, reader="")
 
     # For those who answer
 
+    @override
     async def signal(self, item: NewSignal, token: str | None = None) -> Effect:
-        """Send a signal; without a token the key must be allowed to read it.
-
-        One without an idempotency key gets one, so that a call whose answer got lost can be sent
-        again; the answer may then be `duplicate`.
-        """
         body = _signal_body(
             checks.instance("signal", item, NewSignal), await self._right(item, token)
         )
         reply = await self._http.post(path("signals", item.waitpoint), body)
         return Effect(reply["effect"])
 
+    @override
     async def signal_many(
         self, items: Sequence[tuple[NewSignal, str | None]]
     ) -> list[Effect | HoldfastError]:
-        """Send up to 1,000 signals, each with its token or None: an answer for each, in order."""
         checks.integer("number of items", len(items), 0, bounds.BATCH_ITEMS)
         rights = await asyncio.gather(*(self._right(*one) for one in items))
         bodies = [
@@ -143,45 +137,45 @@ class RemoteWaitpoints(Remote, Waitpoints):
 
     # For operators
 
+    @override
     async def resume(
         self, execution_id: str, payload: bytes = b"null", *, identity: str = ""
     ) -> State:
-        """Let a suspended execution go on; the history names the key."""
         del identity
         body = {"payload": msgspec.Raw(checks.payload("payload", payload, bounds.SIGNAL_BYTES))}
         reply = await self._http.post(_about(execution_id, "resume"), body, once=True)
         return State(reply["state"])
 
+    @override
     async def revoke(self, waitpoint: str) -> str:
-        """Close a waitpoint: its token is worth nothing any more. Returns why it is closed."""
         return str((await self._http.post(_at(waitpoint, "revoke")))["why"])
 
+    @override
     async def token(self, waitpoint: str, *, reader: str) -> Token:
-        """Return the token of a waitpoint, signed anew; the history names the key as its reader."""
         del reader
         reply = await self._http.get(_at(waitpoint, "token"))
         return Token(reply["kid"], reply["fingerprint"], reply["token"])
 
+    @override
     async def of(self, execution_id: str) -> list[Waitpoint]:
-        """Return the waitpoints of an execution in the order they were made, without tokens."""
         found = await self._http.items(_about(execution_id, "waitpoints"))
         return [_waitpoint(view) for view in found]
 
+    @override
     async def read(self, waitpoint: str, token: str) -> Waitpoint:
-        """Return a waitpoint to whoever has its token."""
         parse_waitpoint_id("waitpoint", waitpoint)
         where = path("signals", waitpoint, "read")
         return _waitpoint(await self._http.post(where, {"token": token}))
 
+    @override
     async def signals(self, execution_id: str) -> list[Signal]:
-        """Return the signals of an execution in the order of arrival, with their effects."""
         response = await self._http.send("GET", _about(execution_id, "signals"))
         return list(decode.signals(response.content, "items"))
 
+    @override
     async def inbox(
         self, tenant: str | None = None, *, limit: int = 50, cursor: str | None = None
     ) -> Inbox:
-        """Return waitpoints that can be answered, the oldest first."""
         reply = await self._http.get(
             "/v1/waitpoints", tenant=tenant or self._tenant, limit=limit, cursor=cursor
         )
@@ -259,72 +253,3 @@ def _waitpoint(view: Mapping[str, Any]) -> Waitpoint:
         fingerprint=view["fingerprint"],
         token=token and Token(view["kid"], view["fingerprint"], token),
     )
-
-
-@dataclass(frozen=True, slots=True)
-class ShownKey(SigningKey):
-    """A key whose secret the server keeps."""
-
-    shown: str = ""
-
-    def fingerprint(self) -> str:
-        """Return what tells secrets apart without telling them."""
-        return self.shown
-
-
-@dataclass(frozen=True, slots=True)
-class ShownRing(KeyRing):
-    """A ring without secrets: only the server can sign and check."""
-
-    def sign(self, grant: Grant) -> NoReturn:
-        """Not over HTTP."""
-        raise TaskError(f"only the server signs: read the token of {grant.waitpoint} there")
-
-    def verify(self, text: object, waitpoint_id: str) -> NoReturn:
-        """Not over HTTP."""
-        del text
-        raise TaskError(f"only the server checks tokens of {waitpoint_id}")
-
-
-class RemoteKeys(Remote, Keys):
-    """The key ring of a server's store."""
-
-    def __init__(self, http: Http) -> None:
-        self._http = http
-
-    async def install(self, kid: str, secret_hex: str) -> NoReturn:
-        """Not over HTTP."""
-        del kid, secret_hex
-        raise TaskError("keys are installed where the store is; over HTTP they are rotated")
-
-    async def rotate(
-        self,
-        kid: str | None = None,
-        secret_hex: str | None = None,
-        *,
-        grace_ms: int = DEFAULT_GRACE_MS,
-    ) -> tuple[str, str | None]:
-        """Make a new key the current one; the outgoing one stays good for the grace."""
-        checks.integer("grace_ms", grace_ms, 0, bounds.DURATION_MS)
-        secret = secrets.token_bytes(32) if secret_hex is None else check_secret(secret_hex)
-        body = {
-            "kid": f"k{secrets.token_hex(4)}" if kid is None else check_kid(kid),
-            "secret_hex": secret.hex(),
-            "grace_ms": grace_ms,
-        }
-        reply = await self._http.post("/v1/admin/keyring/rotate", body)
-        return reply["kid"], reply["previous"]
-
-    async def ring(self) -> ShownRing:
-        """Return the names and fingerprints of the keys."""
-        reply = await self._http.get("/v1/admin/keyring")
-        keys = {
-            view["kid"]: ShownKey(
-                view["kid"],
-                b"",
-                None if view["until"] is None else to_ms(decode.moment(view["until"])),
-                view["fingerprint"],
-            )
-            for view in reply["keys"]
-        }
-        return ShownRing(reply["current"], reply["previous"], keys)

@@ -6,24 +6,31 @@ from collections.abc import Mapping
 from typing import Any
 
 import msgspec
+from typing_extensions import override
 
+from holdfast import api
 from holdfast.client import decode
-from holdfast.client.http import Http, Remote, path
+from holdfast.client.http import Http, path
 from holdfast.errors import BackendFailed, NotFound, OutcomeUnknown, Refused, StoreUnavailable
-from holdfast.fencing import paths
-from holdfast.fencing.leases import Grant, Leases, Published
-from holdfast.fencing.objects import Version
-from holdfast.fencing.record import LeaseRecord, PastHolder, Token
-from holdfast.fencing.rules import Ask
-from holdfast.fencing.times import SystemTimes, Times
 from holdfast.model import checks
 from holdfast.model.moments import to_ms
+from holdfast.model.times import SystemTimes, Times
+from holdfast.model.writer_leases import (
+    Ask,
+    Grant,
+    LeaseRecord,
+    PastHolder,
+    Published,
+    Token,
+    Version,
+    check_key,
+)
 
 #: The server compares versions.
 _UNSEEN = Version("")
 
 
-class RemoteLeases(Remote, Leases):
+class RemoteLeases(api.WriterLeases):
     """Writer leases in a server's store.
 
     `WriterLease(client.writer_leases, "reports/main")` keeps one alive. A grant's deadline counts
@@ -35,27 +42,24 @@ class RemoteLeases(Remote, Leases):
         self._tenant = tenant
         self.times: Times = times or SystemTimes()
 
+    @override
     @property
     def name(self) -> str:
-        """Where they are, for people."""
         return self._http.url
 
+    @override
     async def require_fit(self) -> None:
-        """Nothing to do: servers keep leases in the store, which is fit."""
+        pass  # Servers keep leases in the store, which is fit.
 
+    @override
     async def read(self, key: str) -> Published | None:
-        """Return what is published, None if the key was never held."""
         try:
             return Published(await self._ask("GET", key), _UNSEEN)
         except NotFound:
             return None
 
+    @override
     async def acquire(self, key: str, ask: Ask) -> Grant:
-        """Take the lease, or raise Fenced, Held or LostRace.
-
-        One whose holder fell silent is free when the server has seen it so for long enough; call
-        again until then.
-        """
         body = {
             "holder": ask.holder,
             "incarnation": ask.incarnation,
@@ -66,22 +70,22 @@ class RemoteLeases(Remote, Leases):
         }
         return await self._granted(key, "acquire", body)
 
+    @override
     async def refresh(self, grant: Grant, ttl_ms: int | None = None) -> Grant:
-        """Extend the lease; raises StaleLease or Fenced if it is another's."""
         body = {**_holder(grant), "ttl_ms": ttl_ms}
         return await self._granted(grant.record.database_key, "refresh", body)
 
+    @override
     async def release(self, grant: Grant) -> None:
-        """Give the lease up: the record stays, and the next contender need not wait."""
         await self._ask("POST", grant.record.database_key, "release", body=_holder(grant))
 
+    @override
     async def hand_over(self, grant: Grant, to: str) -> None:
-        """Give the lease to a named successor, who may take it at once; others must wait."""
         body = {**_holder(grant), "to": checks.name("to", to)}
         await self._ask("POST", grant.record.database_key, "handover", body=body)
 
+    @override
     async def repair(self, key: str, floor: Token) -> LeaseRecord:
-        """Put a released record with this token in place of one that cannot be read."""
         return await self._ask("POST", key, "repair", body={"token": floor._asdict()})
 
     async def _granted(self, key: str, verb: str, body: Mapping[str, Any]) -> Grant:
@@ -91,7 +95,7 @@ class RemoteLeases(Remote, Leases):
 
     async def _ask(self, method: str, key: str, *verb: str, body: Any = None) -> LeaseRecord:
         """Send a call; trouble on the way is that of an object store, and may pass."""
-        where = path("writer-leases", paths.check_key(key), *verb)
+        where = path("writer-leases", check_key(key), *verb)
         try:
             response = await self._http.send(
                 method, where, body=body, query={"tenant": self._tenant}

@@ -16,8 +16,8 @@ from holdfast.engine.courier import Courier
 from holdfast.errors import HoldfastError
 from holdfast.model.executions import Claim, Lease
 from holdfast.model.ids import new_id
+from holdfast.model.limit_refs import LimitRef
 from holdfast.store.grants import Grant, Verdict, Wanted
-from holdfast.store.limits import LimitRef
 from holdfast.store.store import Store
 
 #: Shorter than a grant, so that what was admitted can still be used.

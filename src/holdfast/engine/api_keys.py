@@ -4,18 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from typing_extensions import override
+
+from holdfast import api
 from holdfast.model import api_keys, bounds, checks
 from holdfast.model.api_keys import ApiKey, Role
 from holdfast.store.api_keys import Found
 from holdfast.store.store import Store
 
 
-class Access:
+class ApiKeys(api.ApiKeys):
     """The API keys of a store."""
 
     def __init__(self, store: Store) -> None:
-        self._access = store.access
+        self._api_keys = store.api_keys
 
+    @override
     async def create(
         self,
         *,
@@ -25,10 +29,6 @@ class Access:
         ttl_ms: int | None = None,
         secret: str | None = None,
     ) -> tuple[ApiKey, str]:
-        """Create a key; returns it and its secret, which is shown this once only.
-
-        Without a tenant it is an operator key: it may act for all of them.
-        """
         chosen = {Role(checks.one_of("roles", role, list(Role))) for role in roles}
         if not chosen:
             checks.refuse("roles", "must have at least one role", ())
@@ -37,7 +37,7 @@ class Access:
         if ttl_ms is not None:
             checks.integer("ttl_ms", ttl_ms, 1, bounds.DURATION_MS)
         secret = api_keys.new_secret() if secret is None else api_keys.checked_secret(secret)
-        key = await self._access.create(
+        key = await self._api_keys.create(
             key_id=api_keys.id_of(secret),
             digest=api_keys.digest_of(secret),
             name=checks.text("name", name, bounds.API_KEY_NAME_CHARS),
@@ -49,26 +49,26 @@ class Access:
 
     async def find(self, secret: str) -> Found:
         """Look up the key of a secret; the caller decides whether it may be used."""
-        found = await self._access.find(api_keys.id_of(secret))
+        found = await self._api_keys.find(api_keys.id_of(secret))
         if found.key is not None and not found.key.matches(secret):
             return Found(now=found.now, count=found.count, key=None)
         return found
 
     async def any(self) -> bool:
         """Whether there are keys at all."""
-        return (await self._access.find("")).count > 0
+        return (await self._api_keys.find("")).count > 0
 
+    @override
     async def list(self, *, tenant: str | None = None) -> list[ApiKey]:
-        """Return the keys, of one tenant or all, oldest first; those that ended lately too."""
-        keys = await self._access.list()
+        keys = await self._api_keys.list()
         return [key for key in keys if tenant is None or key.tenant == tenant]
 
+    @override
     async def revoke(self, key_id: str, *, tenant: str | None = None) -> None:
-        """Revoke a key; with a tenant, only if it belongs to that. Safe to repeat."""
         checks.text("id", key_id, bounds.ID_CHARS, empty=False)
-        await self._access.revoke(key_id, tenant)
+        await self._api_keys.revoke(key_id, tenant)
 
     async def touch(self, key_ids: Sequence[str]) -> None:
         """Note that keys were used."""
         if key_ids:
-            await self._access.touch(key_ids)
+            await self._api_keys.touch(key_ids)

@@ -7,6 +7,9 @@ import heapq
 from collections.abc import Sequence
 from datetime import datetime
 
+from typing_extensions import override
+
+from holdfast import api
 from holdfast.errors import InvalidInput
 from holdfast.model import bounds, checks
 from holdfast.model.audit import AuditEntry, AuditLog
@@ -16,7 +19,7 @@ from holdfast.store.store import Store
 _ENTRIES_IN_CALL = 200
 
 
-class Audit:
+class Audit(api.Audit):
     """The audit log of a store.
 
     Entries that come while an append is under way go out together with the next one, so a busy
@@ -50,6 +53,7 @@ class Audit:
             )
         )
 
+    @override
     async def list(
         self,
         *,
@@ -59,7 +63,6 @@ class Audit:
         limit: int = 50,
         cursor: str | None = None,
     ) -> tuple[Sequence[AuditEntry], str | None]:
-        """Return a page of both logs, newest first, and the cursor of the next one."""
         checks.integer("limit", limit, 1, bounds.AUDIT_ITEMS)
         before = dict(zip(AuditLog, _parse_cursor(cursor), strict=True))
         pages = await asyncio.gather(

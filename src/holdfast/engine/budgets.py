@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
+from typing_extensions import override
+
+from holdfast import api
+from holdfast.api.budgets import DEFAULT_TTL_MS
 from holdfast.engine.asking import Asking
 from holdfast.engine.courier import Courier
 from holdfast.engine.rules import Rules
-from holdfast.engine.spending import DEFAULT_TTL_MS, Spending, checked_key, seen_by
-from holdfast.model import bounds, checks, names
+from holdfast.engine.spending import Spending, checked_key, seen_by
+from holdfast.model import bounds, calls, checks, names
 from holdfast.model.budgets import (
     Breach,
     Budget,
@@ -25,7 +29,7 @@ from holdfast.model.names import DEFAULT_TENANT
 from holdfast.store.store import Store
 
 
-class Budgets:
+class Budgets(api.Budgets):
     """Operations on budgets."""
 
     def __init__(
@@ -42,6 +46,7 @@ class Budgets:
         #: Charges by the holders of leases.
         self.spending: Spending = Spending(store, courier, cancel, asking)
 
+    @override
     async def create(
         self,
         budget_id: str | None = None,
@@ -52,10 +57,6 @@ class Budgets:
         reset_ms: int | None = None,
         on_hard: str = OnHard.REFUSE,
     ) -> tuple[Budget, bool]:
-        """Create a budget; returns it and whether it is new. Its id is minted if absent.
-
-        `limits` are by dimension: `{"tokens": {"hard": 1000, "soft": 800}}`.
-        """
         budget = NewBudget(
             id=new_id() if budget_id is None else budget_id,
             tenant=tenant,
@@ -67,33 +68,28 @@ class Budgets:
         created = await self._budgets.create(budget)
         return await self._budgets.get(budget.stored_id), created
 
+    @override
     async def get(self, budget_id: str, *, tenant: str = DEFAULT_TENANT) -> Budget:
-        """Return a budget with its usage."""
         return await self._budgets.get(_stored(budget_id, tenant))
 
+    @override
     async def list(
         self, tenant: str | None = None, *, limit: int = 50, cursor: str | None = None
     ) -> tuple[list[Budget], str | None]:
-        """Return a page of budgets in the order of tenant and id, and the cursor to go on with."""
-        checks.integer("limit", limit, 1, bounds.PAGE_ITEMS)
-        if tenant is not None:
-            checks.name("tenant", tenant)
+        calls.check_page(limit, tenant)
         return await self._budgets.page(tenant, limit, cursor)
 
+    @override
     async def set_limits(
         self, budget_id: str, limits: Mapping[str, Any], *, tenant: str = DEFAULT_TENANT
     ) -> Budget:
-        """Change limits by dimension: `{"tokens": {"hard": 2000}}`; None removes a limit.
-
-        What is not named stays. Executions that wait go on if something is left now.
-        """
         changes = checked_changes(limits)
         stored = _stored(budget_id, tenant)
         await self._budgets.limit(stored, changes)
         return await self._changed(stored)
 
+    @override
     async def reset(self, budget_id: str, *, tenant: str = DEFAULT_TENANT) -> Budget:
-        """Start again: nothing is used. What is reserved stays so."""
         stored = _stored(budget_id, tenant)
         await self._budgets.reset(stored)
         return await self._changed(stored)
@@ -102,6 +98,7 @@ class Budgets:
         self._courier.poke(await self._budgets.tag(stored))
         return await self._budgets.get(stored)
 
+    @override
     async def report(
         self,
         budget_id: str,
@@ -110,12 +107,12 @@ class Budgets:
         key: str | None = None,
         tenant: str = DEFAULT_TENANT,
     ) -> Charge:
-        """Charge what was used, once per key: all of it, or nothing on a hard breach."""
         if key is not None:
             checked_key(key)
         stored, amounts = _stored(budget_id, tenant), checked_usage(usage)
         return seen_by(tenant, await self._budgets.report(stored, amounts, key))
 
+    @override
     async def reserve(
         self,
         budget_id: str,
@@ -125,35 +122,34 @@ class Budgets:
         ttl_ms: int = DEFAULT_TTL_MS,
         tenant: str = DEFAULT_TENANT,
     ) -> Reservation:
-        """Set amounts aside until they are settled or `ttl_ms` has passed, once per key."""
         checks.integer("ttl_ms", ttl_ms, 1, bounds.RESERVATION_MAX_MS)
         amounts = checked_usage(usage)
         stored = _stored(budget_id, tenant)
         found = await self._budgets.reserve(stored, amounts, checked_key(key), ttl_ms)
         return seen_by(tenant, found)
 
+    @override
     async def settle(
         self, budget_id: str, usage: Usage, *, key: str, tenant: str = DEFAULT_TENANT
     ) -> Charge:
-        """Charge what was used of a reservation, once; the rest returns."""
         stored, amounts = _stored(budget_id, tenant), checked_usage(usage)
         charge = await self._budgets.settle(stored, amounts, checked_key(key))
         self._courier.poke(await self._budgets.tag(stored))
         return seen_by(tenant, charge)
 
+    @override
     async def breaches(self, budget_id: str, *, tenant: str = DEFAULT_TENANT) -> Sequence[Breach]:
-        """Return the last 100 breaches, oldest first."""
         return await self._budgets.breaches(_stored(budget_id, tenant))
 
+    @override
     async def spent(
         self, execution_id: str, *, tenant: str = DEFAULT_TENANT
     ) -> dict[str, dict[str, int]]:
-        """Return what an execution spent, by dimension and budget, as its tenant knows it."""
         spent = await self._budgets.spent(checks.execution_id("execution", execution_id))
         return {names.seen(stored, tenant): amounts for stored, amounts in spent.items()}
 
+    @override
     async def total(self, tenant: str) -> dict[str, int]:
-        """Return what the budgets of a tenant were charged since the beginning, by dimension."""
         return await self._budgets.total(checks.name("tenant", tenant))
 
 

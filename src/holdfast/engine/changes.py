@@ -3,30 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
 
+from typing_extensions import override
+
+from holdfast import api
 from holdfast.engine.waiters import Waiters, news_or_poll
 from holdfast.model import checks
 from holdfast.model.executions import Event
+from holdfast.model.feeds import Change
 from holdfast.model.moments import to_ms
-from holdfast.model.states import State
 from holdfast.store.store import Store
 
 POLL_S = 5.0
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
-    """News of an execution."""
-
-    state: State
-    #: What happened; None: the state changed by itself, as when a delay ends.
-    event: Event | None
-    #: Where to go on after this one; None: it needs not be remembered.
-    position: str | None
-
-
-class Changes:
+class Changes(api.Changes):
     """Followers of executions of a process."""
 
     def __init__(self, store: Store) -> None:
@@ -37,8 +28,8 @@ class Changes:
         """Stop listening."""
         await self._mailboxes.close()
 
+    @override
     async def follow(self, execution_id: str, after: str | None = None) -> AsyncIterator[Change]:
-        """Yield what happened so far, or since a position, then what happens, until its end."""
         checks.execution_id("id", execution_id)
         process = self._mailboxes.process
         async with self._mailboxes.waiter(execution_id) as moved:

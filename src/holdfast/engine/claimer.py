@@ -6,6 +6,9 @@ import asyncio
 from collections import deque
 from collections.abc import Sequence
 
+from typing_extensions import override
+
+from holdfast import api
 from holdfast.engine.admission import Admission
 from holdfast.engine.payloads import Payloads
 from holdfast.errors import HoldfastError
@@ -20,7 +23,7 @@ from holdfast.store.store import Store
 POLL_S = 2.0
 
 
-class Claimer:
+class Claimer(api.Claimer):
     """Claims for one worker on fixed lanes with fixed capabilities and kinds."""
 
     def __init__(
@@ -60,8 +63,8 @@ class Claimer:
         """Stop listening."""
         await self._store.subscriptions.remove(self._channels, self._on_wake)
 
+    @override
     def stop(self) -> None:
-        """Have `claim` return at once, with what it has."""
         self._stopped = True
         self._woken.set()
 
@@ -71,6 +74,7 @@ class Claimer:
         self._hopeful.add(self._channels[channel])
         self._woken.set()
 
+    @override
     async def claim(
         self,
         limit: int,
@@ -81,12 +85,6 @@ class Claimer:
         again: bool = False,
         given_up: asyncio.Event | None = None,
     ) -> list[Claim]:
-        """Return up to `limit` claims, waiting up to `wait_ms` for the first.
-
-        A `request` that is sent `again` gets the leases that it got before, as far as they are
-        still held; with a limit of 0 that and nothing else. Once `given_up` is set, no more is
-        asked for.
-        """
         checks.integer("limit", limit, 0 if again else 1, bounds.CLAIM_ITEMS)
         checks.lease_ms("lease_ms", lease_ms)
         if request is not None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from holdfast.engine.limit_holds import describe_limit
 from holdfast.model import conditions, names
 from holdfast.model.budgets import Budget
 from holdfast.model.executions import Execution
+from holdfast.model.explanations import Explanation
 from holdfast.model.moments import span, to_ms
 from holdfast.model.partitions import ROOT_SEPARATOR
 from holdfast.model.quotas import Quota
@@ -18,18 +18,6 @@ from holdfast.model.waitpoints import WaitpointState
 from holdfast.model.workers import Worker
 from holdfast.store.queries import Standing
 from holdfast.store.waitpoints import Awaited
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Explanation:
-    """Why an execution is where it is."""
-
-    state: State
-    #: One plain sentence.
-    why: str
-    #: What holds it: `type` and facts of each. Empty when it has ended.
-    holds: Sequence[Mapping[str, Any]] = field(default_factory=list)
-
 
 _SHOWN_UPSTREAMS = 5
 _SUGGESTIONS = 3

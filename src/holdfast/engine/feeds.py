@@ -10,9 +10,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 
+from typing_extensions import override
+
+from holdfast import api
 from holdfast.errors import HoldfastError
 from holdfast.model import checks
-from holdfast.model.feeds import Position, StateChange
+from holdfast.model.feeds import Gap, Position, StateChange
 from holdfast.store import channels
 from holdfast.store.store import Store
 
@@ -24,24 +27,16 @@ _GATHER_S = 0.005
 _ENTRIES = 500
 
 
-class Gap:
-    """Entries after the position asked for are gone: read the state of things anew."""
-
-
-class Feeds:
+class Feeds(api.Feeds):
     """The event feeds of a store."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
 
+    @override
     async def follow(
         self, tenant: str, after: str | None = None
     ) -> AsyncIterator[StateChange | Gap | None]:
-        """Yield changes as they happen, from now or from a position on.
-
-        First comes None, once nothing that happens from now on can be missed; then changes, and a
-        Gap where some are gone.
-        """
         checks.name("tenant", tenant)
         resumed = None if after is None else Position.parse(after)
         tags = list(self._store.tags())

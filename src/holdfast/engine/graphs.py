@@ -8,18 +8,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from typing_extensions import override
+
+from holdfast import api
 from holdfast.engine.payloads import Payloads
-from holdfast.engine.results import Endings, result_of
+from holdfast.engine.results import Endings
 from holdfast.errors import (
-    GraphFailed,
     InvalidGraph,
     InvalidInput,
     ResultNotReady,
     StaleGraph,
 )
-from holdfast.model import bounds, checks
-from holdfast.model.executions import NewExecution
+from holdfast.model import bounds, calls, checks
+from holdfast.model.executions import NewExecution, result_of
 from holdfast.model.graphs import (
+    GRAPH_FIELDS,
     CancelledGraph,
     CancelPolicy,
     Edge,
@@ -37,8 +40,6 @@ from holdfast.model.states import State
 from holdfast.store.queries import parse_cursor
 from holdfast.store.store import Store
 
-#: Members with these states did not do what they were there for.
-_BAD = frozenset({State.FAILED, State.CANCELLED, State.EXPIRED})
 #: Members with these states are to be ended by a cancel.
 _ENDED_BY = {
     CancelPolicy.ALL: frozenset(state for state in State if not state.is_terminal),
@@ -62,7 +63,7 @@ class _CancelEndings(Endings[GraphState]):
         return state if has_ended or not is_busy else None
 
 
-class Graphs:
+class Graphs(api.Graphs):
     """Operations on graphs."""
 
     def __init__(self, store: Store, payloads: Payloads) -> None:
@@ -76,6 +77,7 @@ class Graphs:
         await self._endings.close()
         await self._cancels.close()
 
+    @override
     async def submit(
         self,
         members: Mapping[str, NewExecution],
@@ -83,8 +85,7 @@ class Graphs:
         joins: Mapping[str, Join] | None = None,
         **fields: Any,
     ) -> SubmittedGraph:
-        """Create a graph, all of it or nothing; further fields are those of NewGraph."""
-        checks.known_fields("graph", fields, FIELDS)
+        checks.known_fields("graph", fields, GRAPH_FIELDS)
         shape = Shape(members=members, edges=edges, joins=joins or {})
         new = NewGraph(shape=shape, **fields)
         new = new.with_shape(await self._stored(await self._completed(new.shape)))
@@ -120,6 +121,7 @@ class Graphs:
             members[key] = item
         return replace(shape, members=members)
 
+    @override
     async def extend(
         self,
         graph_id: str,
@@ -129,11 +131,6 @@ class Graphs:
         edges: Sequence[Edge] = (),
         joins: Mapping[str, Join] | None = None,
     ) -> SubmittedGraph:
-        """Add members and edges to a graph that has not ended.
-
-        A cycle is looked for here, in the shape of the expected version; the store takes the
-        addition only if the graph still has that version.
-        """
         _id(graph_id)
         checks.integer("expected_version", expected_version, 1, 2**53)
         shape = Shape(members=members or {}, edges=edges, joins=joins or {})
@@ -158,6 +155,7 @@ class Graphs:
         ids = {key: member_id(graph_id, key) for key in shape.members}
         return SubmittedGraph(id=graph_id, version=version, members=ids)
 
+    @override
     async def grow(
         self,
         graph_id: str,
@@ -166,7 +164,6 @@ class Graphs:
         edges: Sequence[Edge] = (),
         joins: Mapping[str, Join] | None = None,
     ) -> SubmittedGraph:
-        """Add to whatever version the graph has, again if somebody else was faster."""
         while True:
             graph, _ = await self._store.graphs.describe(_id(graph_id))
             try:
@@ -176,6 +173,7 @@ class Graphs:
             except StaleGraph:
                 continue
 
+    @override
     async def cancel(
         self,
         graph_id: str,
@@ -184,11 +182,6 @@ class Graphs:
         reason: str = "",
         wait_s: float | None = None,
     ) -> CancelledGraph:
-        """Cancel a graph; once this returns, the store sees it through whatever happens here.
-
-        With `wait_s` the answer comes when the members that it ends have ended, or names those that
-        have not. Those that the policy leaves alone are not among them.
-        """
         _id(graph_id)
         chosen = CancelPolicy(checks.one_of("policy", policy, list(CancelPolicy)))
         checks.text("reason", reason, bounds.REASON_CHARS)
@@ -207,58 +200,41 @@ class Graphs:
         graph, _ = await self._store.graphs.describe(graph_id)
         return CancelledGraph(state=graph.state, cancelled=graph.cancelled, failed=failed)
 
+    @override
     async def replay(self, graph_id: str, *, reason: str = "") -> None:
-        """Run what failed again, and what was skipped because of it; the rest stays."""
         checks.text("reason", reason, bounds.REASON_CHARS)
         await self._store.graphs.replay(_id(graph_id), reason)
 
+    @override
     async def describe(self, graph_id: str) -> GraphView:
-        """Return a graph with its members, edges and history."""
         (graph, events), (_, members) = await asyncio.gather(
             self._store.graphs.describe(_id(graph_id)), self._store.graphs.members(graph_id)
         )
         return GraphView(graph=graph, members=members, events=events)
 
+    @override
     async def owner(self, graph_id: str) -> str:
-        """Return the tenant that it belongs to."""
         graph, _ = await self._store.graphs.describe(_id(graph_id))
         return graph.tenant
 
+    @override
     async def outcome(self, graph_id: str) -> GraphState | None:
-        """Return how a graph ended, or None if it has not."""
         return await self._endings.outcome(_id(graph_id))
 
+    @override
     async def wait(self, graph_id: str, *, timeout_s: float | None = None) -> GraphState:
-        """Wait until all members have ended; raises ResultNotReady when the time is over."""
-        if timeout_s is not None:
-            checks.number("timeout_s", timeout_s, 0, bounds.DURATION_MS / 1000)
+        calls.check_patience(timeout_s)
         return await self._endings.wait(_id(graph_id), timeout_s)
 
-    async def results(
-        self, graph_id: str, keys: Sequence[str] | None = None, *, timeout_s: float | None = None
-    ) -> dict[str, bytes]:
-        """Wait for a graph and return results by key: of its leaves, unless `keys` are given.
-
-        Members that have no result are left out. Raises GraphFailed if it did not complete.
-        """
-        state = await self.wait(graph_id, timeout_s=timeout_s)
-        view = await self.describe(graph_id)
-        if state is not GraphState.COMPLETED:
-            raise graph_failure(view)
-        wanted = [member.key for member in view.leaves] if keys is None else keys
-        done = [key for key in wanted if key in view.members]
-        done = [key for key in done if view.members[key].state is State.COMPLETED]
-        results = await asyncio.gather(*(self._result(view.members[key].id) for key in done))
-        return dict(zip(done, results, strict=True))
-
+    @override
     async def _result(self, execution_id: str) -> bytes:
-        """Return the result of a member that has completed."""
         outcome = await self._payloads.outcome(execution_id)
         if outcome is None:
             # A replay has started it again since.
             raise ResultNotReady(f"execution {execution_id} has not ended", id=execution_id)
         return result_of(outcome)
 
+    @override
     async def list(
         self,
         *,
@@ -267,10 +243,7 @@ class Graphs:
         limit: int = 50,
         cursor: str | None = None,
     ) -> GraphPage:
-        """Return a page of graphs, newest first."""
-        checks.integer("limit", limit, 1, bounds.PAGE_ITEMS)
-        if tenant is not None:
-            checks.name("tenant", tenant)
+        calls.check_page(limit, tenant)
         if state is not None:
             checks.one_of("state", state, list(GraphState))
         stamp, partition = parse_cursor(cursor)
@@ -288,27 +261,6 @@ class Graphs:
         more = len(merged) > limit or any(more for _, more in replies)
         last = f"{-shown[-1][0]}.{shown[-1][1]}" if shown and more else None
         return GraphPage(items=[graph for _, _, graph in shown], next_cursor=last)
-
-
-#: Fields of a graph beside its shape.
-FIELDS = ("id", "tenant", "deadline_ms", "idempotency_key", "retention_ms", "budgets")
-
-
-def graph_failure(view: GraphView) -> GraphFailed:
-    """Make the error of a graph that did not complete."""
-    bad = {
-        key: str(member.state)
-        for key, member in view.members.items()
-        if member.state in _BAD and not member.spared
-    }
-    shown = ", ".join(f"{key} {state}" for key, state in list(bad.items())[:5])
-    message = f"graph {view.graph.id} ended as {view.graph.state}"
-    return GraphFailed(
-        f"{message}: {shown}" if shown else message,
-        id=view.graph.id,
-        state=str(view.graph.state),
-        members=bad,
-    )
 
 
 def _id(graph_id: str) -> str:

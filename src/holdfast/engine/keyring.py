@@ -7,6 +7,10 @@ import logging
 import os
 import secrets
 
+from typing_extensions import override
+
+from holdfast import api
+from holdfast.api.keyring import DEFAULT_GRACE_MS
 from holdfast.errors import InvalidInput, RotationBusy
 from holdfast.model import bounds, checks
 from holdfast.model.tokens import KeyRing, check_kid, check_secret
@@ -16,11 +20,9 @@ log: logging.Logger = logging.getLogger(__name__)
 
 #: The first key of a new ring: KID:SECRET_IN_HEX.
 SIGNING_KEY_VARIABLE = "HOLDFAST_SIGNING_KEY"
-#: The grace of the outgoing key when none is given.
-DEFAULT_GRACE_MS = 86_400_000
 
 
-class Keys:
+class SigningKeys(api.SigningKeys):
     """The key ring of a store."""
 
     def __init__(self, store: Store) -> None:
@@ -52,6 +54,7 @@ class Keys:
             )
         return word
 
+    @override
     async def rotate(
         self,
         kid: str | None = None,
@@ -59,11 +62,6 @@ class Keys:
         *,
         grace_ms: int = DEFAULT_GRACE_MS,
     ) -> tuple[str, str | None]:
-        """Make a new key the current one; the outgoing one stays good for the grace.
-
-        Without kid and secret both are made up. Safe to repeat. Returns the current kid and the
-        one before.
-        """
         kid = f"k{secrets.token_hex(4)}" if kid is None else check_kid(kid)
         secret = secrets.token_bytes(32) if secret_hex is None else check_secret(secret_hex)
         checks.integer("grace_ms", grace_ms, 0, bounds.DURATION_MS)
@@ -72,8 +70,8 @@ class Keys:
         async with self._rotating:
             return await self._rings.rotate(kid, secret, grace_ms)
 
+    @override
     async def ring(self) -> KeyRing:
-        """Return the ring as it is now; a new one gets its first key."""
         ring = await self._rings.read()
         if ring.current not in ring.keys:
             await self._rings.install(f"k{secrets.token_hex(4)}", secrets.token_bytes(32))

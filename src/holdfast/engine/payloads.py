@@ -7,19 +7,19 @@ setting is looked up at most every half minute, and only for payloads that may b
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from holdfast.archive.offloaded import fetch
 from holdfast.engine.upstream_results import merge
 from holdfast.errors import BackendFailed, HoldfastError, InvalidRecord, VersionConflict
 from holdfast.fencing import urls
 from holdfast.fencing.objects import ObjectStore
 from holdfast.model import references
 from holdfast.model.executions import Claim, NewExecution, Outcome, Passed
+from holdfast.model.exports import Exported
 from holdfast.model.references import LEAST_BYTES
-from holdfast.store.exports import Exported
 from holdfast.store.store import Store
 
 log: logging.Logger = logging.getLogger(__name__)
@@ -38,18 +38,6 @@ class _Place:
     url: str
     objects: ObjectStore
     threshold: int | None
-
-
-async def fetch(objects: ObjectStore, payload: bytes) -> bytes:
-    """Return what a reference stands for, or the payload itself if it is none."""
-    if not references.is_reference(payload):
-        return payload
-    reference = references.decode(payload)
-    found = await objects.get(reference.key)
-    if found is None or hashlib.sha256(found.body).hexdigest() != reference.sha256:
-        message = f"{reference.key} in {objects.name} is missing or damaged"
-        raise InvalidRecord(message, object=reference.key)
-    return found.body
 
 
 class Payloads:

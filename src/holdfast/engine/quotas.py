@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from typing_extensions import override
+
+from holdfast import api
 from holdfast.engine.courier import Courier
 from holdfast.engine.rules import Rules
 from holdfast.errors import QuotaNotFound
-from holdfast.model import bounds, checks, names
+from holdfast.model import bounds, calls, checks, names
 from holdfast.model.ids import new_id
 from holdfast.model.names import DEFAULT_TENANT
 from holdfast.model.quotas import NewQuota, Quota, check_caps
 from holdfast.store.store import Store
 
 
-class Quotas:
+class Quotas(api.Quotas):
     """Operations on quotas."""
 
     def __init__(self, store: Store, courier: Courier) -> None:
@@ -20,6 +23,7 @@ class Quotas:
         self._courier = courier
         self.rules: Rules = Rules(store, "quota")
 
+    @override
     async def create(
         self,
         quota_id: str | None = None,
@@ -29,7 +33,6 @@ class Quotas:
         max_per_window: int | None = None,
         max_concurrent: int | None = None,
     ) -> tuple[Quota, bool]:
-        """Create a quota; returns it and whether it is new. Its id is minted if absent."""
         quota = NewQuota(
             id=new_id() if quota_id is None else quota_id,
             tenant=tenant,
@@ -40,23 +43,22 @@ class Quotas:
         created = await self._store.quotas.create(quota)
         return await self._store.quotas.get(quota.stored_id), created
 
+    @override
     async def get(
         self, quota_id: str, *, value: str | None = None, tenant: str = DEFAULT_TENANT
     ) -> Quota:
-        """Return a quota; `value` counts one value of the tag of its rule only."""
         if value is not None:
             checks.text("value", value, bounds.TAG_VALUE_CHARS, empty=False)
         return await self._store.quotas.get(_stored(quota_id, tenant), value)
 
+    @override
     async def list(
         self, tenant: str | None = None, *, limit: int = 50, cursor: str | None = None
     ) -> tuple[list[Quota], str | None]:
-        """Return a page of quotas in the order of tenant and id, and the cursor to go on with."""
-        checks.integer("limit", limit, 1, bounds.PAGE_ITEMS)
-        if tenant is not None:
-            checks.name("tenant", tenant)
+        calls.check_page(limit, tenant)
         return await self._store.quotas.page(tenant, limit, cursor)
 
+    @override
     async def set(
         self,
         quota_id: str,
@@ -66,15 +68,14 @@ class Quotas:
         max_concurrent: int | None = None,
         tenant: str = DEFAULT_TENANT,
     ) -> Quota:
-        """Replace the limits of a quota; executions that wait start if there is room now."""
         stored = _stored(quota_id, tenant)
         check_caps(window_ms, max_per_window, max_concurrent)
         await self._store.quotas.set(stored, window_ms, max_per_window, max_concurrent)
         self._courier.poke(self._store.quota_tag(stored))
         return await self._store.quotas.get(stored)
 
+    @override
     async def delete(self, quota_id: str, *, tenant: str = DEFAULT_TENANT) -> None:
-        """Remove a quota and its rules: it limits nothing any more."""
         stored = _stored(quota_id, tenant)
         for rule in await self.rules.list():
             if rule.id == stored:

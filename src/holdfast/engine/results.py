@@ -8,7 +8,7 @@ from typing import Generic, TypeVar
 
 from holdfast.engine.payloads import Payloads
 from holdfast.engine.waiters import Waiters, news_or_poll
-from holdfast.errors import ExecutionFailed, ResultNotReady
+from holdfast.errors import ResultNotReady
 from holdfast.model.executions import Outcome
 from holdfast.store.store import Store
 
@@ -71,18 +71,3 @@ class Results(Endings[Outcome]):
 
     async def _look(self, execution_id: str, *, process: str) -> Outcome | None:
         return await self._payloads.outcome(execution_id, process=process)
-
-
-def result_of(outcome: Outcome) -> bytes:
-    """Return the result, or raise ExecutionFailed if there is none."""
-    if outcome.result is not None:
-        return outcome.result
-    error = outcome.error or {}
-    why = error.get("message") or outcome.reason
-    message = f"execution {outcome.id} ended as {outcome.state}"
-    raise ExecutionFailed(
-        f"{message}: {why}" if why else message,
-        id=outcome.id,
-        state=outcome.state,
-        error=error,
-    )

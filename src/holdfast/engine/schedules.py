@@ -8,9 +8,12 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
+from typing_extensions import override
+
+from holdfast import api
 from holdfast.engine.scheduler import Firing
 from holdfast.errors import ScheduleChanged, ScheduleConflict, ScheduleNotFound
-from holdfast.model import bounds, checks, names
+from holdfast.model import bounds, calls, checks, names
 from holdfast.model.executions import NewExecution, Submitted
 from holdfast.model.ids import id_of_key, new_id
 from holdfast.model.moments import from_ms, to_ms
@@ -22,7 +25,7 @@ from holdfast.store.store import Store
 _TRIES = 10
 
 
-class Schedules:
+class Schedules(api.Schedules):
     """Operations on schedules."""
 
     def __init__(self, store: Store) -> None:
@@ -30,14 +33,8 @@ class Schedules:
         self._schedules = store.schedules
         self._firing = Firing(store)
 
+    @override
     async def create(self, plan: NewSchedule) -> tuple[Schedule, bool]:
-        """Create a schedule; returns it, and whether it is new.
-
-        It belongs to the tenant of its executions.
-
-        Raises:
-            ScheduleConflict: its id belongs to one of the tenant that says something else.
-        """
         checks.instance("schedule", plan, NewSchedule)
         tenant = plan.execution.tenant
         now_ms, old = await self._schedules.read(plan.stored_id)
@@ -46,8 +43,8 @@ class Schedules:
         answer = await self._schedules.put(plan, None, _first(plan, now_ms))
         return await self.get(plan.id, tenant=tenant), answer == "created"
 
+    @override
     async def put(self, plan: NewSchedule) -> Schedule:
-        """Create a schedule, or have it say something else; one that is paused stays so."""
         try:
             found, _ = await self.create(plan)
         except ScheduleConflict:
@@ -57,25 +54,14 @@ class Schedules:
             )
         return found
 
+    @override
     async def update(
         self, schedule_id: str, changes: Mapping[str, Any], *, tenant: str = DEFAULT_TENANT
     ) -> Schedule:
-        """Change some fields, such as {"cron": "0 6 * * *"} or {"paused": True}.
-
-        The tick at which it stands stays the same, unless its timing changes or it was paused.
-        """
         checks.mapping("changes", changes)
         if isinstance(changes.get("execution"), NewExecution):
             await self._store.declarations.completed(changes["execution"])
         return await self._change(schedule_id, tenant, lambda old: old.plan.changed(changes))
-
-    async def pause(self, schedule_id: str, *, tenant: str = DEFAULT_TENANT) -> Schedule:
-        """Fire no more ticks until it is resumed; what was fired goes on."""
-        return await self.update(schedule_id, {"paused": True}, tenant=tenant)
-
-    async def resume(self, schedule_id: str, *, tenant: str = DEFAULT_TENANT) -> Schedule:
-        """Go on with the next tick from now; those since the pause are not made up for."""
-        return await self.update(schedule_id, {"paused": False}, tenant=tenant)
 
     async def _change(self, schedule_id: str, tenant: str, change: Any) -> Schedule:
         for _ in range(_TRIES):
@@ -95,8 +81,8 @@ class Schedules:
             return await self.get(schedule_id, tenant=tenant)
         raise ScheduleChanged(f"schedule {schedule_id} is changed all the time", id=schedule_id)
 
+    @override
     async def get(self, schedule_id: str, *, tenant: str = DEFAULT_TENANT) -> Schedule:
-        """Return what is known of a schedule."""
         _, schedule = await self._read(schedule_id, tenant)
         return schedule
 
@@ -107,12 +93,12 @@ class Schedules:
             raise _not_found(schedule_id)
         return now_ms, schedule
 
+    @override
     async def list(
         self, *, tenant: str | None = None, limit: int = 50, cursor: str | None = None
     ) -> SchedulePage:
-        """Return a page of schedules, by id."""
-        checks.integer("limit", limit, 1, bounds.PAGE_ITEMS)
-        prefix = "" if tenant is None else names.stored_schedule(checks.name("tenant", tenant), "")
+        calls.check_page(limit, tenant)
+        prefix = "" if tenant is None else names.stored_schedule(tenant, "")
         after = prefix if cursor is None else checks.stored_schedule("cursor", cursor)
         items: builtins.list[Schedule] = []
         more = True
@@ -127,15 +113,15 @@ class Schedules:
         following = items[-1].plan.stored_id if more else None
         return SchedulePage(items=tuple(items), next_cursor=following)
 
+    @override
     async def delete(self, schedule_id: str, *, tenant: str = DEFAULT_TENANT) -> None:
-        """Remove a schedule; what it has fired goes on."""
         if not await self._schedules.remove(_stored(schedule_id, tenant)):
             raise _not_found(schedule_id)
 
+    @override
     async def trigger(
         self, schedule_id: str, *, key: str | None = None, tenant: str = DEFAULT_TENANT
     ) -> Submitted:
-        """Fire now, besides its ticks, also when it is paused; the same key does so once."""
         if key is not None:
             checks.text("key", key, bounds.ID_CHARS, empty=False)
         schedule = await self.get(schedule_id, tenant=tenant)
@@ -143,10 +129,10 @@ class Schedules:
         whole = await self._firing.completed(schedule)
         return await self._schedules.trigger(whole, f"now.{name}")
 
+    @override
     async def next_times(
         self, schedule_id: str, count: int = 10, *, tenant: str = DEFAULT_TENANT
     ) -> builtins.list[datetime]:
-        """Return when it fires next, jitter included; of a paused one, when it would."""
         checks.integer("count", count, 1, bounds.FIRE_TIMES)
         now_ms, schedule = await self._read(schedule_id, tenant)
         timing = schedule.plan.timing

@@ -8,6 +8,10 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
+from typing_extensions import override
+
+from holdfast import api
+from holdfast.api.budgets import DEFAULT_TTL_MS
 from holdfast.engine.asking import Asking
 from holdfast.engine.courier import Courier
 from holdfast.errors import AlreadyTerminal, BudgetNotFound, LeaseLost
@@ -18,12 +22,10 @@ from holdfast.model.ids import new_id
 from holdfast.model.states import State
 from holdfast.store.store import Store
 
-DEFAULT_TTL_MS = 600_000
-
 C = TypeVar("C", bound=Charge)
 
 
-class Spending:
+class Spending(api.Spending):
     """Charges by the holders of leases. Without a budget to charge they are all accepted."""
 
     def __init__(
@@ -38,6 +40,7 @@ class Spending:
         self._cancel = cancel
         self._asking = asking
 
+    @override
     async def report(
         self,
         execution_id: str,
@@ -47,11 +50,6 @@ class Spending:
         key: str | None = None,
         budget: str | None = None,
     ) -> Charge:
-        """Charge what an execution used to its budgets, or to one of them.
-
-        With several budgets all are charged or none: amounts are reserved in each first. A hard
-        breach of a budget that says so suspends or cancels the execution: see its `state`.
-        """
         amounts = checked_usage(usage)
         key = new_id() if key is None else checked_key(key)
         try:
@@ -74,6 +72,7 @@ class Spending:
 
         return await self._insist(execution_id, tenant, lease, key, charge)
 
+    @override
     async def reserve(
         self,
         execution_id: str,
@@ -84,10 +83,6 @@ class Spending:
         ttl_ms: int = DEFAULT_TTL_MS,
         budget: str | None = None,
     ) -> Reservation:
-        """Set amounts aside in the budgets of an execution, in all of them or in none.
-
-        A hard breach does to the execution what it does in `report`.
-        """
         amounts = checked_usage(usage)
         checked_key(key)
         checks.integer("ttl_ms", ttl_ms, 1, bounds.RESERVATION_MAX_MS)
@@ -108,6 +103,7 @@ class Spending:
             lambda: self._reserve(ids, amounts, key, ttl_ms, execution_id),
         )
 
+    @override
     async def settle(
         self,
         execution_id: str,
@@ -117,10 +113,6 @@ class Spending:
         key: str,
         budget: str | None = None,
     ) -> Charge:
-        """Charge what was used of a reservation; the rest returns.
-
-        It never suspends: what was set aside can always be charged.
-        """
         amounts = checked_usage(usage)
         checked_key(key)
         tenant, ids = await self._budgets(execution_id, lease, budget)

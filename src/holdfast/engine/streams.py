@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import Sequence
 from functools import reduce
 
+from typing_extensions import override
+
+from holdfast import api
 from holdfast.engine.tails import Tail, Tails
 from holdfast.errors import TooLarge
 from holdfast.model import bounds, checks, merge_patch
 from holdfast.model.executions import Lease
 from holdfast.model.frames import (
-    RETRY,
     Appended,
-    Frame,
     FramePage,
     NewFrame,
     StreamSettings,
@@ -23,7 +23,7 @@ from holdfast.model.ids import new_id
 from holdfast.store.store import Store
 
 
-class Streams:
+class Streams(api.Streams):
     """Operations on the streams of executions."""
 
     def __init__(self, store: Store) -> None:
@@ -32,6 +32,7 @@ class Streams:
         #: Who reads live in this process.
         self.tails: Tails = Tails(store)
 
+    @override
     async def append(
         self,
         execution_id: str,
@@ -40,11 +41,6 @@ class Streams:
         *,
         key: str | None = None,
     ) -> Appended:
-        """Append frames, all or none; only the holder of the lease may.
-
-        Repeated with the same `key` within a minute, it gets its first answer. Frames of type
-        `summary` are JSON merge patches and change the held document in the same call.
-        """
         checks.execution_id("id", execution_id)
         checks.instance("lease", lease, Lease)
         checks.integer("number of frames", len(frames), 1, bounds.FRAMES_IN_BATCH)
@@ -78,44 +74,25 @@ class Streams:
             # Somebody else with the same lease was faster: patch what is there now.
             patched = _patch(answer, changes)
 
+    @override
     async def read(self, execution_id: str, *, after: int = 0, limit: int = 100) -> FramePage:
-        """Return frames after a number, of all attempts in order."""
         checks.execution_id("id", execution_id)
         checks.integer("after", after, 0, bounds.FRAME_ID)
         checks.integer("limit", limit, 1, bounds.PAGE_ITEMS)
         return await self._streams.read(execution_id, after, limit)
 
+    @override
     async def summary(self, execution_id: str) -> Summary:
-        """Return the held document and its version: {} and 0 at first."""
         checks.execution_id("id", execution_id)
         return await self._streams.summary(execution_id)
 
+    @override
     async def tail(self, execution_id: str, *, after: int = 0) -> Tail:
-        """Read a stream live, after a frame; close the tail when you leave before its end.
-
-        Raises:
-            TooManyTails: the tenant of the execution reads as many as it may.
-        """
         checks.execution_id("id", execution_id)
         checks.integer("after", after, 0, bounds.FRAME_ID)
         return await self.tails.open(execution_id, after)
 
-    async def follow(self, execution_id: str, *, after: int = 0) -> AsyncGenerator[Frame]:
-        """Read a stream live to its end, and go on where it was when a tail has to end before."""
-        while True:
-            tail = await self.tail(execution_id, after=after)
-            try:
-                async for frame in tail:
-                    if frame.type == RETRY:
-                        break
-                    after = frame.id
-                    yield frame
-                else:
-                    return
-            finally:
-                tail.close()
-            await asyncio.sleep(frame.json()["after_ms"] / 1000)
-
+    @override
     async def set_bounds(
         self,
         *,
@@ -124,11 +101,6 @@ class Streams:
         size: int | None = None,
         age_ms: int | None = None,
     ) -> None:
-        """Set how much of each stream is kept; what is absent goes back to the default.
-
-        The oldest frames go first, when the next ones are appended. Without a tenant it is for
-        all that have no bounds of their own.
-        """
         owner = "*" if tenant is None else checks.name("tenant", tenant)
         settings = (
             ("frames", frames, 1, bounds.STREAM_FRAMES),
@@ -140,16 +112,16 @@ class Streams:
                 checks.integer(name, value, least, most)
         await self._streams.configure({f"stream|{owner}|{n}": value for n, value, *_ in settings})
 
+    @override
     async def set_tails(self, most: int | None, *, tenant: str | None = None) -> None:
-        """Set how many tails a tenant may have in one process; None: the default."""
         owner = "*" if tenant is None else checks.name("tenant", tenant)
         if most is not None:
             checks.integer("most", most, 0, bounds.TAILS)
         await self._streams.configure({f"tails|{owner}": most})
         self.tails.forget_settings()
 
+    @override
     async def settings(self) -> dict[str | None, StreamSettings]:
-        """Return what was set of bounds and tails, by tenant; None is all that have none."""
         bounds = await self._settings.by_tenant("stream")
         tails = await self._settings.by_tenant("tails")
         return {

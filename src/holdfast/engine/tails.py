@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 
 import msgspec
+from typing_extensions import override
 
+from holdfast import api
 from holdfast.engine.followed_stream import FollowedStream
 from holdfast.engine.mailbox import Mailbox
 from holdfast.errors import TooManyTails
-from holdfast.model.frames import RETRY, Frame
+from holdfast.model.frames import RETRY, RETRY_AFTER_MS, Frame
 from holdfast.store.store import Store
 
 #: Tails of a tenant in one process, unless a setting says otherwise.
@@ -22,11 +24,10 @@ MOST_TAILS = 10_000
 
 #: Messages may be lost, so every stream is looked at this often.
 POLL_S = 5.0
-RETRY_AFTER_MS = 1_000
 _SETTINGS_S = 5.0
 
 
-class Tail:
+class Tail(api.Tail):
     """One reader of a stream, live: `async for frame in tail`, until the `end` frame.
 
     A reader that must make room, or whose process stops, gets a last frame `retry` instead; it
@@ -48,12 +49,8 @@ class Tail:
         """The tenant of the execution."""
         return self._feed.tenant
 
+    @override
     async def next(self, wait_s: float | None = None) -> Sequence[Frame]:
-        """Return the next frames; none when the time is over or there are no more.
-
-        Raises:
-            ExecutionNotFound: it was removed meanwhile.
-        """
         if self.done:
             return ()
         with contextlib.suppress(TimeoutError):
@@ -76,21 +73,13 @@ class Tail:
                 return [feed.end or _retry(self._position)]
             await self._news.wait()
 
-    async def __aiter__(self) -> AsyncIterator[Frame]:
-        try:
-            while not self.done:
-                for frame in await self.next():
-                    yield frame
-        finally:
-            self.close()
-
     def stop(self) -> None:
         """Have it end with a `retry` frame."""
         self._stopped = True
         self._news.set()
 
+    @override
     def close(self) -> None:
-        """Give its place to others."""
         if not self.done:
             self.done = True
             self._feed.listeners.discard(self._news)

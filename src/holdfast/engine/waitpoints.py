@@ -7,11 +7,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from typing_extensions import override
+
+from holdfast import api
 from holdfast.engine.admission import Admission
 from holdfast.engine.courier import Courier
-from holdfast.engine.keyring import Keys
+from holdfast.engine.keyring import SigningKeys
 from holdfast.errors import HoldfastError, InvalidInput, WaitpointNotFound
-from holdfast.model import bounds, checks, conditions
+from holdfast.model import bounds, calls, checks, conditions
 from holdfast.model.executions import Lease
 from holdfast.model.ids import new_id
 from holdfast.model.states import State
@@ -34,10 +37,12 @@ from holdfast.store.store import Store
 from holdfast.store.waitpoints import Sender
 
 
-class Waitpoints:
+class Waitpoints(api.Waitpoints):
     """Operations on waitpoints."""
 
-    def __init__(self, store: Store, keys: Keys, admission: Admission, courier: Courier) -> None:
+    def __init__(
+        self, store: Store, keys: SigningKeys, admission: Admission, courier: Courier
+    ) -> None:
         self._store = store.waitpoints
         self._tag_of = store.tag_of
         self._admission = admission
@@ -46,13 +51,10 @@ class Waitpoints:
 
     # For the holder of a lease
 
+    @override
     async def prepare(
         self, execution_id: str, lease: Lease, items: Sequence[NewWaitpoint]
     ) -> list[Waitpoint]:
-        """Make waitpoints before the wait; signals that come early are held.
-
-        Safe to repeat for items with a key.
-        """
         checks.execution_id("id", execution_id)
         checks.instance("lease", lease, Lease)
         items = [_keyed(checks.instance("waitpoint", item, NewWaitpoint)) for item in items]
@@ -63,6 +65,7 @@ class Waitpoints:
         )
         return [_with_token(point, ring) for point in points]
 
+    @override
     async def suspend(
         self,
         execution_id: str,
@@ -75,12 +78,6 @@ class Waitpoints:
         reason: str = "signal",
         key: str | None = None,
     ) -> Suspension:
-        """Give the lease back until a condition on waitpoints holds.
-
-        Waitpoints are new, or prepared ones, which may be given by their ids. The condition
-        calls them by their names: `{"waitpoint": NAME}` holds with any signal to one. If signals
-        that came early fulfil it, the lease is kept. Safe to repeat with the same `key`.
-        """
         checks.execution_id("id", execution_id)
         checks.instance("lease", lease, Lease)
         items = await self._resolve(execution_id, waitpoints)
@@ -112,8 +109,8 @@ class Waitpoints:
             self._admission.ended(execution_id, lease)
         return replace(answer, waitpoints=[_with_token(one, ring) for one in answer.waitpoints])
 
+    @override
     async def token_of(self, grant: Grant) -> Token:
-        """Return the token of a waitpoint that the caller has made."""
         return (await self._keys.ring()).sign(grant)
 
     async def _resolve(
@@ -138,12 +135,8 @@ class Waitpoints:
 
     # For those who answer
 
+    @override
     async def signal(self, item: NewSignal, token: str | None = None) -> Effect:
-        """Send a signal: with a token, or without one as an operator.
-
-        With a token nothing is said about a waitpoint before the token is proved. An answer to an
-        execution that asks for more of a budget raises its limit before this returns.
-        """
         checks.instance("signal", item, NewSignal)
         sender = Sender()
         if token is not None:
@@ -154,17 +147,17 @@ class Waitpoints:
             await self._courier.deliver(self._tag_of(execution_id))
         return effect
 
+    @override
     async def read(self, waitpoint: str, token: str) -> Waitpoint:
-        """Return a waitpoint to whoever has its token: what is asked for, and until when."""
         execution_id, number = parse_waitpoint_id("waitpoint", waitpoint)
         ring = await self._keys.ring()
         sender = _sender(ring, token, waitpoint)
         return _described(await self._store.read(execution_id, number, sender), ring)
 
+    @override
     async def signal_many(
         self, items: Sequence[tuple[NewSignal, str | None]]
     ) -> list[Effect | HoldfastError]:
-        """Send up to 1,000 signals, each with its token or None: an answer for each, in order."""
         checks.integer("number of items", len(items), 0, bounds.BATCH_ITEMS)
         answers = await asyncio.gather(
             *(self.signal(item, token) for item, token in items), return_exceptions=True
@@ -176,21 +169,21 @@ class Waitpoints:
 
     # For operators
 
+    @override
     async def resume(
         self, execution_id: str, payload: bytes = b"null", *, identity: str = ""
     ) -> State:
-        """Let a suspended execution go on without what it waits for."""
         checks.execution_id("id", execution_id)
         decode_payload(checks.payload("payload", payload, bounds.SIGNAL_BYTES))
         checks.text("identity", identity, bounds.ID_CHARS)
         return await self._store.resume(execution_id, payload, identity)
 
+    @override
     async def revoke(self, waitpoint: str) -> str:
-        """Close a waitpoint: its token is worth nothing any more. Returns why it is closed."""
         return await self._store.revoke(*parse_waitpoint_id("waitpoint", waitpoint))
 
+    @override
     async def token(self, waitpoint: str, *, reader: str) -> Token:
-        """Return the token of a waitpoint, signed anew; the history tells who read it."""
         checks.text("reader", reader, bounds.ID_CHARS, empty=False)
         execution_id, number = parse_waitpoint_id("waitpoint", waitpoint)
         ring, point = await asyncio.gather(
@@ -198,23 +191,21 @@ class Waitpoints:
         )
         return ring.sign(point.grant())
 
+    @override
     async def of(self, execution_id: str) -> list[Waitpoint]:
-        """Return the waitpoints of an execution in the order they were made, without tokens."""
         checks.execution_id("id", execution_id)
         ring, (points, _) = await asyncio.gather(self._keys.ring(), self._store.of(execution_id))
         return [_described(point, ring) for point in points]
 
+    @override
     async def signals(self, execution_id: str) -> list[Signal]:
-        """Return the signals of an execution in the order of arrival, with their effects."""
         return await self._store.signals(checks.execution_id("id", execution_id))
 
+    @override
     async def inbox(
         self, tenant: str | None = None, *, limit: int = 50, cursor: str | None = None
     ) -> Inbox:
-        """Return waitpoints that can be answered, the oldest first."""
-        if tenant is not None:
-            checks.name("tenant", tenant)
-        checks.integer("limit", limit, 1, bounds.PAGE_ITEMS)
+        calls.check_page(limit, tenant)
         after, last_id = _parse_cursor(cursor)
         # The row of the cursor itself comes again, as far as it still waits.
         ring, rows = await asyncio.gather(

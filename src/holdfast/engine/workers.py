@@ -3,33 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from datetime import datetime
 
+from typing_extensions import override
+
+from holdfast import api
+from holdfast.api.workers import DEFAULT_TTL_MS
 from holdfast.model import bounds, checks
-from holdfast.model.workers import Beat, Worker
+from holdfast.model.workers import Beat, Registration, Worker
 from holdfast.store.store import Store
 
-DEFAULT_TTL_MS = 30_000
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Registration:
-    """The answer to a heartbeat."""
-
-    #: The worker was not registered before, or had expired.
-    is_new: bool
-    expires_at: datetime
-    #: Finish what you have and claim no more.
-    draining: bool
-
-
-class Workers:
+class Workers(api.Workers):
     """The registry of workers."""
 
     def __init__(self, store: Store) -> None:
         self._workers = store.workers
 
+    @override
     async def register(
         self,
         instance: str,
@@ -43,7 +33,6 @@ class Workers:
         tenant: str | None = None,
         kinds: Sequence[str] | None = None,
     ) -> Registration:
-        """Register a worker, or say that it is still there."""
         beat = Beat(
             instance=checks.name("instance", instance),
             worker=checks.name("worker", worker),
@@ -58,21 +47,18 @@ class Workers:
         is_new, expires_at, draining = await self._workers.register(beat)
         return Registration(is_new=is_new, expires_at=expires_at, draining=draining)
 
+    @override
     async def drain(self, instance: str, *, tenant: str | None = None) -> None:
-        """Ask a worker to finish and claim no more; it learns so at its next heartbeat or claim.
-
-        With a tenant, only a worker that serves that one alone.
-        """
         await self._workers.drain(checks.name("instance", instance), tenant)
 
     async def is_draining(self, instance: str, *, tenant: str | None = None) -> bool:
         """Return whether a worker of this tenant, or of none, was asked to finish."""
         return await self._workers.is_draining(checks.name("instance", instance), tenant)
 
+    @override
     async def remove(self, instance: str, *, tenant: str | None = None) -> bool:
-        """Take a worker off the registry; returns whether it was on it."""
         return await self._workers.remove(checks.name("instance", instance), tenant)
 
+    @override
     async def list(self) -> list[Worker]:
-        """Return the workers that are alive."""
         return await self._workers.list()

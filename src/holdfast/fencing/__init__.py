@@ -8,13 +8,13 @@ async with WriterLease(objects, "reports/main") as lease:
 
 from holdfast.fencing.folder import FolderObjects
 from holdfast.fencing.lease import LeaseState, WriterLease
-from holdfast.fencing.leases import Ask, Grant, Leases
+from holdfast.fencing.leases import Leases
 from holdfast.fencing.manifest import FencedManifest, Snapshot
 from holdfast.fencing.memory import MemoryObjects
 from holdfast.fencing.objects import ObjectStore
-from holdfast.fencing.record import LeaseRecord, Token
 from holdfast.fencing.urls import open_objects
 from holdfast.fencing.writer import ManifestWriter
+from holdfast.model.writer_leases import Ask, Grant, LeaseRecord, Token
 
 __all__ = [
     "Ask",

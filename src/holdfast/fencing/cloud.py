@@ -17,7 +17,8 @@ from obstore.store import from_url
 
 from holdfast.errors import BackendFailed, BackendUnfit
 from holdfast.fencing.memory import conflict
-from holdfast.fencing.objects import Entry, Stored, Version
+from holdfast.fencing.objects import Entry, Stored
+from holdfast.model.writer_leases import Version
 
 T = TypeVar("T")
 

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import logging
 
+from holdfast.api import WriterLeases
 from holdfast.errors import BackendFailed, Held, LostRace
-from holdfast.fencing.leases import Ask, Grant, Leases
+from holdfast.model.writer_leases import Ask, Grant
 
 log: logging.Logger = logging.getLogger(__name__)
 
 _FIRST_PAUSE_MS, _LONGEST_PAUSE_MS = 50.0, 1_000.0
 
 
-async def contend(leases: Leases, key: str, ask: Ask, wait_ms: float) -> Grant:
+async def contend(leases: WriterLeases, key: str, ask: Ask, wait_ms: float) -> Grant:
     """Acquire, trying again for so long; raises what the last try was refused with."""
     deadline = leases.times.monotonic_ms() + wait_ms
     pause_ms = _FIRST_PAUSE_MS

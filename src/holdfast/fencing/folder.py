@@ -23,8 +23,9 @@ from typing import ParamSpec, TypeVar
 
 from holdfast.errors import BackendFailed, VersionConflict
 from holdfast.fencing.memory import conflict
-from holdfast.fencing.objects import Entry, Stored, Version
+from holdfast.fencing.objects import Entry, Stored
 from holdfast.model.ids import new_id
+from holdfast.model.writer_leases import Version
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -6,7 +6,8 @@ from collections.abc import AsyncIterator, Awaitable
 from typing import TypeVar
 
 from holdfast.errors import BackendFailed, OutcomeUnknown, StoreUnavailable
-from holdfast.fencing.objects import Entry, Stored, Version
+from holdfast.fencing.objects import Entry, Stored
+from holdfast.model.writer_leases import Version
 from holdfast.store.store import Store
 
 T = TypeVar("T")

@@ -24,6 +24,7 @@ from enum import StrEnum
 from types import TracebackType
 from typing import Self
 
+from holdfast.api import WriterLeases
 from holdfast.errors import (
     BackendFailed,
     Fenced,
@@ -33,12 +34,12 @@ from holdfast.errors import (
     StaleLease,
 )
 from holdfast.fencing.contend import contend
-from holdfast.fencing.leases import Ask, Grant, Leases
+from holdfast.fencing.leases import Leases
 from holdfast.fencing.objects import ObjectStore
-from holdfast.fencing.record import Token
-from holdfast.fencing.times import Times
 from holdfast.model import checks
 from holdfast.model.ids import new_id
+from holdfast.model.times import Times
+from holdfast.model.writer_leases import Ask, Grant, Token
 
 log: logging.Logger = logging.getLogger(__name__)
 
@@ -80,7 +81,7 @@ class WriterLease:
 
     def __init__(
         self,
-        store: ObjectStore | Leases,
+        store: ObjectStore | WriterLeases,
         key: str,
         *,
         holder: str | None = None,
@@ -119,7 +120,9 @@ class WriterLease:
         )
         self.key = key
         self._wait_ms = checks.number("wait_s", wait_s, 0, math.inf) * 1000
-        self._leases = store if isinstance(store, Leases) else Leases.of_process(store, times)
+        self._leases: WriterLeases = (
+            store if isinstance(store, WriterLeases) else Leases.of_process(store, times)
+        )
         self._times = self._leases.times
         self._grant: Grant | None = None
         self._state = LeaseState.NEW

@@ -7,18 +7,32 @@ whoever reads its own nonce back has written it.
 from __future__ import annotations
 
 from collections import OrderedDict
-from dataclasses import dataclass
 from typing import Self
 from weakref import WeakKeyDictionary
 
+from typing_extensions import override
+
+from holdfast import api
 from holdfast.errors import BackendFailed, HoldfastError, InvalidRecord, VersionConflict
 from holdfast.fencing import paths, probe, record, rules
-from holdfast.fencing.objects import ObjectStore, Version
-from holdfast.fencing.record import BASE_TERM, LeaseRecord, Token
-from holdfast.fencing.rules import Ask
-from holdfast.fencing.times import SystemTimes, Times
+from holdfast.fencing.objects import ObjectStore
 from holdfast.model import bounds, checks
 from holdfast.model.ids import new_id
+from holdfast.model.times import SystemTimes, Times
+from holdfast.model.writer_leases import (
+    BASE_TERM,
+    LARGEST,
+    Ask,
+    Grant,
+    LeaseRecord,
+    Published,
+    Token,
+    Version,
+    check_key,
+    is_own,
+    is_still,
+    loss,
+)
 
 __all__ = ["Ask", "Grant", "Leases"]
 
@@ -28,34 +42,11 @@ _SEEN_KEYS = 10_000
 _ROUNDS = 4
 
 
-@dataclass(frozen=True, slots=True)
-class Grant:
-    """A lease as its holder has it."""
-
-    record: LeaseRecord
-    version: Version
-    #: Until then, on the holder's monotonic clock, it may write.
-    deadline_ms: float
-
-    @property
-    def token(self) -> Token:
-        """The fencing token."""
-        return self.record.token
-
-
-@dataclass(frozen=True, slots=True)
-class Published:
-    """A record as it was read."""
-
-    record: LeaseRecord
-    version: Version
-
-
 #: By key: the version that was last read, and since when on the monotonic clock.
 _FirstSeen = OrderedDict[str, tuple[Version, float]]
 
 
-class Leases:
+class Leases(api.WriterLeases):
     """Writer leases. It remembers since when it has seen which version, so keep one per process."""
 
     def __init__(self, store: ObjectStore, times: Times | None = None) -> None:
@@ -71,18 +62,18 @@ class Leases:
         leases._first_seen = clocks.setdefault(leases.times, leases._first_seen)
         return leases
 
+    @override
     @property
     def name(self) -> str:
-        """Where they are, for people."""
         return self.store.name
 
+    @override
     async def require_fit(self) -> None:
-        """Raise BackendUnfit where leases cannot be fenced."""
         await probe.require_fit(self.store)
 
+    @override
     async def read(self, key: str) -> Published | None:
-        """Return what is published, None if the key was never held."""
-        where = paths.lease(paths.check_key(key))
+        where = paths.lease(check_key(key))
         found = await self.store.get(where)
         if found is None:
             return None
@@ -103,12 +94,8 @@ class Leases:
         if len(self._first_seen) > _SEEN_KEYS:
             self._first_seen.popitem(last=False)
 
+    @override
     async def acquire(self, key: str, ask: Ask) -> Grant:
-        """Take the lease, or raise Fenced, Held or LostRace.
-
-        Only a contender that has seen a silent holder's version for its whole patience gets it,
-        so a first call on a live record is always refused; call again.
-        """
         _check_ask(ask)
         for _ in range(_ROUNDS):
             current = await self.read(key)
@@ -126,7 +113,7 @@ class Leases:
                 return await self._publish(wanted, current.version if current else None)
             except _Other as other:
                 winner = other.published
-            if winner is None or not rules.is_own(winner.record, ask.holder, ask.incarnation):
+            if winner is None or not is_own(winner.record, ask.holder, ask.incarnation):
                 break
         if winner is not None:
             rules.check_free(winner.record, ask, self.seen_ms(key))
@@ -144,53 +131,27 @@ class Leases:
         except (TypeError, KeyError, ValueError) as error:
             raise InvalidRecord(f"{where} has no token", object=where) from error
 
+    @override
     async def refresh(self, grant: Grant, ttl_ms: int | None = None) -> Grant:
-        """Extend the lease; raises StaleLease or Fenced if it is another's."""
         ttl = grant.record.ttl_ms if ttl_ms is None else _ttl(ttl_ms)
         wanted = rules.refreshed(grant.record, ttl, nonce=new_id(), wall_ms=self.times.wall_ms())
         return await self._replace(grant, wanted)
 
+    @override
     async def release(self, grant: Grant) -> None:
-        """Give the lease up: the record stays, and the next contender need not wait."""
         wall_ms = self.times.wall_ms()
         await self._replace(grant, rules.released(grant.record, nonce=new_id(), wall_ms=wall_ms))
 
+    @override
     async def hand_over(self, grant: Grant, to: str) -> None:
-        """Give the lease to a named successor, who may take it at once; others must wait."""
         checks.name("to", to)
         wall_ms = self.times.wall_ms()
         wanted = rules.handed_over(grant.record, to, nonce=new_id(), wall_ms=wall_ms)
         await self._replace(grant, wanted)
 
-    async def current(self, key: str, holder: str, incarnation: str, token: Token) -> Grant:
-        """Return the grant of a holder that only knows its token, such as a client over HTTP.
-
-        Raises StaleLease or Fenced if it is not the holder. The grant has no authority left:
-        refresh it.
-        """
-        published = await self.read(key)
-        mine = LeaseRecord(
-            database_key=key,
-            holder_id=holder,
-            incarnation=incarnation,
-            term=token.term,
-            generation=token.generation,
-            nonce="",
-            acquired_at_ms=0,
-            expires_at_ms=0,
-            ttl_ms=0,
-            margin_ms=0,
-        )
-        if published is None or not rules.is_still(mine, published.record):
-            raise rules.loss(mine, published.record if published else None)
-        return Grant(published.record, published.version, self.times.monotonic_ms())
-
+    @override
     async def repair(self, key: str, floor: Token) -> LeaseRecord:
-        """Put a released record with this token in place of one that cannot be read.
-
-        For operators: the floor must not be below any token that was ever granted.
-        """
-        where = paths.lease(paths.check_key(key))
+        where = paths.lease(check_key(key))
         found = await self.store.get(where)
         try:
             if found is not None:
@@ -231,11 +192,11 @@ class Leases:
                 return await self._publish(wanted, version)
             except _Other as other:
                 found = other.published
-            if found is None or not rules.is_still(grant.record, found.record):
+            if found is None or not is_still(grant.record, found.record):
                 break
             # An earlier write of ours, whose answer was lost, came through.
             version = found.version
-        raise rules.loss(grant.record, found.record if found else None)
+        raise loss(grant.record, found.record if found else None)
 
     async def _publish(self, wanted: LeaseRecord, expected: Version | None) -> Grant:
         """Write a record on the condition of a version; raises _Other if that is gone."""
@@ -290,6 +251,6 @@ def _check_ask(ask: Ask) -> None:
     checks.integer("margin_ms", ask.margin_ms, 0, ask.ttl_ms // 2)
     checks.flag("preempt", ask.preempt)
     if ask.term is not None:
-        checks.integer("term", ask.term, 1, record.LARGEST)
+        checks.integer("term", ask.term, 1, LARGEST)
     if ask.preempt and ask.term is None:
         checks.refuse("preempt", "needs a term", ask.preempt)

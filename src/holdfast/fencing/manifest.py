@@ -15,9 +15,9 @@ import msgspec
 
 from holdfast.errors import InvalidRecord
 from holdfast.fencing import paths, record
-from holdfast.fencing.objects import ObjectStore, Version
-from holdfast.fencing.record import Token
-from holdfast.fencing.times import SystemTimes, Times
+from holdfast.fencing.objects import ObjectStore
+from holdfast.model.times import SystemTimes, Times
+from holdfast.model.writer_leases import Token, Version, check_key
 
 if TYPE_CHECKING:
     from holdfast.fencing.writer import ManifestWriter
@@ -114,7 +114,7 @@ class FencedManifest:
 
     def __init__(self, store: ObjectStore, key: str, times: Times | None = None) -> None:
         self.store = store
-        self.key: str = paths.check_key(key)
+        self.key: str = check_key(key)
         self.where: str = paths.manifest(self.key)
         self.times: Times = times or SystemTimes()
 

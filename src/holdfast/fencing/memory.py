@@ -6,7 +6,8 @@ import itertools
 from collections.abc import AsyncIterator
 
 from holdfast.errors import VersionConflict
-from holdfast.fencing.objects import Entry, Stored, Version
+from holdfast.fencing.objects import Entry, Stored
+from holdfast.model.writer_leases import Version
 
 
 def conflict(key: str, store: str) -> VersionConflict:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
-from typing import NewType, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
-Version = NewType("Version", str)
+from holdfast.model.writer_leases import Version
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,21 +4,10 @@ from __future__ import annotations
 
 import re
 
-from holdfast.fencing.record import Token
-from holdfast.model import bounds, checks
+from holdfast.model.writer_leases import Token
 
 _OTHER = re.compile(rb"[^A-Za-z0-9_.:@/-]")
-_RESERVED = (".lease.json", ".manifest.json")
 _DATA_NAME = re.compile(r"([0-9a-f]{16})-([0-9a-f]{16})-[0-9a-z]+[.\w-]*\Z")
-
-
-def check_key(value: object) -> str:
-    """Check the key of a writer lease: names separated by slashes, such as `reports/main`."""
-    key = checks.text("key", value, bounds.ID_CHARS, empty=False)
-    for segment in key.split("/"):
-        if set(segment) <= {"."} or segment.endswith(_RESERVED):
-            checks.refuse("key", "must be names separated by /", value)
-    return key
 
 
 def _written(key: str) -> str:

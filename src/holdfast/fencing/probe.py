@@ -10,8 +10,9 @@ import weakref
 from collections.abc import Awaitable
 
 from holdfast.errors import BackendUnfit, VersionConflict
-from holdfast.fencing.objects import DeletesByVersion, ObjectStore, Version
+from holdfast.fencing.objects import DeletesByVersion, ObjectStore
 from holdfast.model.ids import new_id
+from holdfast.model.writer_leases import Version
 
 _fit: weakref.WeakSet[ObjectStore] = weakref.WeakSet()
 

@@ -6,82 +6,13 @@ older writers of such records, whose numbers may be doubles and who know no term
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
 from holdfast.errors import InvalidRecord
 from holdfast.model import bounds
-
-BASE_TERM = 1
-#: Integers above this are not exact in every reader of JSON.
-LARGEST = 2**53
-#: How many earlier holders a record remembers.
-HOLDERS_KEPT = 8
-
-
-class Token(NamedTuple):
-    """The fencing token. It strictly increases over the life of a key."""
-
-    term: int
-    generation: int
-
-    def __str__(self) -> str:
-        return f"{self.term}.{self.generation}"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PastHolder:
-    """An earlier holder and how its time ended."""
-
-    holder_id: str
-    incarnation: str
-    term: int
-    generation: int
-    acquired_at_ms: int
-    #: released, handed_over, preempted, reacquired or expired.
-    ended: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LeaseRecord:
-    """Who may write. Never deleted, so that the token never starts anew."""
-
-    database_key: str
-    #: The stable name of the holder.
-    holder_id: str
-    #: Random, new at every start of the holder; empty in legacy records.
-    incarnation: str
-    term: int
-    generation: int
-    #: Unique for each write of the record: tells our own write from that of another.
-    nonce: str
-    acquired_at_ms: int
-    #: Wall clock of the holder, a hint for people; nobody decides by it.
-    expires_at_ms: int
-    ttl_ms: int
-    margin_ms: int
-    #: Given up in order: the next contender need not wait.
-    released: bool = False
-    #: Given up in favour of this holder, who need not wait; others must.
-    successor: str | None = None
-    #: Most recent last.
-    holders: tuple[PastHolder, ...] = ()
-
-    @property
-    def token(self) -> Token:
-        """The fencing token."""
-        return Token(self.term, self.generation)
-
-    @property
-    def patience_ms(self) -> int:
-        """How long a contender must have seen this version unchanged before it takes over."""
-        return self.ttl_ms + self.margin_ms
-
-    def to_json(self) -> bytes:
-        """Encode."""
-        return msgspec.json.encode(asdict(self))
+from holdfast.model.writer_leases import BASE_TERM, LARGEST, LeaseRecord, PastHolder
 
 
 def parse(body: bytes, where: str) -> LeaseRecord:

@@ -6,24 +6,19 @@ the token in the manifest.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from holdfast.errors import Fenced, Held, HoldfastError, InvalidRecord, LostRace, StaleLease
-from holdfast.fencing.record import BASE_TERM, HOLDERS_KEPT, LARGEST, LeaseRecord, PastHolder, Token
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ask:
-    """What a contender asks for."""
-
-    holder: str
-    incarnation: str
-    ttl_ms: int
-    margin_ms: int
-    #: None takes the published one, 1 for a new key.
-    term: int | None = None
-    #: Take a live lease, which needs a strictly higher term.
-    preempt: bool = False
+from holdfast.errors import Fenced, Held, InvalidRecord, LostRace
+from holdfast.model.writer_leases import (
+    BASE_TERM,
+    HOLDERS_KEPT,
+    LARGEST,
+    Ask,
+    LeaseRecord,
+    PastHolder,
+    Token,
+    is_own,
+)
 
 
 def take(
@@ -75,11 +70,6 @@ def take(
         margin_ms=ask.margin_ms,
         holders=_holders(current, ask) if current else (),
     )
-
-
-def is_own(record: LeaseRecord, holder: str, incarnation: str) -> bool:
-    """Whether this very process wrote the record; a legacy record is nobody's."""
-    return (record.holder_id, record.incarnation) == (holder, incarnation) and incarnation != ""
 
 
 def is_free(current: LeaseRecord, ask: Ask, seen_ms: float) -> bool:
@@ -152,30 +142,6 @@ def released(record: LeaseRecord, *, nonce: str, wall_ms: int) -> LeaseRecord:
 def handed_over(record: LeaseRecord, to: str, *, nonce: str, wall_ms: int) -> LeaseRecord:
     """Return the record that gives a lease up in favour of a successor."""
     return replace(record, nonce=nonce, successor=to, expires_at_ms=wall_ms + record.ttl_ms)
-
-
-def is_still(record: LeaseRecord, published: LeaseRecord) -> bool:
-    """Whether the published record is the holder's own live lease: token, name, incarnation."""
-    return (
-        published.token == record.token
-        and is_own(published, record.holder_id, record.incarnation)
-        and not published.released
-        and published.successor is None
-    )
-
-
-def loss(record: LeaseRecord, published: LeaseRecord | None) -> HoldfastError:
-    """Return the error of a holder whose lease is no longer published."""
-    key, mine = record.database_key, f"{record.holder_id} (token {record.token})"
-    context = {"key": key, "holder": record.holder_id, "token": str(record.token)}
-    if published is None:
-        return StaleLease(f"writer lease {key} of {mine} has vanished", **context, observed=None)
-    context["observed"] = f"{published.holder_id} {published.token}"
-    if published.term > record.term:
-        message = f"{mine} is fenced: writer lease {key} is on term {published.term}"
-        return Fenced(message, **context, current_term=published.term)
-    message = f"writer lease {key} of {mine} is now {published.holder_id}'s ({published.token})"
-    return StaleLease(message, **context)
 
 
 def lost_race(ask: Ask, key: str, published: LeaseRecord | None) -> LostRace:

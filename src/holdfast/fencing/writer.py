@@ -22,9 +22,9 @@ from holdfast.errors import (
 )
 from holdfast.fencing import paths
 from holdfast.fencing.manifest import Authority, FencedManifest, Snapshot
-from holdfast.fencing.objects import Version
 from holdfast.model import checks
 from holdfast.model.ids import new_id
+from holdfast.model.writer_leases import Version
 
 #: How often opening starts anew because an earlier writer committed meanwhile.
 _ROUNDS = 8

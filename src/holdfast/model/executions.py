@@ -10,6 +10,7 @@ from typing import Any, NewType, Self
 
 import msgspec
 
+from holdfast.errors import ExecutionFailed
 from holdfast.model import bounds, checks, references
 from holdfast.model.moments import to_ms
 from holdfast.model.quotas import Window
@@ -446,3 +447,18 @@ class Outcome:
     content_type: str
     error: Mapping[str, Any] | None
     reason: str | None
+
+
+def result_of(outcome: Outcome) -> bytes:
+    """Return the result, or raise ExecutionFailed if there is none."""
+    if outcome.result is not None:
+        return outcome.result
+    error = outcome.error or {}
+    why = error.get("message") or outcome.reason
+    message = f"execution {outcome.id} ended as {outcome.state}"
+    raise ExecutionFailed(
+        f"{message}: {why}" if why else message,
+        id=outcome.id,
+        state=outcome.state,
+        error=error,
+    )

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Self
 
 from holdfast.model import checks
+from holdfast.model.executions import Event
 from holdfast.model.states import State
 
 _POSITION = re.compile(r"(\d{1,15})-(\d{1,15})(?:\.(\d{1,4}))?\Z")
@@ -56,3 +57,18 @@ class StateChange:
     state: State
     #: Attempts started so far.
     attempts: int
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """News of an execution."""
+
+    state: State
+    #: What happened; None: the state changed by itself, as when a delay ends.
+    event: Event | None
+    #: Where to go on after this one; None: it needs not be remembered.
+    position: str | None
+
+
+class Gap:
+    """Entries after the position asked for are gone: read the state of things anew."""

@@ -206,3 +206,6 @@ def _check_text(kind: str, payload: bytes) -> None:
         checks.refuse("frame.payload", "must be UTF-8", payload)
     except (msgspec.DecodeError, RecursionError) as error:
         checks.refuse("frame.payload", f"must be JSON ({error})", payload)
+
+
+RETRY_AFTER_MS = 1_000

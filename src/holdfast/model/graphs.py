@@ -13,7 +13,11 @@ from typing import Any, Self
 
 import msgspec
 
-from holdfast.errors import CycleDetected, InvalidGraph
+from holdfast.errors import (
+    CycleDetected,
+    GraphFailed,
+    InvalidGraph,
+)
 from holdfast.model import bounds, checks
 from holdfast.model.executions import Event, ExecutionId, NewExecution
 from holdfast.model.partitions import ROOT_SEPARATOR
@@ -423,3 +427,28 @@ class CancelledGraph:
     cancelled: int
     #: With `wait`: members that it is to end and that had not ended when the time was over.
     failed: Sequence[ExecutionId] = ()
+
+
+#: Members with these states did not do what they were there for.
+_BAD = frozenset({State.FAILED, State.CANCELLED, State.EXPIRED})
+
+
+#: Fields of a graph beside its shape.
+GRAPH_FIELDS = ("id", "tenant", "deadline_ms", "idempotency_key", "retention_ms", "budgets")
+
+
+def graph_failure(view: GraphView) -> GraphFailed:
+    """Make the error of a graph that did not complete."""
+    bad = {
+        key: str(member.state)
+        for key, member in view.members.items()
+        if member.state in _BAD and not member.spared
+    }
+    shown = ", ".join(f"{key} {state}" for key, state in list(bad.items())[:5])
+    message = f"graph {view.graph.id} ended as {view.graph.state}"
+    return GraphFailed(
+        f"{message}: {shown}" if shown else message,
+        id=view.graph.id,
+        state=str(view.graph.state),
+        members=bad,
+    )

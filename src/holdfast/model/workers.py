@@ -59,3 +59,14 @@ class Worker:
     def can(self, requires: Iterable[str]) -> bool:
         """Whether it has all of these capabilities."""
         return set(requires) <= set(self.capabilities)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Registration:
+    """The answer to a heartbeat."""
+
+    #: The worker was not registered before, or had expired.
+    is_new: bool
+    expires_at: datetime
+    #: Finish what you have and claim no more.
+    draining: bool

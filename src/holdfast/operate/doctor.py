@@ -14,7 +14,6 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import replace
 from typing import Any
 
-from holdfast.archive import survey
 from holdfast.engine import Engine
 from holdfast.errors import (
     BackendFailed,
@@ -286,7 +285,7 @@ async def _timers(engine: Engine) -> Finding:
 
 async def _lanes(engine: Engine) -> Finding:
     """Find work that no worker will take."""
-    views = await engine.lane_views()
+    views = await engine.lanes.views()
     workers = await engine.workers.list()
     abandoned = [view.lane for view in views if view.counts.get(State.WAITING) and not view.workers]
     if abandoned:
@@ -331,7 +330,7 @@ async def _stats(engine: Engine, queue: str) -> QueueStats | None:
 
 async def _archive(engine: Engine) -> Finding:
     try:
-        return findings.archive(await survey(engine.store))
+        return findings.archive(await engine.archive.survey())
     except (BackendFailed, InvalidRecord) as failure:
         fix = "executions that have ended stay in memory until they can be archived"
         return error("archive", failure.message, fix)

@@ -8,14 +8,14 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from holdfast.model.executions import Attempt, Event, Execution, Outcome, Step
+from holdfast.model.explanations import Explanation
 from holdfast.model.listing import Filter, Page
 from holdfast.operate import timeline
 from holdfast.operate.timeline import Timeline
 
 if TYPE_CHECKING:
-    from holdfast.engine import Engine
-    from holdfast.engine.explain import Explanation
-    from holdfast.store.exports import Exported
+    from holdfast.api import Engine
+    from holdfast.model.exports import Exported
 
 #: A picture holds this many of the newest children; a list has them all.
 MOST_CHILDREN = 20
@@ -86,7 +86,5 @@ def from_archive(row: Exported) -> Picture:
 
 def explain_archived(row: Exported) -> Explanation:
     """Say why an archived execution is not running."""
-    from holdfast.engine.explain import Explanation  # noqa: PLC0415 - loads the client library
-
     state = row.describe().state
     return Explanation(state=state, why=f"It has ended: {state}. It is in the archive.")

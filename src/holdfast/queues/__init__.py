@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from holdfast.queues.effects import Push, Submit
 from holdfast.queues.queues import Queues
 from holdfast.queues.ticker import QueueTicker
 
-__all__ = ["Push", "QueueTicker", "Queues", "Submit"]
+__all__ = ["QueueTicker", "Queues"]

@@ -10,6 +10,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TypeVar
 
+from typing_extensions import override
+
+from holdfast import api
 from holdfast.errors import (
     HoldfastError,
     InvalidDeadLetter,
@@ -18,6 +21,7 @@ from holdfast.errors import (
     QueueNotFound,
 )
 from holdfast.model import bounds, checks
+from holdfast.model.effects import Effect, Push, Submit
 from holdfast.model.queues import (
     SIDES,
     Claimed,
@@ -37,7 +41,7 @@ from holdfast.model.queues import (
     Verb,
 )
 from holdfast.queues.abandoned_reads import AbandonedReads
-from holdfast.queues.effects import Effect, Push, Submit
+from holdfast.queues.effects import encode
 from holdfast.queues.outbox import Outboxes
 from holdfast.queues.readers import Readers
 from holdfast.queues.transfers import Transfers
@@ -53,7 +57,7 @@ _PAGE = 1000
 _CLAIM_CURSOR = re.compile(r"[0-9]{1,16}\|")
 
 
-class Queues:
+class Queues(api.Queues):
     """Message queues on an open store."""
 
     def __init__(self, store: Store) -> None:
@@ -71,11 +75,8 @@ class Queues:
 
     # Definitions
 
+    @override
     async def define(self, name: str, settings: QueueSettings | None = None, **fields: Any) -> bool:
-        """Define a queue, or change its definition; returns whether it is new.
-
-        The fields are those of QueueSettings. The dead-letter queue is made if it does not exist.
-        """
         _queue(name)
         if settings is None:
             settings = QueueSettings.from_fields(fields)
@@ -91,14 +92,14 @@ class Queues:
         await self._calls.enlist(name)
         return await self._calls.define(name, settings)
 
+    @override
     async def describe(self, name: str) -> Queue:
-        """Return the definition of a queue."""
         return await self._calls.describe(_queue(name))
 
+    @override
     async def list(
         self, *, limit: int = 50, after: str | None = None, tenant: str | None = None
     ) -> list[Queue]:
-        """Return queues by name, those after a name; of one tenant, or of all."""
         checks.integer("limit", limit, 1, bounds.PAGE_ITEMS)
         if after is not None:
             _queue(after)
@@ -124,8 +125,8 @@ class Queues:
             # Listed, and not yet defined; or its removal has not come to the list.
             return None
 
+    @override
     async def delete(self, name: str) -> None:
-        """Remove a queue with its messages. What it owes to others is delivered first."""
         _queue(name)
         if not await self._calls.remove(name):
             left = await self._outboxes.deliver(name)
@@ -134,37 +135,37 @@ class Queues:
                 raise QueueConflict(message, queue=name)
         await self._calls.enlist(name, listed=False)
 
+    @override
     async def add_group(self, name: str, group: str, start: Start | None = None) -> bool:
-        """Add a group to a FANOUT queue; returns whether it is new."""
         start = Start() if start is None else checks.instance("start", start, Start)
         return await self._calls.group(_queue(name), checks.name("group", group), start)
 
+    @override
     async def remove_group(self, name: str, group: str) -> None:
-        """Remove a group; messages that only it had yet to retire are collected."""
         await self._calls.ungroup(_queue(name), checks.name("group", group))
 
+    @override
     async def pause(self, name: str, group: str | None = None) -> None:
-        """Hand out nothing, to a group or to all, until resumed."""
         await self._calls.pause(_queue(name), _group(group), paused=True)
 
+    @override
     async def resume(self, name: str, group: str | None = None) -> None:
-        """Hand out again."""
         await self._calls.pause(_queue(name), _group(group), paused=False)
 
     # Producing
 
+    @override
     async def push(self, name: str, payload: bytes, **fields: Any) -> Pushed:
-        """Push a message; the fields are those of NewMessage."""
         item = NewMessage.from_fields({"payload": payload, **fields})
         (answer,) = await self._calls.push(_queue(name), [item])
         if isinstance(answer, HoldfastError):
             raise answer
         return answer
 
+    @override
     async def push_many(
         self, name: str, items: Sequence[NewMessage]
     ) -> Sequence[Pushed | HoldfastError]:
-        """Push up to 1,000 messages: an answer or an error for each, in order."""
         _queue(name)
         checks.integer("number of items", len(items), 0, bounds.BATCH_ITEMS)
         for number, item in enumerate(items):
@@ -177,6 +178,7 @@ class Queues:
 
     # Consuming
 
+    @override
     async def read(
         self,
         name: str,
@@ -188,11 +190,6 @@ class Queues:
         wait_ms: int = 0,
         stop: Callable[[], bool] = bool,
     ) -> Sequence[Delivery]:
-        """Hand out up to `count` messages, waiting up to `wait_ms` for the first.
-
-        Returns nothing when the time is over. Raises ReadCancelled when the engine closes, or when
-        `stop` returns True, which is asked after every wake-up (`wake` makes one).
-        """
         _queue(name)
         group_name = _group(group)
         checks.name("consumer", consumer)
@@ -210,14 +207,14 @@ class Queues:
 
         return await self._readers.read(name, probe, wait_ms, stop)
 
+    @override
     def wake(self, name: str) -> None:
-        """Have readers of this process that wait for a queue look again."""
         self._readers.wake(_queue(name))
 
+    @override
     async def settle(
         self, name: str, verb: Verb, items: Sequence[Settle]
     ) -> Sequence[Settled | HoldfastError]:
-        """Settle up to 1,000 deliveries: an answer or an error for each, in order."""
         _queue(name)
         checks.one_of("verb", verb, _VERBS)
         checks.integer("number of items", len(items), 0, bounds.BATCH_ITEMS)
@@ -230,8 +227,8 @@ class Queues:
         await self._outboxes.deliver_if_owed(name)
         return answers
 
+    @override
     async def ack(self, name: str, handle: str, *effects: Effect) -> Settled:
-        """Retire a message for its group; with effects, all or nothing and once per handle."""
         if not effects:
             return await self._settle_one(name, "ack", Settle(handle=handle))
         Settle(handle=handle)
@@ -240,7 +237,7 @@ class Queues:
             checks.instance(f"effects[{number}]", effect, Push | Submit)  # type: ignore[arg-type]
         targets = {effect.queue for effect in effects if isinstance(effect, Push)}
         await asyncio.gather(*(self.describe(target) for target in targets))
-        packed = [effect.encode() for effect in await self._completed(effects)]
+        packed = [encode(effect) for effect in await self._completed(effects)]
         settled = await self._calls.commit(_queue(name), handle, packed)
         await self._outboxes.deliver_if_owed(name)
         return settled
@@ -261,31 +258,10 @@ class Queues:
             whole.append(Submit(item))
         return whole
 
-    async def nack(
-        self, name: str, handle: str, *, delay_ms: int | None = None, reason: str = ""
-    ) -> Settled:
-        """Give a message back as failed: again later, or a dead letter if its budget is spent."""
-        item = Settle(handle=handle, delay_ms=delay_ms, reason=reason)
-        return await self._settle_one(name, "nack", item)
-
-    async def release(self, name: str, handle: str) -> Settled:
-        """Give a message back untouched; the hand-out counts all the same."""
-        return await self._settle_one(name, "release", Settle(handle=handle))
-
-    async def reject(self, name: str, handle: str, reason: str = "") -> Settled:
-        """Give a message up: it becomes a dead letter now."""
-        return await self._settle_one(name, "reject", Settle(handle=handle, reason=reason))
-
-    async def _settle_one(self, name: str, verb: Verb, item: Settle) -> Settled:
-        (answer,) = await self.settle(name, verb, [item])
-        if isinstance(answer, HoldfastError):
-            raise answer
-        return answer
-
+    @override
     async def extend(
         self, name: str, items: Sequence[tuple[str, int | None]]
     ) -> Sequence[datetime | HoldfastError]:
-        """Extend locks from now on, by ms or by the queue's lock time: deadlines or errors."""
         _queue(name)
         checks.integer("number of items", len(items), 0, bounds.BATCH_ITEMS)
         for handle, ms in items:
@@ -296,6 +272,7 @@ class Queues:
         await self._outboxes.deliver_if_owed(name)
         return answers
 
+    @override
     async def claim(
         self,
         name: str,
@@ -306,7 +283,6 @@ class Queues:
         count: int = 1,
         cursor: str | None = None,
     ) -> Claimed:
-        """Take over deliveries of the group that are idle; each is a hand-out."""
         checks.name("consumer", consumer)
         checks.integer("min_idle_ms", min_idle_ms, 0, bounds.DURATION_MS)
         checks.integer("count", count, 1, bounds.CLAIM_ITEMS)
@@ -327,12 +303,12 @@ class Queues:
 
     # Operating
 
+    @override
     async def purge(self, name: str) -> int:
-        """Remove all messages, those in flight too; definition and groups stay."""
         return await self._calls.purge(_queue(name))
 
+    @override
     async def move(self, name: str, to: str, limit: int, *, dry_run: bool = False) -> int:
-        """Move ready messages to another queue, where their attempts start anew."""
         checks.integer("limit", limit, 1, bounds.QUEUE_SIZE)
         checks.flag("dry_run", dry_run)
         await self._check_target(name, to)
@@ -340,6 +316,7 @@ class Queues:
             name, to=to, limit=limit, wanted=LetterFilter(), dry_run=dry_run
         )
 
+    @override
     async def redrive(
         self,
         name: str,
@@ -350,7 +327,6 @@ class Queues:
         rate_per_s: float | None = None,
         dry_run: bool = False,
     ) -> int:
-        """Send dead letters back to where each came from, or to another queue."""
         if to is not None:
             await self._check_target(name, to)
         if limit is not None:
@@ -373,23 +349,23 @@ class Queues:
             checks.refuse("to", "must be another queue", to)
         await self._calls.describe(to)
 
+    @override
     async def peek(
         self, name: str, *, group: str | None = None, count: int = 1
     ) -> Sequence[Message]:
-        """Return the next messages without handing them out."""
         checks.integer("count", count, 1, bounds.PAGE_ITEMS)
         return await self._calls.peek(_queue(name), _group(group), count)
 
+    @override
     async def pending(
         self, name: str, *, group: str | None = None, limit: int = 50, offset: int = 0
     ) -> Sequence[PendingDelivery]:
-        """Return deliveries under way, those that expire first first."""
         checks.integer("limit", limit, 1, bounds.PAGE_ITEMS)
         checks.integer("offset", offset, 0, bounds.QUEUE_SIZE)
         return await self._calls.pending(_queue(name), _group(group), offset, limit)
 
+    @override
     async def stats(self, name: str, group: str | None = None) -> QueueStats:
-        """Return exact counts of the queue and its groups."""
         found = await self._calls.stats(_queue(name), _group(group))
         await self._outboxes.deliver_if_owed(name)
         return found

@@ -7,8 +7,8 @@ import contextlib
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 
+from holdfast.api import Claimer
 from holdfast.engine import Engine
-from holdfast.engine.claimer import Claimer
 from holdfast.model import bounds, checks
 
 IDLE_S = 60.0

@@ -28,7 +28,7 @@ from holdfast.server.http.declare import Route
 Figure = TypeVar("Figure", Counter, Gauge, Histogram)
 
 if TYPE_CHECKING:
-    from holdfast.store.queries import Pulse
+    from holdfast.model.pulse import Pulse
 
 #: Queues, and groups of each, that are shown: their names are labels.
 MOST_QUEUES = 50

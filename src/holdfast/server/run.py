@@ -125,8 +125,8 @@ async def _check_keys(engine: Engine, settings: ServerSettings) -> None:
     """Install the admin key of the environment; refuse a public address without any key."""
     secret = os.environ.get(ADMIN_KEY_VARIABLE)
     if secret:
-        await engine.access.create(roles=[Role.ADMIN], name="bootstrap", secret=secret)
-    if await engine.access.any():
+        await engine.api_keys.create(roles=[Role.ADMIN], name="bootstrap", secret=secret)
+    if await engine.api_keys.any():
         return
     if settings.is_loopback:
         log.warning("there is no API key: loopback only, and whoever calls is the operator")

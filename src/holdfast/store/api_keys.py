@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from holdfast.model import bounds
+from holdfast.model import bounds, records
 from holdfast.model.api_keys import ApiKey, Role
 from holdfast.model.moments import from_ms
-from holdfast.store import decode
 from holdfast.store.domain import Domain
 
 
@@ -24,7 +23,7 @@ class Found:
     key: ApiKey | None
 
 
-class Access(Domain):
+class ApiKeys(Domain):
     """API keys, in the global partition."""
 
     async def create(
@@ -75,15 +74,15 @@ class Access(Domain):
 
 
 def _key(key_id: str, fields: Sequence[bytes]) -> ApiKey:
-    record = decode.pairs(fields)
+    record = records.pairs(fields)
     return ApiKey(
         id=key_id,
         name=record[b"name"].decode(),
         tenant=record[b"tenant"].decode() or None,
-        roles=frozenset(Role(name) for name in decode.names(record[b"roles"])),
+        roles=frozenset(Role(name) for name in records.names(record[b"roles"])),
         digest=record[b"digest"].decode(),
         created_at=from_ms(int(record[b"created"])),
-        expires_at=decode.moment(record.get(b"expires")),
-        revoked_at=decode.moment(record.get(b"revoked")),
-        last_used_at=decode.moment(record.get(b"used")),
+        expires_at=records.moment(record.get(b"expires")),
+        revoked_at=records.moment(record.get(b"revoked")),
+        last_used_at=records.moment(record.get(b"used")),
     )

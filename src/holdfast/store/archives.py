@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable, Sequence
 
+from holdfast.model import records
+from holdfast.model.exports import Exported
 from holdfast.model.states import State
-from holdfast.store import decode, exports
+from holdfast.store import exports
 from holdfast.store.domain import Domain
-from holdfast.store.exports import Exported
 
 _ITEMS_IN_CALL = 100
 _ABANDON_IN_CALL = 500
@@ -25,9 +26,9 @@ class Archives(Domain):
     async def offload(self) -> tuple[str | None, int | None]:
         """Return where the archive is, and from which size on payloads are kept there."""
         (flat,) = await self._call.read("hf_admin_settings", next(iter(self._store.tags())))
-        found = decode.pairs(flat)
+        found = records.pairs(flat)
         url, threshold = found.get(b"archive"), found.get(b"offload")
-        return decode.text(url), None if threshold is None else int(threshold)
+        return records.text(url), None if threshold is None else int(threshold)
 
     async def set_offload(self, threshold: int | None) -> None:
         """Keep payloads over this size outside the store; None keeps all in it."""

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import msgspec
 
 from holdfast.errors import BudgetConflict, BudgetNotFound
-from holdfast.model import names
+from holdfast.model import names, records
 from holdfast.model.budgets import (
     Breach,
     Breaches,
@@ -28,10 +28,10 @@ from holdfast.model.budgets import (
     Usage,
 )
 from holdfast.model.ids import new_id
+from holdfast.model.limit_refs import LimitRef
 from holdfast.model.moments import from_ms
-from holdfast.store import catalog, decode
+from holdfast.store import catalog
 from holdfast.store.domain import Domain, Partitioned
-from holdfast.store.limits import LimitRef
 from holdfast.store.valkey.call import refusal
 
 #: How long a key of the caller is remembered, and one that was minted for a single call.
@@ -147,7 +147,7 @@ class Budgets(Domain):
         """Return a budget."""
         tag = await self.tag(budget_id)
         fields, waiting, last = await self._call.read("hf_budget_get", tag, budget_id)
-        return _decode(budget_id, decode.pairs(fields), waiting, last)
+        return _decode(budget_id, records.pairs(fields), waiting, last)
 
     async def breaches(self, budget_id: str) -> list[Breach]:
         """Return the last breaches, oldest first."""
@@ -271,7 +271,7 @@ def _pairs(usage: Usage) -> list[str]:
 
 
 def _amounts(flat: Sequence[bytes]) -> dict[str, int]:
-    return {name.decode(): int(amount) for name, amount in decode.pairs(flat).items()}
+    return {name.decode(): int(amount) for name, amount in records.pairs(flat).items()}
 
 
 def _charge(reply: Sequence[bytes | int]) -> Charge:
@@ -310,7 +310,7 @@ def _decode(budget_id: str, record: Mapping[bytes, bytes], waiting: int, last: b
             by_letter[letter][dimension] = int(value)
     hard, soft = by_letter["h"], by_letter["s"]
     period, tenant = record.get(b"period"), record[b"tenant"].decode()
-    parent = decode.text(record.get(b"parent"))
+    parent = records.text(record.get(b"parent"))
     return Budget(
         id=names.parse(budget_id)[1],
         tenant=tenant,
@@ -322,7 +322,7 @@ def _decode(budget_id: str, record: Mapping[bytes, bytes], waiting: int, last: b
         reserved=by_letter["r"],
         on_hard=OnHard(record.get(b"on_hard", b"refuse").decode()),
         reset_ms=None if period is None else int(period),
-        next_reset_at=decode.moment(record.get(b"next_reset")),
+        next_reset_at=records.moment(record.get(b"next_reset")),
         created_at=from_ms(int(record[b"born"])),
         breaches=Breaches(
             hard=int(record.get(b"hard_breaches", 0)),

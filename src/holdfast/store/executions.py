@@ -10,7 +10,7 @@ from decimal import Decimal
 import msgspec
 
 from holdfast.errors import ExecutionNotFound, HoldfastError, IdempotencyConflict
-from holdfast.model import names
+from holdfast.model import names, records
 from holdfast.model.executions import (
     Claim,
     ExecutionId,
@@ -219,7 +219,7 @@ class Executions(Domain):
             fields, *_ = await self._call.read("hf_execution_describe", tag, execution_id)
         except ExecutionNotFound:
             return None
-        record = decode.pairs(fields)
+        record = records.pairs(fields)
         return (
             State(record[b"state"].decode())
             if record.get(b"digest", b"").decode() == digest

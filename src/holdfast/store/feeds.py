@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
+from holdfast.model import records
 from holdfast.model.executions import Event
 from holdfast.model.feeds import Position, StateChange
 from holdfast.model.moments import from_ms
 from holdfast.model.states import State
-from holdfast.store import decode
 from holdfast.store.domain import Domain
 
 
@@ -38,11 +38,11 @@ class Feeds(Domain):
         state, born, packed = await self._call.write(
             "hf_execution_follow", tag, execution_id, process
         )
-        return State(state.decode()), decode.events(born, packed)
+        return State(state.decode()), records.events(born, packed)
 
 
 def _change(partition: int, entry_id: str, flat: Sequence[bytes]) -> StateChange:
-    fields = decode.pairs(flat)
+    fields = records.pairs(flat)
     position = Position.parse(entry_id, partition)
     before = fields[b"from"].decode()
     return StateChange(

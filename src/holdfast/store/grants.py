@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from holdfast.store.limits import LimitRef, encode_all, parse_all
+from holdfast.model.limit_refs import LimitRef, encode_all, parse_all
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

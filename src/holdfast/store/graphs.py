@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from holdfast.errors import StagingLost
-from holdfast.model import names
+from holdfast.model import names, records
 from holdfast.model.executions import Event, ExecutionId
 from holdfast.model.graphs import (
     CancelPolicy,
@@ -26,7 +26,6 @@ from holdfast.model.graphs import (
 from holdfast.model.ids import id_of_key, new_id
 from holdfast.model.moments import from_ms
 from holdfast.model.states import State
-from holdfast.store import decode
 from holdfast.store.domain import Domain
 from holdfast.store.executions import BYTES_IN_CALL, item_fields
 
@@ -200,7 +199,7 @@ class Graphs(Domain):
         flat, packed = await self._call.read("hf_graph_describe", tag, graph_id)
         graph = _graph(graph_id, flat)
         events = [Event(at=graph.created_at, event="created", data={})]
-        for values in map(decode.entry, packed):
+        for values in map(records.entry, packed):
             data = {k: v for k, v in values.items() if k not in {"at", "event", "request"}}
             events.append(Event(at=from_ms(values["at"]), event=values["event"], data=data))
         return graph, events
@@ -227,7 +226,7 @@ class Graphs(Domain):
             "hf_graph_list", tag, tenant or "", state or "", str(before), str(limit)
         )
         found = [
-            (int(decode.pairs(flat)[b"born"]), _graph(graph_id.decode(), flat))
+            (int(records.pairs(flat)[b"born"]), _graph(graph_id.decode(), flat))
             for graph_id, flat in rows
         ]
         return found, bool(more)
@@ -255,10 +254,10 @@ def _chunks(graph_id: str, shape: Shape, limits: Mapping[str, str]) -> list[list
 
 
 def _graph(graph_id: str, flat: Sequence[bytes]) -> Graph:
-    record = decode.pairs(flat)
+    record = records.pairs(flat)
     get = record.get
-    policy = decode.text(get(b"cancel"))
-    ended = decode.moment(get(b"ended"))
+    policy = records.text(get(b"cancel"))
+    ended = records.moment(get(b"ended"))
     return Graph(
         id=graph_id,
         tenant=record[b"tenant"].decode(),
@@ -267,15 +266,15 @@ def _graph(graph_id: str, flat: Sequence[bytes]) -> Graph:
         size=int(record[b"members"]),
         open=int(record[b"open"]),
         failures=int(get(b"bad", 0)),
-        budgets=decode.names(get(b"budgets")),
-        created_at=decode.born(record),
+        budgets=records.names(get(b"budgets")),
+        created_at=records.born(record),
         completed_at=ended,
-        deadline_at=decode.moment(get(b"deadline")),
-        forget_at=decode.moment(get(b"due")) if ended else None,
+        deadline_at=records.moment(get(b"deadline")),
+        forget_at=records.moment(get(b"due")) if ended else None,
         replays=int(get(b"replays", 0)),
-        idempotency_key=decode.text(get(b"key")),
+        idempotency_key=records.text(get(b"key")),
         cancel_policy=CancelPolicy(policy) if policy else None,
-        reason=decode.text(get(b"reason")) or None,
+        reason=records.text(get(b"reason")) or None,
         cancelled=int(get(b"cancelled", 0)),
     )
 

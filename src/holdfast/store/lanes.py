@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import Mapping
 from typing import Literal
 
-from holdfast.store import decode
+from holdfast.model import records
 from holdfast.store.domain import Domain
 
 LaneState = Literal["open", "paused", "draining"]
@@ -40,7 +40,7 @@ class Lanes(Domain):
             *(self._call.read("hf_admin_settings", tag) for tag in self._store.tags())
         )
         found = [
-            {k.decode(): v.decode() for k, v in decode.pairs(flat).items()} for (flat,) in replies
+            {k.decode(): v.decode() for k, v in records.pairs(flat).items()} for (flat,) in replies
         ]
         return {k: v for k, v in found[0].items() if all(k in other for other in found)}
 

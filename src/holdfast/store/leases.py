@@ -8,10 +8,10 @@ from datetime import datetime
 from typing import Any
 
 from holdfast.errors import HoldfastError
+from holdfast.model import records
 from holdfast.model.executions import Lease
 from holdfast.model.ids import new_id
 from holdfast.model.moments import from_ms
-from holdfast.store import decode
 from holdfast.store.domain import Domain, Partitioned
 from holdfast.store.valkey.call import refusal_of
 
@@ -74,7 +74,7 @@ class Leases(Domain):
         """
         tag = self._store.tag_of(execution_id)
         tenant, found = await self._call.read("hf_lease_check", tag, execution_id, lease.fence)
-        return tenant.decode(), decode.limit_names(found, "budget")
+        return tenant.decode(), records.limit_names(found, "budget")
 
     async def revoke(self, execution_id: str, reason: str) -> None:
         """Take the lease from its holder; the execution is ready again."""

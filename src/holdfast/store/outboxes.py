@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from holdfast.model.limit_refs import LimitRef
 from holdfast.store.domain import Domain
-from holdfast.store.limits import LimitRef
 
 ENTRIES = 500
 

@@ -11,12 +11,12 @@ from datetime import datetime
 from typing import Any
 
 from holdfast.errors import InvalidInput
-from holdfast.model import bounds, checks
+from holdfast.model import bounds, checks, records
 from holdfast.model.executions import Attempt, Event, Execution, Step
 from holdfast.model.listing import Count, Filter, Page
 from holdfast.model.moments import from_ms, to_ms
+from holdfast.model.pulse import Pulse
 from holdfast.model.states import State
-from holdfast.store import decode
 from holdfast.store.domain import Domain
 
 _END_OF_TIME = 1 << 53
@@ -36,18 +36,6 @@ class Standing:
     awaited: Mapping[str, State] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pulse:
-    """How a store is doing."""
-
-    #: How late the most overdue timer is.
-    late_s: float
-    #: How long the oldest waiting execution of each lane has waited.
-    waiting_s: Mapping[str, float]
-    #: Counts of incidents since the store was made.
-    incidents: Mapping[str, int]
-
-
 class Queries(Domain):
     """Reads of executions."""
 
@@ -55,7 +43,7 @@ class Queries(Domain):
         """Return what is known about an execution."""
         tag = self._store.tag_of(execution_id)
         reply = await self._call.read("hf_execution_describe", tag, execution_id)
-        return decode.execution(execution_id, *reply)
+        return records.execution(execution_id, *reply)
 
     async def owner(self, execution_id: str) -> str:
         """Return the tenant that an execution belongs to."""
@@ -71,12 +59,12 @@ class Queries(Domain):
 
     async def history(self, execution_id: str) -> list[Event]:
         """Return what happened to it, oldest first."""
-        return decode.events(*await self._log(execution_id))
+        return records.events(*await self._log(execution_id))
 
     async def attempts(self, execution_id: str) -> list[Attempt]:
         """Return its attempts, oldest first."""
         _, packed = await self._log(execution_id)
-        return decode.attempts(packed)
+        return records.attempts(packed)
 
     async def _log(self, execution_id: str) -> tuple[bytes, list[bytes]]:
         tag = self._store.tag_of(execution_id)
@@ -87,7 +75,7 @@ class Queries(Domain):
         """Return its journal in the order of recording."""
         tag = self._store.tag_of(execution_id)
         (flat,) = await self._call.read("hf_execution_steps", tag, execution_id)
-        return decode.steps(flat)
+        return records.steps(flat)
 
     async def standing(self, execution_id: str) -> Standing:
         """Return where it stands."""
@@ -97,10 +85,10 @@ class Queries(Domain):
         )
         return Standing(
             now=from_ms(now),
-            execution=decode.execution(execution_id, fields),
+            execution=records.execution(execution_id, fields),
             lane_setting=lane_setting.decode() or None,
             ahead=None if ahead == b"" else _counts(ahead),
-            awaited={k.decode(): State(v.decode()) for k, v in decode.pairs(awaited).items()},
+            awaited={k.decode(): State(v.decode()) for k, v in records.pairs(awaited).items()},
         )
 
     async def pulse(self) -> Pulse:
@@ -111,11 +99,11 @@ class Queries(Domain):
         waiting_s: dict[str, float] = {}
         incidents: Counter[str] = Counter()
         for now, _, lanes, counts in replies:
-            for packed, born in decode.pairs(lanes).items():
+            for packed, born in records.pairs(lanes).items():
                 lane = packed.decode()
                 age_s = max(0, now - int(born) // 1000) / 1000
                 waiting_s[lane] = max(age_s, waiting_s.get(lane, 0.0))
-            for name, count in decode.pairs(counts).items():
+            for name, count in records.pairs(counts).items():
                 incidents[name.decode()] += int(count)
         late_s = max(late for _, late, *_ in replies) / 1000
         return Pulse(late_s=late_s, waiting_s=waiting_s, incidents=incidents)
@@ -189,8 +177,8 @@ class Queries(Domain):
         partition = int(tag.rsplit(":", 1)[1].rstrip("}"))
         found = []
         for execution_id, fields, packed_tags in rows:
-            execution = decode.execution(execution_id.decode(), fields, packed_tags)
-            stamp = int(decode.pairs(fields)[b"born"])
+            execution = records.execution(execution_id.decode(), fields, packed_tags)
+            stamp = int(records.pairs(fields)[b"born"])
             found.append(_Row(-stamp, partition, 0, execution))
         if go_on:
             found.append(_Row(-int(go_on), partition, 1, None))

@@ -19,7 +19,7 @@ from holdfast.model.queues import (
     QueueSettings,
     QueueStats,
 )
-from holdfast.store.decode import pairs
+from holdfast.model.records import pairs
 
 _unpack = msgspec.msgpack.Decoder().decode
 

@@ -7,10 +7,10 @@ import time
 from collections.abc import Sequence
 
 from holdfast.errors import QuotaNotFound
-from holdfast.model import names
+from holdfast.model import names, records
 from holdfast.model.moments import from_ms
 from holdfast.model.quotas import NewQuota, Quota
-from holdfast.store import catalog, decode
+from holdfast.store import catalog
 from holdfast.store.domain import Domain, Partitioned
 
 #: For so long a quota that was there is taken to be there, when executions are submitted.
@@ -64,7 +64,7 @@ class Quotas(Domain):
         tag = self._store.quota_tag(quota_id)
         name = quota_id if value is None else f"{quota_id}#{value}"
         fields, *counts, frees_at = await self._call.read("hf_quota_get", tag, quota_id, name)
-        record = decode.pairs(fields)
+        record = records.pairs(fields)
         window, most, slots = (record.get(key) for key in (b"window", b"most", b"slots"))
         running, in_window, waiting, promised = counts
         return Quota(

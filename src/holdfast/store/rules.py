@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 
+from holdfast.model.limit_refs import LimitRef, parse_all
 from holdfast.model.quotas import Rule
 from holdfast.store.domain import Domain
-from holdfast.store.limits import LimitRef, parse_all
 
 
 class Rules(Domain):

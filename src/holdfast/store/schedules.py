@@ -11,13 +11,13 @@ from typing import Any
 import msgspec
 
 from holdfast.errors import HoldfastError, NotFound, ScheduleNotFound
+from holdfast.model import records
 from holdfast.model.executions import ExecutionId, NewExecution, Submitted
 from holdfast.model.ids import new_id
 from holdfast.model.moments import from_ms
 from holdfast.model.partitions import ROOT_SEPARATOR
 from holdfast.model.schedules import TAG, NewSchedule, Schedule, decode_schedule
 from holdfast.model.states import State
-from holdfast.store import decode
 from holdfast.store.domain import Domain
 from holdfast.store.executions import encode_item
 from holdfast.store.valkey.call import refusal
@@ -175,7 +175,7 @@ def _due(plan: NewSchedule, tick: int | None) -> str:
 
 def _schedule(row: Sequence[Any]) -> Schedule:
     _, flat, packed, running, queued = row
-    record = decode.pairs(flat)
+    record = records.pairs(flat)
     get = record.get
     return Schedule(
         plan=decode_schedule(packed, paused=bool(record[b"paused"])),
@@ -184,11 +184,11 @@ def _schedule(row: Sequence[Any]) -> Schedule:
         created_at=from_ms(int(record[b"created_at"])),
         changed_at=from_ms(int(record[b"changed_at"])),
         last_ms=int(record[b"last"]) if b"last" in record else None,
-        last_execution=decode.text(get(b"last_id")),
+        last_execution=records.text(get(b"last_id")),
         fired=int(get(b"count", 0)),
         skipped=int(get(b"skipped", 0)),
         missed=int(get(b"missed", 0)),
         running=running,
         queued=queued,
-        error=decode.text(get(b"error")),
+        error=records.text(get(b"error")),
     )

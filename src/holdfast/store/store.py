@@ -11,9 +11,10 @@ from dataclasses import dataclass, replace
 from holdfast.errors import BudgetNotFound, HoldfastError, QuotaNotFound, StoreUnavailable
 from holdfast.model import checks, names
 from holdfast.model.executions import NewExecution
+from holdfast.model.limit_refs import LimitRef, encode_all
 from holdfast.model.partitions import MOST_OF_LIMITS, partition_of, partition_of_limit
 from holdfast.outages import Outage
-from holdfast.store.api_keys import Access
+from holdfast.store.api_keys import ApiKeys
 from holdfast.store.archives import Archives
 from holdfast.store.audit import Audit
 from holdfast.store.budgets import Budgets
@@ -24,7 +25,6 @@ from holdfast.store.graphs import Graphs
 from holdfast.store.keyrings import KeyRings
 from holdfast.store.lanes import Lanes
 from holdfast.store.leases import Leases
-from holdfast.store.limits import LimitRef, encode_all
 from holdfast.store.objects import Objects
 from holdfast.store.outboxes import Outboxes
 from holdfast.store.queries import Queries
@@ -97,7 +97,7 @@ class Store:
         self.queues: Queues = Queues(self)
         self.objects: Objects = Objects(self)
         self.archives: Archives = Archives(self)
-        self.access: Access = Access(self)
+        self.api_keys: ApiKeys = ApiKeys(self)
         self.audit: Audit = Audit(self)
         self.feeds: Feeds = Feeds(self)
         self.subscriptions: Subscriptions = Subscriptions(client)

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from holdfast.model import records
 from holdfast.model.executions import Lease
 from holdfast.model.frames import Appended, FramePage, NewFrame, Summary
 from holdfast.model.moments import from_ms
 from holdfast.model.states import State
-from holdfast.store import decode
 from holdfast.store.domain import Domain
 
 
@@ -85,7 +85,7 @@ class Streams(Domain):
             "hf_stream_tail", tag, execution_id, process, str(after), str(limit)
         )
         ended_at, entry = ending or (None, b"")
-        why = decode.entry(entry)
+        why = records.entry(entry)
         return Followed(
             page=_page(rows, more),
             tenant=tenant.decode(),
@@ -116,5 +116,5 @@ class Streams(Domain):
 
 
 def _page(rows: Sequence[Any], more: int) -> FramePage:
-    frames = tuple(decode.frame(name, flat, live=bool(live)) for name, flat, live in rows)
+    frames = tuple(records.frame(name, flat, live=bool(live)) for name, flat, live in rows)
     return FramePage(frames=frames, more=bool(more))

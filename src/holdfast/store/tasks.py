@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from holdfast.store import decode
+from holdfast.model import records
 from holdfast.store.domain import Domain
 
 #: Between the tenant and the name of a task that only one tenant has.
@@ -37,7 +37,7 @@ class Tasks(Domain):
         (flat,) = await self._call.read("hf_task_list", self._store.global_tag)
         common: dict[str, dict[str, Any]] = {}
         own: dict[str, dict[str, Any]] = {}
-        for name, text in decode.pairs(flat).items():
+        for name, text in records.pairs(flat).items():
             owner, _, kind = name.decode().rpartition(_OF_TENANT)
             if owner in ("", tenant):
                 (own if owner else common)[kind] = msgspec.json.decode(text)

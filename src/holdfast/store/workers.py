@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
+from holdfast.model import records
 from holdfast.model.moments import from_ms
 from holdfast.model.workers import Beat, Worker
-from holdfast.store import decode
 from holdfast.store.domain import Domain
 
 #: What stands for every kind in the registry; no kind has this name.
@@ -65,13 +65,13 @@ class Workers(Domain):
 
 
 def _worker(instance: str, fields: Sequence[bytes]) -> Worker:
-    record = decode.pairs(fields)
+    record = records.pairs(fields)
     kinds = record[b"kinds"]
     return Worker(
         instance=instance,
         worker=record[b"worker"].decode(),
-        lanes=decode.names(record[b"lanes"]),
-        capabilities=decode.names(record[b"capabilities"]),
+        lanes=records.names(record[b"lanes"]),
+        capabilities=records.names(record[b"capabilities"]),
         slots=int(record[b"slots"]),
         busy=int(record[b"busy"]),
         draining=b"draining" in record,
@@ -79,5 +79,5 @@ def _worker(instance: str, fields: Sequence[bytes]) -> Worker:
         heartbeat_at=from_ms(int(record[b"heartbeat_at"])),
         expires_at=from_ms(int(record[b"expires_at"])),
         tenant=record.get(b"tenant", b"").decode() or None,
-        kinds=None if kinds == _EVERY_KIND.encode() else decode.names(kinds),
+        kinds=None if kinds == _EVERY_KIND.encode() else records.names(kinds),
     )

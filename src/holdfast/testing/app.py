@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, ParamSpec, Self, TypeVar
 
-from holdfast.engine import Engine
+from holdfast import api
 from holdfast.engine.limit_holds import blocking_limit
 from holdfast.errors import ExecutionFailed
 from holdfast.model import bounds
@@ -357,9 +357,9 @@ class TestApp:
         return found
 
 
-def _engine_of(app: App) -> Engine | None:
+def _engine_of(app: App) -> api.Engine | None:
     return app._engine  # noqa: SLF001 - there is no public way to ask without raising
 
 
-def _restore_engine(app: App, engine: Engine | None) -> None:
+def _restore_engine(app: App, engine: api.Engine | None) -> None:
     app._engine = engine  # noqa: SLF001 - there is no public way to detach

@@ -8,8 +8,9 @@ import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar, Unpack, overload
 
+from holdfast.api import Engine
 from holdfast.client import Client, is_remote
-from holdfast.engine import Engine, open_engine
+from holdfast.engine import open_engine
 from holdfast.errors import TaskError, TaskNotFound
 from holdfast.model import checks
 from holdfast.model.schedules import NewSchedule

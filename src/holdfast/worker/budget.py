@@ -20,7 +20,7 @@ from holdfast.worker.durations import Duration, to_ms
 from holdfast.worker.outcomes import AttemptLost, AttemptSuspended
 
 if TYPE_CHECKING:
-    from holdfast.engine.budgets import Budgets
+    from holdfast.api import Budgets
     from holdfast.worker.context import Context
 
 T = TypeVar("T")

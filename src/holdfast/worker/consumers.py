@@ -16,15 +16,15 @@ import msgspec
 
 from holdfast.errors import HoldfastError, InvalidInput, ReadCancelled
 from holdfast.model import bounds, checks
+from holdfast.model.effects import Submit
 from holdfast.model.executions import NewExecution
 from holdfast.model.queues import Delivery
 from holdfast.outages import level
-from holdfast.queues import Submit
 from holdfast.worker.patience import pause
 from holdfast.worker.task import Task
 
 if TYPE_CHECKING:
-    from holdfast.engine import Engine
+    from holdfast.api import Engine
     from holdfast.worker.app import App
 
 log: logging.Logger = logging.getLogger(__name__)

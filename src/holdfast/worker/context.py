@@ -30,13 +30,13 @@ from typing import (
     overload,
 )
 
-from holdfast.engine import Engine
-from holdfast.engine.tracing import Trace
+from holdfast.api import Engine
 from holdfast.errors import LeaseLost
 from holdfast.model import bounds, checks
 from holdfast.model.executions import Claim
 from holdfast.model.moments import to_ms as moment_ms
 from holdfast.model.waitpoints import NewWaitpoint, Signal
+from holdfast.tracing import Trace
 from holdfast.worker import logs
 from holdfast.worker.budget import ContextBudget
 from holdfast.worker.durations import Duration, to_ms

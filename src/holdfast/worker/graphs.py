@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
-from holdfast.engine import Engine
+from holdfast.api import Engine
 from holdfast.errors import InvalidInput, TaskError
 from holdfast.model import checks
 from holdfast.model.executions import ExecutionId, NewExecution

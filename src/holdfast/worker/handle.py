@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Callable
 from typing import Any, Generic, TypeVar
 
-from holdfast.engine import Engine
-from holdfast.engine.explain import Explanation
-from holdfast.engine.results import result_of
+from holdfast.api import Engine
 from holdfast.errors import WaitpointNotFound
-from holdfast.model.executions import Execution, ExecutionId
+from holdfast.model.executions import Execution, ExecutionId, result_of
+from holdfast.model.explanations import Explanation
 from holdfast.model.frames import Frame
 from holdfast.model.states import State
 from holdfast.model.waitpoints import Effect, NewSignal, Source, Waitpoint, WaitpointState

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 
-from holdfast.engine.beats import Beats
+from holdfast.api import Beats
 from holdfast.errors import HoldfastError, LeaseLost
 from holdfast.model.executions import Claim
 from holdfast.model.workers import Beat

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from holdfast.engine import Engine
+from holdfast.api import Engine
 from holdfast.errors import Conflict, Forbidden, NotFound, TaskError
 from holdfast.model.budgets import NewBudget
 from holdfast.model.quotas import NewQuota

@@ -8,11 +8,11 @@ from typing import Any, Generic, TypedDict, TypeVar, Unpack
 
 from pydantic import ValidationError
 
-from holdfast.engine import Engine
+from holdfast.api import Engine
 from holdfast.errors import HoldfastError, InvalidInput
 from holdfast.model import bounds, checks
+from holdfast.model.effects import Push, Submit
 from holdfast.model.queues import Delivery, Message, NewMessage, Pushed, QueueStats, Settled, Side
-from holdfast.queues import Push, Submit
 from holdfast.worker.durations import Duration, optional_ms
 from holdfast.worker.encoding import Encoding
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextvars import ContextVar
 from typing import Any, Protocol
 
-from holdfast.engine import Engine
+from holdfast.api import Engine
 from holdfast.errors import HoldfastError, InvalidInput, LeaseLost
 from holdfast.model.executions import Claim
 from holdfast.model.frames import FrameType, NewFrame

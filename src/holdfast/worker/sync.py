@@ -7,8 +7,8 @@ import threading
 from collections.abc import AsyncIterator, Coroutine, Iterator, Mapping, Sequence
 from typing import Any, Generic, ParamSpec, Self, TypeVar
 
-from holdfast.engine.explain import Explanation
 from holdfast.model.executions import Execution, ExecutionId
+from holdfast.model.explanations import Explanation
 from holdfast.model.frames import Frame
 from holdfast.model.states import State
 from holdfast.worker.app import App

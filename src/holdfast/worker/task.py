@@ -21,12 +21,12 @@ from typing import (
     cast,
 )
 
-from holdfast.engine.tracing import current_traceparent, submission
 from holdfast.errors import HoldfastError, InvalidInput
 from holdfast.model import bounds, checks
 from holdfast.model.executions import NewExecution, Submitted
 from holdfast.model.quotas import Window
 from holdfast.model.retry import Backoff, RetryPolicy
+from holdfast.tracing import current_traceparent, submission
 from holdfast.worker.context import Context
 from holdfast.worker.durations import Duration, optional_ms, to_ms
 from holdfast.worker.handle import Handle

@@ -11,8 +11,7 @@ from urllib.parse import quote
 
 import msgspec
 
-from holdfast.engine import Engine
-from holdfast.engine.tracing import Trace
+from holdfast.api import Engine
 from holdfast.errors import InvalidInput, TaskError
 from holdfast.model import bounds, checks, schemas
 from holdfast.model.executions import Claim
@@ -21,6 +20,7 @@ from holdfast.model.moments import to_ms as moment_ms
 from holdfast.model.states import State
 from holdfast.model.tokens import Grant, Token
 from holdfast.model.waitpoints import Effect, NewWaitpoint, Prepared, Signal, Source
+from holdfast.tracing import Trace
 from holdfast.worker.durations import Duration, optional_ms
 from holdfast.worker.encoding import Encoding
 from holdfast.worker.outcomes import AttemptSuspended, Denied, WaitTimedOut

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from holdfast.engine.claimer import Claimer
+from holdfast.api import Claimer
 from holdfast.errors import HoldfastError, StoreFull
 from holdfast.model import bounds, checks
 from holdfast.model.executions import Claim
@@ -180,7 +180,7 @@ class Worker:
 
     async def _publish(self) -> None:
         described = {name: task.describe() for name, task in self._app.tasks.items()}
-        await self._engine.publish_tasks(described)
+        await self._engine.tasks.publish(described)
 
     async def _declare(self) -> Awaitable[None]:
         """Store what the app declares; returns what continues if the store has no room yet."""

@@ -11,10 +11,10 @@ from holdfast.archive import Archive, Archiver, ArchiverSettings, audit_log
 from holdfast.engine import Engine
 from holdfast.errors import ExecutionNotFound, Held, InvalidInput, InvalidRecord
 from holdfast.fencing import FolderObjects, MemoryObjects, WriterLease
+from holdfast.model import exports
+from holdfast.model.exports import Exported
 from holdfast.model.listing import Filter
 from holdfast.model.states import State
-from holdfast.store import exports
-from holdfast.store.exports import Exported
 from holdfast.store.store import Store
 from holdfast.testing.clock import Clock
 from tests.support.archives import end_retention, live, picture

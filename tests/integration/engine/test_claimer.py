@@ -26,7 +26,7 @@ async def test_all_work_of_all_partitions_is_found(engine: Engine) -> None:
     """Each execution is handed out once, whatever the size of a claim."""
     ids = await _submit(engine, 200)
     found: list[str] = []
-    async with engine.claimer(worker="w") as claimer:
+    async with engine.executions.claimer(worker="w") as claimer:
         while claims := await claimer.claim(17, 30_000):
             assert len(claims) <= 17
             found += [claim.id for claim in claims]
@@ -36,7 +36,7 @@ async def test_all_work_of_all_partitions_is_found(engine: Engine) -> None:
 async def test_a_claim_is_filled_from_several_partitions(engine: Engine) -> None:
     """A worker with many slots gets them filled in one call."""
     ids = await _submit(engine, 60)
-    async with engine.claimer(worker="w") as claimer:
+    async with engine.executions.claimer(worker="w") as claimer:
         claims = await claimer.claim(100, 30_000)
     assert {claim.id for claim in claims} == set(ids)
 
@@ -47,7 +47,7 @@ async def test_partitions_take_turns(engine: Engine) -> None:
     partitions = engine.store.partitions
     held = Counter(partition_of(i, partitions) for i in ids)
     rounds = min(held.values())
-    async with engine.claimer(worker="w") as claimer:
+    async with engine.executions.claimer(worker="w") as claimer:
         order = [
             partition_of(claim.id, partitions)
             for _ in range(rounds * partitions)
@@ -61,9 +61,9 @@ async def test_two_claimers_never_get_the_same_execution(engine: Engine) -> None
     """Claims at the same moment are disjoint."""
     ids = await _submit(engine, 120)
     async with (
-        engine.claimer(worker="w1") as first,
-        engine.claimer(worker="w2") as second,
-        engine.claimer(worker="w3") as third,
+        engine.executions.claimer(worker="w1") as first,
+        engine.executions.claimer(worker="w2") as second,
+        engine.executions.claimer(worker="w3") as third,
     ):
         claims = await asyncio.gather(*(c.claim(60, 30_000) for c in (first, second, third)))
     found = [claim.id for part in claims for claim in part]
@@ -81,7 +81,7 @@ async def test_an_idle_claimer_asks_only_the_partition_that_has_work(
         asked.extend(c[3] for c in commands if c[1] == "hf_execution_claim")
         return await send(commands)
 
-    async with live.claimer(worker="w") as claimer:
+    async with live.executions.claimer(worker="w") as claimer:
         waiting = asyncio.ensure_future(claimer.claim(1, 30_000, wait_ms=5_000))
 
         async def asleep() -> bool:
@@ -105,7 +105,7 @@ async def test_other_kinds_do_not_wake_a_claimer(
         asked.extend(c[3] for c in commands if c[1] == "hf_execution_claim")
         return await send(commands)
 
-    async with live.claimer(worker="w", kinds=["ours"]) as claimer:
+    async with live.executions.claimer(worker="w", kinds=["ours"]) as claimer:
         waiting = asyncio.ensure_future(claimer.claim(1, 30_000, wait_ms=5_000))
 
         async def asleep() -> bool:
@@ -145,7 +145,7 @@ async def test_a_claim_carries_all_that_a_worker_needs(engine: Engine) -> None:
         deadline_ms=60_000,
         attempt_timeout_ms=10_000,
     )
-    async with engine.claimer(worker="w", capabilities=["gpu"]) as claimer:
+    async with engine.executions.claimer(worker="w", capabilities=["gpu"]) as claimer:
         (claim,) = await claimer.claim(1, 30_000)
     known = await engine.describe(made.id)
     assert (claim.id, claim.kind, claim.input, claim.tags) == (
@@ -171,7 +171,7 @@ async def test_a_broken_partition_does_not_cost_the_claims_of_the_others(real_ur
         await store.client.call(["DEL", f"{last}:routes:default"])
         await store.client.call(["SET", f"{last}:routes:default", "broken"])
         claims: list[Claim] = []
-        async with live.claimer(worker="w") as claimer:
+        async with live.executions.claimer(worker="w") as claimer:
             for _ in range(2):
                 with contextlib.suppress(StoreFault):
                     claims += await claimer.claim(1_000, 30_000)
@@ -181,8 +181,8 @@ async def test_a_broken_partition_does_not_cost_the_claims_of_the_others(real_ur
 async def test_a_closed_claimer_listens_no_more(engine: Engine) -> None:
     """Its channels are given back, those that another one shares stay."""
     handlers = engine.store.subscriptions._handlers
-    async with engine.claimer(worker="w1", lanes=["a", "b"]):
-        async with engine.claimer(worker="w2", lanes=["b"]):
+    async with engine.executions.claimer(worker="w1", lanes=["a", "b"]):
+        async with engine.executions.claimer(worker="w2", lanes=["b"]):
             pass
         assert len(handlers) == 2 * engine.store.partitions
     assert not handlers

@@ -88,7 +88,7 @@ async def test_waiters_leave_nothing_behind(engine: Engine) -> None:
     made = await engine.submit("work")
     with pytest.raises(ResultNotReady):
         await engine.wait(made.id, timeout_s=0.01)
-    assert not engine._results._mailboxes._waiters
+    assert not engine.executions._results._mailboxes._waiters
     await engine.close()
     assert not engine.store.subscriptions._handlers
 

@@ -20,7 +20,8 @@ from holdfast.fencing import (
     probe,
 )
 from holdfast.fencing.memory import MemoryObjects
-from holdfast.fencing.objects import DeletesByVersion, Entry, Version
+from holdfast.fencing.objects import DeletesByVersion, Entry
+from holdfast.model.writer_leases import Version
 from tests.support.leases import ask
 from tests.support.objects import FakeTimes
 

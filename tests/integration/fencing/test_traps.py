@@ -19,7 +19,7 @@ from holdfast.errors import (
 )
 from holdfast.fencing import FencedManifest, Leases, LeaseState, Token, WriterLease, paths
 from holdfast.fencing.memory import MemoryObjects
-from holdfast.fencing.record import LARGEST
+from holdfast.model.writer_leases import LARGEST
 from holdfast.testing.polling import wait_for
 from tests.support.leases import KEY, LEGACY, ask, write_lease
 from tests.support.objects import FakeTimes, Fault, FaultyObjects

@@ -8,11 +8,13 @@ from dataclasses import dataclass
 import pytest
 
 from holdfast import App, Context, WorkerSettings
-from holdfast.engine import Engine, open_engine
+from holdfast.api import Engine
+from holdfast.engine import open_engine
 from holdfast.errors import InvalidInput
 from holdfast.model.listing import Filter
 from holdfast.model.queues import Delivery, Start
 from holdfast.model.states import State
+from holdfast.queues import Queues
 from holdfast.testing.polling import wait_for
 from tests.support.queues import counts
 
@@ -152,6 +154,7 @@ async def test_a_worker_drains_at_once_while_its_consumers_wait(app: App) -> Non
         async with app.worker() as worker:
 
             async def asleep() -> bool:
+                assert isinstance(app.engine.queues, Queues)
                 return bool(app.engine.queues._readers._waiters)
 
             await wait_for(asleep)

@@ -13,6 +13,7 @@ from holdfast.errors import StoreUnavailable
 from holdfast.model.executions import NewExecution
 from holdfast.model.listing import Filter
 from holdfast.model.queues import NewMessage, Settle
+from holdfast.queues.effects import encode
 from holdfast.queues.outbox import Outboxes
 from holdfast.store.queues import Queues as Calls
 from holdfast.testing.clock import Clock
@@ -54,8 +55,8 @@ async def _owe(engine: Engine) -> None:
     first, second, third = await read(engine)
     await settle(engine, "nack", first, second)
     effects = [
-        Push("mail", NewMessage(payload=b"m")).encode(),
-        Submit(NewExecution(kind="bill")).encode(),
+        encode(Push("mail", NewMessage(payload=b"m"))),
+        encode(Submit(NewExecution(kind="bill"))),
     ]
     await engine.store.queues.commit("q", third.handle, effects)
 
@@ -122,7 +123,7 @@ async def test_what_a_missing_queue_is_owed_waits_for_it(engine: Engine, clock: 
         await engine.queues.define(name)
     await push(engine, b"1")
     held = await read_one(engine)
-    effects = [Push(name, NewMessage(payload=b"m")).encode() for name in ("mail", "log")]
+    effects = [encode(Push(name, NewMessage(payload=b"m"))) for name in ("mail", "log")]
     await engine.queues.delete("mail")
     await engine.store.queues.commit("q", held.handle, effects)
     assert await Outboxes(engine.store).deliver("q") == 1

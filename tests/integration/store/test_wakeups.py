@@ -49,7 +49,7 @@ async def _idle_claim(claimer: Claimer) -> AsyncIterator[asyncio.Future[list[Cla
 async def test_a_short_delay_is_claimed_when_it_is_due(live: Engine) -> None:
     """A delay of 50 ms ends after 50 ms, not at the next poll and never earlier."""
     late = []
-    async with live.claimer(worker="w") as claimer:
+    async with live.executions.claimer(worker="w") as claimer:
         for _ in range(ROUNDS):
             async with _idle_claim(claimer) as waiting:
                 submitted = _now()
@@ -68,7 +68,7 @@ async def test_a_short_delay_is_claimed_when_it_is_due(live: Engine) -> None:
 async def test_an_idle_claim_wakes_on_submit(live: Engine) -> None:
     """The time from submit to claim is that of two trips."""
     took = []
-    async with live.claimer(worker="w") as claimer:
+    async with live.executions.claimer(worker="w") as claimer:
         for _ in range(ROUNDS):
             async with _idle_claim(claimer) as waiting:
                 started = _now()
@@ -82,7 +82,7 @@ async def test_an_idle_claim_wakes_on_submit(live: Engine) -> None:
 async def test_a_waiter_for_a_result_is_woken(live: Engine) -> None:
     """Completion reaches the waiter at once."""
     took = []
-    async with live.claimer(worker="w") as claimer:
+    async with live.executions.claimer(worker="w") as claimer:
         for _ in range(ROUNDS):
             made = await live.submit("work")
             (claim,) = await claimer.claim(1, 30_000, wait_ms=5_000)
@@ -110,7 +110,7 @@ async def test_a_resumed_lane_wakes_its_workers(live: Engine) -> None:
     """What was held back is claimed at once."""
     await live.lanes.pause("default")
     made = await live.submit("work")
-    async with live.claimer(worker="w") as claimer, _idle_claim(claimer) as waiting:
+    async with live.executions.claimer(worker="w") as claimer, _idle_claim(claimer) as waiting:
         assert not waiting.done()
         started = _now()
         await live.lanes.resume("default")
@@ -123,7 +123,7 @@ async def test_a_retry_wakes_a_worker_when_its_backoff_is_over(live: Engine) -> 
     """A backoff of 30 ms is no second."""
     policy = RetryPolicy(max_attempts=2, backoff=Backoff(kind="fixed", initial_ms=30))
     await live.submit("work", retry=policy)
-    async with live.claimer(worker="w") as claimer:
+    async with live.executions.claimer(worker="w") as claimer:
         (first,) = await claimer.claim(1, 30_000, wait_ms=5_000)
         started = _now()
         state, _ = await live.fail(first.id, first.lease, Failure(type="E", message="m"))
@@ -136,7 +136,10 @@ async def test_a_retry_wakes_a_worker_when_its_backoff_is_over(live: Engine) -> 
 async def test_a_revoked_lease_wakes_another_worker(live: Engine) -> None:
     """The execution is ready again at once."""
     made = await live.submit("work")
-    async with live.claimer(worker="w1") as first, live.claimer(worker="w2") as second:
+    async with (
+        live.executions.claimer(worker="w1") as first,
+        live.executions.claimer(worker="w2") as second,
+    ):
         await first.claim(1, 30_000, wait_ms=5_000)
         async with _idle_claim(second) as waiting:
             started = _now()
@@ -149,7 +152,10 @@ async def test_a_revoked_lease_wakes_another_worker(live: Engine) -> None:
 async def test_a_lost_worker_is_noticed_when_its_lease_ends(live: Engine) -> None:
     """Nobody calls anything: the execution is back within moments of the expiry."""
     await live.submit("work")
-    async with live.claimer(worker="w1") as first, live.claimer(worker="w2") as second:
+    async with (
+        live.executions.claimer(worker="w1") as first,
+        live.executions.claimer(worker="w2") as second,
+    ):
         (lost,) = await first.claim(1, 1_000, wait_ms=5_000)
         claimed = _now()
         (found,) = await second.claim(1, 30_000, wait_ms=5_000)
@@ -187,7 +193,7 @@ async def test_every_end_wakes_those_who_wait(
 ) -> None:
     """An end without a result is announced like one with a result."""
     made = await live.submit("work", **fields)
-    async with live.claimer(worker="w") as claimer:
+    async with live.executions.claimer(worker="w") as claimer:
         (claim,) = await claimer.claim(1, 30_000, wait_ms=5_000)
         waiting = asyncio.ensure_future(live.result(made.id))
         await _until_watched(live, made.id)
@@ -205,7 +211,7 @@ async def test_an_earlier_timer_is_not_kept_waiting_by_a_later_one(live: Engine)
     for delay_ms in (990, 900, 60):
         ids[delay_ms] = (await live.submit("work", delay_ms=delay_ms)).id
     started = _now()
-    async with live.claimer(worker="w") as claimer:
+    async with live.executions.claimer(worker="w") as claimer:
         (claim,) = await claimer.claim(1, 30_000, wait_ms=5_000)
     assert claim.id == ids[60]
     assert _now() - started < 0.06 + SOON_S
@@ -234,7 +240,7 @@ async def test_a_timer_set_while_a_tick_is_under_way_is_not_forgotten(
         monkeypatch.setattr(engine.store.timers, "tick", overtaken)
         running = asyncio.ensure_future(ticker.run())
         try:
-            async with engine.claimer(worker="w") as claimer:
+            async with engine.executions.claimer(worker="w") as claimer:
                 assert await claimer.claim(1, 30_000, wait_ms=5_000)
                 assert _now() - submitted[0] < 0.06 + SOON_S
         finally:
@@ -244,7 +250,7 @@ async def test_a_timer_set_while_a_tick_is_under_way_is_not_forgotten(
 
 async def test_a_claim_without_work_ends_after_its_wait(live: Engine) -> None:
     """Neither earlier nor at the next poll."""
-    async with live.claimer(worker="w") as claimer:
+    async with live.executions.claimer(worker="w") as claimer:
         started = _now()
         assert await claimer.claim(1, 30_000, wait_ms=100) == []
         assert 0.09 < _now() - started < 0.1 + SOON_S
@@ -255,7 +261,10 @@ async def test_timers_fire_without_the_process_that_set_them(real_url: str) -> N
     """Any process may tick; the one that submits need not."""
     async with open_engine(real_url, maintenance=False) as submitter:
         made = await submitter.submit("work", delay_ms=40)
-        async with open_engine(real_url) as keeper, keeper.claimer(worker="w") as claimer:
+        async with (
+            open_engine(real_url) as keeper,
+            keeper.executions.claimer(worker="w") as claimer,
+        ):
             (claim,) = await claimer.claim(1, 30_000, wait_ms=5_000)
     assert claim.id == made.id
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from holdfast.model.executions import Lease
+from holdfast.model.limit_refs import LimitRef
 from holdfast.model.moments import from_ms
 from holdfast.model.states import AttemptKind, Hold, State
 from holdfast.store.grants import Grant, Verdict
-from holdfast.store.limits import LimitRef
 from holdfast.store.outboxes import Release, parse
 from holdfast.store.store import Store
 from holdfast.testing.clock import Clock

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from holdfast.model.limit_refs import LimitRef
 from holdfast.model.states import Hold, State
 from holdfast.store.grants import Verdict
-from holdfast.store.limits import LimitRef
 from holdfast.store.store import Store
 from tests.support.lifecycle import Dump, create_one, state_of
 from tests.support.limits import grant_one, make_quota

@@ -7,8 +7,8 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from holdfast.errors import ExecutionNotFound
+from holdfast.model import records
 from holdfast.model.executions import Failure
-from holdfast.store import decode
 from holdfast.store.store import Store
 from holdfast.testing.clock import Clock
 from tests.support.lifecycle import (
@@ -49,12 +49,12 @@ async def test_an_end_without_result_says_why(store: Store) -> None:
     await store.executions.fail(claim.id, claim.lease, FAILURE)
     state, result, _, last = await store.executions.watch(claim.id, "")
     assert (state, result) == (b"failed", b"")
-    assert decode.entry(last)["error"] == {"type": "IOError", "message": "no route"}
+    assert records.entry(last)["error"] == {"type": "IOError", "message": "no route"}
     cancelled = await create_one(store)
     await store.executions.cancel(cancelled, "enough")
     state, result, _, last = await store.executions.watch(cancelled, "")
     assert (state, result) == (b"cancelled", b"")
-    assert decode.entry(last)["reason"] == "enough"
+    assert records.entry(last)["reason"] == "enough"
 
 
 async def test_only_reading_leaves_no_trace(store: Store, dump: Dump) -> None:

@@ -45,7 +45,7 @@ async def test_a_repeated_creation_changes_nothing(store: Store, clock: Clock, d
 async def test_a_revoked_key_is_not_revived(store: Store) -> None:
     """Whoever has it cannot bring it back."""
     await store_key(store)
-    await store.access.revoke("k1", None)
+    await store.api_keys.revoke("k1", None)
     assert (await store_key(store)).revoked_at is not None
 
 
@@ -66,7 +66,7 @@ async def test_a_key_is_forgotten_a_month_after_its_end(
     await store_key(store, ttl_ms=1_000)
     await store_key(store, "k2")
     await clock.advance_and_tick(1_000 + 29 * 86_400_000)
-    assert len(await store.access.list()) == 2
+    assert len(await store.api_keys.list()) == 2
     await clock.advance_and_tick(2 * 86_400_000)
-    assert [key.id for key in await store.access.list()] == ["k2"]
+    assert [key.id for key in await store.api_keys.list()] == ["k2"]
     assert not [key for key in dump() if "access:k1" in key]

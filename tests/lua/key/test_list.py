@@ -9,9 +9,9 @@ from tests.support.access import store_key
 
 async def test_keys_are_listed_oldest_first(store: Store, clock: Clock) -> None:
     """Also those that have ended."""
-    assert await store.access.list() == []
+    assert await store.api_keys.list() == []
     await store_key(store, "k2", ttl_ms=1)
     await clock.advance(5)
     await store_key(store, "k1", tenant="acme")
-    await store.access.revoke("k1", None)
-    assert [key.id for key in await store.access.list()] == ["k2", "k1"]
+    await store.api_keys.revoke("k1", None)
+    assert [key.id for key in await store.api_keys.list()] == ["k2", "k1"]

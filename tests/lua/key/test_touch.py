@@ -13,12 +13,12 @@ async def test_the_last_use_is_noted(store: Store, clock: Clock) -> None:
     await store_key(store, "k1")
     await store_key(store, "k2")
     await clock.advance(1_000)
-    await store.access.touch(["k1", "k2"])
-    assert {key.last_used_at for key in await store.access.list()} == {clock.now}
+    await store.api_keys.touch(["k1", "k2"])
+    assert {key.last_used_at for key in await store.api_keys.list()} == {clock.now}
 
 
 async def test_an_unknown_key_is_not_made(store: Store, dump: Dump) -> None:
     """It may have been forgotten meanwhile."""
     before = dump()
-    await store.access.touch(["k1"])
+    await store.api_keys.touch(["k1"])
     assert dump() == before

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from holdfast.engine import Engine
-from holdfast.store.limits import LimitRef
+from holdfast.model.limit_refs import LimitRef
 from holdfast.store.outboxes import Release, parse
 from tests.support.lifecycle import create_one
 from tests.support.limits import claim_one_limited, make_quota

@@ -8,24 +8,20 @@ import json
 import re
 import socket
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable
 from typing import Any
-from unittest.mock import MagicMock
 
 import httpx
 import pytest
 from aiohttp import web
 
 from holdfast import errors
-from holdfast.archive import Archive
 from holdfast.client import Client, is_remote
-from holdfast.client.http import BY_CODE, Remote
-from holdfast.engine.engine import Engine
+from holdfast.client.http import BY_CODE
 from holdfast.errors import (
     AlreadyTerminal,
     HoldfastError,
     InvalidInput,
-    NotOverHttp,
     OutcomeUnknown,
     StoreUnavailable,
     TaskError,
@@ -75,98 +71,6 @@ async def client_of(
 def problem(status: int, code: str, **context: Any) -> httpx.Response:
     body = {"type": "t", "title": "t", "status": status, "detail": "d", "code": code}
     return httpx.Response(status, json={**body, "retryable": status == 503, **context})
-
-
-#: What the client has from the engine: calls that only make other calls.
-BUILT_ON_OTHERS = {
-    "result",
-    "graphs.results",
-    "queues.nack",
-    "queues.reject",
-    "queues.release",
-    "schedules.pause",
-    "schedules.resume",
-    "streams.follow",
-    "writer_leases.current",
-}
-#: What is there only where the store is, and why.
-NEAR_ONLY = {
-    "store": "what the others are built on",
-    "payloads": "a part of the engine: large payloads go their way at the server",
-    "services": "what runs beside the calls of the process with the store",
-    "start_services": "what runs beside the calls of the process with the store",
-    "courier": "a part of the engine: it runs where the store is",
-    "admission": "a part of the engine: claims pass it at the server",
-    "access.any": "the server itself looks keys up",
-    "access.find": "the server itself looks keys up",
-    "access.touch": "the server itself notes that a key was used",
-    "audit.append": "the server itself writes the log",
-    "workers.is_draining": "the server itself looks before it hands out work",
-    "keyring.install_configured": "the environment is that of the process with the store",
-    "check_limits": "the server checks what it is given",
-    "streams.tails": "who reads live in this process",
-    "writer_leases.seen_ms": "the server watches silent holders",
-    "writer_leases.of_process": "the server watches silent holders",
-    "writer_leases.store": "the server has the records",
-    "archive.objects": "the bucket and its credentials are the server's",
-    "archive.manifest": "the bucket and its credentials are the server's",
-    "archive.load": "whole segments hold the rows of all tenants",
-    "archive.whole": "rows come whole over HTTP",
-    "archive.verify": "reads every byte of the archive",
-}
-
-
-Noun = tuple[str, object, object]
-
-
-def nouns() -> Iterator[Noun]:
-    """Yield everything that an engine has by name, near and far."""
-    client = Client("http://server")
-    yield from walk("", Engine(MagicMock()), client)
-    yield "archive.", Archive(MagicMock()), client.archive
-
-
-def walk(name: str, near: object, far: object) -> Iterator[Noun]:
-    yield name, near, far
-    for part, inner in vars(far).items():
-        if part in vars(near) and type(inner).__module__.startswith("holdfast.client"):
-            yield from walk(f"{name}{part}.", vars(near)[part], inner)
-
-
-def public(thing: object) -> set[str]:
-    return {name for name in {*dir(type(thing)), *vars(thing)} if not name.startswith("_")}
-
-
-def own(far: object) -> set[str]:
-    """Return what something far does not have from what is near."""
-    kinds = [kind for kind in type(far).__mro__ if kind.__module__.startswith("holdfast.client")]
-    return set(vars(far)).union(*(vars(kind) for kind in kinds))
-
-
-def test_the_client_has_everything_that_the_engine_has() -> None:
-    """A call that the engine or a noun of it gets is made here as well, or named above."""
-    missing = {f"{noun}{name}" for noun, near, far in nouns() for name in public(near) - own(far)}
-    assert missing == BUILT_ON_OTHERS | set(NEAR_ONLY)
-
-
-def test_calls_are_made_in_the_same_way() -> None:
-    """With the same parameters and the same defaults."""
-    for noun, near, far in nouns():
-        for name, call in inspect.getmembers(type(near), inspect.isroutine):
-            if not name.startswith("_"):
-                there = inspect.signature(getattr(type(far), name)).parameters.values()
-                here = inspect.signature(call).parameters.values()
-                assert [(p.name, p.kind, p.default) for p in there] == [
-                    (p.name, p.kind, p.default) for p in here
-                ], f"{noun}{name}"
-
-
-def test_what_is_not_there_says_so() -> None:
-    """Instead of reaching for a store that is not there."""
-    for _, _, far in nouns():
-        assert isinstance(far, Remote)
-    with pytest.raises(NotOverHttp, match="store is not part of the HTTP API"):
-        _ = Client("http://server").store
 
 
 async def test_a_signal_whose_answer_was_lost_is_sent_again_under_its_key() -> None:
@@ -303,14 +207,6 @@ async def test_patience_is_for_calls_that_cannot_have_happened() -> None:
     # The library sends a read again by itself, once.
     assert tries["GET"] <= 2
     assert tries["POST"] > 2
-
-
-def test_what_is_not_over_http_says_so() -> None:
-    """In words, not by a missing attribute of something inside."""
-    client = Client("http://server")
-    with pytest.raises(NotOverHttp, match="not part of the HTTP API"):
-        _ = client.store
-    assert not hasattr(client, "store")
 
 
 def test_every_error_has_its_code() -> None:

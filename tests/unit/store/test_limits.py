@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from holdfast.store.limits import LimitRef, encode_all, parse_all
+from holdfast.model.limit_refs import LimitRef, encode_all, parse_all
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 import uvloop
 
 from holdfast.cli.process import banner
-from holdfast.cli.terminal import opening, output
+from holdfast.cli.terminal import output
 from holdfast.errors import HoldfastError, StoreUnavailable
 from holdfast.worker.app import App
 from holdfast.worker.worker import Worker, WorkerSettings, stop_on_signals
@@ -70,11 +70,13 @@ async def _http(
     app: App, listen: str | None, note: Callable[[str], None]
 ) -> AsyncIterator[str | None]:
     """Serve HTTP beside the worker; yields the URL, None where that is not possible."""
-    if listen is None or opening.is_remote(app.store):
-        yield None
-        return
+    from holdfast.engine import Engine  # noqa: PLC0415 - loads the client library
     from holdfast.server.run import serving  # noqa: PLC0415 - loads the web server
     from holdfast.server.settings import ServerSettings, parse_listen  # noqa: PLC0415
+
+    if listen is None or not isinstance(app.engine, Engine):
+        yield None
+        return
 
     host, port = parse_listen(listen)
     async with contextlib.AsyncExitStack() as stack:

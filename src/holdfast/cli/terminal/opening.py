@@ -20,8 +20,9 @@ from holdfast.store.valkey import urls
 from holdfast.store.valkey.urls import StoreUrl
 
 if TYPE_CHECKING:
+    from holdfast.api import Engine
     from holdfast.client import Client
-    from holdfast.engine import Engine
+    from holdfast.engine import Engine as NearEngine
     from holdfast.store.store import StoreSettings
 
 T = TypeVar("T")
@@ -86,16 +87,32 @@ def ask(
     Commands that wait pass `maintenance`: with no other process there, timers must still fire.
     """
     text = existing(option, create=create)
+    if is_remote(text):
+        return asyncio.run(_ask_server(text, work))
+    return asyncio.run(_ask_store(text, work, maintenance=maintenance))
 
-    async def go() -> T:
-        if is_remote(text):
-            return await _ask_server(text, work)
-        from holdfast.engine import open_engine  # noqa: PLC0415 - loads the client library
 
-        async with open_engine(text, store_settings(), maintenance=maintenance) as engine:
-            return await work(engine)
+def ask_store(
+    option: str | None,
+    work: Callable[[NearEngine], Awaitable[T]],
+    *,
+    create: bool = False,
+    maintenance: bool = False,
+) -> T:
+    """Do work that needs the store itself; raises NotOverHttp where it is behind a server."""
+    text = existing(option, create=create)
+    if is_remote(text):
+        raise _needs_store(text)
+    return asyncio.run(_ask_store(text, work, maintenance=maintenance))
 
-    return asyncio.run(go())
+
+async def _ask_store(
+    text: str, work: Callable[[NearEngine], Awaitable[T]], *, maintenance: bool
+) -> T:
+    from holdfast.engine import open_engine  # noqa: PLC0415 - loads the client library
+
+    async with open_engine(text, store_settings(), maintenance=maintenance) as engine:
+        return await work(engine)
 
 
 def store_settings() -> StoreSettings:
@@ -118,8 +135,6 @@ async def _ask_server(url: str, work: Callable[[Client], Awaitable[T]]) -> T:
     try:
         async with Client(url, timeout_ms=CALL_TIMEOUT_MS, patience_ms=BOOT_TIMEOUT_MS) as client:
             return await work(client)
-    except NotOverHttp:
-        raise _needs_store(url) from None
     except msgspec.MsgspecError as error:
         message = f"{url} does not answer as a server of Holdfast does ({error})"
         raise StoreIncompatible(message, store=url) from error

@@ -12,7 +12,7 @@ from holdfast.errors import HoldfastError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from holdfast.engine import Engine
+    from holdfast.api import Engine
     from holdfast.model.executions import Outcome
 
 _LOOK_EVERY_S = 1.0

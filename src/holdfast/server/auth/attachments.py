@@ -35,7 +35,7 @@ def _is_foreign(call: Call, name: str) -> bool:
 async def check_limits_exist(call: Call, items: Sequence[NewExecution]) -> None:
     """Check the limits of what is submitted later, when it is too late to refuse it."""
     check_limits(call, items)
-    await call.engine.check_limits(items)
+    await call.engine.executions.check_limits(items)
 
 
 def check_limits(call: Call, items: Iterable[NewExecution]) -> None:

@@ -60,7 +60,7 @@ class Identities:
     """Tells who is calling."""
 
     def __init__(self, engine: Engine, *, open_access: bool) -> None:
-        self._access = engine.access
+        self._api_keys = engine.api_keys
         #: Whether calls without a key are taken while the store has none.
         self._open_access = open_access
         self._remembered: OrderedDict[str, _Remembered] = OrderedDict()
@@ -106,7 +106,7 @@ class Identities:
         if known is not None and now - known.at < FRESH_S:
             self._remembered.move_to_end(key_id)
             return known
-        found = await self._access.find(secret)
+        found = await self._api_keys.find(secret)
         remembered = _Remembered(found, now)
         self._remembered[key_id] = remembered
         self._remembered.move_to_end(key_id)
@@ -134,7 +134,7 @@ class Identities:
 
     async def _write_touch(self, key_id: str) -> None:
         try:
-            await self._access.touch([key_id])
+            await self._api_keys.touch([key_id])
         except HoldfastError as error:
             log.log(level(error), "the use of key %s is not noted: %s", key_id, error)
 

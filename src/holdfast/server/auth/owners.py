@@ -19,7 +19,7 @@ EXECUTION: Owner = Owner("id", _of_execution, _no_execution)
 
 
 async def _of_archived(call: Call, execution_id: str) -> str | None:
-    archive = await call.services.archives.find()
+    archive = await call.engine.archive.find()
     return None if archive is None else await archive.owner(execution_id)
 
 

@@ -10,7 +10,6 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from holdfast.engine import Engine
 from holdfast.errors import HoldfastError
 from holdfast.model.ids import new_id
-from holdfast.server.archives import Archives
 from holdfast.server.auth.identity import Identities
 from holdfast.server.auth.throttle import Open, Rate
 from holdfast.server.claimers import Claimers
@@ -44,7 +43,6 @@ def make_services(engine: Engine, settings: ServerSettings) -> Services:
         draining=Draining(engine),
         metrics=Metrics(),
         rate=Rate(settings.rate),
-        archives=Archives(engine),
         waits=Open("waiting calls", settings.most_waits),
         tails=Open("live streams", settings.most_tails),
     )

@@ -15,7 +15,6 @@ from holdfast.errors import Forbidden, NotFound
 from holdfast.model import checks, names
 from holdfast.model.names import DEFAULT_TENANT
 from holdfast.model.services import ServiceStatus
-from holdfast.server.archives import Archives
 from holdfast.server.auth.identity import Identities, Identity
 from holdfast.server.auth.throttle import Open, Rate
 from holdfast.server.claimers import Claimers
@@ -41,7 +40,6 @@ class Services:
     draining: Draining
     metrics: Metrics
     rate: Rate
-    archives: Archives
     waits: Open
     tails: Open
     #: Set when the server stops: whoever waits for something ends.

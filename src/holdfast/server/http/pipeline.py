@@ -18,7 +18,7 @@ from starlette.responses import Response
 from starlette.types import Receive, Send
 from starlette.types import Scope as AsgiScope
 
-from holdfast.engine import tracing
+from holdfast import tracing
 from holdfast.errors import (
     Forbidden,
     HoldfastError,

@@ -9,10 +9,11 @@ from msgspec import Meta
 from starlette.responses import Response
 
 from holdfast import errors
-from holdfast.archive import ArchiveStatus, survey
 from holdfast.archive.archive import entries_of
 from holdfast.errors import NotFound
 from holdfast.model import bounds
+from holdfast.model.archive import ArchiveStatus
+from holdfast.model.exports import Exported
 from holdfast.model.moments import from_ms
 from holdfast.server.auth.owners import ARCHIVED
 from holdfast.server.http.call import Call
@@ -22,7 +23,6 @@ from holdfast.server.views.executions import EventPage, ExecutionPage, Execution
 from holdfast.server.views.fields import View
 from holdfast.server.views.paging import PageQuery
 from holdfast.server.views.times import rfc3339
-from holdfast.store.exports import Exported
 
 routes: Routes = Routes("archive", "Ended executions in object storage.")
 
@@ -43,7 +43,7 @@ async def list_archived(call: Call, query: ArchiveQuery) -> ExecutionPage:
 
     Where the store has no archive, none is archived.
     """
-    archive = await call.services.archives.find()
+    archive = await call.engine.archive.find()
     if archive is None:
         return ExecutionPage(items=[], next_cursor=None)
     wanted = filter_of(query, call.tenant)
@@ -56,7 +56,7 @@ _ERRORS = (errors.ExecutionNotFound, errors.BackendFailed, errors.InvalidRecord)
 
 
 async def _row(call: Call, execution_id: str) -> Exported:
-    archive = await call.services.archives.find()
+    archive = await call.engine.archive.find()
     if archive is None:
         raise ARCHIVED.missing(execution_id)
     return await archive.get(execution_id)
@@ -116,7 +116,7 @@ class ArchiveView(View):
 @routes.get("/v1/archive", scope=Scope.SYSTEM, errors=(errors.BackendFailed, errors.InvalidRecord))
 async def status(call: Call) -> ArchiveView:
     """Read how the archive stands; it is about all tenants, so it needs an operator key."""
-    found = await survey(call.engine.store)
+    found = await call.engine.archive.survey()
     known = found.archive or ArchiveStatus()
     return ArchiveView(
         url=found.url,
@@ -165,7 +165,7 @@ class ManifestView(View):
 )
 async def manifest(call: Call) -> ManifestView:
     """Read the manifest of the archive; it is about all tenants, so it needs an operator key."""
-    archive = await call.services.archives.find()
+    archive = await call.engine.archive.find()
     if archive is None:
         raise NotFound("the store has no archive: `holdfast archive enable URL` sets one")
     snapshot = await archive.manifest.read()

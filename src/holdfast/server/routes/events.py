@@ -6,8 +6,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 from holdfast import errors
-from holdfast.engine.feeds import Gap
-from holdfast.model.feeds import Position, StateChange
+from holdfast.model.feeds import Gap, Position, StateChange
 from holdfast.server.auth import shown
 from holdfast.server.auth.owners import EXECUTION
 from holdfast.server.http.call import Call

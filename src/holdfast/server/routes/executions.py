@@ -9,7 +9,6 @@ from msgspec import Meta
 from starlette.responses import Response
 
 from holdfast import errors
-from holdfast.engine.tracing import current_traceparent
 from holdfast.errors import HoldfastError, InvalidInput, ResultNotReady
 from holdfast.model import bounds, checks, names
 from holdfast.model.api_keys import Role
@@ -54,6 +53,7 @@ from holdfast.server.views.fields import (
 from holdfast.server.views.invalid import misfit
 from holdfast.server.views.paging import PageQuery
 from holdfast.server.views.times import rfc3339
+from holdfast.tracing import current_traceparent
 
 routes: Routes = Routes("executions", "Durable units of work: submit, list, read.")
 

@@ -7,7 +7,7 @@ from typing import Annotated
 from msgspec import Meta
 
 from holdfast import errors
-from holdfast.engine.keyring import DEFAULT_GRACE_MS
+from holdfast.api.keyring import DEFAULT_GRACE_MS
 from holdfast.model import bounds
 from holdfast.model.api_keys import Role
 from holdfast.model.moments import from_ms

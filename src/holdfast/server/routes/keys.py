@@ -75,7 +75,7 @@ async def create(call: Call, body: KeyBody) -> Answer[NewKeyView]:
     creates another operator key.
     """
     tenant = body.tenant if call.identity.tenant is None else call.tenant
-    key, secret = await call.engine.access.create(
+    key, secret = await call.engine.api_keys.create(
         roles=body.roles, tenant=tenant, name=body.name, ttl_ms=body.ttl_ms, secret=body.secret
     )
     call.services.identities.forget(key.id)
@@ -86,12 +86,12 @@ async def create(call: Call, body: KeyBody) -> Answer[NewKeyView]:
 @routes.get("/v1/keys", role=Role.ADMIN)
 async def list_keys(call: Call) -> KeyPage:
     """List the keys, those that ended in the last 30 days too; a tenant's admin sees its own."""
-    found = await call.engine.access.list(tenant=call.identity.tenant)
-    return KeyPage(items=[KeyView.of(key) for key in found])
+    keys = await call.engine.api_keys.list(tenant=call.identity.tenant)
+    return KeyPage(items=[KeyView.of(key) for key in keys])
 
 
 @routes.delete("/v1/keys/{key}", role=Role.ADMIN, status=204, errors=(errors.KeyNotFound,))
 async def revoke(call: Call, key: str) -> None:
     """Revoke a key; every server refuses it within 5 s."""
-    await call.engine.access.revoke(key, tenant=call.identity.tenant)
+    await call.engine.api_keys.revoke(key, tenant=call.identity.tenant)
     call.services.identities.forget(key)

@@ -42,7 +42,7 @@ class LanePage(View):
 @routes.get("/v1/lanes")
 async def list_lanes(call: Call, query: PageQuery) -> LanePage:
     """List the lanes that have executions, workers or settings."""
-    found = await call.engine.lane_views(tenant=call.identity.tenant)
+    found = await call.engine.lanes.views(tenant=call.identity.tenant)
     page, more = query.part(found, lambda one: one.lane)
     return LanePage(
         items=[

@@ -36,7 +36,7 @@ async def list_tasks(call: Call, query: ListQuery) -> TaskPage:  # noqa: ARG001
 
     What a worker of the tenant published replaces what one of all tenants published.
     """
-    found = await call.engine.tasks(tenant=call.tenant)
+    found = await call.engine.tasks.list(tenant=call.tenant)
     return TaskPage(items=[{"name": name, **about} for name, about in found.items()])
 
 
@@ -57,5 +57,5 @@ async def publish(call: Call, body: Described) -> PublishedView:
     Of each: `input` and `result` (JSON Schema), `lane`, `description`, and `options`, named as in
     POST /v1/executions: the defaults of all submissions of that kind.
     """
-    await call.engine.publish_tasks(body, tenant=call.identity.tenant)
+    await call.engine.tasks.publish(body, tenant=call.identity.tenant)
     return PublishedView(published=len(body))

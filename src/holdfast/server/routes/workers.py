@@ -8,7 +8,7 @@ from typing import Annotated
 from msgspec import Meta
 
 from holdfast import errors
-from holdfast.engine.claimer import Claimer
+from holdfast.api import Claimer
 from holdfast.model import bounds
 from holdfast.model.api_keys import Role
 from holdfast.model.executions import Claim

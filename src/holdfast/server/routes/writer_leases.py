@@ -11,12 +11,11 @@ from msgspec import Meta
 from holdfast import errors
 from holdfast.errors import Conflict, HoldfastError, LeaseLost, NotFound
 from holdfast.fencing import Ask, LeaseRecord, Token
-from holdfast.fencing import paths as places
-from holdfast.fencing.record import LARGEST, PastHolder
 from holdfast.model import bounds
 from holdfast.model.api_keys import Role
 from holdfast.model.ids import new_id
 from holdfast.model.moments import from_ms
+from holdfast.model.writer_leases import LARGEST, PastHolder, check_key
 from holdfast.server.auth import scoping
 from holdfast.server.auth.scoping import TenantQuery
 from holdfast.server.http.call import Call
@@ -108,7 +107,7 @@ class WriterLeaseView(View):
 
 
 def _stored(call: Call, key: str) -> str:
-    return places.check_key(scoping.lease(call, places.check_key(key)))
+    return check_key(scoping.lease(call, check_key(key)))
 
 
 @contextlib.contextmanager

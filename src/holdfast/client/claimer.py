@@ -7,10 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from typing_extensions import override
+
+from holdfast import api
 from holdfast.client import decode
 from holdfast.client.beats import renewal_body, renewed
 from holdfast.client.http import Http, path
-from holdfast.engine.claimer import Claimer
 from holdfast.errors import OutcomeUnknown
 from holdfast.model import bounds, checks
 from holdfast.model.executions import Claim
@@ -21,7 +23,7 @@ POLL_MS = 20_000
 _TRIES = 3
 
 
-class RemoteClaimer(Claimer):
+class RemoteClaimer(api.Claimer):
     """Claims for one worker on fixed lanes with fixed capabilities and kinds."""
 
     def __init__(
@@ -40,10 +42,11 @@ class RemoteClaimer(Claimer):
         self._named = kinds
         self._stopping = asyncio.Event()
 
+    @override
     def stop(self) -> None:
-        """Have `claim` return at once, with what it has."""
         self._stopping.set()
 
+    @override
     async def claim(
         self,
         limit: int,
@@ -54,7 +57,6 @@ class RemoteClaimer(Claimer):
         again: bool = False,
         given_up: asyncio.Event | None = None,
     ) -> list[Claim]:
-        """Return up to `limit` claims, waiting up to `wait_ms` for the first."""
         checks.integer("limit", limit, 1, bounds.CLAIM_ITEMS)
         checks.lease_ms("lease_ms", lease_ms)
         checks.integer("wait_ms", wait_ms, 0, bounds.DURATION_MS)

@@ -1,0 +1,57 @@
+"""What can be asked of Holdfast: one abstract noun per file.
+
+`holdfast.engine` and its parts implement the nouns where the store is, `holdfast.client` over HTTP.
+Signatures, docstrings and errors are written here, once.
+"""
+
+from __future__ import annotations
+
+from holdfast.api.api_keys import ApiKeys
+from holdfast.api.archive import Archive
+from holdfast.api.audit import Audit
+from holdfast.api.beats import Beats
+from holdfast.api.budgets import Budgets, Spending
+from holdfast.api.changes import Changes
+from holdfast.api.claimer import Claimer
+from holdfast.api.engine import Engine
+from holdfast.api.executions import Executions
+from holdfast.api.feeds import Feeds
+from holdfast.api.graphs import Graphs
+from holdfast.api.keyring import SigningKeys
+from holdfast.api.lanes import Lanes
+from holdfast.api.queues import Queues
+from holdfast.api.quotas import Quotas
+from holdfast.api.rules import Rules
+from holdfast.api.schedules import Schedules
+from holdfast.api.streams import Streams, Tail
+from holdfast.api.tasks import Tasks
+from holdfast.api.waitpoints import Waitpoints
+from holdfast.api.workers import Workers
+from holdfast.api.writer_leases import WriterLeases
+
+__all__ = [
+    "ApiKeys",
+    "Archive",
+    "Audit",
+    "Beats",
+    "Budgets",
+    "Changes",
+    "Claimer",
+    "Engine",
+    "Executions",
+    "Feeds",
+    "Graphs",
+    "Lanes",
+    "Queues",
+    "Quotas",
+    "Rules",
+    "Schedules",
+    "SigningKeys",
+    "Spending",
+    "Streams",
+    "Tail",
+    "Tasks",
+    "Waitpoints",
+    "Workers",
+    "WriterLeases",
+]

@@ -1,0 +1,35 @@
+"""API keys: create, list, revoke."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+
+from holdfast.model.api_keys import ApiKey
+
+
+class ApiKeys(ABC):
+    """The API keys of a store."""
+
+    @abstractmethod
+    async def create(
+        self,
+        *,
+        roles: Iterable[str],
+        tenant: str | None = None,
+        name: str = "",
+        ttl_ms: int | None = None,
+        secret: str | None = None,
+    ) -> tuple[ApiKey, str]:
+        """Create a key; returns it and its secret, which is shown this once only.
+
+        Without a tenant it is an operator key: it may act for all of them.
+        """
+
+    @abstractmethod
+    async def list(self, *, tenant: str | None = None) -> list[ApiKey]:
+        """Return the keys, of one tenant or all, oldest first; those that ended lately too."""
+
+    @abstractmethod
+    async def revoke(self, key_id: str, *, tenant: str | None = None) -> None:
+        """Revoke a key; with a tenant, only if it belongs to that. Safe to repeat."""

@@ -1,0 +1,34 @@
+"""Claiming executions for a worker."""
+
+from __future__ import annotations
+
+import asyncio
+from abc import ABC, abstractmethod
+
+from holdfast.model.executions import Claim
+
+
+class Claimer(ABC):
+    """Claims for one worker on fixed lanes with fixed capabilities and kinds."""
+
+    @abstractmethod
+    def stop(self) -> None:
+        """Have `claim` return at once, with what it has."""
+
+    @abstractmethod
+    async def claim(
+        self,
+        limit: int,
+        lease_ms: int,
+        wait_ms: int = 0,
+        *,
+        request: str | None = None,
+        again: bool = False,
+        given_up: asyncio.Event | None = None,
+    ) -> list[Claim]:
+        """Return up to `limit` claims, waiting up to `wait_ms` for the first.
+
+        A `request` that is sent `again` gets the leases that it got before, as far as they are
+        still held; with a limit of 0 that and nothing else. Once `given_up` is set, no more is
+        asked for.
+        """

@@ -1,0 +1,109 @@
+"""The engine: every noun, and short forms of the calls on executions."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Concatenate, Generic, ParamSpec, TypeVar
+
+from holdfast.api.api_keys import ApiKeys
+from holdfast.api.archive import Archive
+from holdfast.api.audit import Audit
+from holdfast.api.budgets import Budgets
+from holdfast.api.changes import Changes
+from holdfast.api.executions import Executions
+from holdfast.api.feeds import Feeds
+from holdfast.api.graphs import Graphs
+from holdfast.api.keyring import SigningKeys
+from holdfast.api.lanes import Lanes
+from holdfast.api.queues import Queues
+from holdfast.api.quotas import Quotas
+from holdfast.api.schedules import Schedules
+from holdfast.api.streams import Streams
+from holdfast.api.tasks import Tasks
+from holdfast.api.waitpoints import Waitpoints
+from holdfast.api.workers import Workers
+from holdfast.api.writer_leases import WriterLeases
+from holdfast.model.pulse import Pulse
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class _Short(Generic[P, R]):
+    """A call on executions that an engine has under the same name."""
+
+    def __init__(self, call: Callable[Concatenate[Executions, P], R]) -> None:
+        self._name = call.__name__
+        self.__doc__ = call.__doc__
+
+    def __get__(self, engine: Engine | None, owner: type[Engine]) -> Callable[P, R]:
+        """Return the call itself, so that no other frame is between."""
+        executions = Executions if engine is None else engine.executions
+        call: Callable[P, R] = getattr(executions, self._name)
+        return call
+
+
+class Engine(ABC):
+    """Holdfast, near (`open_engine`) or over HTTP (`Client`)."""
+
+    executions: Executions
+    graphs: Graphs
+    waitpoints: Waitpoints
+    streams: Streams
+    schedules: Schedules
+    budgets: Budgets
+    quotas: Quotas
+    queues: Queues
+    lanes: Lanes
+    workers: Workers
+    tasks: Tasks
+    api_keys: ApiKeys
+    audit: Audit
+    keyring: SigningKeys
+    writer_leases: WriterLeases
+    archive: Archive
+    feeds: Feeds
+    changes: Changes
+
+    @abstractmethod
+    async def pulse(self) -> Pulse:
+        """Return how the store is doing: waiting times, late timers, incidents."""
+
+    @abstractmethod
+    async def ping(self) -> None:
+        """Ask for a sign of life, that of the store included."""
+
+    @abstractmethod
+    async def close(self) -> None:
+        """Stop listening, and close what this engine opened."""
+
+    # Short forms
+
+    submit = _Short(Executions.submit)
+    submit_many = _Short(Executions.submit_many)
+    claimer = _Short(Executions.claimer)
+    beats = _Short(Executions.beats)
+    renew = _Short(Executions.renew)
+    complete = _Short(Executions.complete)
+    fail = _Short(Executions.fail)
+    delay = _Short(Executions.delay)
+    progress = _Short(Executions.progress)
+    checkpoint = _Short(Executions.checkpoint)
+    cancel = _Short(Executions.cancel)
+    replay = _Short(Executions.replay)
+    revoke_lease = _Short(Executions.revoke_lease)
+    prioritize = _Short(Executions.prioritize)
+    describe = _Short(Executions.describe)
+    owner = _Short(Executions.owner)
+    input = _Short(Executions.input)
+    history = _Short(Executions.history)
+    attempts = _Short(Executions.attempts)
+    steps = _Short(Executions.steps)
+    outcome = _Short(Executions.outcome)
+    wait = _Short(Executions.wait)
+    result = _Short(Executions.result)
+    export = _Short(Executions.export)
+    list = _Short(Executions.list)
+    count = _Short(Executions.count)
+    explain = _Short(Executions.explain)

@@ -1,0 +1,130 @@
+"""Graphs: submit them whole, let them grow, wait for them, cancel and replay them."""
+
+from __future__ import annotations
+
+import asyncio
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from holdfast.model.executions import NewExecution
+from holdfast.model.graphs import (
+    CancelledGraph,
+    CancelPolicy,
+    Edge,
+    GraphPage,
+    GraphState,
+    GraphView,
+    Join,
+    SubmittedGraph,
+    graph_failure,
+)
+from holdfast.model.states import State
+
+
+class Graphs(ABC):
+    """Operations on graphs."""
+
+    @abstractmethod
+    async def submit(
+        self,
+        members: Mapping[str, NewExecution],
+        edges: Sequence[Edge] = (),
+        joins: Mapping[str, Join] | None = None,
+        **fields: Any,
+    ) -> SubmittedGraph:
+        """Create a graph, all of it or nothing; further fields are those of NewGraph."""
+
+    @abstractmethod
+    async def extend(
+        self,
+        graph_id: str,
+        expected_revision: int,
+        *,
+        members: Mapping[str, NewExecution] | None = None,
+        edges: Sequence[Edge] = (),
+        joins: Mapping[str, Join] | None = None,
+    ) -> SubmittedGraph:
+        """Add members and edges to a graph that has not ended.
+
+        A cycle is looked for here, in the shape of the expected revision; the store takes the
+        addition only if the graph still has that revision.
+        """
+
+    @abstractmethod
+    async def grow(
+        self,
+        graph_id: str,
+        *,
+        members: Mapping[str, NewExecution] | None = None,
+        edges: Sequence[Edge] = (),
+        joins: Mapping[str, Join] | None = None,
+    ) -> SubmittedGraph:
+        """Add to whatever revision the graph has, again if somebody else was faster."""
+
+    @abstractmethod
+    async def cancel(
+        self,
+        graph_id: str,
+        *,
+        policy: str = CancelPolicy.ALL,
+        reason: str = "",
+        wait_s: float | None = None,
+    ) -> CancelledGraph:
+        """Cancel a graph; once this returns, the store sees it through whatever happens here.
+
+        With `wait_s` the answer comes when the members that it ends have ended, or names those that
+        have not. Those that the policy leaves alone are not among them.
+        """
+
+    @abstractmethod
+    async def replay(self, graph_id: str, *, reason: str = "") -> None:
+        """Run what failed again, and what was skipped because of it; the rest stays."""
+
+    @abstractmethod
+    async def describe(self, graph_id: str) -> GraphView:
+        """Return a graph with its members, edges and history."""
+
+    @abstractmethod
+    async def owner(self, graph_id: str) -> str:
+        """Return the tenant that it belongs to."""
+
+    @abstractmethod
+    async def outcome(self, graph_id: str) -> GraphState | None:
+        """Return how a graph ended, or None if it has not."""
+
+    @abstractmethod
+    async def wait(self, graph_id: str, *, timeout_s: float | None = None) -> GraphState:
+        """Wait until all members have ended; raises ResultNotReady when the time is over."""
+
+    async def results(
+        self, graph_id: str, keys: Sequence[str] | None = None, *, timeout_s: float | None = None
+    ) -> dict[str, bytes]:
+        """Wait for a graph and return results by key: of its leaves, unless `keys` are given.
+
+        Members that have no result are left out. Raises GraphFailed if it did not complete.
+        """
+        state = await self.wait(graph_id, timeout_s=timeout_s)
+        view = await self.describe(graph_id)
+        if state is not GraphState.COMPLETED:
+            raise graph_failure(view)
+        wanted = [member.key for member in view.leaves] if keys is None else keys
+        done = [key for key in wanted if key in view.members]
+        done = [key for key in done if view.members[key].state is State.COMPLETED]
+        results = await asyncio.gather(*(self._result(view.members[key].id) for key in done))
+        return dict(zip(done, results, strict=True))
+
+    @abstractmethod
+    async def _result(self, execution_id: str) -> bytes:
+        """Return the result of a member that has completed."""
+
+    @abstractmethod
+    async def list(
+        self,
+        *,
+        tenant: str | None = None,
+        state: str | None = None,
+        limit: int = 50,
+        cursor: str | None = None,
+    ) -> GraphPage:
+        """Return a page of graphs, newest first."""

@@ -1,0 +1,190 @@
+"""Message queues: define, produce, consume, operate."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import Any
+
+from holdfast.errors import (
+    HoldfastError,
+)
+from holdfast.model.effects import Effect
+from holdfast.model.queues import (
+    Claimed,
+    Delivery,
+    LetterFilter,
+    Message,
+    NewMessage,
+    PendingDelivery,
+    Pushed,
+    Queue,
+    QueueSettings,
+    QueueStats,
+    Settle,
+    Settled,
+    Side,
+    Start,
+    Verb,
+)
+
+
+class Queues(ABC):
+    """Message queues on an open store."""
+
+    @abstractmethod
+    async def define(self, name: str, settings: QueueSettings | None = None, **fields: Any) -> bool:
+        """Define a queue, or change its definition; returns whether it is new.
+
+        The fields are those of QueueSettings. The dead-letter queue is made if it does not exist.
+        """
+
+    @abstractmethod
+    async def describe(self, name: str) -> Queue:
+        """Return the definition of a queue."""
+
+    @abstractmethod
+    async def list(
+        self, *, limit: int = 50, after: str | None = None, tenant: str | None = None
+    ) -> list[Queue]:
+        """Return queues by name, those after a name; of one tenant, or of all."""
+
+    @abstractmethod
+    async def delete(self, name: str) -> None:
+        """Remove a queue with its messages. What it owes to others is delivered first."""
+
+    @abstractmethod
+    async def add_group(self, name: str, group: str, start: Start | None = None) -> bool:
+        """Add a group to a FANOUT queue; returns whether it is new."""
+
+    @abstractmethod
+    async def remove_group(self, name: str, group: str) -> None:
+        """Remove a group; messages that only it had yet to retire are collected."""
+
+    @abstractmethod
+    async def pause(self, name: str, group: str | None = None) -> None:
+        """Hand out nothing, to a group or to all, until resumed."""
+
+    @abstractmethod
+    async def resume(self, name: str, group: str | None = None) -> None:
+        """Hand out again."""
+
+    @abstractmethod
+    async def push(self, name: str, payload: bytes, **fields: Any) -> Pushed:
+        """Push a message; the fields are those of NewMessage."""
+
+    @abstractmethod
+    async def push_many(
+        self, name: str, items: Sequence[NewMessage]
+    ) -> Sequence[Pushed | HoldfastError]:
+        """Push up to 1,000 messages: an answer or an error for each, in order."""
+
+    @abstractmethod
+    async def read(
+        self,
+        name: str,
+        *,
+        consumer: str,
+        group: str | None = None,
+        count: int = 1,
+        side: Side = "left",
+        wait_ms: int = 0,
+        stop: Callable[[], bool] = bool,
+    ) -> Sequence[Delivery]:
+        """Hand out up to `count` messages, waiting up to `wait_ms` for the first.
+
+        Returns nothing when the time is over. Raises ReadCancelled when the engine closes, or when
+        `stop` returns True, which is asked after every wake-up (`wake` makes one).
+        """
+
+    @abstractmethod
+    def wake(self, name: str) -> None:
+        """Have readers of this process that wait for a queue look again."""
+
+    @abstractmethod
+    async def settle(
+        self, name: str, verb: Verb, items: Sequence[Settle]
+    ) -> Sequence[Settled | HoldfastError]:
+        """Settle up to 1,000 deliveries: an answer or an error for each, in order."""
+
+    @abstractmethod
+    async def ack(self, name: str, handle: str, *effects: Effect) -> Settled:
+        """Retire a message for its group; with effects, all or nothing and once per handle."""
+
+    async def nack(
+        self, name: str, handle: str, *, delay_ms: int | None = None, reason: str = ""
+    ) -> Settled:
+        """Give a message back as failed: again later, or a dead letter if its budget is spent."""
+        item = Settle(handle=handle, delay_ms=delay_ms, reason=reason)
+        return await self._settle_one(name, "nack", item)
+
+    async def release(self, name: str, handle: str) -> Settled:
+        """Give a message back untouched; the hand-out counts all the same."""
+        return await self._settle_one(name, "release", Settle(handle=handle))
+
+    async def reject(self, name: str, handle: str, reason: str = "") -> Settled:
+        """Give a message up: it becomes a dead letter now."""
+        return await self._settle_one(name, "reject", Settle(handle=handle, reason=reason))
+
+    async def _settle_one(self, name: str, verb: Verb, item: Settle) -> Settled:
+        (answer,) = await self.settle(name, verb, [item])
+        if isinstance(answer, HoldfastError):
+            raise answer
+        return answer
+
+    @abstractmethod
+    async def extend(
+        self, name: str, items: Sequence[tuple[str, int | None]]
+    ) -> Sequence[datetime | HoldfastError]:
+        """Extend locks from now on, by ms or by the queue's lock time: deadlines or errors."""
+
+    @abstractmethod
+    async def claim(
+        self,
+        name: str,
+        *,
+        consumer: str,
+        min_idle_ms: int,
+        group: str | None = None,
+        count: int = 1,
+        cursor: str | None = None,
+    ) -> Claimed:
+        """Take over deliveries of the group that are idle; each is a hand-out."""
+
+    @abstractmethod
+    async def purge(self, name: str) -> int:
+        """Remove all messages, those in flight too; definition and groups stay."""
+
+    @abstractmethod
+    async def move(self, name: str, to: str, limit: int, *, dry_run: bool = False) -> int:
+        """Move ready messages to another queue, where their attempts start anew."""
+
+    @abstractmethod
+    async def redrive(
+        self,
+        name: str,
+        *,
+        to: str | None = None,
+        wanted: LetterFilter | None = None,
+        limit: int | None = None,
+        rate_per_s: float | None = None,
+        dry_run: bool = False,
+    ) -> int:
+        """Send dead letters back to where each came from, or to another queue."""
+
+    @abstractmethod
+    async def peek(
+        self, name: str, *, group: str | None = None, count: int = 1
+    ) -> Sequence[Message]:
+        """Return the next messages without handing them out."""
+
+    @abstractmethod
+    async def pending(
+        self, name: str, *, group: str | None = None, limit: int = 50, offset: int = 0
+    ) -> Sequence[PendingDelivery]:
+        """Return deliveries under way, those that expire first first."""
+
+    @abstractmethod
+    async def stats(self, name: str, group: str | None = None) -> QueueStats:
+        """Return exact counts of the queue and its groups."""

@@ -1,0 +1,55 @@
+"""Quotas: how many executions run at once, and how many start in a window."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+from holdfast.api.rules import Rules
+from holdfast.model.names import DEFAULT_TENANT
+from holdfast.model.quotas import Quota
+
+
+class Quotas(ABC):
+    """Operations on quotas."""
+
+    rules: Rules
+
+    @abstractmethod
+    async def create(
+        self,
+        quota_id: str | None = None,
+        *,
+        tenant: str = DEFAULT_TENANT,
+        window_ms: int | None = None,
+        max_per_window: int | None = None,
+        max_concurrent: int | None = None,
+    ) -> tuple[Quota, bool]:
+        """Create a quota; returns it and whether it is new. Its id is minted if absent."""
+
+    @abstractmethod
+    async def get(
+        self, quota_id: str, *, value: str | None = None, tenant: str = DEFAULT_TENANT
+    ) -> Quota:
+        """Return a quota; `value` counts one value of the tag of its rule only."""
+
+    @abstractmethod
+    async def list(
+        self, tenant: str | None = None, *, limit: int = 50, cursor: str | None = None
+    ) -> tuple[list[Quota], str | None]:
+        """Return a page of quotas in the order of tenant and id, and the cursor to go on with."""
+
+    @abstractmethod
+    async def set(
+        self,
+        quota_id: str,
+        *,
+        window_ms: int | None = None,
+        max_per_window: int | None = None,
+        max_concurrent: int | None = None,
+        tenant: str = DEFAULT_TENANT,
+    ) -> Quota:
+        """Replace the limits of a quota; executions that wait start if there is room now."""
+
+    @abstractmethod
+    async def delete(self, quota_id: str, *, tenant: str = DEFAULT_TENANT) -> None:
+        """Remove a quota and its rules: it limits nothing any more."""

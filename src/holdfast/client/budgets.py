@@ -1,0 +1,190 @@
+"""Budgets and what executions charge to them, over HTTP."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeVar
+
+import msgspec
+from typing_extensions import override
+
+from holdfast import api
+from holdfast.api.budgets import DEFAULT_TTL_MS
+from holdfast.client.beats import lease_body
+from holdfast.client.http import Http, path
+from holdfast.client.limits import RemoteLimits
+from holdfast.client.rules import RemoteRules
+from holdfast.model import checks
+from holdfast.model.budgets import Breach, Budget, Charge, OnHard, Reservation, Usage
+from holdfast.model.executions import Lease
+from holdfast.model.ids import new_id
+from holdfast.model.names import DEFAULT_TENANT
+
+EVERY_TENANT = "*"
+
+T = TypeVar("T")
+
+
+class RemoteBudgets(RemoteLimits, api.Budgets):
+    """Operations on budgets."""
+
+    def __init__(self, http: Http, tenant: str | None) -> None:
+        super().__init__(http, tenant)
+        self.spending: RemoteSpending = RemoteSpending(http)
+        self.rules: RemoteRules = RemoteRules(http, "budget")
+
+    @override
+    async def create(
+        self,
+        budget_id: str | None = None,
+        *,
+        limits: Mapping[str, Any],
+        tenant: str = DEFAULT_TENANT,
+        parent: str | None = None,
+        reset_ms: int | None = None,
+        on_hard: str = OnHard.REFUSE,
+    ) -> tuple[Budget, bool]:
+        body: dict[str, Any] = {"limits": limits, "tenant": self._whose(tenant), "parent": parent}
+        body |= {"reset_ms": reset_ms, "on_hard": on_hard}
+        return await self._create("/v1/budgets", budget_id, Budget, body)
+
+    @override
+    async def get(self, budget_id: str, *, tenant: str = DEFAULT_TENANT) -> Budget:
+        reply = await self._http.get(_budget(budget_id), tenant=self._whose(tenant))
+        return msgspec.convert(reply, Budget)
+
+    @override
+    async def list(
+        self, tenant: str | None = None, *, limit: int = 50, cursor: str | None = None
+    ) -> tuple[list[Budget], str | None]:
+        return await self._page("/v1/budgets", Budget, tenant, limit, cursor)
+
+    @override
+    async def set_limits(
+        self, budget_id: str, limits: Mapping[str, Any], *, tenant: str = DEFAULT_TENANT
+    ) -> Budget:
+        query = {"tenant": self._whose(tenant)}
+        response = await self._http.send(
+            "PATCH", _budget(budget_id), body={"limits": limits}, query=query
+        )
+        return msgspec.json.decode(response.content, type=Budget)
+
+    @override
+    async def reset(self, budget_id: str, *, tenant: str = DEFAULT_TENANT) -> Budget:
+        return msgspec.convert(await self._post(_budget(budget_id, "reset"), tenant), Budget)
+
+    @override
+    async def report(
+        self,
+        budget_id: str,
+        usage: Usage,
+        *,
+        key: str | None = None,
+        tenant: str = DEFAULT_TENANT,
+    ) -> Charge:
+        body = {"usage": usage, "key": new_id() if key is None else key}
+        reply = await self._post(_budget(budget_id, "usage"), tenant, body)
+        return msgspec.convert(reply, Charge)
+
+    @override
+    async def reserve(
+        self,
+        budget_id: str,
+        usage: Usage,
+        *,
+        key: str,
+        ttl_ms: int = DEFAULT_TTL_MS,
+        tenant: str = DEFAULT_TENANT,
+    ) -> Reservation:
+        body = {"usage": usage, "key": key, "ttl_ms": ttl_ms}
+        reply = await self._post(_budget(budget_id, "reserve"), tenant, body)
+        return msgspec.convert(reply, Reservation)
+
+    @override
+    async def settle(
+        self, budget_id: str, usage: Usage, *, key: str, tenant: str = DEFAULT_TENANT
+    ) -> Charge:
+        body = {"usage": usage, "key": key}
+        reply = await self._post(_budget(budget_id, "settle"), tenant, body)
+        return msgspec.convert(reply, Charge)
+
+    @override
+    async def breaches(self, budget_id: str, *, tenant: str = DEFAULT_TENANT) -> Sequence[Breach]:
+        reply = await self._http.get(_budget(budget_id, "breaches"), tenant=self._whose(tenant))
+        return msgspec.convert(reply["items"], list[Breach])
+
+    @override
+    async def spent(
+        self,
+        execution_id: str,
+        *,
+        tenant: str = DEFAULT_TENANT,
+    ) -> dict[str, dict[str, int]]:
+        reply = await self._http.get(_holder(execution_id, "usage"))
+        return dict(reply["budgets"])
+
+    @override
+    async def total(self, tenant: str) -> dict[str, int]:
+        reply = await self._http.get("/v1/budgets:total", tenant=checks.name("tenant", tenant))
+        return dict(reply["usage"])
+
+
+class RemoteSpending(api.Spending):
+    """Charges by the holders of leases."""
+
+    def __init__(self, http: Http) -> None:
+        self._http = http
+
+    @override
+    async def report(
+        self,
+        execution_id: str,
+        lease: Lease,
+        usage: Usage,
+        *,
+        key: str | None = None,
+        budget: str | None = None,
+    ) -> Charge:
+        body = {"usage": usage, "key": new_id() if key is None else key, "budget": budget}
+        return msgspec.convert(await self._ask(execution_id, lease, body, "usage"), Charge)
+
+    @override
+    async def reserve(
+        self,
+        execution_id: str,
+        lease: Lease,
+        usage: Usage,
+        *,
+        key: str,
+        ttl_ms: int = DEFAULT_TTL_MS,
+        budget: str | None = None,
+    ) -> Reservation:
+        body = {"usage": usage, "key": key, "ttl_ms": ttl_ms, "budget": budget}
+        reply = await self._ask(execution_id, lease, body, "usage", "reserve")
+        return msgspec.convert(reply, Reservation)
+
+    @override
+    async def settle(
+        self,
+        execution_id: str,
+        lease: Lease,
+        usage: Usage,
+        *,
+        key: str,
+        budget: str | None = None,
+    ) -> Charge:
+        body = {"usage": usage, "key": key, "budget": budget}
+        reply = await self._ask(execution_id, lease, body, "usage", "settle")
+        return msgspec.convert(reply, Charge)
+
+    async def _ask(self, execution_id: str, lease: Lease, body: dict[str, Any], *verb: str) -> Any:
+        where = _holder(execution_id, *verb)
+        return await self._http.post(where, {"lease": lease_body(lease), **body})
+
+
+def _budget(budget_id: str, *rest: str) -> str:
+    return path("budgets", checks.limit("budget", budget_id), *rest)
+
+
+def _holder(execution_id: str, *rest: str) -> str:
+    return path("executions", checks.execution_id("id", execution_id), *rest)

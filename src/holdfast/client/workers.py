@@ -1,0 +1,71 @@
+"""The registry of workers over HTTP."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+from typing_extensions import override
+
+from holdfast import api
+from holdfast.api.workers import DEFAULT_TTL_MS
+from holdfast.client import decode
+from holdfast.client.beats import beat_body
+from holdfast.client.http import Http, path
+from holdfast.model import checks
+from holdfast.model.workers import Beat, Registration, Worker
+
+
+class RemoteWorkers(api.Workers):
+    """The registry of workers."""
+
+    def __init__(self, http: Http) -> None:
+        self._http = http
+
+    @override
+    async def register(
+        self,
+        instance: str,
+        *,
+        worker: str,
+        lanes: Sequence[str],
+        capabilities: Sequence[str] = (),
+        slots: int = 1,
+        busy: int = 0,
+        ttl_ms: int = DEFAULT_TTL_MS,
+        tenant: str | None = None,
+        kinds: Sequence[str] | None = None,
+    ) -> Registration:
+        del tenant
+        beat = Beat(
+            instance=checks.name("instance", instance),
+            worker=worker,
+            lanes=tuple(lanes),
+            capabilities=tuple(capabilities),
+            slots=slots,
+            busy=busy,
+            ttl_ms=ttl_ms,
+            kinds=None if kinds is None else tuple(kinds),
+        )
+        response = await self._http.send("PUT", path("workers", instance), body=beat_body(beat))
+        reply = msgspec.json.decode(response.content)
+        return Registration(
+            is_new=response.created,
+            expires_at=decode.moment(reply["expires_at"]),
+            draining=reply["draining"],
+        )
+
+    @override
+    async def drain(self, instance: str, *, tenant: str | None = None) -> None:
+        del tenant
+        await self._http.post(path("workers", checks.name("instance", instance), "drain"))
+
+    @override
+    async def remove(self, instance: str, *, tenant: str | None = None) -> bool:
+        del tenant
+        await self._http.delete(path("workers", checks.name("instance", instance)))
+        return True
+
+    @override
+    async def list(self) -> list[Worker]:
+        return msgspec.convert(await self._http.items("/v1/workers"), list[Worker])

@@ -1,0 +1,292 @@
+"""Executions: every operation, checked at its entry."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Iterable, Sequence
+from datetime import datetime
+from typing import Any
+
+from typing_extensions import override
+
+from holdfast import api
+from holdfast.api import Beats
+from holdfast.api.executions import DEFAULT_LEASE_MS
+from holdfast.engine.admission import Admission
+from holdfast.engine.claimer import Claimer
+from holdfast.engine.courier import Courier
+from holdfast.engine.explain import explain, lacks_task
+from holdfast.engine.limit_holds import blocking_limit
+from holdfast.engine.payloads import Payloads
+from holdfast.engine.results import Results
+from holdfast.errors import HoldfastError, InvalidInput
+from holdfast.model import bounds, calls, checks
+from holdfast.model.executions import (
+    Attempt,
+    Event,
+    Execution,
+    Failure,
+    Lease,
+    NewExecution,
+    Outcome,
+    Step,
+    Submitted,
+)
+from holdfast.model.explanations import Explanation
+from holdfast.model.exports import Exported
+from holdfast.model.listing import Count, Filter, Page
+from holdfast.model.states import State
+from holdfast.store.declarations import blamed
+from holdfast.store.store import Store
+
+
+class Executions(api.Executions):
+    """Executions on an open store."""
+
+    def __init__(
+        self, store: Store, payloads: Payloads, admission: Admission, courier: Courier
+    ) -> None:
+        self._store = store
+        self._payloads = payloads
+        self._admission = admission
+        self._courier = courier
+        self._results = Results(store, payloads)
+
+    async def close(self) -> None:
+        """Stop listening for results."""
+        await self._results.close()
+
+    # Submitting
+
+    @override
+    async def submit(self, /, kind: str, **fields: Any) -> Submitted:
+        item = NewExecution.from_fields({"kind": kind, **fields})
+        (answer,) = await self.submit_many([item])
+        if isinstance(answer, HoldfastError):
+            raise answer
+        return answer
+
+    async def check_limits(self, items: Iterable[NewExecution]) -> None:
+        """Raise BudgetNotFound or QuotaNotFound unless all limits that the items name exist."""
+        await asyncio.gather(*(self._store.attach(item) for item in items))
+
+    @override
+    async def submit_many(self, items: Sequence[NewExecution]) -> list[Submitted | HoldfastError]:
+        checks.integer("number of items", len(items), 0, bounds.BATCH_ITEMS)
+        is_complete = True
+        for number, item in enumerate(items):
+            checks.instance(f"items[{number}]", item, NewExecution)
+            is_complete = is_complete and not (item.unset or item.check)
+        if is_complete:
+            return await self._create(items)
+        completed = await self._store.declarations.complete(items)
+        good = [item for item in completed if isinstance(item, NewExecution)]
+        made = iter(await self._create(good))
+        answers = [one if isinstance(one, InvalidInput) else next(made) for one in completed]
+        return [
+            blamed(item, answer) if isinstance(answer, HoldfastError) else answer
+            for item, answer in zip(items, answers, strict=True)
+        ]
+
+    async def _create(self, items: Sequence[NewExecution]) -> list[Submitted | HoldfastError]:
+        return await self._store.executions.create(await self._payloads.store_inputs(items))
+
+    # Running
+
+    @override
+    @contextlib.asynccontextmanager
+    async def claimer(
+        self,
+        *,
+        worker: str,
+        lanes: Sequence[str] = ("default",),
+        capabilities: Sequence[str] = (),
+        kinds: Sequence[str] | None = None,
+        tenant: str | None = None,
+    ) -> AsyncIterator[Claimer]:
+        claimer = Claimer(
+            self._store,
+            self._admission,
+            self._payloads,
+            worker=checks.name("worker", worker),
+            lanes=checks.names("lanes", lanes, bounds.LANES, least=1),
+            capabilities=checks.names("capabilities", capabilities, bounds.CAPABILITIES),
+            kinds=checks.kinds("kinds", kinds),
+            tenant=None if tenant is None else checks.name("tenant", tenant),
+        )
+        await claimer.open()
+        try:
+            yield claimer
+        finally:
+            await claimer.close()
+
+    @override
+    def beats(self, *, timeout_s: float) -> Beats:
+        # It loads a second client library, which workers need and nothing else does.
+        from holdfast.store.valkey.blocking import BlockingStore  # noqa: PLC0415
+
+        return BlockingStore(self._store, timeout_s=timeout_s)
+
+    @override
+    async def renew(
+        self, held: Sequence[tuple[str, Lease]], lease_ms: int = DEFAULT_LEASE_MS
+    ) -> list[datetime | HoldfastError]:
+        calls.check_renewal(held, lease_ms)
+        return await self._store.leases.renew(held, lease_ms)
+
+    @override
+    async def complete(
+        self,
+        execution_id: str,
+        lease: Lease,
+        result: bytes = b"null",
+        *,
+        content_type: str | None = None,
+    ) -> None:
+        calls.check_holder(execution_id, lease)
+        calls.check_result(result, content_type)
+        result = await self._payloads.store_result(execution_id, result)
+        await self._store.executions.complete(execution_id, lease, result, content_type or "")
+        self._admission.ended(execution_id, lease)
+
+    @override
+    async def fail(
+        self, execution_id: str, lease: Lease, failure: Failure
+    ) -> tuple[State, datetime | None]:
+        calls.check_holder(execution_id, lease)
+        calls.check_failure(failure)
+        answer = await self._store.executions.fail(execution_id, lease, failure)
+        self._admission.ended(execution_id, lease)
+        return answer
+
+    @override
+    async def delay(self, execution_id: str, lease: Lease, delay_ms: int) -> tuple[State, datetime]:
+        calls.check_holder(execution_id, lease)
+        checks.integer("delay_ms", delay_ms, 0, bounds.DURATION_MS)
+        answer = await self._store.executions.delay(execution_id, lease, delay_ms)
+        self._admission.ended(execution_id, lease)
+        return answer
+
+    @override
+    async def progress(
+        self, execution_id: str, lease: Lease, pct: float, message: str = ""
+    ) -> None:
+        calls.check_holder(execution_id, lease)
+        calls.check_progress(pct, message)
+        await self._store.executions.progress(execution_id, lease, pct, message)
+
+    @override
+    async def checkpoint(self, execution_id: str, lease: Lease, name: str, result: bytes) -> bytes:
+        calls.check_holder(execution_id, lease)
+        calls.check_step(name, result)
+        return await self._store.executions.checkpoint(execution_id, lease, name, result)
+
+    # Operating
+
+    @override
+    async def cancel(self, execution_id: str, reason: str = "") -> None:
+        calls.check_reasoned(execution_id, reason)
+        await self._store.executions.cancel(execution_id, reason)
+        self._courier.poke(self._store.tag_of(execution_id))
+
+    @override
+    async def replay(
+        self,
+        execution_id: str,
+        *,
+        keep_steps: bool = False,
+        from_step: str | None = None,
+        reason: str = "",
+    ) -> State:
+        calls.check_replay(execution_id, keep_steps=keep_steps, from_step=from_step, reason=reason)
+        return await self._store.executions.replay(
+            execution_id,
+            keep_steps=keep_steps,
+            from_step=from_step or "",
+            reason=reason,
+        )
+
+    @override
+    async def revoke_lease(self, execution_id: str, reason: str = "") -> None:
+        calls.check_reasoned(execution_id, reason)
+        await self._store.leases.revoke(execution_id, reason)
+        self._courier.poke(self._store.tag_of(execution_id))
+
+    @override
+    async def prioritize(self, execution_id: str, priority: int) -> int:
+        calls.check_priority(execution_id, priority)
+        return await self._store.executions.prioritize(execution_id, priority)
+
+    # Asking
+
+    @override
+    async def describe(self, execution_id: str) -> Execution:
+        return await self._store.queries.describe(_id(execution_id))
+
+    @override
+    async def owner(self, execution_id: str) -> str:
+        return await self._store.queries.owner(_id(execution_id))
+
+    @override
+    async def input(self, execution_id: str) -> bytes:
+        return await self._payloads.input(_id(execution_id))
+
+    @override
+    async def history(self, execution_id: str) -> list[Event]:
+        return await self._store.queries.history(_id(execution_id))
+
+    @override
+    async def attempts(self, execution_id: str) -> list[Attempt]:
+        return await self._store.queries.attempts(_id(execution_id))
+
+    @override
+    async def steps(self, execution_id: str) -> list[Step]:
+        return await self._store.queries.steps(_id(execution_id))
+
+    @override
+    async def outcome(self, execution_id: str) -> Outcome | None:
+        return await self._results.outcome(_id(execution_id))
+
+    @override
+    async def wait(self, execution_id: str, *, timeout_s: float | None = None) -> Outcome:
+        calls.check_patience(timeout_s)
+        return await self._results.wait(_id(execution_id), timeout_s)
+
+    @override
+    async def export(self, execution_id: str) -> Exported:
+        return await self._payloads.open_export(
+            await self._store.archives.export(_id(execution_id))
+        )
+
+    @override
+    async def list(
+        self, wanted: Filter | None = None, *, limit: int = 50, cursor: str | None = None
+    ) -> Page:
+        calls.check_page(limit)
+        wanted = Filter() if wanted is None else checks.instance("wanted", wanted, Filter)
+        return await self._store.queries.page(wanted, limit, cursor)
+
+    @override
+    async def count(self, tenant: str | None = None) -> Sequence[Count]:
+        if tenant is not None:
+            checks.name("tenant", tenant)
+        return await self._store.queries.count(tenant)
+
+    @override
+    async def explain(self, execution_id: str) -> Explanation:
+        standing, workers = await asyncio.gather(
+            self._store.queries.standing(_id(execution_id)), self._store.workers.list()
+        )
+        wait = None
+        if standing.execution.state is State.SUSPENDED:
+            _, wait = await self._store.waitpoints.of(execution_id)
+        limit = await blocking_limit(self._store, standing.execution)
+        tasks = {}
+        if lacks_task(standing, workers):
+            tasks = await self._store.tasks.list(standing.execution.tenant)
+        return explain(standing, workers, wait=wait, limit=limit, tasks=tasks)
+
+
+def _id(execution_id: str) -> str:
+    return checks.execution_id("id", execution_id)

@@ -1,0 +1,90 @@
+"""What calls on executions may say; checked near and far alike, before anything is sent."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from holdfast.model import bounds, checks
+from holdfast.model.executions import Failure, Lease, NewExecution
+
+
+def check_items(items: Sequence[NewExecution]) -> None:
+    """Check what is submitted together."""
+    checks.integer("number of items", len(items), 0, bounds.BATCH_ITEMS)
+    for number, item in enumerate(items):
+        checks.instance(f"items[{number}]", item, NewExecution)
+
+
+def check_holder(execution_id: str, lease: Lease) -> None:
+    """Check who calls as the holder of a lease."""
+    checks.execution_id("id", execution_id)
+    checks.instance("lease", lease, Lease)
+
+
+def check_renewal(held: Sequence[tuple[str, Lease]], lease_ms: int) -> None:
+    """Check what is renewed together."""
+    checks.lease_ms("lease_ms", lease_ms)
+    for execution_id, lease in held:
+        checks.execution_id("execution", execution_id)
+        checks.instance("lease", lease, Lease)
+
+
+def check_result(result: bytes, content_type: str | None) -> None:
+    """Check how an execution is completed."""
+    checks.payload("result", result)
+    if content_type is not None:
+        checks.text("content_type", content_type, bounds.CONTENT_TYPE_CHARS)
+
+
+def check_failure(failure: Failure) -> None:
+    """Check how an attempt failed."""
+    checks.instance("failure", failure, Failure)
+
+
+def check_progress(pct: float, message: str) -> None:
+    """Check a report of progress."""
+    checks.number("pct", pct, 0, 100)
+    checks.text("message", message, bounds.PROGRESS_CHARS)
+
+
+def check_step(name: str, result: bytes) -> None:
+    """Check what is recorded of a step."""
+    checks.text("step", name, bounds.STEP_NAME_CHARS, empty=False)
+    checks.payload("result", result)
+
+
+def check_reasoned(execution_id: str, reason: str) -> None:
+    """Check a call of an operator, who may say why."""
+    checks.execution_id("id", execution_id)
+    checks.text("reason", reason, bounds.REASON_CHARS)
+
+
+def check_replay(
+    execution_id: str, *, keep_steps: bool, from_step: str | None, reason: str
+) -> None:
+    """Check from where an execution runs again."""
+    check_reasoned(execution_id, reason)
+    checks.flag("keep_steps", keep_steps)
+    if from_step is not None:
+        checks.text("from_step", from_step, bounds.STEP_NAME_CHARS, empty=False)
+        if keep_steps:
+            checks.refuse("from_step", "cannot be combined with keep_steps", from_step)
+
+
+def check_priority(execution_id: str, priority: int) -> None:
+    """Check a new priority."""
+    checks.execution_id("id", execution_id)
+    checks.integer("priority", priority, -bounds.PRIORITY, bounds.PRIORITY)
+
+
+def check_patience(timeout_s: float | None) -> None:
+    """Check how long somebody waits; None is for ever."""
+    if timeout_s is not None:
+        checks.number("timeout_s", timeout_s, 0, bounds.DURATION_MS / 1000)
+
+
+def check_page(limit: int, tenant: str | None = None) -> None:
+    """Check which page of a list is asked for."""
+    checks.integer("limit", limit, 1, bounds.PAGE_ITEMS)
+    if tenant is not None:
+        checks.name("tenant", tenant)

@@ -1,0 +1,34 @@
+"""What a consumer does together with its ack: push to queues, submit executions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from holdfast.model import checks
+from holdfast.model.executions import NewExecution
+from holdfast.model.queues import NewMessage
+
+
+@dataclass(frozen=True, slots=True)
+class Push:
+    """Push a message to a queue. It is not refused for size, and its id is not remembered."""
+
+    queue: str
+    message: NewMessage
+
+    def __post_init__(self) -> None:
+        checks.queue("queue", self.queue)
+        checks.instance("message", self.message, NewMessage)
+
+
+@dataclass(frozen=True, slots=True)
+class Submit:
+    """Submit an execution."""
+
+    execution: NewExecution
+
+    def __post_init__(self) -> None:
+        checks.instance("execution", self.execution, NewExecution)
+
+
+Effect = Push | Submit

@@ -1,0 +1,273 @@
+"""Executions as the archive gets them: whole, in the form in which the store keeps them.
+
+This is also where they become readable again, so nothing outside knows that form.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import msgspec
+
+from holdfast.errors import InvalidInput
+from holdfast.model import checks, records
+from holdfast.model.executions import (
+    JSON_CONTENT_TYPE,
+    Attempt,
+    Event,
+    Execution,
+    ExecutionId,
+    Outcome,
+    Step,
+)
+from holdfast.model.frames import Frame
+from holdfast.model.states import State
+
+#: Of the exported form; readers refuse a newer one.
+FORMAT = 1
+
+
+Section = bytes | list[bytes]
+
+
+_pack = msgspec.msgpack.Encoder().encode
+
+
+@dataclass(frozen=True, slots=True)
+class Exported:
+    """Everything of an execution that has ended. `born` and `run` tell its ends apart."""
+
+    id: str
+    fields: Mapping[bytes, bytes]
+    sections: Mapping[str, Section]
+
+    @property
+    def born(self) -> int:
+        """The birth stamp in us: another execution of the same id has another."""
+        return int(self.fields[b"born"])
+
+    @property
+    def run(self) -> int:
+        """How often it had been replayed."""
+        return int(self.fields.get(b"replays", 0))
+
+    @property
+    def tenant(self) -> str:
+        """Who it belongs to."""
+        return self.fields[b"tenant"].decode()
+
+    @property
+    def lane(self) -> str:
+        """Where it ran."""
+        return self.fields[b"lane"].decode()
+
+    @property
+    def kind(self) -> str:
+        """What it ran."""
+        return self.fields[b"kind"].decode()
+
+    @property
+    def state(self) -> str:
+        """How it ended."""
+        return self.fields[b"state"].decode()
+
+    @property
+    def ended_ms(self) -> int:
+        """When it ended."""
+        return int(self.fields[b"ended"])
+
+    # What readers ask, in the same words as the engine's
+
+    def describe(self) -> Execution:
+        """Return what is known about it."""
+        flat = [part for pair in self.fields.items() for part in pair]
+        log = self._log()
+        ending = b"" if self.fields[b"state"] == b"completed" or not log else log[-1]
+        tags = self._packed_tags()
+        found = records.execution(self.id, flat, tags, self._bytes("note"), ending)
+        return replace(found, forget_at=None)
+
+    def tags(self) -> dict[str, str]:
+        """Return its tags."""
+        return records.tags(self._packed_tags())
+
+    def _packed_tags(self) -> bytes:
+        return self._bytes("tags") or self.fields.get(b"tags", b"")
+
+    def input(self) -> bytes:
+        """Return the input as it was submitted."""
+        return self.fields.get(b"input") or self._bytes("input")
+
+    def result(self) -> bytes | None:
+        """Return the result, None if it has none."""
+        if self.fields[b"state"] != b"completed":
+            return None
+        return self.fields.get(b"result") or self._bytes("result")
+
+    def outcome(self) -> Outcome:
+        """Return how it ended."""
+        known = self.describe()
+        content_type = self.fields.get(b"content_type", b"").decode()
+        return Outcome(
+            id=ExecutionId(self.id),
+            state=known.state,
+            result=self.result(),
+            content_type=content_type or JSON_CONTENT_TYPE,
+            error=known.error,
+            reason=known.reason,
+        )
+
+    def history(self) -> list[Event]:
+        """Return what happened to it, oldest first."""
+        return records.events(self.fields[b"born"], self._log())
+
+    def attempts(self) -> list[Attempt]:
+        """Return its attempts, oldest first."""
+        return records.attempts(self._log())
+
+    def steps(self) -> list[Step]:
+        """Return its journal in the order of recording."""
+        return records.steps(self._parts("steps"))
+
+    def frames(self) -> list[Frame]:
+        """Return its stream."""
+        rows = (msgspec.msgpack.decode(row, type=_PackedFrame) for row in self._parts("frames"))
+        return [
+            records.frame(_raw_bytes(name), [_raw_bytes(part) for part in flat], live=False)
+            for name, flat in rows
+        ]
+
+    def _bytes(self, name: str) -> bytes:
+        value = self.sections.get(name, b"")
+        return value if isinstance(value, bytes) else b""
+
+    def _parts(self, name: str) -> list[bytes]:
+        value = self.sections.get(name, [])
+        return value if isinstance(value, list) else []
+
+    def _log(self) -> list[bytes]:
+        """Return the log with what the record tells instead of it, as lib/core/log.lua does."""
+        log, fields = list(self._parts("log")), self.fields
+        last: dict[str, object] = {"attempt": int(fields.get(b"attempts", 0)) - 1}
+        if b"claimed" in fields:
+            claim = {"at": int(fields[b"claimed"]), "event": "claimed", **last}
+            claim |= {"epoch": int(fields[b"epoch"]), "worker": fields[b"worker"].decode()}
+            if b"turn" in fields:
+                claim["kind"] = fields[b"turn"].decode()
+            log.append(_pack(claim))
+        if fields[b"state"] == b"completed":
+            log.append(_pack({"at": int(fields[b"ended"]), "event": "completed", **last}))
+        return log
+
+    def with_payloads(self, data: bytes, result: bytes | None) -> Exported:
+        """Return it with these in place of its input and result."""
+        fields = {k: v for k, v in self.fields.items() if k not in (b"input", b"result")}
+        sections: dict[str, Section] = {**self.sections, "input": data}
+        if result is not None:
+            sections["result"] = result
+        return Exported(self.id, fields, sections)
+
+    # Forms in which it is kept
+
+    def to_row(self) -> list[Any]:
+        """Return it as a row of a segment."""
+        return [self.id, dict(self.fields), dict(self.sections)]
+
+    def to_json(self) -> bytes:
+        """Return it as a file for people to keep.
+
+        `about` is for their eyes. What is read again is the rest, exactly as the store keeps it,
+        in base64.
+        """
+        value = {
+            "holdfast_execution": FORMAT,
+            "id": self.id,
+            "about": self._about(),
+            "fields": {name.decode(): _text(value) for name, value in self.fields.items()},
+            "sections": {
+                name: _text(value) if isinstance(value, bytes) else [_text(v) for v in value]
+                for name, value in self.sections.items()
+            },
+        }
+        return msgspec.json.format(msgspec.json.encode(value), indent=1)
+
+    def _about(self) -> dict[str, Any]:
+        """Return it as people read it: payloads that are JSON as JSON."""
+        outcome = self.outcome()
+        return {
+            "execution": self.describe(),
+            "input": _readable(self.input()),
+            "result": _readable(outcome.result, outcome.content_type),
+            "attempts": self.attempts(),
+            "steps": [
+                {"name": step.name, "at": step.at, "result": _readable(step.result)}
+                for step in self.steps()
+            ],
+            "frames": [frame.view() for frame in self.frames()],
+            "history": self.history(),
+        }
+
+
+def _readable(data: bytes | None, content_type: str = JSON_CONTENT_TYPE) -> object:
+    if data is None:
+        return None
+    if content_type == JSON_CONTENT_TYPE:
+        try:
+            msgspec.json.decode(data)
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            pass
+        else:
+            return msgspec.Raw(data)
+    return {"base64": _text(data)}
+
+
+#: The name of a frame and its fields. Their bytes need not be text, though they are packed as such.
+_PackedFrame = tuple[msgspec.Raw, list[msgspec.Raw]]
+
+
+#: How long the head of a packed string is, by its first byte; of a short one it is that byte.
+_HEADS = {0xD9: 2, 0xDA: 3, 0xDB: 5, 0xC4: 2, 0xC5: 3, 0xC6: 5}
+
+
+def _raw_bytes(packed: msgspec.Raw) -> bytes:
+    data = bytes(packed)
+    return data[_HEADS.get(data[0], 1) :]
+
+
+def from_row(row: Sequence[Any]) -> Exported:
+    """Decode a row of a segment."""
+    execution_id, fields, sections = row
+    return Exported(execution_id, fields, sections)
+
+
+def from_json(data: bytes) -> Exported:
+    """Decode a file; raises InvalidInput for one that is not of ours."""
+    try:
+        value = msgspec.json.decode(data)
+        if value["holdfast_execution"] != FORMAT:
+            checks.refuse("file", f"must have format {FORMAT}", value["holdfast_execution"])
+        found = Exported(
+            checks.execution_id("id", value["id"]),
+            {name.encode(): _data(text) for name, text in value["fields"].items()},
+            {
+                name: _data(item) if isinstance(item, str) else [_data(text) for text in item]
+                for name, item in value["sections"].items()
+            },
+        )
+        state = found.describe().state
+    except (KeyError, TypeError, AttributeError, ValueError, msgspec.DecodeError) as error:
+        raise InvalidInput(f"file: is not an exported execution ({error})", field="file") from error
+    if not State(state).is_terminal:
+        checks.refuse("file", "must hold an execution that has ended", state)
+    return found
+
+
+def _text(data: bytes) -> str:
+    return base64.b64encode(data).decode()
+
+
+def _data(text: str) -> bytes:
+    return base64.b64decode(text, validate=True)

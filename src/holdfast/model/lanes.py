@@ -1,0 +1,22 @@
+"""Lanes: what is known of each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from holdfast.model.states import State
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LaneView:
+    """What is known of a lane."""
+
+    lane: str
+    #: open, paused or draining.
+    setting: str
+    counts: Mapping[State, int]
+    #: Workers that claim from it.
+    workers: int
+    #: Shares of tenants, where they are not 1.
+    weights: Mapping[str, float]

@@ -1,0 +1,18 @@
+"""How a store is doing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pulse:
+    """How a store is doing."""
+
+    #: How late the most overdue timer is.
+    late_s: float
+    #: How long the oldest waiting execution of each lane has waited.
+    waiting_s: Mapping[str, float]
+    #: Counts of incidents since the store was made.
+    incidents: Mapping[str, int]
