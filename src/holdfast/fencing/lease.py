@@ -103,13 +103,12 @@ class WriterLease:
             term: None takes the published one.
             preempt: take a live lease, with a strictly higher term.
             wait_s: how long to wait for a lease that another holds; `math.inf` stands by. The
-                lease of a holder that died is free when this process has seen it unchanged for
-                `ttl + margin`; it remembers between tries on the same `store`. A process that
-                tries once and ends has to wait that long in its one try.
-            times: other clocks, for tests; those of the leases if they are given.
+                lease of a dead holder is free once this process has seen it unchanged for
+                `ttl + margin`, counted over its tries on the same `store`.
+            times: other clocks, for tests.
         """
-        checks.lease_ms("ttl_ms", ttl_ms)
-        margin = ttl_ms // _MARGIN_SHARE if margin_ms is None else margin_ms
+        margin = checks.lease_ms("ttl_ms", ttl_ms) // _MARGIN_SHARE
+        margin = margin if margin_ms is None else margin_ms
         self._ask = Ask(
             holder=checks.name("holder", holder or socket.gethostname()),
             incarnation=new_id(),
@@ -128,8 +127,7 @@ class WriterLease:
         self._state = LeaseState.NEW
         self._error: HoldfastError | None = None
         self._next_refresh_ms: float | None = None
-        self._ended = asyncio.Event()
-        self._stopping = asyncio.Event()
+        self._ended, self._stopping = asyncio.Event(), asyncio.Event()
         self._keeper: asyncio.Task[None] | None = None
 
     # What the holder asks

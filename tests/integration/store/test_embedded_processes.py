@@ -31,7 +31,7 @@ async def _user(folder: Path) -> AsyncIterator[Process]:
         str(folder),
         stdin=PIPE,
         stdout=PIPE,
-        cwd=Path(__file__).parents[2],
+        cwd=Path(__file__).parents[3],
     )
     try:
         assert await _line(process) == "ready"
