@@ -39,7 +39,7 @@ class Graphs(ABC):
     async def extend(
         self,
         graph_id: str,
-        expected_revision: int,
+        expected_version: int,
         *,
         members: Mapping[str, NewExecution] | None = None,
         edges: Sequence[Edge] = (),
@@ -47,8 +47,8 @@ class Graphs(ABC):
     ) -> SubmittedGraph:
         """Add members and edges to a graph that has not ended.
 
-        A cycle is looked for here, in the shape of the expected revision; the store takes the
-        addition only if the graph still has that revision.
+        A cycle is looked for here, in the shape of the expected version; the store accepts the
+        addition only if the graph still has that version.
         """
 
     @abstractmethod
@@ -60,7 +60,7 @@ class Graphs(ABC):
         edges: Sequence[Edge] = (),
         joins: Mapping[str, Join] | None = None,
     ) -> SubmittedGraph:
-        """Add to whatever revision the graph has, again if somebody else was faster."""
+        """Add to the version that the graph has, and retry if another process was faster."""
 
     @abstractmethod
     async def cancel(
