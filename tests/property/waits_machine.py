@@ -406,7 +406,7 @@ class WaitsMachine(ComparingMachine):
         if call.function == "hf_waitpoint_signal":
             # One that was held has been counted, or not, when the wait began.
             first = call.answer or []
-            later = {b"appended", b"ignored"} if first[0] == b"buffered" else set()
+            later = {b"appended", b"ignored", b"duplicate"} if first[0] == b"buffered" else set()
             assert (again.answer or [])[0] in {first[0], *later}
         elif call.function == "hf_waitpoint_suspend":
             self._check_suspended_again(call.answer, again.answer)

@@ -106,6 +106,15 @@ class Run:
         return found[0] if found else None
 
 
+def distinct_in(condition: Condition) -> Iterator[str]:
+    """Yield what the counts of a condition tell signals apart by."""
+    if isinstance(condition, Group):
+        if condition.distinct is not None:
+            yield condition.distinct
+        for part in condition.of:
+            yield from distinct_in(part)
+
+
 def times_of(condition: Condition, began: int) -> Iterator[int]:
     """Return the moments of a condition."""
     if isinstance(condition, After):
@@ -218,7 +227,7 @@ class Model:
         for number in numbers:
             for index, sent in enumerate(run.signals, 1):
                 if sent.point == number and sent.effect == "buffered":
-                    self._offer(wait, index, sent)
+                    self._offer(run, wait, index, sent)
             run.points[number - 1].state = "open"
         if self._holds(run, wait):
             self._close(run, wait, "resumed")
@@ -229,11 +238,22 @@ class Model:
         return "suspended", numbers, []
 
     @staticmethod
-    def _offer(wait: Wait, index: int, sent: Sent) -> None:
-        wanted = any(leaf.matches(sent.seen) for leaf in conditions.leaves(wait.condition))
-        sent.effect = "appended" if wanted else "ignored"
-        if wanted:
-            wait.wanted.append(index)
+    def _offer(run: Run, wait: Wait, index: int, sent: Sent) -> None:
+        leaves = [leaf for leaf in conditions.leaves(wait.condition) if leaf.matches(sent.seen)]
+        if not leaves:
+            sent.effect = "ignored"
+            return
+        # Of a wait that counts different sources, each source answers a question once.
+        same_source = [
+            run.signals[number - 1].seen
+            for number in wait.wanted
+            if run.signals[number - 1].seen.source == sent.seen.source
+        ]
+        told_apart_by = set(distinct_in(wait.condition))
+        counts_sources = "sources" in told_apart_by and "signals" not in told_apart_by
+        known = all(any(map(leaf.matches, same_source)) for leaf in leaves)
+        sent.effect = "duplicate" if counts_sources and known else "appended"
+        wait.wanted.append(index)
 
     def _holds(self, run: Run, wait: Wait) -> bool:
         seen = [run.signals[index - 1].seen for index in wait.wanted]
@@ -298,7 +318,7 @@ class Model:
         run.signals.append(sent)
         if point.state == "open":
             assert run.wait
-            self._offer(run.wait, len(run.signals), sent)
+            self._offer(run, run.wait, len(run.signals), sent)
             if self._holds(run, run.wait):
                 sent.effect = "resumed"
                 self._wake(run)

@@ -467,3 +467,17 @@ async def test_only_the_first_of_two_that_would_resume_does(store: Store, dump: 
     assert await send(store, a) is Effect.RESUMED
     await refused(send(store, b), WaitpointClosed, dump, id=b.id, why="resumed")
     assert names_of((await claim_one(store, claim.id)).signals) == ["go"]
+
+
+async def test_a_source_that_answered_twice_before_the_wait_counts_once(store: Store) -> None:
+    """Buffered signals are counted when the wait begins, by the rule for those that come later."""
+    claim = await run_one(store)
+    point = await prepare_one(store, claim)
+    for number in range(2):
+        effect = await send(store, point, key=f"k{number}", by="ann")
+        assert effect is Effect.BUFFERED
+    condition = {"count": 2, "distinct": "sources", "of": [{"waitpoint": "gate"}]}
+    await suspend(store, claim, "gate", condition=condition)
+    effects = [effect for _, effect in await effects_of(store, claim.id)]
+    assert effects == ["appended", "duplicate"]
+    assert await send(store, point, by="ben") is Effect.RESUMED
