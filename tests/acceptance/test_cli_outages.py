@@ -21,8 +21,7 @@ from holdfast.testing.polling import wait_for
 from holdfast.testing.servers import free_port, start_server
 from holdfast.worker.app import App
 from tests.acceptance.test_cli import TIMEOUT_S, Background, background, holdfast, write_shop
-from tests.chaos.test_killed_server import _kill as kill
-from tests.chaos.test_killed_server import _restart as restart
+from tests.support.killing import kill, restart
 
 _STARTED = "holdfast is running shop:app"
 _WAITS = "the worker cannot register and waits until it can"

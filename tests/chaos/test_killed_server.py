@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-import subprocess
 from pathlib import Path
 from random import Random
 
@@ -14,30 +13,18 @@ from holdfast.store.store import StoreSettings, open_store
 from holdfast.testing.servers import TestServer, start_server
 from tests.chaos.load import Load, check_history, check_nothing_is_lost
 from tests.support.dump import dump_keys
+from tests.support.killing import kill, restart
 
 pytestmark = pytest.mark.xdist_group("chaos")
 
 KILLS = 3
 
 
-def _restart(server: TestServer, folder: Path) -> TestServer:
-    """Start the killed server again, on its port and its folder."""
-    process = subprocess.Popen(
-        server.process.args, stdout=subprocess.DEVNULL, cwd=folder, start_new_session=True
-    )
-    return TestServer(process, server.port)
-
-
-def _kill(server: TestServer) -> None:
-    server.process.kill()
-    server.process.wait()
-
-
 async def _kill_and_restart(servers: list[TestServer], folder: Path, load: Load) -> None:
     for _ in range(KILLS):
         await load.wait_for_calls(500)
-        _kill(servers[-1])
-        servers.append(_restart(servers[-1], folder))
+        kill(servers[-1])
+        servers.append(restart(servers[-1], folder))
     await load.wait_for_calls(500)
     load.stop()
 
@@ -66,4 +53,4 @@ async def test_what_was_acknowledged_survives_the_kill_of_the_server(tmp_path: P
                 check_nothing_is_lost(load, dump_keys(servers[-1:], "hf"))
                 await check_history(load, store)
         finally:
-            _kill(servers[-1])
+            kill(servers[-1])

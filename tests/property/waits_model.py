@@ -115,6 +115,21 @@ def distinct_in(condition: Condition) -> Iterator[str]:
             yield from distinct_in(part)
 
 
+def effect_of(condition: Condition, earlier: Sequence[Seen], signal: Seen) -> str:
+    """Return what a signal does to a wait that it does not end; `earlier` are those it wanted.
+
+    Of a wait that counts different sources, and no signals, each source answers a question once.
+    """
+    leaves = [leaf for leaf in conditions.leaves(condition) if leaf.matches(signal)]
+    if not leaves:
+        return "ignored"
+    counted_by = set(distinct_in(condition))
+    same_source = [other for other in earlier if other.source == signal.source]
+    is_known = all(any(map(leaf.matches, same_source)) for leaf in leaves)
+    counts_sources = "sources" in counted_by and "signals" not in counted_by
+    return "duplicate" if counts_sources and is_known else "appended"
+
+
 def times_of(condition: Condition, began: int) -> Iterator[int]:
     """Return the moments of a condition."""
     if isinstance(condition, After):
@@ -239,21 +254,10 @@ class Model:
 
     @staticmethod
     def _offer(run: Run, wait: Wait, index: int, sent: Sent) -> None:
-        leaves = [leaf for leaf in conditions.leaves(wait.condition) if leaf.matches(sent.seen)]
-        if not leaves:
-            sent.effect = "ignored"
-            return
-        # Of a wait that counts different sources, each source answers a question once.
-        same_source = [
-            run.signals[number - 1].seen
-            for number in wait.wanted
-            if run.signals[number - 1].seen.source == sent.seen.source
-        ]
-        told_apart_by = set(distinct_in(wait.condition))
-        counts_sources = "sources" in told_apart_by and "signals" not in told_apart_by
-        known = all(any(map(leaf.matches, same_source)) for leaf in leaves)
-        sent.effect = "duplicate" if counts_sources and known else "appended"
-        wait.wanted.append(index)
+        earlier = [run.signals[number - 1].seen for number in wait.wanted]
+        sent.effect = effect_of(wait.condition, earlier, sent.seen)
+        if sent.effect != "ignored":
+            wait.wanted.append(index)
 
     def _holds(self, run: Run, wait: Wait) -> bool:
         seen = [run.signals[index - 1].seen for index in wait.wanted]

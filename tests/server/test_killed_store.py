@@ -11,9 +11,8 @@ import pytest
 from holdfast.model.ids import new_id
 from holdfast.testing.polling import wait_for
 from holdfast.testing.servers import TestServer, start_server
-from tests.chaos.test_killed_server import _kill as kill
-from tests.chaos.test_killed_server import _restart as restart
 from tests.support.http_servers import server_process
+from tests.support.killing import kill, restart
 
 pytestmark = pytest.mark.xdist_group("chaos")
 
