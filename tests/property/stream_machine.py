@@ -159,6 +159,8 @@ class StreamMachine(ComparingMachine):
             if model.exists and not resumed:
                 model.append(self.now, claim.lease.attempt, [])
                 self._name_kind(model, claim)
+                # The word for the kind counts, and is longer than the one that stood for it.
+                model.trim()
             self.claims.append(claim)
 
     def _is_live(self, claim: Claim) -> bool:
