@@ -312,6 +312,12 @@ class Claim:
     quotas: tuple[str, ...] = ()
     #: The place in a trace from which it was submitted.
     traceparent: str | None = None
+    #: How often it started again with another input and an empty journal.
+    continued: int = 0
+    #: The session whose conversation it runs.
+    session: SessionRef | None = None
+    #: The worker keeps its coroutine: `steps` holds only the step at which that waits.
+    kept: bool = False
 
     @property
     def key(self) -> tuple[str, int]:

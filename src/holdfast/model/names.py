@@ -20,7 +20,7 @@ NAME_SEPARATOR = "/"
 ID_SEPARATOR = "="
 
 #: `new_id`, and the id of an idempotency key, with a g those of graphs; what follows `~` is a part.
-_MINTED = re.compile(r"g?(?:0[0-9a-hjkmnp-tv-z]{19}|k[0-9a-hjkmnp-tv-z]{24})(?:~|\Z)")
+_MINTED = re.compile(r"g?(?:0[0-9a-hjkmnp-tv-z]{19}|[ks][0-9a-hjkmnp-tv-z]{24})(?:~|\Z)")
 #: The id of an idempotency key, which can be worked out from tenant and key.
 _OF_KEY = re.compile(r"g?k[0-9a-hjkmnp-tv-z]{24}\Z")
 
