@@ -75,9 +75,7 @@ class Sessions(ABC):
         """Return a page of sessions, the most recently active first."""
 
     @abstractmethod
-    async def transcript(
-        self, session_id: str, *, after: int = 0, limit: int = 100
-    ) -> Transcript:
+    async def transcript(self, session_id: str, *, after: int = 0, limit: int = 100) -> Transcript:
         """Return the lines after a number. Raises SessionNotFound."""
 
     @abstractmethod
@@ -134,9 +132,7 @@ class Sessions(ABC):
         """
 
     @abstractmethod
-    async def get_state(
-        self, execution_id: str, lease: Lease, step: str, name: str
-    ) -> StateValue:
+    async def get_state(self, execution_id: str, lease: Lease, step: str, name: str) -> StateValue:
         """Return a value of the session's state, and record it under a step."""
 
     @abstractmethod

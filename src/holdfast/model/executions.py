@@ -15,6 +15,7 @@ from holdfast.model import bounds, checks, references
 from holdfast.model.moments import to_ms
 from holdfast.model.quotas import Window
 from holdfast.model.retry import RetryPolicy
+from holdfast.model.session_keys import SessionRef
 from holdfast.model.states import AttemptKind, Hold, State, StateVector, state_vector
 from holdfast.model.waitpoints import Signal
 

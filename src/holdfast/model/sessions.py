@@ -12,11 +12,8 @@ import msgspec
 from holdfast.model import bounds, checks
 from holdfast.model.executions import ExecutionId
 from holdfast.model.ids import new_id
-from holdfast.model.ids import session_id as _session_id
-from holdfast.model.names import DEFAULT_TENANT
+from holdfast.model.session_keys import SessionKey
 from holdfast.model.states import State
-
-DEFAULT_ENV = "local"
 
 
 class Busy(StrEnum):
@@ -49,32 +46,6 @@ class SessionState(StrEnum):
 
 Direction = Literal["in", "out"]
 Delivery = Literal["pending", "sent", "dead"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SessionKey:
-    """Whose conversation it is. Every part counts, so two tenants never share a session."""
-
-    conversation: str
-    user: str
-    #: Where messages arrive; by default the name of the conversation function.
-    endpoint: str
-    tenant: str = DEFAULT_TENANT
-    env: str = DEFAULT_ENV
-
-    def __post_init__(self) -> None:
-        checks.name("tenant", self.tenant)
-        checks.name("env", self.env)
-        checks.name("endpoint", self.endpoint)
-        checks.text("conversation", self.conversation, bounds.ID_CHARS, empty=False)
-        checks.text("user", self.user, bounds.ID_CHARS, empty=False)
-
-    @property
-    def id(self) -> str:
-        """The id of the session, worked out from the key."""
-        parts = (self.env, self.tenant, self.endpoint, self.conversation, self.user)
-        # As JSON, so that no two keys are written alike.
-        return _session_id(msgspec.json.encode(parts))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -291,16 +262,6 @@ def messages_of(received: bytes) -> list[Message]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SessionRef:
-    """The session of an execution that a worker claimed."""
-
-    id: str
-    key: SessionKey
-    #: The last message that the conversation received.
-    turn: int = 0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class StateValue:
     """A value of a session's state."""
 
@@ -334,4 +295,3 @@ class OutgoingReply:
         """The payload, decoded."""
         value: dict[str, Any] = msgspec.json.decode(self.payload)
         return value
-
