@@ -55,7 +55,9 @@ class Engine(api.Engine):
         self.payloads: Payloads = Payloads(store)
         self.graphs: Graphs = Graphs(store, self.payloads)
         self.courier: Courier = Courier(store)
-        self.sessions: Sessions = Sessions(store, self.courier)
+        #: What runs beside the calls of this process.
+        self.services: Supervisor = Supervisor()
+        self.sessions: Sessions = Sessions(store, self.courier, self.services)
         self.admission: Admission = Admission(store, self.courier)
         self.waitpoints: Waitpoints = Waitpoints(store, self.keyring, self.admission, self.courier)
         asking = Asking(store, self.waitpoints)
@@ -69,8 +71,6 @@ class Engine(api.Engine):
         self.writer_leases: Leases = Leases(StoreObjects(store))
         self.feeds: Feeds = Feeds(store)
         self.changes: Changes = Changes(store)
-        #: What runs beside the calls of this process.
-        self.services: Supervisor = Supervisor()
 
     def start_services(self) -> None:
         """Fire timers and schedules, and carry what partitions have for each other."""

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import builtins
-from collections.abc import AsyncIterator, Sequence
+import contextlib
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import replace
 
 from typing_extensions import override
 
 from holdfast import api
 from holdfast.engine.courier import Courier
+from holdfast.engine.sending import Sending
 from holdfast.engine.waiters import Waiters, news_or_poll
 from holdfast.errors import ConversationNotFound, ExecutionNotFound, InvalidInput
 from holdfast.model import bounds, calls, checks
@@ -24,6 +26,7 @@ from holdfast.model.sessions import (
     Entry,
     MessageWait,
     NewReply,
+    Send,
     Session,
     SessionPage,
     SessionState,
@@ -33,6 +36,7 @@ from holdfast.model.sessions import (
     Turned,
 )
 from holdfast.model.states import State
+from holdfast.services import Supervisor
 from holdfast.store.store import Store
 
 #: Notifications can be lost in a failover, so every reader also looks this often.
@@ -43,10 +47,11 @@ _PAGE = 100
 class Sessions(api.Sessions):
     """Sessions on an open store."""
 
-    def __init__(self, store: Store, courier: Courier) -> None:
+    def __init__(self, store: Store, courier: Courier, services: Supervisor) -> None:
         self._store = store
         self._sessions = store.sessions
         self._courier = courier
+        self._services = services
         self._waiters = Waiters(store)
 
     async def close(self) -> None:
@@ -245,6 +250,18 @@ class Sessions(api.Sessions):
         _check_id(session_id)
         checks.integer("number", number, 1, bounds.AMOUNT)
         await self._sessions.resend(session_id, number)
+
+    @override
+    @contextlib.asynccontextmanager
+    async def sending(self, senders: Mapping[str, Send]) -> AsyncIterator[None]:
+        for name in checks.mapping("senders", senders):
+            checks.name("sender", name)
+        service = Sending(self._store, senders)
+        self._services.start(service)
+        try:
+            yield
+        finally:
+            await self._services.stop(service.name)
 
     # Running turns
 
