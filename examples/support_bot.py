@@ -69,9 +69,7 @@ async def approve() -> None:
     assert session.execution is not None
     (point,) = await app.engine.waitpoints.of(session.execution)
     source = Source(type="user", identity="lead")
-    await app.engine.waitpoints.signal(
-        NewSignal(waitpoint=point.id, name="approve", source=source)
-    )
+    await app.engine.waitpoints.signal(NewSignal(waitpoint=point.id, name="approve", source=source))
     async for news in app.engine.sessions.follow(session.id, after=session.last):
         for entry in news.entries:
             print(f"bot: {entry.text}")
