@@ -90,7 +90,7 @@ function conversations.park(tag, execution, rec, wait, now)
     changes[#changes + 1] = 'kept'
     changes[#changes + 1] = rec.epoch
   end
-  record.clear(tag, execution, rec, { 'timeout_at', 'resumed', 'due', 'kept' })
+  record.clear(tag, execution, rec, { 'timeout_at', 'resumed', 'due', 'kept', 'tail' })
   if wait.timeout then
     changes[#changes + 1] = 'due'
     changes[#changes + 1] = now + wait.timeout
