@@ -496,7 +496,7 @@ async def test_an_empty_reply_is_refused(app: App, talking: Talking) -> None:
     async def silent(chat: Chat) -> None:
         for wrong in ({"text": ""}, {"text": 5}, {"buttons": ["x", "x"]}):
             with pytest.raises(InvalidInput):
-                await chat.say(**wrong)  # type: ignore[arg-type]
+                await chat.say(**wrong)
         await chat.say(card={"type": "AdaptiveCard"}, data=[1])
 
     async with talking(silent) as talk:
