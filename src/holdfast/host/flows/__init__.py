@@ -1,0 +1,1 @@
+"""Flows: conversations and jobs written as YAML."""
