@@ -25,7 +25,7 @@ from holdfast.host.flows.model import (
     SubFlow,
 )
 from holdfast.host.flows.parser import load_flow
-from holdfast.host.flows.problems import Problem, Problems, did_you_mean
+from holdfast.host.flows.problems import Problem, Problems, article, did_you_mean
 from holdfast.host.yaml_source import Node
 
 _TALKING = frozenset({NodeKind.WAIT, NodeKind.ASK})
@@ -130,13 +130,13 @@ def _check_effects(node: FlowNode, problems: Problems) -> None:
         problems.add("no_effect", entries[key], message, hint)
 
     if "retry" in entries and node.kind in _INSTANT | _PARKING:
-        warn("retry", f"a `{node.kind}` is not tried again")
+        warn("retry", f"{article(node.kind)} is not tried again")
     if "timeout" in entries and node.kind in _PARKING:
         warn("timeout", "how long it waits is a part of its kind", f"move it into `{node.kind}`")
     elif "timeout" in entries and node.kind in _INSTANT:
-        warn("timeout", f"a `{node.kind}` takes no time")
+        warn("timeout", f"{article(node.kind)} takes no time")
     if "out" in entries and isinstance(node.action, Goto | End):
-        warn("out", f"the flow ends at a `{node.kind}`")
+        warn("out", f"the flow leaves at {article(node.kind)}")
     inside: Node | None = node.node.get(node.kind.value)
     if inside is None or "on_timeout" not in inside.keys or "timeout" in inside.keys:
         return
@@ -151,7 +151,7 @@ def _check_join(node: FlowNode, action: Parallel, problems: Problems) -> None:
         message = f"node `{node.id}` needs `k`, the size of its quorum"
         problems.add("missing_key", inside, message, f"add `k`, from 1 to {count}")
     elif action.join is Join.QUORUM and action.k is not None and action.k > count:
-        message = f"node `{node.id}` has {count} branches, and {action.k} must succeed"
+        message = f"{action.k} branches of node `{node.id}` must succeed, and it has {count}"
         problems.add("impossible_join", inside.entries["k"], message)
     elif action.join is not Join.QUORUM and action.k is not None:
         message = f"`k` of node `{node.id}` does nothing: its join is `{action.join}`"

@@ -20,7 +20,7 @@ from holdfast.host.flows.model import (
     SetVars,
     SubFlow,
 )
-from holdfast.host.flows.problems import Problems, did_you_mean
+from holdfast.host.flows.problems import Problems, article, did_you_mean
 from holdfast.host.flows.scopes import SILENT, base_scope, output_of
 from holdfast.host.flows.syntax import HAS, Index, Literal, Name, Select, Tree
 from holdfast.host.flows.syntax import Call as CallTree
@@ -265,7 +265,7 @@ class _NodeChecks:
                 hint = did_you_mean(name, self._flow.nodes)
                 report("unknown_node", offset, f"there is no node `{name}`", hint)
             elif other.kind in SILENT:
-                message = f"node `{name}` has no output, as a `{other.kind}` has none"
+                message = f"node `{name}` has no output: it is {article(other.kind)}"
                 report("missing_path", offset, message, "")
             elif name not in self._before and not (self._has_run and name == self._node.id):
                 message = f"node `{name}` cannot have run before node `{self._node.id}`"

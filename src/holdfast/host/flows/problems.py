@@ -128,6 +128,11 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     return ""
 
 
+def article(word: str) -> str:
+    """Return a word in quotes, with its article."""
+    return f"{'an' if word[:1] in 'aeiou' else 'a'} `{word}`"
+
+
 def shown(value: Any) -> str:
     """Return a value for a sentence, short."""
     text = value if isinstance(value, str) else repr(value)

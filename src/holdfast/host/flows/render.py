@@ -34,11 +34,11 @@ def summary(problems: Iterable[Problem]) -> str:
     counts = Counter(problem.severity for problem in problems)
     if not counts:
         return "no problems"
-    words = []
-    for severity in Severity:
-        if number := counts[severity]:
-            words.append(f"{number} {severity}{'s' * (number != 1)}")
-    return ", ".join(words)
+    return ", ".join(
+        f"{counts[severity]} {severity}{'s' * (counts[severity] != 1)}"
+        for severity in Severity
+        if counts[severity]
+    )
 
 
 def as_object(problem: Problem) -> dict[str, Any]:

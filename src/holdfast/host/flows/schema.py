@@ -18,7 +18,7 @@ from holdfast.host.flows.model import (
 )
 
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
-SCHEMA_ID = "https://holdfast.dev/schemas/flow.json"
+SCHEMA_ID = "urn:holdfast:flow"
 
 _TEXT: dict[str, Any] = {"type": "string"}
 _NAME: dict[str, Any] = {"type": "string", "minLength": 1}

@@ -239,7 +239,8 @@ def tokens(text: str) -> list[Token]:
         if match is None:
             quote = text[at] in "'\""
             why = "the text is not closed" if quote else f"`{text[at]}` is not part of CEL"
-            raise SyntaxProblem(why, at)
+            hint = "write `==` to compare" if text[at] == "=" else ""
+            raise SyntaxProblem(why, at, suggestion=hint)
         if match.lastgroup != "space":
             words.append(Token(match.lastgroup or "", match[0], at))
         at = match.end()
@@ -268,8 +269,12 @@ class _Parser:
 
     def whole(self) -> Tree:
         tree = self._expression()
-        if self._word.kind != "end":
-            self._refuse(f"`{self._word.text}` is not expected here")
+        word = self._word
+        if word.kind != "end":
+            sign = {"and": "&&", "or": "||", "not": "!", "is": "=="}.get(word.text)
+            hint = f"write `{sign}`" if sign else ""
+            message = f"`{word.text}` is not expected here"
+            raise SyntaxProblem(message, word.offset, suggestion=hint)
         return tree
 
     @property

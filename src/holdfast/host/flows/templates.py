@@ -187,6 +187,9 @@ def _template(text: str, start: int, end: int) -> Template:
     if not (arguments.startswith("(") and arguments.endswith(")")):
         message = "`default` takes one value: `| default(VALUE)`"
         raise SyntaxProblem(message, start + bar, code="bad_filter")
+    if _bar(arguments, start) is not None:
+        message = "a template has one filter only"
+        raise SyntaxProblem(message, start + word.end(), code="bad_filter")
     default_at = start + word.end() + 1
     return Template(
         compiled(inside[:bar], start), start, compiled(arguments[1:-1], default_at), default_at
