@@ -239,6 +239,39 @@ async def test_a_revoked_lease_ends_the_turn_and_the_conversation_continues(
     assert runs == ["slow", "slow"]
 
 
+async def test_an_interrupted_turn_stops_at_once(app: App) -> None:
+    """The worker that starts the next execution of the session cancels the one before."""
+    stopped: list[tuple[str, bool]] = []
+    begun = asyncio.Event()
+
+    @app.conversation(busy="interrupt")
+    async def thinker(chat: Chat) -> None:
+        if chat.message.text == "quick":
+            await chat.say("done")
+            return
+        await chat.say("thinking")
+        await chat.step("think", lambda: None)
+        begun.set()
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            stopped.append((chat.message.text, chat.interrupted))
+            raise
+
+    async with app.worker(WorkerSettings(lease_ms=60_000)) as worker:
+        slow = asyncio.ensure_future(thinker.send("slow", user="ann", wait=30))
+        await begun.wait()
+        answer = await thinker.send("quick", user="ann")
+        assert [reply.text for reply in answer.replies] == ["done"]
+        assert [reply.text for reply in (await slow).replies] == ["thinking"]
+        assert stopped == [("slow", True)]
+
+        async def is_free() -> bool:
+            return worker._slots.busy == 0
+
+        await wait_for(is_free)
+
+
 async def test_two_workers_share_racing_sessions(app: App, engine: Engine) -> None:
     """Every message is answered once and in order, whoever keeps the coroutine."""
     runs = Runs()
