@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from holdfast import App, Chat, Context, WorkerSettings
+from holdfast import App, Chat, Context, OutgoingReply, WorkerSettings
 from holdfast.engine import Engine
 from holdfast.errors import ExecutionNotFound
 from holdfast.model.session_keys import SessionKey
@@ -270,6 +270,30 @@ async def test_an_interrupted_turn_stops_at_once(app: App) -> None:
             return worker._slots.busy == 0
 
         await wait_for(is_free)
+
+
+async def test_the_senders_of_an_app_deliver_replies(app: App) -> None:
+    """In order, each with a key that is the same for every try."""
+    declare(app, Runs())
+    sent: list[str] = []
+    keys: list[str] = []
+
+    @app.sender("mail")
+    async def send(reply: OutgoingReply) -> None:
+        keys.append(reply.idempotency_key)
+        if len(keys) == 1:
+            raise ConnectionError
+        sent.append(reply.value["text"])
+
+    async with app.worker(SETTINGS):
+        for text in ("a", "b"):
+            await app.find("echo").send(text, user="ann", sender="mail")  # type: ignore[attr-defined]
+
+        async def are_sent() -> bool:
+            return sent == ["a", "b"]
+
+        await wait_for(are_sent)
+    assert keys[0] == keys[1] != keys[2]
 
 
 async def test_two_workers_share_racing_sessions(app: App, engine: Engine) -> None:
