@@ -15,7 +15,9 @@ from holdfast.model.sessions import SessionState
 from holdfast.testing.polling import wait_for
 from holdfast.worker.outcomes import AttemptLost
 from holdfast.worker.worker import Worker
-from tests.integration.worker.conftest import LEASE_MS
+from tests.integration.worker.conftest import LEASE_MS, near
+
+ALSO_OVER_HTTP = True
 
 SETTINGS = WorkerSettings(lease_ms=LEASE_MS, slots=1)
 
@@ -272,6 +274,7 @@ async def test_an_interrupted_turn_stops_at_once(app: App) -> None:
         await wait_for(is_free)
 
 
+@near
 async def test_the_senders_of_an_app_deliver_replies(app: App) -> None:
     """In order, each with a key that is the same for every try."""
     declare(app, Runs())
