@@ -149,4 +149,9 @@ async def test_a_worker_killed_at_any_line_changes_nothing_that_is_said(tmp_path
             assert said == wanted, f"killed at line {line}"
 
         await asyncio.gather(*map(compare, lines))
-        assert {path.name for path in tmp_path.glob("died-*")} == {f"died-{n}" for n in lines}
+        assert sorted(_deaths(tmp_path)) == lines
+
+
+def _deaths(folder: Path) -> list[int]:
+    """Return the lines at which a worker died."""
+    return [int(path.name.removeprefix("died-")) for path in folder.glob("died-*")]

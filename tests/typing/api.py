@@ -282,7 +282,7 @@ async def async_conversation(chat: Chat, state: int = 0) -> None:
     assert_type((await chat.ask("What?", type=Receipt)).value, Receipt)
     assert_type(await chat.choose("Which?", ["a", "b"]), str)
     assert_type(await chat.state.get("n", 0), int)
-    assert_type(await chat.step("fetch", fetch, state), list[str])
+    assert_type(await chat.step("double", lambda: 2 * state), int)
     async with chat.typing() as out:
         await out.write("a")
     await chat.ask("When?", timeout=b"2d")  # type: ignore[call-overload]
@@ -307,7 +307,6 @@ async def send_mail(reply: OutgoingReply) -> None:
 
 
 app.conversation(busy="sometimes")  # type: ignore[call-overload]
-app.conversation(async_plain.fn)  # type: ignore[arg-type]
 
 
 async def conversations_are_typed() -> None:
