@@ -63,7 +63,7 @@ def _trim(text: Any) -> str:
     return _text("trim", text).strip()
 
 
-def _split(text: Any, separator: Any) -> list[str]:
+def _pieces(text: Any, separator: Any) -> list[str]:
     separator = _text("split", separator)
     return _text("split", text).split(separator) if separator else list(text)
 
@@ -129,7 +129,7 @@ FUNCTIONS: dict[str, Function] = {
     "lower": Function(("string",), "string", _lower),
     "upper": Function(("string",), "string", _upper),
     "trim": Function(("string",), "string", _trim),
-    "split": Function(("string", "string"), "list", _split),
+    "split": Function(("string", "string"), "list", _pieces),
     "join": Function(("list", "string"), "string", _join, optional=1),
     "json": Function(("any",), "string", _json),
     "duration": Function(("string",), "duration", _duration, as_method=False),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from itertools import pairwise
 
@@ -158,12 +157,12 @@ def _check_join(node: FlowNode, action: Parallel, problems: Problems) -> None:
         problems.add("no_effect", inside.keys["k"], message, "write `join: quorum`")
 
 
-def waiting_flows(flows: Mapping[str, Flow]) -> set[str]:
-    """Return the flows that may wait for a message, themselves or in flows that they run."""
+def waiting_flows(flows: Mapping[str, Flow], kinds: frozenset[NodeKind]) -> set[str]:
+    """Return the flows that have nodes of some kinds, themselves or in flows that they run."""
     found = {
         flow.id
         for flow in flows.values()
-        if any(node.kind in _TALKING for node in flow.nodes.values())
+        if any(node.kind in kinds for node in flow.nodes.values())
     }
     more = True
     while more:
@@ -186,24 +185,21 @@ def _next_flows(flow: Flow) -> set[str]:
 
 def _check_waits(flows: Mapping[str, Flow], problems: Problems) -> None:
     """Report flows that wait where nobody can answer."""
-    waits = waiting_flows(flows)
+    talking = waiting_flows(flows, _TALKING)
+    parking = waiting_flows(flows, _PARKING)
     for flow in flows.values():
         for node in flow.nodes.values():
             branching = isinstance(node.action, Parallel | Each)
             for work in graph.work_of(node):
-                if not isinstance(work, SubFlow) or work.flow.name not in waits:
+                if not isinstance(work, SubFlow):
                     continue
-                if branching:
-                    message = f"the flow `{work.flow}` waits for messages, and a branch cannot"
-                    problems.add("wait_not_allowed", work.flow.node, message)
-                elif flow.type not in CONVERSING:
+                place = work.flow.node
+                if branching and work.flow.name in parking:
+                    message = f"the flow `{work.flow}` waits, and a branch cannot"
+                    problems.add("wait_not_allowed", place, message)
+                elif work.flow.name in talking and flow.type not in CONVERSING:
                     message = (
                         f"the flow `{work.flow}` waits for messages, and a {flow.type} flow has "
                         "no conversation"
                     )
-                    problems.add("wait_not_allowed", work.flow.node, message)
-
-
-def counts(problems: Iterable[Problem]) -> Counter[str]:
-    """Return how many problems there are of each severity."""
-    return Counter(problem.severity.value for problem in problems)
+                    problems.add("wait_not_allowed", place, message)

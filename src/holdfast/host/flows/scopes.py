@@ -41,7 +41,7 @@ SCOPE: dict[str, Type] = {
 #: What an approval returns.
 DECISION = Type(
     "map",
-    fields={"approved": Type("bool"), "by": ANY, "data": ANY, "reason": ANY},
+    fields={"approved": Type("bool"), "by": Type("string"), "data": ANY},
     closed=True,
 )
 _OUTPUTS: dict[NodeKind, Type] = {

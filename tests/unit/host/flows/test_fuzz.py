@@ -12,8 +12,9 @@ from tests.unit.host.flows.samples import FILES, KNOWN
 
 _PIECES = [
     "{{", "}}", "{", "}", "[", "]", "'", '"', ":", "- ", "\n", "\t", "|", "&a ", "*a", "!!x ",
-    "end", "null", "out: a", "1e999", "0", "-1", "()", ".", "\u2028", "\ud7ff", "\x00", "prev.x", "nodes.",
-    "when: ", "emit: ", "set: ", "x" * 300, "((((", "<<: ", "true", "99999999999999999999",
+    "end", "null", "out: a", "1e999", "0", "-1", "()", ".", "\u2028", "\ud7ff", "\x00",
+    "prev.x", "nodes.", "when: ", "emit: ", "set: ", "x" * 300, "((((", "<<: ", "true",
+    "99999999999999999999",
 ]  # fmt: skip
 
 

@@ -1,0 +1,316 @@
+"""What nodes do when they reach out of the flow: calls, models, web servers, branches."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Protocol, TypeVar
+
+import msgspec
+
+from holdfast.host.flows.expressions import ExpressionFailed
+from holdfast.host.flows.fields import Ref
+from holdfast.host.flows.model import (
+    Call,
+    Each,
+    FlowNode,
+    Http,
+    Join,
+    Llm,
+    NodeKind,
+    Parallel,
+    Provider,
+    SubFlow,
+)
+from holdfast.host.flows.progress import OUTPUT_BYTES, FlowFailed
+from holdfast.host.flows.runners import (
+    ComponentCall,
+    HttpCall,
+    Invocation,
+    ModelCall,
+    NodeFailed,
+    ProviderCall,
+    Runners,
+    Secret,
+)
+from holdfast.host.flows.stages import Stage
+from holdfast.host.flows.templates import Text, Value, as_text
+
+_log = logging.getLogger(__name__)
+
+Scope = dict[str, Any]
+C = TypeVar("C")
+
+#: Kinds that are steps: they run once, and their outcome is recorded.
+STEPS = frozenset(
+    {
+        NodeKind.CALL,
+        NodeKind.HTTP,
+        NodeKind.LLM,
+        NodeKind.PROVIDER,
+        NodeKind.PARALLEL,
+        NodeKind.EACH,
+    }
+)
+
+
+class Branching(Protocol):
+    """Runs a flow as a branch."""
+
+    async def branch(self, flow: str, given: Any, stage: Stage, prefix: str) -> dict[str, Any]:
+        """Run a flow inside a step; returns its result and its replies."""
+        ...
+
+
+class Actor:
+    """Runs the action of one node once."""
+
+    def __init__(
+        self, runners: Runners, flows: Branching, stage: Stage, *, flow: str, node: FlowNode
+    ) -> None:
+        self._runners = runners
+        self._flows = flows
+        self._stage = stage
+        self._flow = flow
+        self._node = node
+
+    async def run(self, step: str, scope: Scope) -> dict[str, Any]:
+        """Run the action, and return its recorded outcome: {ok, replies} or {error}."""
+        action = self._node.action
+        if isinstance(action, Parallel) and action.join is Join.ALL:
+            works = {name: (work, scope) for name, work in action.branches.items()}
+            found = await self._all(step, works, len(works))
+            return _merged(found, lambda outputs: dict(zip(works, outputs, strict=True)))
+        if isinstance(action, Each):
+            return await self._each(step, action, scope)
+        made = self._made(step, scope)
+        return _outcome(await self._stage.step(step, lambda: self._attempt(made)))
+
+    def _made(self, step: str, scope: Scope) -> Callable[[], Awaitable[Any]]:
+        """Return what to do; templates are evaluated first, so that they fail before anything."""
+        action = self._node.action
+        about = self._about(step)
+        if isinstance(action, Call):
+            return self._call(action, scope, about)
+        if isinstance(action, Http):
+            return self._http(action, scope, about)
+        if isinstance(action, Llm):
+            return self._llm(action, scope, about)
+        if isinstance(action, Provider):
+            call = ProviderCall(
+                type=action.type.name,
+                operation=action.operation.name,
+                input=_value(action.input, scope),
+                about=about,
+            )
+            return _bound(self._runners.provider, call)
+        if isinstance(action, Parallel):
+            return lambda: self._race(step, action, scope)
+        raise AssertionError(action)
+
+    def _about(self, step: str) -> Invocation:
+        place = self._stage.place
+        return Invocation(
+            execution=place.execution,
+            tenant=place.tenant,
+            env=place.env,
+            flow=self._flow,
+            node=self._node.id,
+            idempotency_key=self._stage.key(step),
+            timeout_ms=self._node.timeout,
+        )
+
+    async def _attempt(self, make: Callable[[], Awaitable[Any]]) -> dict[str, Any]:
+        """Run once, in the time that the node has; returns what is recorded."""
+        timeout = None if self._node.timeout is None else self._node.timeout / 1000
+        try:
+            async with asyncio.timeout(timeout):
+                found = await make()
+        except TimeoutError:
+            failure = NodeFailed("timeout", "the node took too long", retryable=True)
+            return {"error": _error(failure)}
+        except NodeFailed as failure:
+            return {"error": _error(failure)}
+        except (ExpressionFailed, FlowFailed) as failure:
+            return {"error": _error(NodeFailed(failure.code, str(failure)))}
+        except Exception as failure:  # noqa: BLE001 - whatever a runner raises
+            # The message may hold anything, such as a secret, and ends in transcripts.
+            _log.exception("node %s of flow %s failed", self._node.id, self._flow)
+            message = f"the node failed ({type(failure).__name__})"
+            return {"error": _error(NodeFailed("internal", message))}
+        if isinstance(found, _Branched):
+            return _checked({"ok": found.value, "replies": found.replies})
+        return _checked({"ok": found})
+
+    def _call(self, action: Call, scope: Scope, about: Invocation) -> Callable[[], Awaitable[Any]]:
+        call = ComponentCall(
+            component=action.component.name,
+            operation=action.operation.name,
+            input=_value(action.input, scope),
+            about=about,
+        )
+        return _bound(self._runners.call, call)
+
+    def _http(self, action: Http, scope: Scope, about: Invocation) -> Callable[[], Awaitable[Any]]:
+        headers: dict[str, str | Secret] = {
+            name: Secret(name=value.name) if isinstance(value, Ref) else value.text(scope)
+            for name, value in (action.headers or {}).items()
+        }
+        call = HttpCall(
+            method=action.method,
+            url=action.url.text(scope),
+            headers=headers,
+            json=_value(action.json, scope, None),
+            has_body=action.json is not None,
+            about=about,
+        )
+        return _bound(self._runners.http, call)
+
+    def _llm(self, action: Llm, scope: Scope, about: Invocation) -> Callable[[], Awaitable[Any]]:
+        given = scope.get("input")
+        said = given.get("text", "") if isinstance(given, Mapping) else as_text(given)
+        messages = _value(action.messages, scope, [{"role": "user", "content": said}])
+        if not isinstance(messages, list):
+            raise NodeFailed("invalid_input", "`messages` must be a list")
+        call = ModelCall(
+            model=action.model.name,
+            system=_text(action.system, scope),
+            messages=messages,
+            tools=tuple(tool.name for tool in action.tools),
+            max_tokens=action.max_tokens,
+            budget=_text(action.budget, scope),
+            about=about,
+        )
+        return _bound(self._runners.llm, call)
+
+    async def _work(self, work: Call | SubFlow, scope: Scope, step: str) -> Any:
+        """Run a branch; it is one step of this flow."""
+        if isinstance(work, Call):
+            return await self._call(work, scope, self._about(step))()
+        found = await self._flows.branch(
+            work.flow.name, _value(work.input, scope), self._stage, step
+        )
+        return _Branched(found["ok"], found["replies"])
+
+    async def _all(
+        self, step: str, works: Mapping[str, tuple[Call | SubFlow, Scope]], most: int
+    ) -> list[dict[str, Any]]:
+        """Run branches as steps of their own, some at a time."""
+        slots = asyncio.Semaphore(max(1, most))
+
+        def make(name: str, work: Call | SubFlow, scope: Scope) -> Awaitable[Any]:
+            own = f"{step}/{name}"
+
+            async def run() -> dict[str, Any]:
+                async with slots:
+                    return await self._attempt(lambda: self._work(work, scope, own))
+
+            return self._stage.step(own, run)
+
+        steps = [make(name, work, scope) for name, (work, scope) in works.items()]
+        return [_outcome(one) for one in await self._stage.gather(steps)]
+
+    async def _each(self, step: str, action: Each, scope: Scope) -> dict[str, Any]:
+        items = action.items.evaluate(scope)
+        if not isinstance(items, list):
+            raise NodeFailed("invalid_input", "`items` must be a list")
+        if len(items) > action.limit:
+            message = f"there are {len(items)} items, and {action.limit} are allowed"
+            raise NodeFailed("too_many_items", message)
+        works = {
+            str(number): (action.do, {**scope, action.as_: item})
+            for number, item in enumerate(items)
+        }
+        found = await self._all(step, works, action.concurrency)
+        return _merged(found, list)
+
+    async def _race(self, step: str, action: Parallel, scope: Scope) -> Any:
+        """Run branches until enough have succeeded; the others are cancelled."""
+        wanted = 1 if action.join is Join.ANY else (action.k or len(action.branches))
+        tasks = {
+            asyncio.ensure_future(self._work(work, scope, f"{step}/{name}")): name
+            for name, work in action.branches.items()
+        }
+        done: dict[str, Any] = {}
+        replies: list[Any] = []
+        failures: list[BaseException] = []
+        try:
+            for task in asyncio.as_completed(tasks):
+                try:
+                    value = await task
+                except (NodeFailed, ExpressionFailed, FlowFailed) as failure:
+                    failures.append(failure)
+                    if len(tasks) - len(failures) < wanted:
+                        raise
+                    continue
+                name = next(tasks[one] for one in tasks if one.done() and _is(one, value))
+                if isinstance(value, _Branched):
+                    replies.extend(value.replies)
+                    value = value.value
+                done[name] = value
+                if len(done) >= wanted:
+                    break
+        finally:
+            for one in tasks:
+                one.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+        return _Branched(done, replies)
+
+
+class _Branched:
+    """The result of a branch, and what it said."""
+
+    def __init__(self, value: Any, replies: list[Any]) -> None:
+        self.value = value
+        self.replies = replies
+
+
+def _is(task: asyncio.Future[Any], value: Any) -> bool:
+    return not task.cancelled() and task.exception() is None and task.result() is value
+
+
+def _bound(run: Callable[[C], Awaitable[Any]] | None, call: C) -> Callable[[], Awaitable[Any]]:
+    if run is None:
+        raise NodeFailed("not_supported", "this host does not run nodes of this kind")
+    return lambda: run(call)
+
+
+def _value(value: Value | None, scope: Scope, default: Any = None) -> Any:
+    missing = {} if default is None else default
+    return missing if value is None else value.evaluate(scope)
+
+
+def _text(text: Text | None, scope: Scope) -> str | None:
+    return None if text is None else text.text(scope)
+
+
+def _error(failure: NodeFailed) -> dict[str, Any]:
+    return {**failure.as_value(), "retry_after_ms": failure.retry_after_ms}
+
+
+def _outcome(found: Any) -> dict[str, Any]:
+    outcome: dict[str, Any] = found
+    return outcome
+
+
+def _checked(outcome: dict[str, Any]) -> dict[str, Any]:
+    """Refuse an output that is no JSON, or too large."""
+    try:
+        size = len(msgspec.json.encode(outcome))
+    except (TypeError, ValueError, RecursionError) as error:
+        message = f"the output is not JSON: {error}"
+        return {"error": _error(NodeFailed("invalid_output", message[:500]))}
+    if size > OUTPUT_BYTES:
+        message = f"the output has {size} bytes, and {OUTPUT_BYTES} are allowed"
+        return {"error": _error(NodeFailed("output_too_large", message))}
+    return outcome
+
+
+def _merged(outcomes: list[dict[str, Any]], merge: Callable[[list[Any]], Any]) -> dict[str, Any]:
+    """Return the outcome of branches that must all succeed."""
+    for outcome in outcomes:
+        if "error" in outcome:
+            return {"error": outcome["error"]}
+    replies = [reply for outcome in outcomes for reply in outcome.get("replies", ())]
+    return _checked({"ok": merge([outcome["ok"] for outcome in outcomes]), "replies": replies})

@@ -1,0 +1,39 @@
+"""Flows as conversations of an app."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from holdfast.errors import InvalidInput
+from holdfast.host.flows.interpreter import Flows
+from holdfast.host.flows.problems import did_you_mean
+from holdfast.model.sessions import Busy
+from holdfast.worker.app import App
+from holdfast.worker.chat import Chat
+from holdfast.worker.conversation import Conversation
+
+#: What users read when a flow fails and no node handles it.
+APOLOGY = "Sorry, something went wrong. Please try again later."
+
+
+def declare_flow(
+    app: App,
+    flows: Flows,
+    entry: str,
+    *,
+    name: str | None = None,
+    busy: str = Busy.QUEUE.value,
+    apology: str = APOLOGY,
+) -> Conversation[Any, Any, Any]:
+    """Declare a flow as a conversation of an app."""
+    flow = flows.flows.get(entry)
+    if flow is None or flow.internal:
+        hint = did_you_mean(entry, [one.id for one in flows.flows.values() if not one.internal])
+        message = f"flow: there is no flow `{entry}` to start with ({hint})"
+        raise InvalidInput(message, field="flow")
+
+    async def converse(chat: Chat, state: dict[str, Any] | None = None) -> Any:
+        return await flows.converse(chat, entry, state)
+
+    decorator = app.conversation(name=name or entry, busy=Busy(busy).value, apology=apology)
+    return decorator(converse)

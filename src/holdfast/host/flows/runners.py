@@ -1,0 +1,130 @@
+"""What nodes need of the host: components, web calls, models, providers.
+
+A host gives a runner for each kind that it can run. A flow with a node of another kind is refused
+when it is loaded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from holdfast.host.flows.model import NodeKind
+
+
+class NodeFailed(Exception):
+    """A node failed. Only a failure that says so is tried again."""
+
+    def __init__(
+        self,
+        code: str,
+        message: str,
+        *,
+        retryable: bool = False,
+        retry_after_ms: int = 0,
+        details: Any = None,
+    ) -> None:
+        super().__init__(message)
+        self.code = code
+        self.retryable = retryable
+        self.retry_after_ms = retry_after_ms
+        self.details = details
+
+    def as_value(self) -> dict[str, Any]:
+        """Return the failure as expressions see it."""
+        return {
+            "code": self.code,
+            "message": str(self),
+            "retryable": self.retryable,
+            "details": self.details,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Invocation:
+    """Who calls, and from where."""
+
+    execution: str
+    tenant: str
+    env: str
+    flow: str
+    node: str
+    #: The same in every attempt at this run of the node, also after a crash.
+    idempotency_key: str
+    #: How long the call may take, if it is bounded.
+    timeout_ms: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComponentCall:
+    """A call of a component's operation."""
+
+    component: str
+    operation: str
+    input: Any
+    about: Invocation
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Secret:
+    """The name of a secret that the host puts into a header."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HttpCall:
+    """A call of a web server."""
+
+    method: str
+    url: str
+    headers: Mapping[str, str | Secret]
+    json: Any
+    has_body: bool
+    about: Invocation
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelCall:
+    """A call of a language model."""
+
+    model: str
+    system: str | None
+    messages: list[Any]
+    tools: tuple[str, ...]
+    max_tokens: int
+    budget: str | None
+    about: Invocation
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProviderCall:
+    """A call of a provider's operation."""
+
+    type: str
+    operation: str
+    input: Any
+    about: Invocation
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Runners:
+    """What runs the nodes that reach out of the flow; each returns the node's output as JSON."""
+
+    call: Callable[[ComponentCall], Awaitable[Any]] | None = None
+    http: Callable[[HttpCall], Awaitable[Any]] | None = None
+    llm: Callable[[ModelCall], Awaitable[Any]] | None = None
+    provider: Callable[[ProviderCall], Awaitable[Any]] | None = None
+
+    @property
+    def kinds(self) -> frozenset[NodeKind]:
+        """The kinds of nodes that can run."""
+        optional = {
+            NodeKind.CALL: self.call,
+            NodeKind.HTTP: self.http,
+            NodeKind.LLM: self.llm,
+            NodeKind.PROVIDER: self.provider,
+        }
+        missing = {kind for kind, runner in optional.items() if runner is None}
+        return frozenset(NodeKind) - missing

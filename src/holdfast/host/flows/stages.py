@@ -1,0 +1,241 @@
+"""Where a flow runs: in a conversation, or inside one step as a branch of another flow."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Protocol
+
+from holdfast.host.flows.runners import NodeFailed
+from holdfast.worker.chat import Chat
+from holdfast.worker.messages import ChatMessage
+from holdfast.worker.outcomes import Denied
+from holdfast.worker.waiting import approval_condition, approved
+
+_PARTS = ("text", "card", "data", "buttons", "markdown")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Whose flow it is."""
+
+    execution: str
+    tenant: str
+    env: str
+    endpoint: str
+    conversation: str
+    user: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Approving:
+    """What an approval asks."""
+
+    name: str
+    title: str
+    approvers: Sequence[str]
+    schema: Any
+    timeout_ms: int | None
+
+
+class Stage(Protocol):
+    """What the interpreter needs to run a flow."""
+
+    @property
+    def place(self) -> Place:
+        """Whose flow it is."""
+        ...
+
+    def key(self, step: str) -> str:
+        """Return an idempotency key for a step."""
+        ...
+
+    def step(self, name: str, make: Callable[[], Awaitable[Any]]) -> Awaitable[Any]:
+        """Run a function once and record its result."""
+        ...
+
+    async def gather(self, steps: list[Awaitable[Any]]) -> list[Any]:
+        """Run steps at the same time."""
+        ...
+
+    async def say(self, activity: Mapping[str, Any]) -> None:
+        """Reply."""
+        ...
+
+    async def receive(self, timeout_ms: int | None) -> ChatMessage:
+        """Wait for a message; raises WaitTimedOut."""
+        ...
+
+    async def decide(self, asked: Approving) -> dict[str, Any]:
+        """Wait for a decision; raises WaitTimedOut."""
+        ...
+
+    async def sleep(self, ms: int) -> None:
+        """Wait for a while."""
+        ...
+
+    async def now(self, step: str) -> datetime:
+        """Return the time, the same in every attempt."""
+        ...
+
+    async def state(self, name: str) -> Any:
+        """Return a value of the session's state."""
+        ...
+
+    def clock(self) -> datetime:
+        """Return the time, which is another one in every attempt."""
+        ...
+
+
+class ChatStage:
+    """A conversation of the SDK."""
+
+    def __init__(self, chat: Chat) -> None:
+        self._chat = chat
+        key = chat.session.key
+        self.place: Place = Place(
+            execution=chat.id,
+            tenant=key.tenant,
+            env=key.env,
+            endpoint=key.endpoint,
+            conversation=key.conversation,
+            user=key.user,
+        )
+
+    def key(self, step: str) -> str:
+        """Return an idempotency key for a step."""
+        return self._chat.idempotency_key(step)
+
+    def step(self, name: str, make: Callable[[], Awaitable[Any]]) -> Awaitable[Any]:
+        """Run a function once and record its result."""
+
+        async def run() -> Any:
+            return await make()
+
+        return self._chat.step(name, run)
+
+    async def gather(self, steps: list[Awaitable[Any]]) -> list[Any]:
+        """Run steps at the same time."""
+        return await self._chat.gather(*steps)
+
+    async def say(self, activity: Mapping[str, Any]) -> None:
+        """Reply."""
+        parts = {key: activity[key] for key in _PARTS if activity.get(key) is not None}
+        further = {key: value for key, value in activity.items() if key not in _PARTS}
+        if further:
+            data = parts.get("data")
+            parts["data"] = {**further, **(data if isinstance(data, dict) else {"data": data})}
+        await self._chat.say(**parts)
+
+    async def receive(self, timeout_ms: int | None) -> ChatMessage:
+        """Wait for a message; raises WaitTimedOut."""
+        return await self._chat.receive(timeout=_seconds(timeout_ms))
+
+    async def decide(self, asked: Approving) -> dict[str, Any]:
+        """Wait for a decision; raises WaitTimedOut."""
+        timeout = _seconds(asked.timeout_ms)
+        try:
+            if asked.schema is None:
+                signals = await self._chat.approval(
+                    asked.title, approvers=asked.approvers, timeout=timeout, name=asked.name
+                )
+            else:
+                point = await self._chat.waitpoint(
+                    asked.name,
+                    schema=asked.schema,
+                    title=asked.title,
+                    answerers=tuple(asked.approvers),
+                )
+                condition = approval_condition(asked.name, 1)
+                signals = approved(
+                    await self._chat.wait_until(condition, point, name=asked.name, timeout=timeout)
+                )
+        except Denied as denied:
+            return {"approved": False, "by": denied.source.identity, "data": denied.payload}
+        first = signals[0]
+        return {"approved": True, "by": first.source.identity, "data": first.value}
+
+    async def sleep(self, ms: int) -> None:
+        """Wait for a while, without a slot if it is long."""
+        await self._chat.sleep(ms / 1000)
+
+    async def now(self, step: str) -> datetime:
+        """Return the time, the same in every attempt."""
+
+        async def make() -> str:
+            return self._chat.now().isoformat()
+
+        return datetime.fromisoformat(await self._chat.step(step, make))
+
+    async def state(self, name: str) -> Any:
+        """Return a value of the session's state."""
+        return await self._chat.state.get(name)
+
+    def clock(self) -> datetime:
+        """Return the time, which is another one in every attempt."""
+        return self._chat.now()
+
+
+def _seconds(ms: int | None) -> float | None:
+    return None if ms is None else ms / 1000
+
+
+@dataclass(slots=True)
+class BranchStage:
+    """One step of another flow: nothing in it is recorded by itself, and it cannot wait."""
+
+    outer: Stage
+    #: Makes the keys of this branch its own.
+    prefix: str
+    moment: datetime
+    replies: list[dict[str, Any]] = field(default_factory=list)
+
+    @property
+    def place(self) -> Place:
+        """Whose flow it is."""
+        return self.outer.place
+
+    def key(self, step: str) -> str:
+        """Return an idempotency key for a step."""
+        return self.outer.key(f"{self.prefix}/{step}")
+
+    async def step(self, name: str, make: Callable[[], Awaitable[Any]]) -> Any:
+        """Run a function."""
+        del name
+        return await make()
+
+    async def gather(self, steps: list[Awaitable[Any]]) -> list[Any]:
+        """Run functions one after the other."""
+        return [await step for step in steps]
+
+    async def say(self, activity: Mapping[str, Any]) -> None:
+        """Keep a reply until the branch has ended."""
+        self.replies.append(dict(activity))
+
+    async def receive(self, timeout_ms: int | None) -> ChatMessage:
+        """Refuse: a branch cannot wait."""
+        del timeout_ms
+        raise NodeFailed("wait_not_allowed", "a branch cannot wait for a message")
+
+    async def decide(self, asked: Approving) -> dict[str, Any]:
+        """Refuse: a branch cannot wait."""
+        raise NodeFailed("wait_not_allowed", f"a branch cannot wait for {asked.name}")
+
+    async def sleep(self, ms: int) -> None:
+        """Wait, while the step holds its worker."""
+        await asyncio.sleep(ms / 1000)
+
+    async def now(self, step: str) -> datetime:
+        """Return the time at which the branch began."""
+        del step
+        return self.moment
+
+    async def state(self, name: str) -> Any:
+        """Refuse: a step cannot record another."""
+        raise NodeFailed("state_not_allowed", f"a branch cannot read state.session.{name}")
+
+    def clock(self) -> datetime:
+        """Return the time."""
+        return self.outer.clock()
