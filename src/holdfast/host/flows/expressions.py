@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 from typing import Any
 
-from holdfast.errors import TaskError
 from holdfast.host.flows import functions
 from holdfast.host.flows.functions import FUNCTIONS, OWN, PREFIX
 from holdfast.host.flows.problems import did_you_mean
@@ -35,7 +34,7 @@ _REASON = re.compile(
 )
 
 
-class ExpressionFailed(TaskError):
+class ExpressionFailed(Exception):
     """An expression of a flow cannot be evaluated."""
 
     code = "expression_failed"

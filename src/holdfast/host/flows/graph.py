@@ -10,6 +10,7 @@ from holdfast.host.flows.model import (
     Call,
     Condition,
     Each,
+    End,
     Flow,
     FlowNode,
     Goto,
@@ -33,7 +34,7 @@ class Edge:
 def edges(node: FlowNode) -> list[Edge]:
     """Return where a node of a flow can continue in the same flow."""
     found = []
-    if not isinstance(node.action, Goto):
+    if not isinstance(node.action, Goto | End) or node.when is not None:
         found = [Edge(route.to, "out", route.when) for route in node.out]
     for why, ref in (
         ("on_error", node.on_error),

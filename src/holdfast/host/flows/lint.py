@@ -134,7 +134,7 @@ def _check_effects(node: FlowNode, problems: Problems) -> None:
         warn("timeout", "how long it waits is a part of its kind", f"move it into `{node.kind}`")
     elif "timeout" in entries and node.kind in _INSTANT:
         warn("timeout", f"{article(node.kind)} takes no time")
-    if "out" in entries and isinstance(node.action, Goto | End):
+    if "out" in entries and isinstance(node.action, Goto | End) and node.when is None:
         warn("out", f"the flow leaves at {article(node.kind)}")
     inside: Node | None = node.node.get(node.kind.value)
     if inside is None or "on_timeout" not in inside.keys or "timeout" in inside.keys:
