@@ -9,7 +9,7 @@ journal has some steps, so that a long conversation costs no more than a short o
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from holdfast.errors import InvalidInput, InvalidPack
@@ -17,7 +17,7 @@ from holdfast.host.flows import answers
 from holdfast.host.flows.acting import STEPS, Actor
 from holdfast.host.flows.expressions import ExpressionFailed
 from holdfast.host.flows.known import Known
-from holdfast.host.flows.lint import check_flows
+from holdfast.host.flows.lint import check_flows, lint_files
 from holdfast.host.flows.model import (
     END,
     Approval,
@@ -34,7 +34,7 @@ from holdfast.host.flows.model import (
     SubFlow,
     Wait,
 )
-from holdfast.host.flows.problems import Problems, Severity
+from holdfast.host.flows.problems import Problem, Problems, Severity
 from holdfast.host.flows.progress import (
     FlowFailed,
     FlowState,
@@ -46,10 +46,11 @@ from holdfast.host.flows.progress import (
 )
 from holdfast.host.flows.runners import NodeFailed, Runners
 from holdfast.host.flows.scopes import SILENT
-from holdfast.host.flows.stages import Approving, BranchStage, ChatStage, Stage
+from holdfast.host.flows.stages import Approving, BranchStage, ChatStage, Stage, TaskStage
 from holdfast.host.flows.templates import Value, as_text
 from holdfast.host.flows.uses import outputs_used, state_used, uses_time
 from holdfast.worker.chat import Chat
+from holdfast.worker.context import Context
 from holdfast.worker.messages import ChatMessage
 from holdfast.worker.outcomes import WaitTimedOut
 
@@ -69,11 +70,15 @@ class Flows:
         *,
         known: Known | None = None,
         steps_kept: int = STEPS_KEPT,
+        checked: bool = False,
     ) -> None:
         self.flows = dict(flows)
         self.runners = runners or Runners()
         self.steps_kept = steps_kept
-        self._refuse_problems(known)
+        if not checked:
+            problems = Problems()
+            check_flows(self.flows.values(), _within(known, self.runners), problems)
+            _refuse(problems.in_order())
         self.used = {flow.id: outputs_used(flow) for flow in self.flows.values()}
         self.timed = {
             (flow.id, node.id): uses_time(node)
@@ -87,28 +92,34 @@ class Flows:
         }
         self._refuse_tenant_state()
 
-    def _refuse_problems(self, known: Known | None) -> None:
-        """Refuse flows that cannot run, and kinds of nodes that have no runner."""
-        known = dataclasses.replace(known or Known(), kinds=self.runners.kinds)
-        problems = Problems()
-        check_flows(self.flows.values(), known, problems)
-        errors = [one for one in problems.in_order() if one.severity is Severity.ERROR]
-        if errors:
-            first = errors[0]
-            raise InvalidPack(
-                str(first),
-                problem=first.code,
-                file=first.file,
-                line=first.line,
-                column=first.column,
-            )
-
     def _refuse_tenant_state(self) -> None:
         for (flow, node), (tenant, _) in self.state_names.items():
             if tenant:
                 position = self.flows[flow].nodes[node].key.position
                 message = f"{position}: this host has no state of tenants"
                 raise InvalidPack(message, problem="not_supported", file=position.file)
+
+    @classmethod
+    def load(
+        cls,
+        files: Mapping[str, bytes | str],
+        runners: Runners | None = None,
+        *,
+        known: Known | None = None,
+    ) -> Flows:
+        """Read the flow files of a pack; raises InvalidPack for the first error."""
+        runners = runners or Runners()
+        flows, problems = lint_files(files, _within(known, runners))
+        _refuse(problems)
+        return cls(flows, runners, checked=True)
+
+    async def work(self, context: Context, entry: str, given: Any) -> dict[str, Any]:
+        """Run a flow without a conversation; returns its result and what it emitted."""
+        stage = TaskStage(context)
+        run = _Run(self, stage, None, None)
+        run.enter(entry, given)
+        result = await run.to_the_end()
+        return {"result": result, "replies": stage.replies}
 
     async def converse(self, chat: Chat, entry: str, state: Any = None) -> Any:
         """Run the entry flow as a conversation, or continue one; returns its result."""
@@ -128,6 +139,23 @@ class Flows:
         return {"ok": await run.to_the_end(), "replies": inner.replies}
 
 
+def _within(known: Known | None, runners: Runners) -> Known:
+    return dataclasses.replace(known or Known(), kinds=runners.kinds)
+
+
+def _refuse(problems: Sequence[Problem]) -> None:
+    """Raise the first error, if there is one."""
+    for problem in problems:
+        if problem.severity is Severity.ERROR:
+            raise InvalidPack(
+                str(problem),
+                problem=problem.code,
+                file=problem.file,
+                line=problem.line,
+                column=problem.column,
+            )
+
+
 class _Run:
     """One attempt at a flow and its sub-flows."""
 
@@ -141,7 +169,7 @@ class _Run:
         self._steps = 0
         self._turn = Turn()
         self._payload: Any = {}
-        self._activity = self._activity_of(None)
+        self._activity = {**self._activity_of(None), "kind": "start"}
         #: The inputs of flows that did not wait since they were entered, by depth.
         self._given: dict[int, Any] = {}
         self._result: Any = None

@@ -81,8 +81,9 @@ def check_scope(
     for name in flow.nodes:
         for later in graph.reachable(nexts[name], nexts):
             before[later].add(name)
+    coming = _coming(flow)
     for node in flow.nodes.values():
-        own = _previous(flow, node, known)
+        own = _previous(flow, node, coming[node.id], known)
         checks = _NodeChecks(
             flow,
             node,
@@ -95,23 +96,24 @@ def check_scope(
         checks.check(own)
 
 
-def _previous(flow: Flow, node: FlowNode, known: Known) -> Type:
+def _coming(flow: Flow) -> dict[str, list[tuple[FlowNode, str]]]:
+    """Return what can come before each node, and why."""
+    found: dict[str, list[tuple[FlowNode, str]]] = {name: [] for name in flow.nodes}
+    for node in flow.nodes.values():
+        for edge in graph.edges(node):
+            if edge.to.name in found:
+                found[edge.to.name].append((node, edge.why))
+    return found
+
+
+def _previous(flow: Flow, node: FlowNode, coming: list[tuple[FlowNode, str]], known: Known) -> Type:
     """Return the type of the output before a node, if only one node can come before it."""
-    found = [
-        other
-        for other in flow.nodes.values()
-        for edge in graph.edges(other)
-        if edge.to.name == node.id
-    ]
-    single = (
-        len(found) == 1
-        and node.id != flow.start
-        and all(edge.why == "out" for edge in graph.edges(found[0]) if edge.to.name == node.id)
-    )
-    if not single or found[0].when is not None or found[0].kind in SILENT:
+    if len(coming) != 1 or node.id == flow.start:
         return ANY
-    # A `goto` of another flow can enter anywhere, and then nothing came before.
-    return output_of(found[0], known)
+    before, why = coming[0]
+    if why != "out" or before.when is not None or before.kind in SILENT:
+        return ANY
+    return output_of(before, known)
 
 
 class _NodeChecks:

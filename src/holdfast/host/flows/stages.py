@@ -8,9 +8,14 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Protocol
 
+from typing_extensions import override
+
 from holdfast.host.flows.runners import NodeFailed
+from holdfast.model.session_keys import DEFAULT_ENV
+from holdfast.model.waitpoints import Signal
 from holdfast.worker.chat import Chat
-from holdfast.worker.messages import ChatMessage
+from holdfast.worker.context import Context
+from holdfast.worker.messages import Button, ChatMessage
 from holdfast.worker.outcomes import Denied
 from holdfast.worker.waiting import approval_condition, approved
 
@@ -89,13 +94,87 @@ class Stage(Protocol):
         ...
 
 
-class ChatStage:
+class TaskStage:
+    """A task of the SDK: a flow without a conversation. Its replies are kept for the result."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        claim = context.claim
+        self.place: Place = Place(
+            execution=claim.id,
+            tenant=claim.tenant,
+            env=DEFAULT_ENV,
+            endpoint="",
+            conversation="",
+            user="",
+        )
+        self.replies: list[dict[str, Any]] = []
+
+    def key(self, step: str) -> str:
+        """Return an idempotency key for a step."""
+        return self._context.idempotency_key(step)
+
+    def step(self, name: str, make: Callable[[], Awaitable[Any]]) -> Awaitable[Any]:
+        """Run a function once and record its result."""
+
+        async def run() -> Any:
+            return await make()
+
+        return self._context.step(name, run)
+
+    async def gather(self, steps: list[Awaitable[Any]]) -> list[Any]:
+        """Run steps at the same time."""
+        return await self._context.gather(*steps)
+
+    async def say(self, activity: Mapping[str, Any]) -> None:
+        """Keep a reply for the result."""
+        self.replies.append(dict(activity))
+
+    async def receive(self, timeout_ms: int | None) -> ChatMessage:
+        """Refuse: there is no conversation."""
+        del timeout_ms
+        raise NodeFailed("wait_not_allowed", "a flow without a conversation cannot wait for it")
+
+    async def decide(self, asked: Approving) -> dict[str, Any]:
+        """Wait for a decision; raises WaitTimedOut."""
+        point = await self._context.waitpoint(
+            asked.name, schema=asked.schema, title=asked.title, answerers=tuple(asked.approvers)
+        )
+        condition = approval_condition(asked.name, 1)
+        timeout = _seconds(asked.timeout_ms)
+        return _decision(
+            await self._context.wait_until(condition, point, name=asked.name, timeout=timeout)
+        )
+
+    async def sleep(self, ms: int) -> None:
+        """Wait for a while, without a slot if it is long."""
+        await self._context.sleep(ms / 1000)
+
+    async def now(self, step: str) -> datetime:
+        """Return the time, the same in every attempt."""
+
+        async def make() -> str:
+            return self._context.now().isoformat()
+
+        return datetime.fromisoformat(await self._context.step(step, make))
+
+    async def state(self, name: str) -> Any:
+        """Refuse: there is no session."""
+        raise NodeFailed("state_not_allowed", f"there is no session to read {name} from")
+
+    def clock(self) -> datetime:
+        """Return the time, which is another one in every attempt."""
+        return self._context.now()
+
+
+class ChatStage(TaskStage):
     """A conversation of the SDK."""
 
     def __init__(self, chat: Chat) -> None:
+        super().__init__(chat)
         self._chat = chat
         key = chat.session.key
-        self.place: Place = Place(
+        self.place = Place(
             execution=chat.id,
             tenant=key.tenant,
             env=key.env,
@@ -104,78 +183,58 @@ class ChatStage:
             user=key.user,
         )
 
-    def key(self, step: str) -> str:
-        """Return an idempotency key for a step."""
-        return self._chat.idempotency_key(step)
-
-    def step(self, name: str, make: Callable[[], Awaitable[Any]]) -> Awaitable[Any]:
-        """Run a function once and record its result."""
-
-        async def run() -> Any:
-            return await make()
-
-        return self._chat.step(name, run)
-
-    async def gather(self, steps: list[Awaitable[Any]]) -> list[Any]:
-        """Run steps at the same time."""
-        return await self._chat.gather(*steps)
-
+    @override
     async def say(self, activity: Mapping[str, Any]) -> None:
-        """Reply."""
         parts = {key: activity[key] for key in _PARTS if activity.get(key) is not None}
+        if "buttons" in parts:
+            parts["buttons"] = _buttons(parts["buttons"])
         further = {key: value for key, value in activity.items() if key not in _PARTS}
         if further:
             data = parts.get("data")
-            parts["data"] = {**further, **(data if isinstance(data, dict) else {"data": data})}
+            given = data if isinstance(data, dict) else {} if data is None else {"data": data}
+            parts["data"] = {**further, **given}
         await self._chat.say(**parts)
 
+    @override
     async def receive(self, timeout_ms: int | None) -> ChatMessage:
-        """Wait for a message; raises WaitTimedOut."""
         return await self._chat.receive(timeout=_seconds(timeout_ms))
 
+    @override
     async def decide(self, asked: Approving) -> dict[str, Any]:
-        """Wait for a decision; raises WaitTimedOut."""
+        if asked.schema is not None:
+            return await super().decide(asked)
         timeout = _seconds(asked.timeout_ms)
         try:
-            if asked.schema is None:
-                signals = await self._chat.approval(
-                    asked.title, approvers=asked.approvers, timeout=timeout, name=asked.name
-                )
-            else:
-                point = await self._chat.waitpoint(
-                    asked.name,
-                    schema=asked.schema,
-                    title=asked.title,
-                    answerers=tuple(asked.approvers),
-                )
-                condition = approval_condition(asked.name, 1)
-                signals = approved(
-                    await self._chat.wait_until(condition, point, name=asked.name, timeout=timeout)
-                )
+            signals = await self._chat.approval(
+                asked.title, approvers=asked.approvers, timeout=timeout, name=asked.name
+            )
         except Denied as denied:
             return {"approved": False, "by": denied.source.identity, "data": denied.payload}
-        first = signals[0]
-        return {"approved": True, "by": first.source.identity, "data": first.value}
+        return _decision(signals)
 
-    async def sleep(self, ms: int) -> None:
-        """Wait for a while, without a slot if it is long."""
-        await self._chat.sleep(ms / 1000)
-
-    async def now(self, step: str) -> datetime:
-        """Return the time, the same in every attempt."""
-
-        async def make() -> str:
-            return self._chat.now().isoformat()
-
-        return datetime.fromisoformat(await self._chat.step(step, make))
-
+    @override
     async def state(self, name: str) -> Any:
-        """Return a value of the session's state."""
         return await self._chat.state.get(name)
 
-    def clock(self) -> datetime:
-        """Return the time, which is another one in every attempt."""
-        return self._chat.now()
+
+def _decision(signals: Sequence[Signal]) -> dict[str, Any]:
+    try:
+        first = approved(signals)[0]
+    except Denied as denied:
+        return {"approved": False, "by": denied.source.identity, "data": denied.payload}
+    return {"approved": True, "by": first.source.identity, "data": first.value}
+
+
+def _buttons(given: Any) -> Any:
+    """Return buttons: texts, labels by value, or `{label, value}`."""
+    if not isinstance(given, list):
+        return given if isinstance(given, Mapping) else [given]
+    return [
+        Button(str(one.get("label", "")), str(one.get("value", one.get("label", ""))))
+        if isinstance(one, Mapping)
+        else one
+        for one in given
+    ]
 
 
 def _seconds(ms: int | None) -> float | None:

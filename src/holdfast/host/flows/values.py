@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -238,11 +239,9 @@ class Reader:
 
     def schema(self, node: Node, what: str) -> Any:
         """Read a JSON Schema."""
-        try:
-            schemas.encode("schema", node.value)
-        except (InvalidInput, RecursionError) as error:
-            message = str(error).partition(": ")[2] or str(error)
-            self.problems.add("bad_schema", node, f"{what}: {shown_line(message)}")
+        problem = _problem_of_schema(msgspec.json.encode(node.value))
+        if problem:
+            self.problems.add("bad_schema", node, f"{what}: {problem}")
             return None
         return node.value
 
@@ -309,6 +308,16 @@ class Reader:
         """Report a constant that is too large for a payload."""
         if len(msgspec.json.encode(node.value)) > bounds.PAYLOAD_BYTES:
             self.problems.add("out_of_range", node, f"{what} is too large")
+
+
+@lru_cache(maxsize=1024)
+def _problem_of_schema(encoded: bytes) -> str:
+    """Return what is wrong with a schema; flows repeat the same ones, and a check is slow."""
+    try:
+        schemas.encode("schema", msgspec.json.decode(encoded))
+    except (InvalidInput, RecursionError) as error:
+        return shown_line(str(error).partition(": ")[2] or str(error))
+    return ""
 
 
 def shown_line(text: str) -> str:
