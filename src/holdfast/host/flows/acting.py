@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import traceback
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Protocol, TypeVar
 
@@ -123,25 +124,34 @@ class Actor:
 
     async def _attempt(self, make: Callable[[], Awaitable[Any]]) -> dict[str, Any]:
         """Run once, in the time that the node has; returns what is recorded."""
-        timeout = None if self._node.timeout is None else self._node.timeout / 1000
         try:
-            async with asyncio.timeout(timeout):
-                found = await make()
-        except TimeoutError:
-            failure = NodeFailed("timeout", "the node took too long", retryable=True)
-            return {"error": _error(failure)}
+            found = await self._in_time(make)
         except NodeFailed as failure:
             return {"error": _error(failure)}
-        except (ExpressionFailed, FlowFailed) as failure:
-            return {"error": _error(NodeFailed(failure.code, str(failure)))}
-        except Exception as failure:  # noqa: BLE001 - whatever a runner raises
-            # The message may hold anything, such as a secret, and ends in transcripts.
-            _log.exception("node %s of flow %s failed", self._node.id, self._flow)
-            message = f"the node failed ({type(failure).__name__})"
-            return {"error": _error(NodeFailed("internal", message))}
         if isinstance(found, _Branched):
             return _checked({"ok": found.value, "replies": found.replies})
         return _checked({"ok": found})
+
+    async def _in_time(self, make: Callable[[], Awaitable[Any]]) -> Any:
+        """Run once; whatever fails is a failure of the node."""
+        timeout = None if self._node.timeout is None else self._node.timeout / 1000
+        try:
+            async with asyncio.timeout(timeout):
+                return await make()
+        except TimeoutError as error:
+            raise NodeFailed("timeout", "the node took too long", retryable=True) from error
+        except NodeFailed:
+            raise
+        except FlowFailed as error:
+            raise NodeFailed(error.code, str(error), retryable=error.retryable) from error
+        except ExpressionFailed as error:
+            raise NodeFailed(error.code, str(error)) from error
+        except Exception as error:
+            # Its message may hold anything, such as a secret: neither logs nor flows get it.
+            kind, lines = type(error).__name__, "".join(traceback.format_tb(error.__traceback__))
+            _log.error("node %s of flow %s: %s\n%s", self._node.id, self._flow, kind, lines)
+            message = f"the node failed ({kind})"
+            raise NodeFailed("internal", message) from error
 
     def _call(self, action: Call, scope: Scope, about: Invocation) -> Callable[[], Awaitable[Any]]:
         call = ComponentCall(

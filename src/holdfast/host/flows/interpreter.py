@@ -252,7 +252,8 @@ class _Run:
             self._given.pop(len(self._state.frames), None)
             self._state.frames.pop()
             if not self._state.frames:
-                raise FlowFailed(failure.code, f"node {node.id}: {failure}") from failure
+                message = f"node {node.id}: {failure}"
+                raise FlowFailed(failure.code, message, retryable=failure.retryable) from failure
             frame = self._frame
             node = self._flow.nodes[frame.node]
             retry = node.retry
@@ -345,7 +346,8 @@ class _Run:
                     retryable=error["retryable"],
                     details=error["details"],
                 )
-            delay = min(retry.max_ms, retry.initial_ms * retry.factor ** (attempt - 1))
+            longest = max(retry.max_ms, retry.initial_ms)
+            delay = min(longest, retry.initial_ms * retry.factor ** (attempt - 1))
             await self._stage.sleep(max(delay, error["retry_after_ms"]))
             attempt += 1
             self._steps += 2

@@ -19,9 +19,10 @@ OUTPUT_BYTES = 262_144
 class FlowFailed(GiveUp):
     """A flow ended with a failure that no node handles."""
 
-    def __init__(self, code: str, message: str) -> None:
+    def __init__(self, code: str, message: str, *, retryable: bool = False) -> None:
         super().__init__(message)
         self.code = code
+        self.retryable = retryable
 
 
 class Frame(msgspec.Struct):

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+import pytest
+
 from holdfast.host.flows.declaring import APOLOGY
 from holdfast.host.flows.runners import NodeFailed
 from holdfast.model.sessions import SessionState
@@ -274,6 +276,29 @@ nodes:
         await talk.expect("fine")
 
 
+async def test_what_a_runner_raises_never_reaches_users_or_logs(
+    talking: Talking, orders: Orders, caplog: pytest.LogCaptureFixture
+) -> None:
+    """An error that a runner did not mean to raise is `internal`, without its message."""
+
+    async def leak(_: Any) -> None:
+        raise ValueError("the password is hunter2")
+
+    orders.answers["find"] = leak
+    flow = """
+id: leak
+type: messaging
+nodes:
+  find: {call: {component: orders, operation: find}, on_error: sorry}
+  sorry: {emit: {text: "{{ prev.error.code }}: {{ prev.error.message }}"}}
+"""
+    async with talking(flow) as talk:
+        await talk.say("hi")
+        await talk.expect("internal: the node failed (ValueError)")
+    assert "hunter2" not in caplog.text
+    assert "node find of flow leak: ValueError" in caplog.text
+
+
 async def test_a_turn_is_bounded_and_the_next_one_is_not(talking: Talking) -> None:
     """Bounds count one turn: a long conversation does not use them up."""
     flow = """
@@ -397,3 +422,59 @@ nodes:
         await talk.advance(days=2)
         await talk.say("hi")
         await talk.expect("late")
+
+
+async def test_buttons_cards_and_data_are_passed_on(talking: Talking) -> None:
+    """Parts of an activity reach the channel; unknown ones travel in the data."""
+    flow = """
+id: parts
+type: messaging
+nodes:
+  show:
+    emit:
+      text: "{{ size(input.text) }}"
+      card: {title: "{{ input.text }}"}
+      buttons: ["Yes", {label: "No!", value: "no"}]
+      locale: en
+    out: wait
+  wait: {wait: {}, out: end}
+"""
+    async with talking(flow) as talk:
+        await talk.say("hi")
+        lines = await talk.transcript()
+    reply = next(line.payload for line in lines if line.who == "bot")
+    assert reply == {
+        "text": "2",
+        "card": {"title": "hi"},
+        "buttons": [{"label": "Yes", "value": "Yes"}, {"label": "No!", "value": "no"}],
+        "data": {"locale": "en"},
+    }
+
+
+async def test_state_of_the_session_can_be_missing(talking: Talking) -> None:
+    """A value of the session that was never set is a missing path."""
+    flow = """
+id: state
+type: messaging
+nodes:
+  tell: {emit: {text: "{{ state.session.plan | default('free') }}"}, out: fail}
+  fail: {emit: {text: "{{ state.session.plan }}"}, on_error: sorry}
+  sorry: {emit: {text: "{{ prev.error.code }}"}}
+"""
+    async with talking(flow) as talk:
+        await talk.say("hi")
+        await talk.expect("free", "missing_path")
+
+
+async def test_an_empty_reply_is_a_failure(talking: Talking) -> None:
+    """No channel accepts an empty text, so a node that emits one fails."""
+    flow = """
+id: empty
+type: messaging
+nodes:
+  say: {emit: {text: "{{ input.nothing }}"}, on_error: sorry}
+  sorry: {emit: {text: sorry}}
+"""
+    async with talking(flow) as talk:
+        await talk.say(payload={"nothing": "", "text": "hi"})
+        await talk.expect("sorry")
