@@ -282,7 +282,7 @@ async def test_what_a_runner_raises_never_reaches_users_or_logs(
     """An error that a runner did not mean to raise is `internal`, without its message."""
 
     async def leak(_: Any) -> None:
-        raise ValueError("the password is hunter2")
+        raise ValueError(f"hunter{1 + 1}")
 
     orders.answers["find"] = leak
     flow = """
