@@ -208,10 +208,16 @@ async def test_a_worker_starts_in_a_full_store(server: TestServer) -> None:
 @pytest.mark.parametrize("fake_clock", [False, True])
 def test_every_function_is_also_a_script(server: TestServer, *, fake_clock: bool) -> None:
     """Servers compile them all, and they have the flags of the function."""
-    functions = [source for source in library.sources().values() if not source.is_lib]
+    functions = [
+        (source, name)
+        for source in library.sources().values()
+        if not source.is_lib
+        for name in (source.function, source.owned_function)
+        if name == source.function or source.header.owned
+    ]
     with server.raw() as raw:
-        for source in functions:
-            script = library.script(source.function, fake_clock=fake_clock)
+        for source, name in functions:
+            script = library.script(name, fake_clock=fake_clock)
             assert raw.script_load(script)
             first, _, _ = script.partition("\n")
             flags = "".join(f" flags={flag}" for flag in library.FLAGS[source.header.flags])

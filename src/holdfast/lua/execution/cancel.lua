@@ -4,7 +4,7 @@
 --- @ok cancelled
 --- @no execution_not_found | already_terminal
 --- @event cancelled
---- @flags allow-oom
+--- @flags allow-oom @owned execution
 --- @requires lib/core/clock lib/core/record lib/core/reply lib/core/log lib/execution/finish
 
 local function run(tag, args)

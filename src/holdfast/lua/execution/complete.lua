@@ -4,7 +4,7 @@
 --- @ok completed
 --- @no execution_not_found | not_active | stale_lease | lease_revoked
 --- @event completed
---- @flags allow-oom
+--- @flags allow-oom @owned execution
 --- @requires lib/core/keys lib/core/clock lib/core/record lib/execution/lease lib/execution/finish
 
 local function run(tag, args)

@@ -4,7 +4,7 @@
 --- @ok STATE RUN_AT
 --- @no execution_not_found | not_active | stale_lease | lease_revoked
 --- @event delayed
---- @flags allow-oom
+--- @flags allow-oom @owned execution
 --- @requires lib/core/clock lib/execution/lease lib/core/log lib/execution/requeue
 
 local function run(tag, args)

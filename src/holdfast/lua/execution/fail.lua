@@ -6,7 +6,7 @@
 --- @ok STATE RETRY_AT
 --- @no execution_not_found | not_active | stale_lease | lease_revoked
 --- @event failed
---- @flags allow-oom
+--- @flags allow-oom @owned execution
 --- @requires lib/core/clock lib/execution/lease lib/execution/retry
 
 local function gives_up(rec, error_type)

@@ -3,7 +3,7 @@
 --- @arg id @arg process
 --- @ok STATE, birth stamp in us, entries in msgpack
 --- @no execution_not_found
---- @flags allow-oom
+--- @flags allow-oom @owned execution
 --- @requires lib/core/keys lib/core/record lib/core/reply lib/core/log
 
 local function run(tag, args)

@@ -4,7 +4,7 @@
 --- @ok PREVIOUS
 --- @no execution_not_found | already_terminal
 --- @event prioritized
---- @flags allow-oom
+--- @flags allow-oom @owned execution
 --- @requires lib/core/clock lib/core/record lib/core/reply lib/core/log lib/execution/ready
 --- @requires lib/core/settings
 

@@ -4,7 +4,7 @@
 --- @ok waiting
 --- @no execution_not_found | not_terminal | member_of_graph | replay_limit | step_not_found
 --- @event replayed
---- @flags write
+--- @flags write @owned execution
 --- @requires lib/core/keys lib/core/clock lib/core/record lib/core/reply lib/core/log
 --- @requires lib/execution/steps lib/execution/requeue lib/admin/archive
 

@@ -3,7 +3,7 @@
 --- @arg id @arg process its mailbox, or empty to only read
 --- @ok STATE, and of a terminal execution: result, content type, the log entry of its end
 --- @no execution_not_found
---- @flags allow-oom
+--- @flags allow-oom @owned execution
 --- @requires lib/core/keys lib/core/record lib/core/log lib/core/reply
 
 local function run(tag, args)

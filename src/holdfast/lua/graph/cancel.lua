@@ -4,7 +4,7 @@
 --- @ok CANCELLED how many so far
 --- @no graph_not_found | graph_finished
 --- @event cancelled
---- @flags allow-oom
+--- @flags allow-oom @owned graph
 --- @requires lib/core/clock lib/core/reply lib/graph/graphs lib/graph/work
 
 local MUTE = { cancel_all = 'all', cancel_pending = 'pending' }

@@ -3,7 +3,7 @@
 --- @arg id
 --- @ok fields as name, value pairs, log entries in msgpack
 --- @no graph_not_found
---- @flags no-writes
+--- @flags no-writes @owned graph
 --- @requires lib/core/keys lib/core/reply lib/graph/graphs
 
 local function run(tag, args)

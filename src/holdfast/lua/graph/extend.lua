@@ -8,7 +8,7 @@
 --- @no graph_not_found | graph_finished | stale_graph_revision | invalid_graph | member_started
 --- @no id_conflict | lane_draining
 --- @event extended
---- @flags write
+--- @flags write @owned graph
 --- @requires lib/core/clock lib/core/reply lib/graph/graphs lib/graph/enrol lib/graph/links
 --- @requires lib/graph/work
 

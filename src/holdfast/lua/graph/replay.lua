@@ -4,7 +4,7 @@
 --- @ok running
 --- @no graph_not_found | graph_not_finished | nothing_to_replay
 --- @event replayed
---- @flags write
+--- @flags write @owned graph
 --- @requires lib/core/clock lib/core/reply lib/graph/graphs lib/graph/reopen
 
 local function run(tag, args)

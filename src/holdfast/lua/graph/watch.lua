@@ -3,7 +3,7 @@
 --- @arg id @arg process its mailbox, or empty to only read
 --- @ok STATE, ENDED empty if it has not, BUSY empty if it has no more work to do
 --- @no graph_not_found
---- @flags allow-oom
+--- @flags allow-oom @owned graph
 --- @requires lib/core/keys lib/core/reply lib/graph/graphs lib/graph/work
 
 local function run(tag, args)

@@ -4,7 +4,7 @@
 --- @arg id @arg fence
 --- @ok tenant, limits, one per line
 --- @no execution_not_found | not_active | stale_lease | lease_revoked
---- @flags no-writes
+--- @flags no-writes @owned execution
 --- @requires lib/core/clock lib/execution/lease lib/limit/limits
 
 local function run(tag, args)

@@ -4,7 +4,7 @@
 --- @ok waiting
 --- @no execution_not_found | not_active
 --- @event lease_revoked
---- @flags allow-oom
+--- @flags allow-oom @owned execution
 --- @requires lib/core/clock lib/core/record lib/core/reply lib/core/log lib/execution/requeue
 
 local function run(tag, args)

@@ -5,7 +5,7 @@
 --- @ok frames, MORE as 1 or 0, TENANT STATE ATTEMPT LAST: the last attempt, the last frame's number
 --- @ok of a terminal execution also: when it ended, the log entry of its end
 --- @no execution_not_found
---- @flags allow-oom
+--- @flags allow-oom @owned execution
 --- @requires lib/core/keys lib/core/clock lib/core/record lib/core/reply lib/core/log
 --- @requires lib/stream/frames lib/stream/reading
 

@@ -4,7 +4,7 @@
 --- @ok per waitpoint: NUMBER PACKED
 --- @no execution_not_found | not_active | stale_lease | lease_revoked
 --- @no waitpoint_exists | too_many_waitpoints
---- @flags write
+--- @flags write @owned execution
 --- @requires lib/core/clock lib/execution/lease lib/core/reply lib/waitpoint/waitpoints
 
 --- The living waitpoints by name, and those with a key by key.

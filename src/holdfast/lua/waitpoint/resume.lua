@@ -4,7 +4,7 @@
 --- @ok waiting
 --- @no execution_not_found | not_suspended
 --- @event woken
---- @flags write
+--- @flags write @owned execution
 --- @requires lib/core/clock lib/core/log lib/core/record lib/core/reply lib/waitpoint/suspensions
 --- @requires lib/waitpoint/signals
 

@@ -3,7 +3,7 @@
 --- @arg id of the execution @arg number of the waitpoint
 --- @ok closed WHY
 --- @no waitpoint_not_found
---- @flags allow-oom
+--- @flags allow-oom @owned execution
 --- @requires lib/core/clock lib/core/record lib/core/reply lib/waitpoint/waitpoints
 
 local function run(tag, args)

@@ -11,7 +11,7 @@
 --- @no execution_not_found | not_active | stale_lease | lease_revoked
 --- @no waitpoint_not_found | waitpoint_closed | too_many_waitpoints
 --- @event suspended | woken
---- @flags write
+--- @flags write @owned execution
 --- @requires lib/core/keys lib/core/clock lib/core/log lib/core/record lib/core/reply lib/execution/lease
 --- @requires lib/waitpoint/waitpoints lib/waitpoint/suspensions lib/waitpoint/conditions lib/waitpoint/signals
 

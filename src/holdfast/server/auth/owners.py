@@ -1,10 +1,68 @@
-"""How to find whose a thing is that a path names."""
+"""The one check that callers reach only what belongs to their tenant.
+
+The store checks it in the call of the handler, for the ids that the caller named: see
+`holdfast.store.restrictions`. What the handler does not ask the store about is looked up.
+"""
 
 from __future__ import annotations
 
-from holdfast.errors import ExecutionNotFound, GraphNotFound
+import contextlib
+from collections.abc import AsyncIterator, Iterable
+from contextlib import AbstractContextManager
+from typing import Any
+
+from holdfast.errors import ExecutionNotFound, GraphNotFound, HoldfastError
 from holdfast.server.http.call import Call
 from holdfast.server.http.declare import Owner
+from holdfast.store.restrictions import restricted
+
+#: The parameter by which an operator says whose the thing is that a path names.
+TENANT = "tenant"
+
+
+@contextlib.asynccontextmanager
+async def checked(call: Call, owner: Owner, arguments: dict[str, Any]) -> AsyncIterator[None]:
+    """Let nobody learn of, or touch, what belongs to another tenant.
+
+    What the path names is an id of the tenant of the key, or of the one that an operator names.
+    """
+    named = call.request.query_params.get(TENANT)
+    tenant = call.identity.tenant if named is None else call.tenant_named(named)
+    call.tenant = tenant
+    given = arguments[owner.param]
+    for param in owner.params & arguments.keys():
+        arguments[param] = call.stored_id(arguments[param])
+    if tenant is None:
+        yield
+        return
+    stored = arguments[owner.param]
+
+    async def look_up() -> None:
+        if await owner.find(call, stored) != tenant:
+            raise owner.missing(given)
+
+    if not owner.in_store:
+        await look_up()
+        yield
+        return
+    with restricted(tenant, [stored]) as restriction:
+        try:
+            yield
+        except HoldfastError:
+            # A call that was refused before it reached the store says nothing of strangers' things.
+            if not restriction.checked:
+                await look_up()
+            raise
+        if not restriction.checked:
+            await look_up()
+
+
+def restricted_to_caller(
+    call: Call, execution_ids: Iterable[str]
+) -> AbstractContextManager[object]:
+    """Refuse each of these executions that belongs to another tenant than the caller's key."""
+    tenant = call.identity.tenant
+    return contextlib.nullcontext() if tenant is None else restricted(tenant, execution_ids)
 
 
 async def _of_execution(call: Call, execution_id: str) -> str:
@@ -23,7 +81,7 @@ async def _of_archived(call: Call, execution_id: str) -> str | None:
     return None if archive is None else await archive.owner(execution_id)
 
 
-ARCHIVED: Owner = Owner("id", _of_archived, _no_execution)
+ARCHIVED: Owner = Owner("id", _of_archived, _no_execution, in_store=False)
 
 
 async def _of_graph(call: Call, graph_id: str) -> str:

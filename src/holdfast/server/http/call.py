@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from starlette.requests import Request
 
 from holdfast.engine import Engine
-from holdfast.errors import Forbidden, NotFound
+from holdfast.errors import Forbidden
 from holdfast.model import checks, names
 from holdfast.model.names import DEFAULT_TENANT
 from holdfast.model.services import ServiceStatus
@@ -100,19 +100,6 @@ class Call:
     def stored_id(self, given: str) -> str:
         """Return the stored id of what a call names: an id of its tenant, or one in full."""
         return names.stored_id(self.tenant or self.identity.tenant or DEFAULT_TENANT, given)
-
-    async def owned(self, execution_ids: list[str]) -> list[bool]:
-        """Tell which of these executions the caller may touch."""
-        if self.identity.tenant is None:
-            return [True] * len(execution_ids)
-        owners = await asyncio.gather(*(self._owner(one) for one in execution_ids))
-        return [owner == self.identity.tenant for owner in owners]
-
-    async def _owner(self, execution_id: str) -> str | None:
-        try:
-            return await self.engine.owner(execution_id)
-        except NotFound:
-            return None
 
     @property
     def caller(self) -> str:

@@ -36,7 +36,7 @@ class Scope(StrEnum):
 
     #: The caller's tenant: that of its key, or the one that an operator key names.
     TENANT = "tenant"
-    #: Something that belongs to a tenant and is named in the path; `owner` finds out whose it is.
+    #: Something that belongs to a tenant and is named in the path; `owner` says what it is.
     OWNED = "owned"
     #: The whole system: only for keys that belong to no tenant.
     SYSTEM = "system"
@@ -46,7 +46,7 @@ class Scope(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """How to find the tenant of the thing that a path names."""
+    """What a path names, and how to find the tenant that it belongs to."""
 
     #: The parameter of the path.
     param: str
@@ -54,6 +54,8 @@ class Owner:
     find: Callable[[Call, str], Awaitable[str | None]]
     #: The error for a thing that is not there, or is another tenant's.
     missing: Callable[[str], NotFound]
+    #: The store itself refuses what is another tenant's, in the call that the handler makes.
+    in_store: bool = True
     #: Parameters that are ids of the tenant: the thing, and parts of it.
     params: frozenset[str] = frozenset({"id", "wp"})
 

@@ -33,11 +33,11 @@ from holdfast.errors import (
 from holdfast.model import bounds
 from holdfast.model.audit import AuditEntry, AuditLog
 from holdfast.outages import level
-from holdfast.server.auth import shown
+from holdfast.server.auth import owners, shown
 from holdfast.server.auth.identity import NOBODY
 from holdfast.server.http import problems
 from holdfast.server.http.call import Call, Services
-from holdfast.server.http.declare import Answer, Owner, Route, Scope
+from holdfast.server.http.declare import Answer, Route, Scope
 from holdfast.server.views.fields import Body
 from holdfast.server.views.invalid import misfit
 
@@ -47,8 +47,6 @@ log: logging.Logger = logging.getLogger(__name__)
 BODY_TIMEOUT_S = 30.0
 #: Longer names are not those of anything; the audit log has this much of them.
 _SHOWN = 2 * bounds.ID_CHARS
-#: The parameter by which an operator says whose the thing is that a path names.
-_TENANT = "tenant"
 _UNKNOWN_ERROR = "the server failed; its log has the request id"
 
 
@@ -131,9 +129,14 @@ class Pipeline:
                 raise Forbidden("this needs an API key that belongs to no tenant")
         elif route.reads_body:
             call.count_address()
-        arguments = {name: call.request.path_params[name] for name in route.params}
-        if route.owner is not None:
-            await _check_owner(call, route.owner, arguments)
+        arguments: dict[str, Any] = {n: call.request.path_params[n] for n in route.params}
+        if route.owner is None:
+            return await self._handle(call, arguments)
+        async with owners.checked(call, route.owner, arguments):
+            return await self._handle(call, arguments)
+
+    async def _handle(self, call: Call, arguments: dict[str, Any]) -> Response:
+        route = call.route
         if route.query is not None:
             arguments["query"] = _query(call.request, route)
         elif call.request.scope["query_string"]:
@@ -174,21 +177,6 @@ class Pipeline:
             urgency = level(error) if changed_nothing else logging.ERROR
             text = msgspec.json.encode(entry).decode()
             log.log(urgency, "not in the audit log (%s): %s", error, text)
-
-
-async def _check_owner(call: Call, owner: Owner, arguments: dict[str, str]) -> None:
-    """Let nobody learn of, or touch, what belongs to another tenant.
-
-    What the path names is an id of the tenant of the key, or of the one that an operator names.
-    """
-    named = call.request.query_params.get(_TENANT)
-    tenant = call.identity.tenant if named is None else call.tenant_named(named)
-    call.tenant = tenant
-    given = arguments[owner.param]
-    for param in owner.params & arguments.keys():
-        arguments[param] = call.stored_id(arguments[param])
-    if tenant is not None and await owner.find(call, arguments[owner.param]) != tenant:
-        raise owner.missing(given)
 
 
 async def _read(request: Request, most: int) -> bytes:
@@ -253,7 +241,7 @@ def _refuse_query(request: Request, route: Route) -> None:
 def _parameters(request: Request, route: Route) -> list[tuple[str, str]]:
     """Return the parameters of the query; the tenant of what a path names was read before."""
     given = request.query_params.multi_items()
-    return [one for one in given if route.owner is None or one[0] != _TENANT]
+    return [one for one in given if route.owner is None or one[0] != owners.TENANT]
 
 
 def _named_tenant(arguments: Mapping[str, Any]) -> str | None:

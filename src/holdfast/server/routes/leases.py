@@ -7,10 +7,11 @@ from typing import Annotated
 
 from msgspec import UNSET, Meta, UnsetType
 
-from holdfast.errors import ExecutionNotFound, HoldfastError
+from holdfast.errors import HoldfastError
 from holdfast.model import bounds
 from holdfast.model.api_keys import Role
 from holdfast.server.auth import shown
+from holdfast.server.auth.owners import restricted_to_caller
 from holdfast.server.http import problems
 from holdfast.server.http.call import Call
 from holdfast.server.http.declare import Routes
@@ -61,23 +62,11 @@ class RenewedPage(View):
 async def renew(call: Call, body: RenewBody) -> RenewedPage:
     """Extend leases; a holder that lost one learns it here."""
     held = [(call.stored_id(one.execution), one.lease.lease()) for one in body.items]
-    owned = await call.owned([execution for execution, _ in held])
-    mine = [one for one, is_mine in zip(held, owned, strict=True) if is_mine]
     call.audited = False
-    found = await call.engine.renew(mine, body.lease_ms)
-    problems.raise_if_all_will_pass(found)
-    answers = iter(found)
-    return RenewedPage(
-        items=[
-            _renewed(next(answers) if is_mine else _missing(execution))
-            for (execution, _), is_mine in zip(held, owned, strict=True)
-        ]
-    )
-
-
-def _missing(execution_id: str) -> ExecutionNotFound:
-    own = shown.own(execution_id)
-    return ExecutionNotFound(f"no execution has the id {own}", id=own)
+    with restricted_to_caller(call, [execution for execution, _ in held]):
+        answers = await call.engine.renew(held, body.lease_ms)
+    problems.raise_if_all_will_pass(answers)
+    return RenewedPage(items=[_renewed(answer) for answer in answers])
 
 
 def _renewed(answer: datetime | HoldfastError) -> RenewedView:

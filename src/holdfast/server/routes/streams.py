@@ -149,6 +149,9 @@ async def read(call: Call, id: str, query: StreamQuery) -> FramePage:  # noqa: A
     """
     after = _after(call, query)
     if MEDIA_TYPE in call.request.headers.get("accept", ""):
+        if call.tenant is not None:
+            # A stream that this process follows already is read without the store, so ask it first.
+            await call.engine.owner(id)
         tail = await call.engine.streams.tail(id, after=after)
         try:
             return cast("FramePage", EventStream(call, _live(tail)))

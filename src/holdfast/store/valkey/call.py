@@ -14,6 +14,8 @@ from holdfast import errors
 from holdfast.errors import HoldfastError, OutcomeUnknown, StoreUnavailable
 from holdfast.model import names
 from holdfast.outages import Outage
+from holdfast.store import restrictions
+from holdfast.store.restrictions import Restriction
 from holdfast.store.valkey import library
 from holdfast.store.valkey.client import CallFailed, Client
 
@@ -191,6 +193,9 @@ class Caller:
         self, verb: str, function: str, tag: str, args: tuple[str | bytes, ...]
     ) -> list[Any]:
         command = (verb, function, "1", tag, *args)
+        restriction = restrictions.current()
+        if restriction is not None:
+            command = _restricted(command, restriction)
         try:
             reply = await self._client.call(command)
         except CallFailed as failure:
@@ -260,6 +265,18 @@ class Caller:
         self._in_trouble = self._away.suspected or self._full.suspected
 
 
+def _restricted(
+    command: tuple[str | bytes, ...], restriction: Restriction
+) -> tuple[str | bytes, ...]:
+    """Return a call with the tenant, if it is about something that the restriction names."""
+    verb, function, count, tag, *args = command
+    owned = library.owned_functions().get(str(function))
+    if owned is None or args[owned.place] not in restriction.ids:
+        return command
+    restriction.checked = True
+    return (verb, owned.name, count, tag, *args, restriction.tenant)
+
+
 def final_error(failure: CallFailed) -> HoldfastError | None:
     """Return the error of an answer that repeating does not change."""
     text = failure.text
@@ -276,7 +293,7 @@ def final_error(failure: CallFailed) -> HoldfastError | None:
 def _gave_up(
     command: tuple[str | bytes, ...], failure: CallFailed, *, maybe_done: bool
 ) -> HoldfastError:
-    function = str(command[1])
+    function = library.plain_name(str(command[1]))
     if maybe_done:
         message = f"no answer to {function} in time; it may have happened ({failure.text})"
         return OutcomeUnknown(message, function=function)
