@@ -24,8 +24,9 @@ To add a noun:
    annotate fields with the types of `fields.py`. `call.tenant` is the tenant that a route of scope
    TENANT acts for: the key's own, or the one that a field `tenant` of body or query names; a
    foreign one was refused before the handler runs. A thing named in the path belongs to a tenant:
-   give its `Owner`, and somebody else's looks as if it were not there. Raise errors of
-   `holdfast.errors`; `problems.py` knows the status of each family.
+   give its `Owner`, and somebody else's looks as if it were not there: the store checks it in the
+   handler's first call about the thing, so a handler asks the store before it does anything else.
+   Raise errors of `holdfast.errors`; `problems.py` knows the status of each family.
 2. Add the module to `_NOUNS` below.
 3. Add a sample to `tests/server/samples.py`: how to make one in a tenant, returning the values of
    the path's parameters. The tests of authorization, tenants, errors, OpenAPI and fuzzing are made
