@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from holdfast.model.ids import new_id
 from holdfast.server.http.declare import Route
 from holdfast.server.routes import all_routes
 from holdfast.store.valkey import library
@@ -111,6 +112,24 @@ async def test_a_stranger_gets_no_further_than_the_first_call(
     assert calls
     assert {library.plain_name(function) for function in calls}.isdisjoint(calls)
     assert len(calls) == 1 or f"{route.method} {route.path}" in SIDE_BY_SIDE
+
+
+@each_owned_route
+async def test_a_stranger_cannot_tell_ours_from_nothing(route: Route, shared_site: Site) -> None:
+    """The answers differ in the id that was asked for alone."""
+    values = await values_of(route, shared_site.engine, OURS)
+    # Of the same form, so that neither is an id that a tenant chose.
+    nothing = f"g{new_id()}" if values["id"].startswith("g") else new_id()
+    answers = []
+    async with shared_site.client(await shared_site.key(tenant=THEIRS)) as client:
+        for thing in (values["id"], nothing):
+            path = route.path.format_map(
+                {k: v.replace(values["id"], thing) for k, v in values.items()}
+            )
+            response = await send(client, request_of(route, path))
+            answers.append((response.status_code, response.text.replace(thing, "ID")))
+    assert answers[0] == answers[1]
+    assert answers[0][0] == 404
 
 
 async def test_renewals_are_checked_in_the_call_that_renews(watched: Watched) -> None:
