@@ -1,4 +1,4 @@
-"""Payloads that are kept in the storage of the archive, with a reference in their place."""
+"""Payloads that are kept in the storage of the archive, and references to them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from holdfast.model import references
 
 
 async def fetch(objects: ObjectStore, payload: bytes) -> bytes:
-    """Return what a reference stands for, or the payload itself if it is none."""
+    """Return the payload behind a reference, or the payload itself if it is not a reference."""
     if not references.is_reference(payload):
         return payload
     reference = references.decode(payload)

@@ -1,4 +1,4 @@
-"""Following one execution: its history and its state, live, many followers on one connection."""
+"""Follows the history and the state of an execution live; all followers share one connection."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ POLL_S = 5.0
 
 
 class Changes(api.Changes):
-    """Followers of executions of a process."""
+    """The followers of executions in a process."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -48,7 +48,7 @@ class Changes(api.Changes):
 
 
 def _since(history: list[Event], seen: str | None) -> list[tuple[str, Event]]:
-    """Return events after a position, each with its own: its time, and its number in that ms."""
+    """Return events after a position, each with its own: its time and its number in that ms."""
     numbered: list[tuple[str, Event]] = []
     last, number = -1, 0
     for event in history:
@@ -62,5 +62,5 @@ def _since(history: list[Event], seen: str | None) -> list[tuple[str, Event]]:
 def _order(position: str) -> tuple[int, int]:
     ms, _, number = position.partition("-")
     if not (ms.isdecimal() and number.isdecimal()):
-        checks.refuse("position", "is not one that was given", position)
+        checks.refuse("position", "must be a cursor that this call returned", position)
     return int(ms), int(number)

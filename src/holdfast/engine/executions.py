@@ -123,7 +123,7 @@ class Executions(api.Executions):
 
     @override
     def beats(self, *, timeout_s: float) -> Beats:
-        # It loads a second client library, which workers need and nothing else does.
+        # This loads a second client library, which only workers need.
         from holdfast.store.valkey.blocking import BlockingStore  # noqa: PLC0415
 
         return BlockingStore(self._store, timeout_s=timeout_s)

@@ -26,12 +26,12 @@ _DELAYS = {
     Hold.DELAY: "It was submitted to start later",
     Hold.BACKOFF: "Its last attempt failed and it will be tried again",
     Hold.RECLAIM: "It lost its worker repeatedly and will be tried again",
-    Hold.PAUSE: "It asked to go on later",
+    Hold.PAUSE: "It asked to continue later",
     Hold.DEBOUNCE: "A later submission with its key may still replace it",
 }
 
 
-#: What follows when no answer comes in time.
+#: What happens when no answer comes in time.
 _ON_TIMEOUT = {
     "resume": "WaitTimedOut",
     "fail": "it fails",
@@ -49,7 +49,7 @@ def explain(
     limit: Budget | Quota | None = None,
     tasks: Iterable[str] = (),
 ) -> Explanation:
-    """Put the facts into words; `tasks` are the names that its tenant may have meant."""
+    """Describe the facts in words; `tasks` are the names that its tenant may have meant."""
     state = standing.execution.state
     if state.is_terminal:
         return Explanation(state=state, why=f"It has ended: {state}.")
@@ -180,7 +180,7 @@ def _waiting(standing: Standing, workers: Sequence[Worker], tasks: Iterable[str]
 
 
 def _ahead(standing: Standing, workers: Sequence[Worker]) -> int:
-    """Count what goes before it at the workers that have its task."""
+    """Count the executions ahead of it on the workers that have its task."""
     execution = standing.execution
     its = [one for one in _serving(execution, workers) if one.has(execution.kind)]
     ahead = (standing.ahead or {}).items()
@@ -188,7 +188,7 @@ def _ahead(standing: Standing, workers: Sequence[Worker]) -> int:
 
 
 def lacks_task(standing: Standing, workers: Sequence[Worker]) -> bool:
-    """Whether it waits on a lane where workers are, none of which has its task."""
+    """Whether it waits on a lane that has workers, none of which has its task."""
     execution = standing.execution
     on_lane = _serving(execution, workers)
     waits = execution.state is State.WAITING
@@ -233,7 +233,7 @@ def _missing_task(
         where = f"{'lane' if len(elsewhere) == 1 else 'lanes'} {', '.join(elsewhere)}"
         return hold, f"no live worker on lane {lane} has the task `{kind}`, but one on {where} has"
     known = {*tasks, *(name for one in ours for name in one.kinds or ())} - {kind}
-    # Of use here only, and not free to import.
+    # Used only here, and slow to import.
     import difflib  # noqa: PLC0415
 
     hold["suggestions"] = difflib.get_close_matches(kind, sorted(known), _SUGGESTIONS)

@@ -1,4 +1,4 @@
-"""Rules: limits that new executions get by their tenant, lane, kind or tag."""
+"""Rules: attach limits to new executions by tenant, lane, kind or tag."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from holdfast.store.store import Store
 
 
 class Rules(api.Rules):
-    """Rules of one kind of limit. They hold for executions submitted after them."""
+    """The rules of one kind of limit. They apply to executions submitted after them."""
 
     def __init__(self, store: Store, limit: Literal["budget", "quota"]) -> None:
         self._store = store

@@ -1,4 +1,4 @@
-"""Objects in the Valkey store itself, for writer leases where there is no object storage."""
+"""Objects in the Valkey store itself, for writer leases without object storage."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class StoreObjects:
         await self._ask(self._objects.delete(key, version))
 
     async def list(self, prefix: str) -> AsyncIterator[Entry]:
-        """Go through the objects in order."""
+        """Iterate over the objects in order."""
         pages = self._objects.list(prefix)
         while True:
             try:

@@ -1,7 +1,7 @@
 """Writer leases on an object store: read, acquire, refresh, release, hand over, repair.
 
-Each operation is one conditional write. A write whose answer is unclear is resolved by its nonce:
-whoever reads its own nonce back has written it.
+Each operation is one conditional write. The nonce resolves a write whose answer is unclear: a
+process that reads its own nonce back has written the record.
 """
 
 from __future__ import annotations
@@ -36,18 +36,18 @@ from holdfast.model.writer_leases import (
 
 __all__ = ["Ask", "Grant", "Leases"]
 
-#: Versions are remembered for as many keys as this.
+#: Versions are remembered for this many keys.
 _SEEN_KEYS = 10_000
-#: How often an acquisition starts anew because our own earlier write came through late.
+#: How often an acquisition starts again because its own earlier write arrived late.
 _ROUNDS = 4
 
 
-#: By key: the version that was last read, and since when on the monotonic clock.
+#: By key: the last version that was read, and since when, on the monotonic clock.
 _FirstSeen = OrderedDict[str, tuple[Version, float]]
 
 
 class Leases(api.WriterLeases):
-    """Writer leases. It remembers since when it has seen which version, so keep one per process."""
+    """Writer leases. It remembers how long it has seen each version, so keep one per process."""
 
     def __init__(self, store: ObjectStore, times: Times | None = None) -> None:
         self.store = store
@@ -56,7 +56,7 @@ class Leases(api.WriterLeases):
 
     @classmethod
     def of_process(cls, store: ObjectStore, times: Times | None = None) -> Self:
-        """Return leases that share what this process has seen on this object store and clock."""
+        """Return leases that share this process's memory of versions on this store and clock."""
         leases = cls(store, times or _SYSTEM_TIMES)
         clocks = _seen.setdefault(store, WeakKeyDictionary())
         leases._first_seen = clocks.setdefault(leases.times, leases._first_seen)
@@ -82,7 +82,7 @@ class Leases(api.WriterLeases):
         return published
 
     def seen_ms(self, key: str) -> float:
-        """Return how long the version that was last read has been unchanged, as seen from here."""
+        """Return how long this process has seen the last version unchanged."""
         _, since = self._first_seen.get(key, ("", self.times.monotonic_ms()))
         return self.times.monotonic_ms() - since
 
@@ -159,7 +159,7 @@ class Leases(api.WriterLeases):
         except InvalidRecord:
             pass
         else:
-            message = f"writer lease {key} can be read, so there is nothing to repair"
+            message = f"writer lease {key} is readable, so there is nothing to repair"
             raise VersionConflict(message, key=key)
         manifest = await self._floor(key)
         token = max(floor, manifest) if manifest else floor
@@ -185,7 +185,7 @@ class Leases(api.WriterLeases):
         return repaired
 
     async def _replace(self, grant: Grant, wanted: LeaseRecord) -> Grant:
-        """Write a new record over the holder's own."""
+        """Replace the holder's own record."""
         version = grant.version
         for _ in range(_ROUNDS):
             try:
@@ -194,12 +194,12 @@ class Leases(api.WriterLeases):
                 found = other.published
             if found is None or not is_still(grant.record, found.record):
                 break
-            # An earlier write of ours, whose answer was lost, came through.
+            # An earlier write of this process, whose answer was lost, succeeded.
             version = found.version
         raise loss(grant.record, found.record if found else None)
 
     async def _publish(self, wanted: LeaseRecord, expected: Version | None) -> Grant:
-        """Write a record on the condition of a version; raises _Other if that is gone."""
+        """Write a record if the version still matches; raises _Other if not."""
         where = paths.lease(wanted.database_key)
         body = wanted.to_json()
         deadline_ms = self.times.monotonic_ms() + wanted.ttl_ms - wanted.margin_ms
@@ -223,7 +223,7 @@ class Leases(api.WriterLeases):
             return Grant(wanted, found.version, deadline_ms)
         unchanged = (found.version if found else None) == expected
         if isinstance(failure, BackendFailed) and unchanged:
-            # It may still arrive, so nothing is certain but that it has not happened yet.
+            # The write may still arrive; only that it has not happened yet is certain.
             raise failure
         raise _Other(found)
 

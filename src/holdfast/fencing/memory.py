@@ -11,7 +11,7 @@ from holdfast.model.writer_leases import Version
 
 
 def conflict(key: str, store: str) -> VersionConflict:
-    """Return the error of a condition that does not hold."""
+    """Return the error for a condition that does not hold."""
     return VersionConflict(f"{key} in {store} is not as expected", key=key)
 
 
@@ -54,7 +54,7 @@ class MemoryObjects:
         del self._objects[key]
 
     async def list(self, prefix: str) -> AsyncIterator[Entry]:
-        """Go through the objects in order."""
+        """Iterate over the objects in order."""
         for key in sorted(self._objects):
             if key.startswith(prefix):
                 yield Entry(key, len(self._objects[key].body))

@@ -1,7 +1,7 @@
-"""Writing a manifest: the holder of a lease puts data objects and commits them.
+"""Writes a manifest: the holder of a lease puts data objects and commits them.
 
-There is one writer at a time, so a conflict is never a reason to merge: it is our own earlier
-write, whose answer was lost, or the end of our time.
+There is one writer at a time, so a conflict is never a reason to merge: it is the writer's own
+earlier write, whose answer was lost, or the end of its authority.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from holdfast.model import checks
 from holdfast.model.ids import new_id
 from holdfast.model.writer_leases import Version
 
-#: How often opening starts anew because an earlier writer committed meanwhile.
+#: How often opening starts again because an earlier writer committed in the meantime.
 _ROUNDS = 8
 _FIRST_PAUSE_MS, _LONGEST_PAUSE_MS = 50.0, 2_000.0
 
 
 async def open_writer(manifest: FencedManifest, authority: Authority) -> ManifestWriter:
-    """Stamp the manifest with our token and return its writer."""
+    """Stamp the manifest with the token of the authority and return its writer."""
     for _ in range(_ROUNDS):
         found = await manifest.read()
         if found is not None:
@@ -56,7 +56,7 @@ async def open_writer(manifest: FencedManifest, authority: Authority) -> Manifes
 
 
 def _check_token(key: str, authority: Authority, found: Snapshot) -> None:
-    """Refuse a writer that is behind the manifest, or another one of the same token."""
+    """Refuse a writer whose token is older than the manifest's, or is another writer's."""
     mine, theirs = (authority.token, authority.incarnation), (found.token, found.incarnation)
     if found.token > authority.token or (theirs[0] == mine[0] and theirs[1] != mine[1]):
         message = (
@@ -88,7 +88,7 @@ class ManifestWriter:
         self._version = version
         self._gone: set[str] = set()
         self._broken: HoldfastError | None = None
-        #: What is committed.
+        #: The last committed manifest.
         self.snapshot: Snapshot = base
 
     async def put(self, body: bytes, suffix: str = "") -> str:
@@ -99,7 +99,7 @@ class ManifestWriter:
         try:
             await self._manifest.store.put_if_absent(name, body)
         except (BackendFailed, VersionConflict) as failure:
-            # Nobody else makes this name: if it is there, it is ours.
+            # No other writer makes this name: if the object exists, this call wrote it.
             if isinstance(failure, BackendFailed) and not failure.maybe_done:
                 raise
             found = await self._manifest.store.get(name)
@@ -114,10 +114,10 @@ class ManifestWriter:
         drop: Collection[str] = (),
         facts: Mapping[str, Any] | None = None,
     ) -> Snapshot:
-        """Make objects real, others no longer, and set facts (None removes one), all at once.
+        """Add objects, drop others, and set facts (None removes one), atomically.
 
-        Raises StaleLease or Fenced when our time is over and nothing was changed, OutcomeUnknown
-        when it ended while the answer was unclear. After any error open the manifest anew.
+        Raises StaleLease or Fenced if the authority ended and nothing was changed, OutcomeUnknown
+        if it ended while the answer was unclear. After any error open the manifest again.
         """
         self._check()
         now = self.snapshot
@@ -146,10 +146,10 @@ class ManifestWriter:
         return self.snapshot
 
     async def collect(self) -> list[str]:
-        """Delete what is no longer real; returns the names.
+        """Delete objects that are no longer real; returns the names.
 
-        That is what commits dropped, and what writers before us left uncommitted: the manifest
-        carries our token, so no writer of a lower one can make its objects real any more. An
+        These are objects that commits dropped or earlier writers left uncommitted: the manifest
+        carries this writer's token, so no writer with a lower one can commit any more. An
         object that a stalled writer creates later is found by a later collection.
         """
         self._check()
@@ -167,12 +167,12 @@ class ManifestWriter:
 
     def _check(self) -> None:
         if self._broken is not None:
-            message = f"an earlier commit failed ({self._broken}): open the manifest anew"
+            message = f"an earlier commit failed ({self._broken}): open the manifest again"
             raise LostRace(message, key=self._manifest.key)
         self._authority.check()
 
     async def _swap(self, wanted: Snapshot) -> Version:
-        """Write the manifest, resolving unclear answers by the nonce."""
+        """Write the manifest; the nonce resolves unclear answers."""
         body = wanted.to_json()
         pause_ms = _FIRST_PAUSE_MS
         maybe_done = False
@@ -208,14 +208,14 @@ class ManifestWriter:
         if (found.version if found else None) == self._version:
             raise failure if isinstance(failure, BackendFailed) else _flaky(where, failure)
         if found is None:
-            raise InvalidRecord(f"{where} has vanished", object=where)
+            raise InvalidRecord(f"{where} no longer exists", object=where)
         _check_token(self._manifest.key, self._authority, found)
-        message = f"{found.holder} committed to {self._manifest.key} before us"
+        message = f"{found.holder} committed to {self._manifest.key} first"
         raise LostRace(message, key=self._manifest.key, observed=str(found.token))
 
 
 def _flaky(where: str, conflict: VersionConflict) -> BackendFailed:
-    """Return the error of a store that refused a version and then showed just that one."""
+    """Return the error for a store that refused a version and then returned the same one."""
     message = f"{where}: the store contradicts itself ({conflict})"
     return BackendFailed(message, object=where, maybe_done=True)
 

@@ -104,7 +104,7 @@ class NewBudget:
         if self.parent is not None:
             checks.limit("parent", self.parent)
             if self.stored_parent == self.stored_id:
-                checks.refuse("parent", "must be another budget", self.parent)
+                checks.refuse("parent", "must name a different budget", self.parent)
         object.__setattr__(self, "limits", checked_limits(self.limits))
         if self.reset_ms is not None:
             checks.integer("reset_ms", self.reset_ms, bounds.RESET_MIN_MS, bounds.DURATION_MS)

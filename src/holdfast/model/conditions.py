@@ -144,7 +144,7 @@ def _missing_of(
         return " and ".join(parts)
     if condition.least == 1:
         return " or ".join(parts)
-    what = f"different {condition.distinct}" if condition.distinct else "of its conditions"
+    what = f"different {condition.distinct}" if condition.distinct else "of the conditions"
     return f"{condition.least - have} more of {condition.least} {what}"
 
 

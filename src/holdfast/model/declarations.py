@@ -67,7 +67,9 @@ def check(kind: str, description: Any, tenant: str | None) -> None:
     for field in ("budgets", "quotas"):
         for name in options.get(field, ()):
             if tenant is not None and names.parse(names.stored(tenant, name))[0] != tenant:
-                checks.refuse(f"{kind}.options.{field}", "must be the tenant's own", name)
+                checks.refuse(
+                    f"{kind}.options.{field}", "must belong to the tenant of the task", name
+                )
     checks.known_fields(f"{kind}.options", description.get("options") or {}, OPTIONS)
     if not isinstance(description.get("input", True), dict | bool):
         problem = "must be a JSON Schema: an object or a boolean"

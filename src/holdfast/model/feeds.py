@@ -27,7 +27,7 @@ class Position:
         """Read a position; raises InvalidInput."""
         found = _POSITION.match(text)
         if found is None:
-            checks.refuse("position", "is not one that a feed gave", text)
+            checks.refuse("position", "must be a cursor that a feed returned", text)
         ms, number, given = found.groups()
         return cls(int(ms), int(given) if given is not None else partition, int(number))
 

@@ -70,11 +70,11 @@ class Join:
         checks.one_of("join.policy", self.policy, ("all", "any", "quorum"))
         checks.one_of("join.losers", self.losers, ("cancel", "keep"))
         if self.policy == "quorum" and self.k is None:
-            _invalid("impossible_join", "join.k: is needed for a quorum")
+            _invalid("impossible_join", "join.k: is required for a quorum")
         if self.policy == "quorum":
             checks.integer("join.k", self.k, 1, bounds.GRAPH_MEMBERS)
         elif self.k is not None:
-            checks.refuse("join.k", "is for the policy quorum", self.k)
+            checks.refuse("join.k", "is allowed only with the policy quorum", self.k)
 
     @classmethod
     def any(cls, *, losers: str = "keep") -> Self:
@@ -147,14 +147,16 @@ class Shape:
             checks.instance(f"members[{key}]", item, NewExecution)
             for name in ("id", "idempotency_key"):
                 if getattr(item, name) is not None:
-                    problem = "is not for members, whose ids come from their keys"
+                    problem = "cannot be set for a member: its id comes from its key"
                     checks.refuse(f"members[{key}].{name}", problem, getattr(item, name))
         for edge in self.edges:
             checks.instance("edge", edge, Edge)
         for key, join in self.joins.items():
             checks.instance(f"joins[{key}]", join, Join)
             if key not in self.members:
-                _invalid("unknown_member", f"joins: there is no new member {key}", member=key)
+                _invalid(
+                    "unknown_member", f"joins: {key} is not one of the new members", member=key
+                )
 
     def of_tenant(self, tenant: str) -> Self:
         """Return the same for a tenant; members of another are refused."""
@@ -192,7 +194,9 @@ class Shape:
         check_edges(self.edges, others, keys)
         for edge in self.edges:
             if edge.input and not _takes_names(self.members.get(edge.target)):
-                message = f"an edge passes {edge.input} to {edge.target}, whose input is no object"
+                message = (
+                    f"an edge passes {edge.input} to {edge.target}, whose input is not an object"
+                )
                 _invalid("no_object", message, member=edge.target)
         ins: dict[str, int] = {}
         for edge in (*self.edges, *others):
@@ -225,7 +229,9 @@ def check_edges(edges: Sequence[Edge], others: Sequence[Edge], keys: set[str]) -
     for edge in edges:
         for end in (edge.source, edge.target):
             if end not in keys:
-                _invalid("unknown_member", f"an edge names {end}, which is no member", member=end)
+                _invalid(
+                    "unknown_member", f"an edge names {end}, which is not a member", member=end
+                )
         if edge.source == edge.target:
             message = f"member {edge.source} cannot wait for itself"
             raise CycleDetected(message, field="edges", problem="self_edge", cycle=[edge.source])

@@ -44,7 +44,7 @@ def _number(text: str) -> msgspec.msgpack.Ext:
 def _object(members: list[tuple[str, Any]]) -> dict[str, Any]:
     value = dict(members)
     if len(value) < len(members):
-        raise ValueError("a member is there twice")
+        raise ValueError("a member occurs twice")
     return value
 
 

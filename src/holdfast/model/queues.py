@@ -314,9 +314,9 @@ class Start:
     def __post_init__(self) -> None:
         checks.one_of("start", self.place, ("first", "end", "after", "at"))
         if (self.place == "after") != (self.after is not None):
-            checks.refuse("start.after", "goes with a start after a message", self.after)
+            checks.refuse("start.after", "requires a start after a message", self.after)
         if (self.place == "at") != (self.at is not None):
-            checks.refuse("start.at", "goes with a start at a time", self.at)
+            checks.refuse("start.at", "requires a start at a time", self.at)
         if self.after is not None:
             checks.own_id("start.after", self.after)
         if self.at is not None:

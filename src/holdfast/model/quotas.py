@@ -39,7 +39,7 @@ def check_caps(
 ) -> None:
     """Check the limits of a quota: at least one, and a window with its number."""
     if (window_ms is None) != (max_per_window is None):
-        checks.refuse("window_ms", "goes together with max_per_window", window_ms)
+        checks.refuse("window_ms", "requires max_per_window", window_ms)
     if max_per_window is None and max_concurrent is None:
         checks.refuse("max_concurrent", "or window_ms with max_per_window is required", None)
     if window_ms is not None:

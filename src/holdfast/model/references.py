@@ -41,7 +41,9 @@ def is_reference(payload: bytes) -> bool:
 def check_is_none(field: str, payload: bytes) -> None:
     """Refuse a payload from outside that would stand for others."""
     if is_reference(payload):
-        checks.refuse(field, "starts with bytes that are reserved", payload)
+        checks.refuse(
+            field, "must not start with the reserved marker of offloaded payloads", payload
+        )
 
 
 def decode(payload: bytes) -> Reference:

@@ -63,7 +63,7 @@ class NewSchedule:
             checks.refuse("jitter_ms", "must not be longer than every_ms", self.jitter_ms)
         for name in _NOT_IN_TEMPLATE:
             if getattr(self.execution, name) is not None:
-                problem = "cannot be given: the schedule decides it"
+                problem = "cannot be set: the schedule sets it"
                 checks.refuse(f"execution.{name}", problem, getattr(self.execution, name))
 
     @classmethod
@@ -85,7 +85,7 @@ class NewSchedule:
         if "execution" in changes:
             execution = checks.instance("execution", changes["execution"], NewExecution)
             if execution.tenant != self.execution.tenant:
-                problem = f"must stay {self.execution.tenant}: the schedule belongs to it"
+                problem = f"must stay {self.execution.tenant}: a schedule cannot change its tenant"
                 checks.refuse("execution.tenant", problem, execution.tenant)
         times = {name: changes[name] for name in _TIMING if name in changes}
         timing = self.timing

@@ -45,7 +45,7 @@ def encode(field: str, schema: Any) -> bytes:
     for name, value in _members(schema):
         if name in {"$ref", "$dynamicRef"}:
             if not isinstance(value, str) or not value.startswith("#"):
-                checks.refuse(field, "may only refer to its own parts (`#...`)", value)
+                checks.refuse(field, "may refer only to its own parts (`#...`)", value)
         elif name == "pattern" and isinstance(value, str) and not _is_linear(value):
             problem = "may only have patterns that are matched in linear time (no look-around)"
             checks.refuse(field, problem, value)

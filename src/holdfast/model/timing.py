@@ -45,11 +45,11 @@ class Timing:
             checks.refuse("schedule", "must have exactly one of cron, every_ms and at", given)
         _zone(self.timezone)
         if self.timezone != "UTC" and self.cron is None:
-            checks.refuse("timezone", "is for cron only", self.timezone)
+            checks.refuse("timezone", "is allowed only with cron", self.timezone)
         if self.start_at is not None:
             checks.instant("start_at", self.start_at)
             if self.every_ms is None:
-                checks.refuse("start_at", "is for every_ms only", self.start_at)
+                checks.refuse("start_at", "is allowed only with every_ms", self.start_at)
         if self.cron is not None:
             self._check_cron()
         elif self.every_ms is not None:

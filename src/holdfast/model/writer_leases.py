@@ -156,7 +156,9 @@ def loss(record: LeaseRecord, published: LeaseRecord | None) -> HoldfastError:
     key, mine = record.database_key, f"{record.holder_id} (token {record.token})"
     context = {"key": key, "holder": record.holder_id, "token": str(record.token)}
     if published is None:
-        return StaleLease(f"writer lease {key} of {mine} has vanished", **context, observed=None)
+        return StaleLease(
+            f"writer lease {key} of {mine} no longer exists", **context, observed=None
+        )
     context["observed"] = f"{published.holder_id} {published.token}"
     if published.term > record.term:
         message = f"{mine} is fenced: writer lease {key} is on term {published.term}"

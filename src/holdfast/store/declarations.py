@@ -103,7 +103,7 @@ class Declarations:
             problem = declared.misfit(item.input)
         except Uncheckable as error:
             # The worker decides; a schema that is broken must not stop submissions.
-            log.debug("an input of %s cannot be checked (%s)", item.kind, error)
+            log.debug("cannot check an input of task %s (%s)", item.kind, error)
             return None
         if problem is None or await self._store.executions.is_repetition(item):
             return None
@@ -148,7 +148,7 @@ def _read(kind: str, description: dict[str, Any] | None) -> Declaration | None:
     try:
         return declaration(kind, description)
     except InvalidInput as error:
-        log.warning("what was published of task %s is passed over: %s", kind, error)
+        log.warning("ignoring the published declaration of task %s: %s", kind, error)
         return None
 
 

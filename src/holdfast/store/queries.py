@@ -212,7 +212,7 @@ def parse_cursor(cursor: str | None) -> tuple[int, int]:
     checks.text("cursor", cursor, bounds.ID_CHARS)
     stamp, _, partition = cursor.partition(".")
     if not (stamp.isdecimal() and partition.isdecimal()):
-        message = "cursor: is not one that a list returned"
+        message = "cursor: must be one that a list returned"
         raise InvalidInput(message, field="cursor")
     return int(stamp), int(partition)
 

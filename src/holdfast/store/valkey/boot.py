@@ -30,7 +30,7 @@ def check_server(info: str) -> None:
     if facts.get("server_name") != "valkey" or version is None:
         found = facts.get("redis_version", "an unknown server")
         message = (
-            f"this is not Valkey but Redis or a relative of it ({found}): "
+            f"the server is not Valkey but Redis or a fork of it ({found}): "
             f"use Valkey {OLDEST_MAJOR} or newer, or embedded://PATH"
         )
         raise StoreIncompatible(message, version=found)
@@ -41,7 +41,7 @@ def check_server(info: str) -> None:
     policy = facts.get("maxmemory_policy", "noeviction")
     if policy != "noeviction":
         message = (
-            f"maxmemory-policy is {policy}, so the server may throw work away: "
+            f"maxmemory-policy is {policy}, so the server may evict work: "
             "run CONFIG SET maxmemory-policy noeviction and put it into its configuration"
         )
         raise StoreIncompatible(message, policy=policy)
@@ -64,7 +64,7 @@ async def until_answered(work: Callable[[], Awaitable[T]], timeout_ms: int) -> T
             if (error := final_error(failure)) is not None:
                 raise error from failure
             if loop.time() > deadline:
-                message = f"the server is not ready after {timeout_ms} ms: {failure.text}"
+                message = f"the server was not ready after {timeout_ms} ms: {failure.text}"
                 raise StoreUnavailable(message) from failure
             await asyncio.sleep(0.1)
 

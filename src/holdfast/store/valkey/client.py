@@ -119,7 +119,7 @@ class Client:
         if self._closed:
             raise CallFailed("the client is closed", sent=False, answered=False)
         if self._recovery is not None:
-            raise CallFailed("no server answers", sent=False, answered=False)
+            raise CallFailed("no server answered", sent=False, answered=False)
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Any] = loop.create_future()
         self._pending.append((args, future))
@@ -178,7 +178,7 @@ class Client:
         """Stop sending to a server that is away. A cluster has others, so there we go on."""
         if self.cluster or self._closed or self._recovery is not None:
             return
-        self._drop_pending("no server answers")
+        self._drop_pending("no server answered")
         self._recovery = asyncio.get_running_loop().create_task(self._recover())
 
     async def _recover(self) -> None:

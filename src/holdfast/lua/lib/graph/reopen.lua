@@ -115,7 +115,7 @@ function work.handlers.launch(list, item)
   local rest = through_again(list, item, function(id)
     local member = members.look(list.tag, id)
     if members.undecided(member) then
-      resolve.decide(list, id, member, 'an upstream that does not run again keeps it from running')
+      resolve.decide(list, id, member, 'an upstream that does not run again prevents it from running')
     end
   end)
   if not rest then

@@ -99,7 +99,7 @@ function queue_deliveries.hand_out(q, group, ids, request, consumer, out)
     if queue_messages.is_over(q, rec) then
       queue_endings.retire(q, group, id, rec, try, 'expired')
     elseif queue.is_spent(q, try.n) then
-      queue_endings.give_up(q, group, id, rec, try, try.reason or 'the budget of attempts is spent')
+      queue_endings.give_up(q, group, id, rec, try, try.reason or 'no attempts are left')
     else
       open_try(q, group, id, try, queue_deliveries.handle(q, request, #out + 1), consumer)
       try.bare = q.mode == 'work' and not rec.key and not rec.ends or nil
