@@ -1,4 +1,4 @@
-"""Pages over lists of `TENANT|ID` that several partitions hold."""
+"""Pages over lists of `TENANT|ID` that are spread over several partitions."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ async def page(
     limit: int,
     cursor: str | None,
 ) -> tuple[list[str], str | None]:
-    """Return up to `limit` ids in the order of tenant and id, and the cursor to go on with."""
+    """Return up to `limit` ids in the order of tenant and id, and the cursor to continue with."""
     if cursor is not None:
         checks.text("cursor", cursor, 2 * bounds.ID_CHARS)
     replies = await asyncio.gather(

@@ -1,6 +1,6 @@
-"""Lanes and operators' settings: held alike in every partition, so written to each of them.
+"""Lanes and operators' settings: every partition has a copy, so they are written to each of them.
 
-Each write is idempotent. One that fails midway raises; repeating it sets the rest.
+Each write is idempotent. If one fails midway it raises; repeating it sets the rest.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Lanes(Domain):
         await self._configure({"priority_ms": worth})
 
     async def settings(self) -> dict[str, str]:
-        """Return all settings; a partition that lacks one counts for all."""
+        """Return the settings that all partitions have."""
         replies = await asyncio.gather(
             *(self._call.read("hf_admin_settings", tag) for tag in self._store.tags())
         )

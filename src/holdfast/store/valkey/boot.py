@@ -1,4 +1,4 @@
-"""Boot checks: is this a store that Holdfast can use? Each failure says what to do."""
+"""Boot checks: can Holdfast use this store? Each failure says what to do."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ log: logging.Logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
 OLDEST_MAJOR = 8
-#: Moves when the layout of the data changes in a way that old code cannot read.
+#: Increases when the layout of the data changes in a way that old code cannot read.
 FORMAT = 2
 
 
@@ -54,7 +54,7 @@ async def check_servers(client: Client) -> None:
 
 
 async def until_answered(work: Callable[[], Awaitable[T]], timeout_ms: int) -> T:
-    """Do a part of opening until it is answered: servers load, and connections drop."""
+    """Repeat a part of opening until it is answered: servers load, and connections drop."""
     loop = asyncio.get_running_loop()
     deadline = loop.time() + timeout_ms / 1000
     while True:
@@ -94,7 +94,7 @@ async def load_library(client: Client, wanted: Library) -> None:
 
 
 def _loaded_library(listing: Any) -> tuple[int, str]:
-    """Return release and digest of what a primary has loaded, 0 if nothing."""
+    """Return release and digest of a primary's loaded library, 0 if it has none."""
     for name in _function_names(listing):
         marker = library.parse_marker(name)
         if marker is not None:
@@ -112,7 +112,7 @@ def _function_names(value: Any) -> list[str]:
 
 
 def check_partitions(stored: int, asked: int | None, stored_format: int) -> int:
-    """Compare what is stored with what was asked for."""
+    """Compare the stored number of partitions with the requested one."""
     if stored_format != FORMAT:
         message = (
             f"the data has format {stored_format}, this version reads {FORMAT}: "
