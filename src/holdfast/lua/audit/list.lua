@@ -7,7 +7,7 @@
 --- @requires lib/core/keys
 
 local CHUNK = 100
--- A filter may pass over many entries; this bounds one call.
+-- A filter may skip many entries; this bounds one call.
 local MOST_LOOKS = 5000
 
 local function fields_of(flat)

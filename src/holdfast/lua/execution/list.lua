@@ -1,4 +1,4 @@
---- Executions, newest first, from the cells that match the filters; a tag has an index of its own.
+--- Executions, newest first, from the cells that match the filters; a tag has its own index.
 --- @key tag the partition
 --- @arg tenant @arg lane @arg kind @arg state @arg tag_name @arg tag_value each may be empty
 --- @arg since @arg before birth stamps in us, since <= born < before @arg limit

@@ -9,15 +9,15 @@
 --- @requires lib/core/keys lib/queue/queue lib/queue/due lib/queue/deliveries lib/queue/memory
 --- @requires lib/queue/outbox
 
--- Deliveries that are looked at for one that is wanted.
+-- How many deliveries are examined for each one that is requested.
 local LOOKS = 10
 
---- Deliveries whose lock expired, and which nobody has taken since.
+--- Deliveries whose lock expired, and which no consumer has taken since.
 local function late_ones(q, group, idle_since, count)
   local ids, key = {}, keys.late(q.tag, group)
   local late = server.call('ZRANGE', key, '-inf', idle_since, 'BYSCORE', 'LIMIT', 0, count)
   for _, id in ipairs(late) do
-    -- One that waits behind another of its key is not to be had.
+    -- A message that waits behind another one of its key is not available.
     if server.call('ZREM', keys.open(q.tag, group), id) == 1 then ids[#ids + 1] = id end
   end
   return ids

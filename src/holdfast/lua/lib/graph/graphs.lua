@@ -40,7 +40,7 @@ function graphs.enter(tag, id, graph)
   server.call('SADD', keys.graph_tenants(tag), graph.tenant)
 end
 
---- Take a graph off the list of a state.
+--- Remove a graph from the list of a state.
 function graphs.leave(tag, id, graph, state)
   server.call('ZREM', keys.graphs(tag, graph.tenant, state), id)
   for _, other in ipairs({ 'running', 'completed', 'failed', 'cancelled' }) do

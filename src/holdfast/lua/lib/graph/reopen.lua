@@ -1,5 +1,5 @@
---- The replay of a graph: what failed runs again, what was skipped because of it waits again, what
---- succeeded stays. Nothing starts before all of it is reopened, so no end can come in between.
+--- The replay of a graph: failed members run again, members skipped because of them wait again, and
+--- successful ones stay. No member starts before all are reopened, so no end can come in between.
 ---   scan    finds the failures that count                  spread  adds what depends on them
 ---   reopen  lets each wait, with its counts made anew      launch  starts those that can
 --- `graph_again` lists the members in question, `graph_reopened` is the set of them.

@@ -7,7 +7,7 @@ local resolve = {}
 -- A loser with more dependents than this is kept: looking at them all would take too long.
 local MOST_DEPENDENTS = 100
 
---- The failure of a member does not count: something ran in spite of it.
+--- The failure of a member does not count: a dependent ran anyway.
 local function spare(list, id, member)
   member.spared = '1'
   server.call('HSET', keys.record(list.tag, id), 'spared', '1')
@@ -49,7 +49,7 @@ local function skip(list, id, because)
   finish.now(list.tag, id, rec, 'skipped', list.now, {}, entry)
 end
 
---- Start or skip a member whose counts have changed, if they decide its join.
+--- Start or skip a member if its changed counts decide its join.
 function resolve.decide(list, id, member, because)
   if members.released(member) then
     release(list, id, member.ins > 1)
@@ -92,7 +92,7 @@ function work.handlers.tell(list, item)
   return nil
 end
 
---- Whether nobody waits for a member any more.
+--- Whether no member waits for a member any more.
 local function is_unwanted(list, id)
   local edges = members.outs(list.tag, list.graph, members.key(list.graph, id))
   if #edges > 2 * MOST_DEPENDENTS then return false end
@@ -104,8 +104,8 @@ local function is_unwanted(list, id)
   return true
 end
 
---- Cancel a member that a join does without, unless somebody else waits for it; then whoever is
---- decided last of those who wait for it does.
+--- Cancel a member that a join does not need, unless others wait for it; then the last of them to be
+--- decided cancels it.
 local function drop_loser(list, id, winner)
   if not is_unwanted(list, id) then
     list.lost = '1'

@@ -1,7 +1,7 @@
---- What a queue owes to others: dead letters, moved messages, and what a consumer pushes or submits
---- with its ack. It is written in the call that owes it, under the queue's own tag, and delivered
---- afterwards by whoever sees it, as often as it takes. A target takes each entry once: entries of
---- a target are numbered, and it remembers the last number that it took.
+--- The outbox of a queue: dead letters, moved messages, and the pushes and submissions of a consumer's
+--- ack. The call that causes an entry writes it, under the queue's own tag. Any process delivers it
+--- afterwards, as often as it takes. A target accepts each entry once: entries of a target are
+--- numbered, and it remembers the last number that it accepted.
 --- The target '' is the engine, which gets executions to create.
 --- @requires lib/core/keys lib/queue/queue
 local queue_outbox = {}
