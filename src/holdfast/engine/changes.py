@@ -56,7 +56,7 @@ def _since(history: list[Event], seen: str | None) -> list[tuple[str, Event]]:
         number = number + 1 if ms == last else 0
         last = ms
         numbered.append((f"{ms}-{number}", event))
-    return [one for one in numbered if seen is None or _order(one[0]) > _order(seen)]
+    return [entry for entry in numbered if seen is None or _order(entry[0]) > _order(seen)]
 
 
 def _order(position: str) -> tuple[int, int]:

@@ -111,8 +111,8 @@ class Claimer(api.Claimer):
             timeout = max(0.0, until - asyncio.get_running_loop().time())
             await asyncio.wait(waits, timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
         finally:
-            for one in waits:
-                one.cancel()
+            for future in waits:
+                future.cancel()
 
     async def _ask(self, limit: int, lease_ms: int, request: str | None) -> list[Claim]:
         now = asyncio.get_running_loop().time()

@@ -54,14 +54,14 @@ class FollowedStream:
 
     async def start(self, after: int) -> None:
         """Start after a frame, or near the end of the stream if many frames follow it."""
-        found = await self._follow(after)
-        self.tenant = found.tenant
-        if found.page.more:
-            self._floor = self._last = found.last
-            self._note_end(found)
+        followed = await self._follow(after)
+        self.tenant = followed.tenant
+        if followed.page.more:
+            self._floor = self._last = followed.last
+            self._note_end(followed)
         else:
             self._floor = self._last = after
-            self._take(found)
+            self._take(followed)
         self._started = True
         if self._stale:
             self.nudge()
@@ -98,15 +98,15 @@ class FollowedStream:
             self.execution_id, self._process, after, FRAMES_IN_READ
         )
 
-    def _take(self, found: Followed) -> None:
-        frames = found.page.frames
+    def _take(self, followed: Followed) -> None:
+        frames = followed.page.frames
         if frames:
             self._last = frames[-1].id
             self._frames += frames
             self._bytes += sum(len(frame.payload) for frame in frames)
             self._drop_old()
-        if not found.page.more:
-            self._note_end(found)
+        if not followed.page.more:
+            self._note_end(followed)
         if frames or self.end is not None:
             self._tell()
 
@@ -118,18 +118,18 @@ class FollowedStream:
             count += 1
         del self._frames[:count]
 
-    def _note_end(self, found: Followed) -> None:
-        if found.ended_at is None:
+    def _note_end(self, followed: Followed) -> None:
+        if followed.ended_at is None:
             return
-        outcome = {"state": found.state, "error": found.error, "reason": found.reason}
+        outcome = {"state": followed.state, "error": followed.error, "reason": followed.reason}
         known = {name: value for name, value in outcome.items() if value is not None}
         self.end = Frame(
-            id=found.last,
-            attempt=found.attempt,
+            id=followed.last,
+            attempt=followed.attempt,
             type=END,
             payload=msgspec.json.encode(known),
             encoding=None,
-            at=found.ended_at,
+            at=followed.ended_at,
         )
 
     def _tell(self) -> None:
@@ -145,5 +145,5 @@ class FollowedStream:
             # These frames have been dropped in the meantime.
             position = self._floor
         start = bisect_right(self._frames, position, key=lambda frame: frame.id)
-        found = self._frames[start:]
-        return found, found[-1].id if found else position
+        frames = self._frames[start:]
+        return frames, frames[-1].id if frames else position

@@ -36,8 +36,8 @@ class Rules(api.Rules):
 
     @override
     async def list(self) -> list[Rule]:
-        found = rules_of(await self._store.lanes.settings())
-        return [rule for rule in found if rule.limit == self._limit]
+        rules = rules_of(await self._store.lanes.settings())
+        return [rule for rule in rules if rule.limit == self._limit]
 
     async def _address(self, rule: Rule) -> LimitRef:
         if rule.limit == "quota":

@@ -104,7 +104,7 @@ class Schedules(api.Schedules):
         more = True
         while more and len(items) <= limit:
             page, more = await self._schedules.page(after, limit)
-            items += [one for one in page if tenant in (None, one.tenant)]
+            items += [schedule for schedule in page if tenant in (None, schedule.tenant)]
             after = page[-1].plan.stored_id if page else after
             # The ids of a tenant are consecutive, except those of `default`.
             more = more and after.startswith(prefix)

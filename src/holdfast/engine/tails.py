@@ -127,9 +127,9 @@ class Tails:
         while execution_id in self._opening:
             with contextlib.suppress(Exception):
                 await asyncio.shield(self._opening[execution_id])
-        found = self._feeds.get(execution_id)
-        if found is not None and found.error is None and found.end is None:
-            return found
+        feed = self._feeds.get(execution_id)
+        if feed is not None and feed.error is None and feed.end is None:
+            return feed
         feed = FollowedStream(self._store, self._mailbox.process, execution_id)
         # In place before it starts, so that no notification in between is missed.
         self._feeds[execution_id] = feed

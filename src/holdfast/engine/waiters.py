@@ -27,26 +27,26 @@ class Waiters:
     @contextlib.asynccontextmanager
     async def waiter(self, execution_id: str) -> AsyncIterator[asyncio.Event]:
         """Yield an event that every notification about an execution sets."""
-        told = asyncio.Event()
+        event = asyncio.Event()
         waiters = self._waiters.setdefault(execution_id, set())
-        waiters.add(told)
+        waiters.add(event)
         try:
             await self._mailbox.open(self._store.tag_of(execution_id))
-            yield told
+            yield event
         finally:
-            waiters.discard(told)
+            waiters.discard(event)
             if not waiters:
                 self._waiters.pop(execution_id, None)
 
     def _on_message(self, message: str) -> None:
         _, _, execution_id = message.partition(" ")
-        for told in self._waiters.get(execution_id, ()):
-            told.set()
+        for event in self._waiters.get(execution_id, ()):
+            event.set()
 
 
-async def news_or_poll(told: asyncio.Event, poll_s: float) -> None:
+async def news_or_poll(event: asyncio.Event, poll_s: float) -> None:
     """Wait for a notification, or until the next poll is due."""
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(poll_s):
-            await told.wait()
-    told.clear()
+            await event.wait()
+    event.clear()

@@ -100,7 +100,7 @@ class Leases(api.WriterLeases):
         for _ in range(_ROUNDS):
             current = await self.read(key)
             floor = await self._floor(key)
-            wanted = rules.take(
+            record = rules.take(
                 key,
                 current.record if current else None,
                 floor,
@@ -110,7 +110,7 @@ class Leases(api.WriterLeases):
                 wall_ms=self.times.wall_ms(),
             )
             try:
-                return await self._publish(wanted, current.version if current else None)
+                return await self._publish(record, current.version if current else None)
             except _Other as other:
                 winner = other.published
             if winner is None or not is_own(winner.record, ask.holder, ask.incarnation):
@@ -134,8 +134,8 @@ class Leases(api.WriterLeases):
     @override
     async def refresh(self, grant: Grant, ttl_ms: int | None = None) -> Grant:
         ttl = grant.record.ttl_ms if ttl_ms is None else _ttl(ttl_ms)
-        wanted = rules.refreshed(grant.record, ttl, nonce=new_id(), wall_ms=self.times.wall_ms())
-        return await self._replace(grant, wanted)
+        record = rules.refreshed(grant.record, ttl, nonce=new_id(), wall_ms=self.times.wall_ms())
+        return await self._replace(grant, record)
 
     @override
     async def release(self, grant: Grant) -> None:
@@ -146,8 +146,8 @@ class Leases(api.WriterLeases):
     async def hand_over(self, grant: Grant, to: str) -> None:
         checks.name("to", to)
         wall_ms = self.times.wall_ms()
-        wanted = rules.handed_over(grant.record, to, nonce=new_id(), wall_ms=wall_ms)
-        await self._replace(grant, wanted)
+        record = rules.handed_over(grant.record, to, nonce=new_id(), wall_ms=wall_ms)
+        await self._replace(grant, record)
 
     @override
     async def repair(self, key: str, floor: Token) -> LeaseRecord:
@@ -184,12 +184,12 @@ class Leases(api.WriterLeases):
             await self.store.put_if_version(where, body, found.version)
         return repaired
 
-    async def _replace(self, grant: Grant, wanted: LeaseRecord) -> Grant:
+    async def _replace(self, grant: Grant, record: LeaseRecord) -> Grant:
         """Replace the holder's own record."""
         version = grant.version
         for _ in range(_ROUNDS):
             try:
-                return await self._publish(wanted, version)
+                return await self._publish(record, version)
             except _Other as other:
                 found = other.published
             if found is None or not is_still(grant.record, found.record):
@@ -198,11 +198,11 @@ class Leases(api.WriterLeases):
             version = found.version
         raise loss(grant.record, found.record if found else None)
 
-    async def _publish(self, wanted: LeaseRecord, expected: Version | None) -> Grant:
+    async def _publish(self, record: LeaseRecord, expected: Version | None) -> Grant:
         """Write a record if the version still matches; raises _Other if not."""
-        where = paths.lease(wanted.database_key)
-        body = wanted.to_json()
-        deadline_ms = self.times.monotonic_ms() + wanted.ttl_ms - wanted.margin_ms
+        where = paths.lease(record.database_key)
+        body = record.to_json()
+        deadline_ms = self.times.monotonic_ms() + record.ttl_ms - record.margin_ms
         failure: HoldfastError
         try:
             if expected is None:
@@ -216,11 +216,11 @@ class Leases(api.WriterLeases):
                 raise
             failure = trouble
         else:
-            self._note(wanted.database_key, Published(wanted, version))
-            return Grant(wanted, version, deadline_ms)
-        found = await self.read(wanted.database_key)
-        if found is not None and found.record.nonce == wanted.nonce:
-            return Grant(wanted, found.version, deadline_ms)
+            self._note(record.database_key, Published(record, version))
+            return Grant(record, version, deadline_ms)
+        found = await self.read(record.database_key)
+        if found is not None and found.record.nonce == record.nonce:
+            return Grant(record, found.version, deadline_ms)
         unchanged = (found.version if found else None) == expected
         if isinstance(failure, BackendFailed) and unchanged:
             # The write may still arrive; only that it has not happened yet is certain.

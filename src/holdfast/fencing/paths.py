@@ -37,5 +37,5 @@ def data(key: str, token: Token, nonce: str, suffix: str) -> str:
 
 def token_of(name: str) -> Token | None:
     """Return the token in the name of a data object, None if it is not one."""
-    found = _DATA_NAME.fullmatch(name.rsplit("/", 1)[-1])
-    return Token(int(found[1], 16), int(found[2], 16)) if found else None
+    match = _DATA_NAME.fullmatch(name.rsplit("/", 1)[-1])
+    return Token(int(match[1], 16), int(match[2], 16)) if match else None

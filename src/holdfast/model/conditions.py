@@ -88,8 +88,8 @@ Condition = Leaf | After | Group
 def is_named(names: Sequence[str], name: str) -> bool:
     """Whether a name matches one of `names`; one that ends in `*` is a prefix."""
     return not names or any(
-        name == wanted or (wanted.endswith("*") and name.startswith(wanted[:-1]))
-        for wanted in names
+        name == pattern or (pattern.endswith("*") and name.startswith(pattern[:-1]))
+        for pattern in names
     )
 
 
@@ -133,12 +133,12 @@ def _missing_of(
     if asked is not None:
         return _missing_approval(condition, asked, signals, have, answerers.get(asked, ()))
     # It is obvious that a denial ends a wait for approval, so do not mention it.
-    asked_at = {_approval_at(one) for one in condition.of} - {None}
+    asked_at = {_approval_at(part) for part in condition.of} - {None}
     parts = [
         text
-        for one in condition.of
-        if not (isinstance(one, Leaf) and one.names == ("deny",) and one.waitpoint in asked_at)
-        and (text := missing(one, signals, now_ms, answerers))
+        for part in condition.of
+        if not (isinstance(part, Leaf) and part.names == ("deny",) and part.waitpoint in asked_at)
+        and (text := missing(part, signals, now_ms, answerers))
     ]
     if condition.least is None:
         return " and ".join(parts)
@@ -206,7 +206,7 @@ def decode(tree: Mapping[str, Any], waitpoints: Sequence[str]) -> Condition:
 
 def leaves(condition: Condition) -> list[Leaf]:
     """Return the leaves in the order of their numbers."""
-    return [one for one in _walk(condition) if isinstance(one, Leaf)]
+    return [node for node in _walk(condition) if isinstance(node, Leaf)]
 
 
 def _walk(condition: Condition) -> Iterator[Condition]:

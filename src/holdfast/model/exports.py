@@ -87,8 +87,8 @@ class Exported:
         log = self._log()
         ending = b"" if self.fields[b"state"] == b"completed" or not log else log[-1]
         tags = self._packed_tags()
-        found = records.execution(self.id, flat, tags, self._bytes("note"), ending)
-        return replace(found, forget_at=None)
+        described = records.execution(self.id, flat, tags, self._bytes("note"), ending)
+        return replace(described, forget_at=None)
 
     def tags(self) -> dict[str, str]:
         """Return its tags."""
@@ -248,7 +248,7 @@ def from_json(data: bytes) -> Exported:
         value = msgspec.json.decode(data)
         if value["holdfast_execution"] != FORMAT:
             checks.refuse("file", f"must have format {FORMAT}", value["holdfast_execution"])
-        found = Exported(
+        exported = Exported(
             checks.execution_id("id", value["id"]),
             {name.encode(): _data(text) for name, text in value["fields"].items()},
             {
@@ -256,12 +256,12 @@ def from_json(data: bytes) -> Exported:
                 for name, item in value["sections"].items()
             },
         )
-        state = found.describe().state
+        state = exported.describe().state
     except (KeyError, TypeError, AttributeError, ValueError, msgspec.DecodeError) as error:
         raise InvalidInput(f"file: is not an exported execution ({error})", field="file") from error
     if not State(state).is_terminal:
         checks.refuse("file", "must hold an execution that has ended", state)
-    return found
+    return exported
 
 
 def _text(data: bytes) -> str:

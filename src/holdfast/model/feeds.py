@@ -25,10 +25,10 @@ class Position:
     @classmethod
     def parse(cls, text: str, partition: int = 0) -> Self:
         """Read a position; raises InvalidInput."""
-        found = _POSITION.match(text)
-        if found is None:
+        match = _POSITION.match(text)
+        if match is None:
             checks.refuse("position", "must be a cursor that a feed returned", text)
-        ms, number, given = found.groups()
+        ms, number, given = match.groups()
         return cls(int(ms), int(given) if given is not None else partition, int(number))
 
     def __str__(self) -> str:

@@ -166,8 +166,8 @@ class Summary:
 
     def json(self) -> dict[str, Any]:
         """Return the document as a value."""
-        found: dict[str, Any] = msgspec.json.decode(self.document)
-        return found
+        document: dict[str, Any] = msgspec.json.decode(self.document)
+        return document
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

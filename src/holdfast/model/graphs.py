@@ -123,12 +123,12 @@ def member_key(field_name: str, value: Any) -> str:
 
 def by_key(pairs: Iterable[tuple[str, NewExecution]]) -> dict[str, NewExecution]:
     """Return a list of members by key; refuses a key that is used twice."""
-    found: dict[str, NewExecution] = {}
+    members: dict[str, NewExecution] = {}
     for key, item in pairs:
-        if key in found:
+        if key in members:
             _invalid("duplicate_member", f"two members have the key {key}", member=key)
-        found[key] = item
-    return found
+        members[key] = item
+    return members
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,11 +12,11 @@ def as_json(data: bytes) -> Raw | None:
     """Return bytes as part of a JSON document, unchanged; None if they are not JSON."""
     try:
         str(data, "utf-8")
-        found: Raw = msgspec.json.decode(data, type=Raw)
+        value: Raw = msgspec.json.decode(data, type=Raw)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
     # Space around a value would be lost.
-    return found if len(bytes(found)) == len(data) else None
+    return value if len(bytes(value)) == len(data) else None
 
 
 def as_base64(data: bytes) -> str:

@@ -219,28 +219,28 @@ def events(born_us: bytes, packed: Sequence[bytes]) -> list[Event]:
 
 def attempts(packed: Sequence[bytes]) -> list[Attempt]:
     """Decode the attempts from the log, oldest first."""
-    found: dict[int, dict[str, Any]] = {}
+    attempts_by_index: dict[int, dict[str, Any]] = {}
     for values in map(entry, packed):
         index = values.get("attempt")
         if index is None:
             continue
         event, at = values["event"], from_ms(values["at"])
         if event == "claimed":
-            found[index] = {
+            attempts_by_index[index] = {
                 "index": index,
                 "kind": AttemptKind(values.get("kind", "initial")),
                 "worker": values["worker"],
                 "started_at": at,
             }
-        elif index in found and event == "resumed":
-            found[index]["worker"] = values["worker"]
-        elif index in found and event in _ENDS:
-            found[index] |= {
+        elif index in attempts_by_index and event == "resumed":
+            attempts_by_index[index]["worker"] = values["worker"]
+        elif index in attempts_by_index and event in _ENDS:
+            attempts_by_index[index] |= {
                 "ended_at": at,
                 "outcome": event,
                 "error": values.get("error"),
             }
-    return [Attempt(**values) for values in found.values()]
+    return [Attempt(**values) for values in attempts_by_index.values()]
 
 
 def frame(name: bytes, flat: Sequence[bytes], *, live: bool) -> Frame:

@@ -113,8 +113,8 @@ class NewSchedule:
         An input that is the same JSON written differently is the same content.
         """
         execution = self.execution.kept_as(json_values.canonical(self.execution.input))
-        said = replace(self, paused=False, execution=execution)
-        packed = msgspec.msgpack.encode(said, order="deterministic")
+        content = replace(self, paused=False, execution=execution)
+        packed = msgspec.msgpack.encode(content, order="deterministic")
         return hashlib.blake2b(packed, digest_size=9).hexdigest()
 
     def due(self, tick: int) -> int:

@@ -66,7 +66,7 @@ def checkable(schema: Any) -> Any:
         if isinstance(pattern, str) and not _is_linear(pattern):
             del kept["pattern"]
         return kept
-    return [checkable(one) for one in schema] if isinstance(schema, list) else schema
+    return [checkable(part) for part in schema] if isinstance(schema, list) else schema
 
 
 def check(schema: bytes, payload: Any) -> None:
@@ -95,10 +95,10 @@ def _culprit(problem: Any) -> list[str]:
     """Return the missing or unexpected property."""
     names: list[str] = []
     if problem.validator == "required":
-        names = [one for one in problem.validator_value if one not in problem.instance]
+        names = [name for name in problem.validator_value if name not in problem.instance]
     elif problem.validator == "additionalProperties":
         known = problem.schema.get("properties", {})
-        names = [one for one in problem.instance if one not in known]
+        names = [name for name in problem.instance if name not in known]
     return names[:1]
 
 
@@ -145,9 +145,9 @@ def _check_text(_validator: Any, pattern: str, text: Any, _schema: Any) -> Itera
         yield _error(f"{text!r} does not match {pattern!r}")
 
 
-def _check_unique(_validator: Any, wanted: Any, items: Any, _schema: Any) -> Iterator[Exception]:
-    if wanted and isinstance(items, list):
-        seen = {msgspec.json.encode(one, order="deterministic") for one in items}
+def _check_unique(_validator: Any, unique: Any, items: Any, _schema: Any) -> Iterator[Exception]:
+    if unique and isinstance(items, list):
+        seen = {msgspec.json.encode(item, order="deterministic") for item in items}
         if len(seen) < len(items):
             yield _error(f"{items!r} has non-unique elements")
 
@@ -179,8 +179,8 @@ def _matcher(pattern: str) -> Any:
 def _without_dialects(schema: Any) -> Any:
     """Remove keywords that would switch to another validator inside a schema."""
     if isinstance(schema, dict):
-        return {k: _without_dialects(one) for k, one in schema.items() if k != "$schema"}
-    return [_without_dialects(one) for one in schema] if isinstance(schema, list) else schema
+        return {k: _without_dialects(part) for k, part in schema.items() if k != "$schema"}
+    return [_without_dialects(part) for part in schema] if isinstance(schema, list) else schema
 
 
 def _members(schema: Any) -> Iterator[tuple[str, Any]]:

@@ -103,20 +103,20 @@ class Queues(api.Queues):
         checks.integer("limit", limit, 1, bounds.PAGE_ITEMS)
         if after is not None:
             _queue(after)
-        found: list[Queue] = []
+        queues: list[Queue] = []
         own = _of_tenant(tenant)
         last = max(after or "", own.first)
-        while len(found) < limit:
-            names = await self._calls.names(last, min(_PAGE, limit - len(found)))
+        while len(queues) < limit:
+            names = await self._calls.names(last, min(_PAGE, limit - len(queues)))
             if not names:
                 break
             last = names[-1]
             chosen = [name for name in names if own.has(name)]
             described = await asyncio.gather(*(self._described(name) for name in chosen))
-            found += [queue for queue in described if queue is not None]
+            queues += [queue for queue in described if queue is not None]
             if own.first and not chosen:
                 break
-        return found
+        return queues
 
     async def _described(self, name: str) -> Queue | None:
         try:
@@ -203,9 +203,9 @@ class Queues(api.Queues):
             call = self._calls.read(
                 name, group=group_name, consumer=consumer, count=count, side=side
             )
-            found = await self._returns.unless_cancelled(name, call)
+            deliveries = await self._returns.unless_cancelled(name, call)
             await self._outboxes.deliver_if_owed(name)
-            return found
+            return deliveries
 
         return await self._readers.read(name, probe, wait_ms, stop)
 
@@ -292,7 +292,7 @@ class Queues(api.Queues):
             checks.text("cursor", cursor, 2 * bounds.ID_CHARS)
             if cursor and not _CLAIM_CURSOR.match(cursor):
                 checks.refuse("cursor", "must be one that a claim returned", cursor)
-        found = await self._calls.claim(
+        claimed = await self._calls.claim(
             _queue(name),
             group=_group(group),
             consumer=consumer,
@@ -301,7 +301,7 @@ class Queues(api.Queues):
             cursor=cursor or "",
         )
         await self._outboxes.deliver_if_owed(name)
-        return found
+        return claimed
 
     # Operating
 
@@ -368,9 +368,9 @@ class Queues(api.Queues):
 
     @override
     async def stats(self, name: str, group: str | None = None) -> QueueStats:
-        found = await self._calls.stats(_queue(name), _group(group))
+        stats = await self._calls.stats(_queue(name), _group(group))
         await self._outboxes.deliver_if_owed(name)
-        return found
+        return stats
 
 
 @dataclass(frozen=True, slots=True)

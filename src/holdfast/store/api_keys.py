@@ -58,8 +58,8 @@ class ApiKeys(Domain):
     async def list(self) -> list[ApiKey]:
         """Return all keys, oldest first."""
         rows = await self._call.read("hf_key_list", self._store.global_tag)
-        found = [_key(key_id.decode(), fields) for key_id, fields in rows]
-        return sorted(found, key=lambda key: (key.created_at, key.id))
+        api_keys = [_key(key_id.decode(), fields) for key_id, fields in rows]
+        return sorted(api_keys, key=lambda key: (key.created_at, key.id))
 
     async def revoke(self, key_id: str, tenant: str | None) -> datetime:
         """Revoke a key, only of this tenant if one is given; returns the time of its revocation."""

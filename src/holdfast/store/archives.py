@@ -26,8 +26,8 @@ class Archives(Domain):
     async def offload(self) -> tuple[str | None, int | None]:
         """Return the URL of the archive, and the size from which payloads are stored there."""
         (flat,) = await self._call.read("hf_admin_settings", next(iter(self._store.tags())))
-        found = records.pairs(flat)
-        url, threshold = found.get(b"archive"), found.get(b"offload")
+        settings = records.pairs(flat)
+        url, threshold = settings.get(b"archive"), settings.get(b"offload")
         return records.text(url), None if threshold is None else int(threshold)
 
     async def set_offload(self, threshold: int | None) -> None:

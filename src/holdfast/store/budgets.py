@@ -245,8 +245,8 @@ class Budgets(Domain):
         args: list[str] = []
         for execution_id, epoch, ids in items:
             args += [execution_id, str(epoch), "\n".join(ids)]
-        found = await self._call.write("hf_budget_admit", tag, *args)
-        return [one.decode() or None for one in found]
+        reply = await self._call.write("hf_budget_admit", tag, *args)
+        return [budget.decode() or None for budget in reply]
 
     async def forget(self, tag: str, items: Sequence[tuple[str, str, Sequence[str]]]) -> None:
         """Report that executions no longer wait."""

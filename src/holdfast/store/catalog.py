@@ -25,7 +25,7 @@ async def page(
     replies = await asyncio.gather(
         *(caller.read(function, tag, tenant or "", cursor or "", str(limit + 1)) for tag in tags)
     )
-    found = [entry.decode() for entry in heapq.merge(*(reply[0] for reply in replies))]
-    kept = found[:limit]
+    entries = [entry.decode() for entry in heapq.merge(*(reply[0] for reply in replies))]
+    kept = entries[:limit]
     ids = [entry.partition("|")[2] for entry in kept]
-    return ids, kept[-1] if len(found) > limit else None
+    return ids, kept[-1] if len(entries) > limit else None

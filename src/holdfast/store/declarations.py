@@ -70,14 +70,14 @@ class Declarations:
         }
         if not asking:
             return list(items)
-        found = await self._of(asking)
-        if not any(found.values()):
+        declarations = await self._of(asking)
+        if not any(declarations.values()):
             return list(items)
         answers: list[NewExecution | InvalidInput] = []
         ends_at = time.thread_time() + CHECKS_S
         checked = 0
         for item in items:
-            declared = found.get((item.tenant, item.kind))
+            declared = declarations.get((item.tenant, item.kind))
             if declared is None:
                 answers.append(item)
                 continue

@@ -207,16 +207,16 @@ class Graphs(Domain):
     async def members(self, graph_id: str) -> tuple[int, dict[str, Member]]:
         """Return the version and the members, in the order of their creation."""
         tag = self._store.tag_of(graph_id)
-        found: dict[str, Member] = {}
+        members_by_key: dict[str, Member] = {}
         while True:
             version, rows = await self._call.read(
-                "hf_graph_members", tag, graph_id, str(len(found)), str(MEMBERS_IN_PAGE)
+                "hf_graph_members", tag, graph_id, str(len(members_by_key)), str(MEMBERS_IN_PAGE)
             )
             for row in rows:
                 member = _member(graph_id, row)
-                found[member.key] = member
+                members_by_key[member.key] = member
             if len(rows) < MEMBERS_IN_PAGE:
-                return int(version), found
+                return int(version), members_by_key
 
     async def page_in(
         self, tag: str, tenant: str | None, state: str | None, before: int, limit: int
@@ -225,11 +225,11 @@ class Graphs(Domain):
         rows, more = await self._call.read(
             "hf_graph_list", tag, tenant or "", state or "", str(before), str(limit)
         )
-        found = [
+        graphs = [
             (int(records.pairs(flat)[b"born"]), _graph(graph_id.decode(), flat))
             for graph_id, flat in rows
         ]
-        return found, bool(more)
+        return graphs, bool(more)
 
 
 def _join(shape: Shape, key: str) -> Join:

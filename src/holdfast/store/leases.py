@@ -73,8 +73,8 @@ class Leases(Domain):
         Only the holder of its lease may ask; raises LeaseLost otherwise.
         """
         tag = self._store.tag_of(execution_id)
-        tenant, found = await self._call.read("hf_lease_check", tag, execution_id, lease.fence)
-        return tenant.decode(), records.limit_names(found, "budget")
+        tenant, limits = await self._call.read("hf_lease_check", tag, execution_id, lease.fence)
+        return tenant.decode(), records.limit_names(limits, "budget")
 
     async def revoke(self, execution_id: str, reason: str) -> None:
         """Revoke the lease of a holder; the execution is ready again."""

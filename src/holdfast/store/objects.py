@@ -19,8 +19,8 @@ class Objects(Domain):
 
     async def get(self, name: str) -> tuple[str, bytes] | None:
         """Return version and body, None if there is none."""
-        found = await self._call.read("hf_object_get", self._store.global_tag, name)
-        return (found[0].decode(), bytes(found[1])) if found else None
+        reply = await self._call.read("hf_object_get", self._store.global_tag, name)
+        return (reply[0].decode(), bytes(reply[1])) if reply else None
 
     async def put(self, name: str, body: bytes, expected: str) -> str:
         """Replace the expected version, empty for a new object; returns the new version."""

@@ -134,14 +134,14 @@ class Queries(Domain):
             )
         return counts
 
-    async def page(self, wanted: Filter, limit: int, cursor: str | None) -> Page:
+    async def page(self, filters: Filter, limit: int, cursor: str | None) -> Page:
         """Return a page, newest first. Changes in the meantime do not invalidate a cursor."""
         stamp, partition = parse_cursor(cursor)
-        until = _stamp(wanted.until) if wanted.until else _END_OF_TIME
+        until = _stamp(filters.until) if filters.until else _END_OF_TIME
         # Birth stamps are unique in a partition; the partition number decides ties.
         replies = await asyncio.gather(
             *(
-                self._list_in(tag, wanted, min(until, stamp + (n > partition)), limit)
+                self._list_in(tag, filters, min(until, stamp + (n > partition)), limit)
                 for n, tag in enumerate(self._store.tags())
             )
         )
@@ -156,23 +156,23 @@ class Queries(Domain):
             last = row
         return Page(items=tuple(items), next_cursor=None)
 
-    async def _list_in(self, tag: str, wanted: Filter, before: int, limit: int) -> list[_Row]:
+    async def _list_in(self, tag: str, filters: Filter, before: int, limit: int) -> list[_Row]:
         """Return the rows of one partition, with an empty last row if more may follow."""
-        name, value = wanted.tag or ("", "")
+        name, value = filters.tag or ("", "")
         rows, go_on = await self._call.read(
             "hf_execution_list",
             tag,
-            wanted.tenant or "",
-            wanted.lane or "",
-            wanted.kind or "",
-            wanted.state or "",
+            filters.tenant or "",
+            filters.lane or "",
+            filters.kind or "",
+            filters.state or "",
             name,
             value,
-            str(_stamp(wanted.since)) if wanted.since else "0",
+            str(_stamp(filters.since)) if filters.since else "0",
             str(before),
             str(limit),
-            wanted.graph or "",
-            wanted.parent or "",
+            filters.graph or "",
+            filters.parent or "",
         )
         partition = int(tag.rsplit(":", 1)[1].rstrip("}"))
         found = []

@@ -104,8 +104,8 @@ class Queues(Domain):
 
     async def names(self, after: str, limit: int) -> list[str]:
         """Return names of queues, in order."""
-        found = await self._call.read("hf_queue_names", self._store.global_tag, after, str(limit))
-        return [name.decode() for name in found]
+        reply = await self._call.read("hf_queue_names", self._store.global_tag, after, str(limit))
+        return [name.decode() for name in reply]
 
     async def describe(self, name: str) -> Queue:
         """Return a definition."""

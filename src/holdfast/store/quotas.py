@@ -89,8 +89,8 @@ class Quotas(Domain):
         ids, cursor = await catalog.page(
             self._call, "hf_quota_list", tags, tenant=tenant, limit=limit, cursor=cursor
         )
-        found = await asyncio.gather(*map(self._get_if_there, ids))
-        return [one for one in found if one is not None], cursor
+        quotas = await asyncio.gather(*map(self._get_if_there, ids))
+        return [quota for quota in quotas if quota is not None], cursor
 
     async def _get_if_there(self, quota_id: str) -> Quota | None:
         try:
@@ -101,7 +101,7 @@ class Quotas(Domain):
     async def check(self, quota_ids: Sequence[str]) -> None:
         """Raise QuotaNotFound unless all of them exist."""
         now = time.monotonic()
-        unseen = [one for one in quota_ids if self._seen.get(one, 0) < now]
+        unseen = [quota_id for quota_id in quota_ids if self._seen.get(quota_id, 0) < now]
         await asyncio.gather(*map(self.get, unseen))
         self._seen.update(dict.fromkeys(unseen, now + _SEEN_S))
 

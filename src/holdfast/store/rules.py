@@ -21,13 +21,13 @@ class Rules(Domain):
 
 def rules_of(settings: dict[str, str]) -> list[Rule]:
     """Find the rules in the settings."""
-    found = []
+    rules = []
     for name, limits in sorted(settings.items()):
         word, _, rest = name.partition("|")
         if word != "rule":
             continue
         subject, _, value = rest.partition("|")
-        found += [
+        rules += [
             Rule(
                 subject=subject,  # type: ignore[arg-type]
                 value=value,
@@ -36,4 +36,4 @@ def rules_of(settings: dict[str, str]) -> list[Rule]:
             )
             for limit in parse_all(limits)
         ]
-    return found
+    return rules

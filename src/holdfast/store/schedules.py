@@ -77,7 +77,9 @@ class Schedules(Domain):
         )
         # After a truncated part, rows of other partitions may not be the next ones.
         known = min((part[-1].plan.stored_id for part, more in parts if more), default=None)
-        complete = [one for one in merged if known is None or one.plan.stored_id <= known]
+        complete = [
+            schedule for schedule in merged if known is None or schedule.plan.stored_id <= known
+        ]
         return complete[:limit], known is not None or len(complete) > limit
 
     async def due(self, tag: str, limit: int) -> tuple[int, list[Schedule]]:

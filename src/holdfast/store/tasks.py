@@ -44,10 +44,10 @@ class Tasks(Domain):
         return dict(sorted({**common, **own}.items()))
 
     async def read(
-        self, wanted: Sequence[tuple[str, str]]
+        self, pairs: Sequence[tuple[str, str]]
     ) -> dict[tuple[str, str], dict[str, Any] | None]:
         """Return the descriptions that apply to tenants and kinds, None where there is none."""
-        names = [name for tenant, kind in wanted for name in (f"{tenant}{_OF_TENANT}{kind}", kind)]
+        names = [name for tenant, kind in pairs for name in (f"{tenant}{_OF_TENANT}{kind}", kind)]
         texts: list[bytes | None] = []
         for start in range(0, len(names), _NAMES_IN_CALL):
             chunk = names[start : start + _NAMES_IN_CALL]
@@ -55,5 +55,5 @@ class Tasks(Domain):
             texts += part
         return {
             pair: None if (text := own or common) is None else msgspec.json.decode(text)
-            for pair, own, common in zip(wanted, texts[::2], texts[1::2], strict=True)
+            for pair, own, common in zip(pairs, texts[::2], texts[1::2], strict=True)
         }

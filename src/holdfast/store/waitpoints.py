@@ -219,9 +219,9 @@ class Waitpoints(Domain):
                 for tag in self._store.tags()
             )
         )
-        found = [_inbox_item(row) for (rows,) in replies for row in rows]
-        found.sort(key=lambda row: (row[0], row[1].waitpoint.id))
-        return found
+        items = [_inbox_item(row) for (rows,) in replies for row in rows]
+        items.sort(key=lambda row: (row[0], row[1].waitpoint.id))
+        return items
 
 
 def _limit(payload: Any) -> str:

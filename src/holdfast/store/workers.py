@@ -60,8 +60,8 @@ class Workers(Domain):
     async def list(self) -> list[Worker]:
         """Return the live workers, by instance."""
         rows = await self._call.read("hf_worker_list", self._store.global_tag)
-        found = [_worker(instance.decode(), fields) for instance, fields in rows]
-        return sorted(found, key=lambda worker: worker.instance)
+        workers = [_worker(instance.decode(), fields) for instance, fields in rows]
+        return sorted(workers, key=lambda worker: worker.instance)
 
 
 def _worker(instance: str, fields: Sequence[bytes]) -> Worker:

@@ -28,12 +28,12 @@ def check_server(info: str) -> None:
     facts = dict(line.split(":", 1) for line in info.splitlines() if ":" in line)
     version = facts.get("valkey_version")
     if facts.get("server_name") != "valkey" or version is None:
-        found = facts.get("redis_version", "an unknown server")
+        version_text = facts.get("redis_version", "an unknown server")
         message = (
-            f"the server is not Valkey but Redis or a fork of it ({found}): "
+            f"the server is not Valkey but Redis or a fork of it ({version_text}): "
             f"use Valkey {OLDEST_MAJOR} or newer, or embedded://PATH"
         )
-        raise StoreIncompatible(message, version=found)
+        raise StoreIncompatible(message, version=version_text)
     major = version.split(".", 1)[0]
     if not major.isdecimal() or int(major) < OLDEST_MAJOR:
         message = f"Valkey {version} is too old: use Valkey {OLDEST_MAJOR} or newer"
@@ -74,23 +74,23 @@ async def wait_until_loaded(client: Client, timeout_ms: int) -> None:
     await until_answered(lambda: client.on_primaries(["PING"]), timeout_ms)
 
 
-async def load_library(client: Client, wanted: Library) -> None:
+async def load_library(client: Client, composed: Library) -> None:
     """Load the library on every primary that has none or an older one."""
     listings = await client.on_primaries(["FUNCTION", "LIST", "LIBRARYNAME", library.NAME])
     loaded = [_loaded_library(listing) for listing in listings]
     newest = max((release for release, _ in loaded), default=0)
-    if newest > wanted.release:
+    if newest > composed.release:
         log.warning("the store has a newer library, which is kept: upgrade this process")
-    if any(release < wanted.release for release, _ in loaded) or any(
-        release == wanted.release and digest != wanted.digest for release, digest in loaded
+    if any(release < composed.release for release, _ in loaded) or any(
+        release == composed.release and digest != composed.digest for release, digest in loaded
     ):
-        if newest > wanted.release:
+        if newest > composed.release:
             message = (
                 f"the primaries disagree on the library: one has release {newest}, "
-                f"this process {wanted.release}: start a process of the newer version"
+                f"this process {composed.release}: start a process of the newer version"
             )
             raise StoreIncompatible(message)
-        await client.on_primaries(["FUNCTION", "LOAD", "REPLACE", wanted.code])
+        await client.on_primaries(["FUNCTION", "LOAD", "REPLACE", composed.code])
 
 
 def _loaded_library(listing: Any) -> tuple[int, str]:
