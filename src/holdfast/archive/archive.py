@@ -120,11 +120,11 @@ class Archive:
         before = _parse_cursor(cursor)
 
         async def look(snapshot: Snapshot | None) -> Page:
-            found = await self._newest(entries_of(snapshot), wanted, before, limit + 1)
-            rows = await self._fetch(found[:limit])
+            lines = await self._newest(entries_of(snapshot), wanted, before, limit + 1)
+            rows = await self._fetch(lines[:limit])
             more = None
-            if len(found) > limit:
-                last = found[limit - 1][1]
+            if len(lines) > limit:
+                last = lines[limit - 1][1]
                 more = f"{last.born}.{last.id}"
             return Page(items=tuple(row.describe() for row in rows), next_cursor=more)
 
@@ -214,7 +214,7 @@ class Archive:
         wanted: dict[tuple[str, int], list[Line]] = {}
         for name, line in lines:
             wanted.setdefault((name, line.block), []).append(line)
-        found: dict[tuple[str, int, int], Exported] = {}
+        rows_by_identity: dict[tuple[str, int, int], Exported] = {}
         for (name, number), members in wanted.items():
             entry = self._entries.get(name)
             if entry is None:
@@ -224,8 +224,8 @@ class Archive:
             if data is None:
                 raise _Replaced
             rows = segment.rows_of(data)
-            found |= {line.identity: rows[line.place] for line in members}
-        return [found[line.identity] for _, line in lines]
+            rows_by_identity |= {line.identity: rows[line.place] for line in members}
+        return [rows_by_identity[line.identity] for _, line in lines]
 
     async def _each_index(self, names: list[tuple[str, Entry]]) -> AsyncIterator[tuple[str, Index]]:
         for start in range(0, len(names), _READS_AT_ONCE):

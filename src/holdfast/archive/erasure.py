@@ -76,7 +76,7 @@ async def erase(
         confirmed=False,
     )
     before = list(writer.snapshot.facts.get("audit", ()))
-    drop = [one["segment"] for one in replaced]
+    drop = [entry["segment"] for entry in replaced]
     await writer.commit(add=add, drop=drop, facts={"audit": _log(before, done), "pending": None})
     await writer.collect()
     for name in drop:

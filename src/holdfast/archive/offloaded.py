@@ -14,8 +14,8 @@ async def fetch(objects: ObjectStore, payload: bytes) -> bytes:
     if not references.is_reference(payload):
         return payload
     reference = references.decode(payload)
-    found = await objects.get(reference.key)
-    if found is None or hashlib.sha256(found.body).hexdigest() != reference.sha256:
+    stored = await objects.get(reference.key)
+    if stored is None or hashlib.sha256(stored.body).hexdigest() != reference.sha256:
         message = f"{reference.key} in {objects.name} is missing or damaged"
         raise InvalidRecord(message, object=reference.key)
-    return found.body
+    return stored.body

@@ -125,11 +125,11 @@ class Builder:
         """The lines of its index."""
         return self._lines
 
-    def add(self, found: Iterable[Exported]) -> None:
+    def add(self, executions: Iterable[Exported]) -> None:
         """Add executions; they are grouped by tenant and day."""
         groups: dict[tuple[str, str], list[Exported]] = {}
-        for one in found:
-            groups.setdefault((one.tenant, day_of(one.ended_ms)), []).append(one)
+        for execution in executions:
+            groups.setdefault((execution.tenant, day_of(execution.ended_ms)), []).append(execution)
         for (tenant, day), members in sorted(groups.items()):
             for chunk in _chunks(members):
                 self._add_block(tenant, day, chunk)
@@ -220,17 +220,17 @@ def index_of(name: str, data: bytes) -> Index:
 
 def rows_of(data: bytes) -> list[Exported]:
     """Decode a block; raises InvalidRecord."""
-    found = []
+    rows = []
     try:
         raw = zlib.decompress(data)
         at = 0
         while at < len(raw):
             length = int.from_bytes(raw[at : at + 4], "big")
-            found.append(exports.from_row(_unpack(raw[at + 4 : at + 4 + length])))
+            rows.append(exports.from_row(_unpack(raw[at + 4 : at + 4 + length])))
             at += 4 + length
     except (zlib.error, msgspec.DecodeError, ValueError) as error:
         raise InvalidRecord(f"a block is damaged ({error})") from error
-    return found
+    return rows
 
 
 def day_of(ms: int) -> str:
@@ -242,9 +242,9 @@ def _chunks(members: list[Exported]) -> Iterator[list[tuple[Exported, bytes]]]:
     """Split rows into blocks; each row is preceded by its length."""
     chunk: list[tuple[Exported, bytes]] = []
     size = 0
-    for one in sorted(members, key=lambda one: one.born):
-        packed = _pack(one.to_row())
-        chunk.append((one, len(packed).to_bytes(4, "big") + packed))
+    for execution in sorted(members, key=lambda execution: execution.born):
+        packed = _pack(execution.to_row())
+        chunk.append((execution, len(packed).to_bytes(4, "big") + packed))
         size += len(packed)
         if size >= BLOCK_BYTES:
             yield chunk
@@ -253,17 +253,17 @@ def _chunks(members: list[Exported]) -> Iterator[list[tuple[Exported, bytes]]]:
         yield chunk
 
 
-def _line(one: Exported, block: int, place: int) -> Line:
+def _line(execution: Exported, block: int, place: int) -> Line:
     return Line(
-        id=one.id,
-        born=one.born,
-        run=one.run,
-        tenant=one.tenant,
-        lane=one.lane,
-        kind=one.kind,
-        state=one.state,
-        ended_ms=one.ended_ms,
-        tags=one.tags(),
+        id=execution.id,
+        born=execution.born,
+        run=execution.run,
+        tenant=execution.tenant,
+        lane=execution.lane,
+        kind=execution.kind,
+        state=execution.state,
+        ended_ms=execution.ended_ms,
+        tags=execution.tags(),
         block=block,
         place=place,
     )

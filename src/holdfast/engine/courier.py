@@ -140,14 +140,14 @@ class Courier:
 
     async def carry_all(self) -> bool:
         """Deliver everything in all outboxes; returns whether there was anything."""
-        found = False
+        carried = False
         while True:
             tags = list(self._channels.values())
             outboxes = await asyncio.gather(*map(self._store.outboxes.read, tags))
             full = [(tag, entries) for tag, entries in zip(tags, outboxes, strict=True) if entries]
             if not full:
-                return found
-            found = True
+                return carried
+            carried = True
             await asyncio.gather(*(self._carry(tag, entries) for tag, entries in full))
 
     async def run(self) -> None:

@@ -73,13 +73,13 @@ class Feeds(api.Feeds):
         self, tags: list[str], tenant: str, resumed: Position | None
     ) -> tuple[Position, bool]:
         """Switch the feed on; returns where to start, and whether earlier entries are gone."""
-        found = await asyncio.gather(*(self._store.feeds.listen(tag, tenant) for tag in tags))
-        newest = max((Position(last.ms, n, last.number) for n, (_, last, _) in enumerate(found)))
+        replies = await asyncio.gather(*(self._store.feeds.listen(tag, tenant) for tag in tags))
+        newest = max((Position(last.ms, n, last.number) for n, (_, last, _) in enumerate(replies)))
         if resumed is None:
             return newest, False
-        if not all(kept for kept, _, _ in found):
+        if not all(kept for kept, _, _ in replies):
             return newest, True
-        gone = max(first.ms for _, _, first in found)
+        gone = max(first.ms for _, _, first in replies)
         return resumed, resumed.ms < gone
 
     async def _read(

@@ -63,11 +63,11 @@ class RemoteObjects:
     async def get(self, key: str) -> Stored | None:
         """Return the object."""
         try:
-            found = await self._ask(obstore.get_async(self._store, key))
-            body = bytes(await self._ask(found.bytes_async()))
+            response = await self._ask(obstore.get_async(self._store, key))
+            body = bytes(await self._ask(response.bytes_async()))
         except _MISSING:
             return None
-        return Stored(body, self._version(found.meta))
+        return Stored(body, self._version(response.meta))
 
     async def get_range(self, key: str, start: int, length: int) -> bytes | None:
         """Return a part of the object."""

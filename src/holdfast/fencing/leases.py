@@ -74,10 +74,10 @@ class Leases(api.WriterLeases):
     @override
     async def read(self, key: str) -> Published | None:
         where = paths.lease(check_key(key))
-        found = await self.store.get(where)
-        if found is None:
+        stored = await self.store.get(where)
+        if stored is None:
             return None
-        published = Published(record.parse(found.body, where), found.version)
+        published = Published(record.parse(stored.body, where), stored.version)
         self._note(key, published)
         return published
 
@@ -100,7 +100,7 @@ class Leases(api.WriterLeases):
         for _ in range(_ROUNDS):
             current = await self.read(key)
             floor = await self._floor(key)
-            record = rules.take(
+            new_record = rules.take(
                 key,
                 current.record if current else None,
                 floor,
@@ -110,7 +110,7 @@ class Leases(api.WriterLeases):
                 wall_ms=self.times.wall_ms(),
             )
             try:
-                return await self._publish(record, current.version if current else None)
+                return await self._publish(new_record, current.version if current else None)
             except _Other as other:
                 winner = other.published
             if winner is None or not is_own(winner.record, ask.holder, ask.incarnation):
@@ -122,10 +122,10 @@ class Leases(api.WriterLeases):
     async def _floor(self, key: str) -> Token | None:
         """Return the token of the manifest, below which no lease may start."""
         where = paths.manifest(key)
-        found = await self.store.get(where)
-        if found is None:
+        stored = await self.store.get(where)
+        if stored is None:
             return None
-        token = record.document(found.body, where).get("token")
+        token = record.document(stored.body, where).get("token")
         try:
             return Token(int(token["term"]), int(token["generation"]))  # type: ignore[index]
         except (TypeError, KeyError, ValueError) as error:
@@ -134,8 +134,10 @@ class Leases(api.WriterLeases):
     @override
     async def refresh(self, grant: Grant, ttl_ms: int | None = None) -> Grant:
         ttl = grant.record.ttl_ms if ttl_ms is None else _ttl(ttl_ms)
-        record = rules.refreshed(grant.record, ttl, nonce=new_id(), wall_ms=self.times.wall_ms())
-        return await self._replace(grant, record)
+        new_record = rules.refreshed(
+            grant.record, ttl, nonce=new_id(), wall_ms=self.times.wall_ms()
+        )
+        return await self._replace(grant, new_record)
 
     @override
     async def release(self, grant: Grant) -> None:
@@ -146,16 +148,16 @@ class Leases(api.WriterLeases):
     async def hand_over(self, grant: Grant, to: str) -> None:
         checks.name("to", to)
         wall_ms = self.times.wall_ms()
-        record = rules.handed_over(grant.record, to, nonce=new_id(), wall_ms=wall_ms)
-        await self._replace(grant, record)
+        new_record = rules.handed_over(grant.record, to, nonce=new_id(), wall_ms=wall_ms)
+        await self._replace(grant, new_record)
 
     @override
     async def repair(self, key: str, floor: Token) -> LeaseRecord:
         where = paths.lease(check_key(key))
-        found = await self.store.get(where)
+        stored = await self.store.get(where)
         try:
-            if found is not None:
-                record.parse(found.body, where)
+            if stored is not None:
+                record.parse(stored.body, where)
         except InvalidRecord:
             pass
         else:
@@ -178,31 +180,31 @@ class Leases(api.WriterLeases):
             released=True,
         )
         body = repaired.to_json()
-        if found is None:
+        if stored is None:
             await self.store.put_if_absent(where, body)
         else:
-            await self.store.put_if_version(where, body, found.version)
+            await self.store.put_if_version(where, body, stored.version)
         return repaired
 
-    async def _replace(self, grant: Grant, record: LeaseRecord) -> Grant:
+    async def _replace(self, grant: Grant, new_record: LeaseRecord) -> Grant:
         """Replace the holder's own record."""
         version = grant.version
         for _ in range(_ROUNDS):
             try:
-                return await self._publish(record, version)
+                return await self._publish(new_record, version)
             except _Other as other:
-                found = other.published
-            if found is None or not is_still(grant.record, found.record):
+                published = other.published
+            if published is None or not is_still(grant.record, published.record):
                 break
             # An earlier write of this process, whose answer was lost, succeeded.
-            version = found.version
-        raise loss(grant.record, found.record if found else None)
+            version = published.version
+        raise loss(grant.record, published.record if published else None)
 
-    async def _publish(self, record: LeaseRecord, expected: Version | None) -> Grant:
+    async def _publish(self, new_record: LeaseRecord, expected: Version | None) -> Grant:
         """Write a record if the version still matches; raises _Other if not."""
-        where = paths.lease(record.database_key)
-        body = record.to_json()
-        deadline_ms = self.times.monotonic_ms() + record.ttl_ms - record.margin_ms
+        where = paths.lease(new_record.database_key)
+        body = new_record.to_json()
+        deadline_ms = self.times.monotonic_ms() + new_record.ttl_ms - new_record.margin_ms
         failure: HoldfastError
         try:
             if expected is None:
@@ -216,16 +218,16 @@ class Leases(api.WriterLeases):
                 raise
             failure = trouble
         else:
-            self._note(record.database_key, Published(record, version))
-            return Grant(record, version, deadline_ms)
-        found = await self.read(record.database_key)
-        if found is not None and found.record.nonce == record.nonce:
-            return Grant(record, found.version, deadline_ms)
-        unchanged = (found.version if found else None) == expected
+            self._note(new_record.database_key, Published(new_record, version))
+            return Grant(new_record, version, deadline_ms)
+        published = await self.read(new_record.database_key)
+        if published is not None and published.record.nonce == new_record.nonce:
+            return Grant(new_record, published.version, deadline_ms)
+        unchanged = (published.version if published else None) == expected
         if isinstance(failure, BackendFailed) and unchanged:
             # The write may still arrive; only that it has not happened yet is certain.
             raise failure
-        raise _Other(found)
+        raise _Other(published)
 
 
 _SYSTEM_TIMES = SystemTimes()

@@ -120,13 +120,13 @@ class FencedManifest:
 
     async def read(self) -> Snapshot | None:
         """Return the manifest, None if nothing was ever committed."""
-        found = await self.store.get(self.where)
-        return None if found is None else parse(found.body, found.version, self.where)
+        stored = await self.store.get(self.where)
+        return None if stored is None else parse(stored.body, stored.version, self.where)
 
     async def get(self, name: str) -> bytes | None:
         """Return a data object. None means that it is no longer real: read the manifest again."""
-        found = await self.store.get(name)
-        return None if found is None else found.body
+        stored = await self.store.get(name)
+        return None if stored is None else stored.body
 
     async def get_range(self, name: str, start: int, length: int) -> bytes | None:
         """Return a part of a data object. None means: read the manifest again."""

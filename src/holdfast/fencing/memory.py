@@ -30,8 +30,8 @@ class MemoryObjects:
 
     async def get_range(self, key: str, start: int, length: int) -> bytes | None:
         """Return a part of the object."""
-        found = self._objects.get(key)
-        return None if found is None else found.body[start : start + length]
+        stored = self._objects.get(key)
+        return None if stored is None else stored.body[start : start + length]
 
     async def put_if_absent(self, key: str, body: bytes) -> Version:
         """Create the object."""

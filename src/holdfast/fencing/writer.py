@@ -34,10 +34,10 @@ _FIRST_PAUSE_MS, _LONGEST_PAUSE_MS = 50.0, 2_000.0
 async def open_writer(manifest: FencedManifest, authority: Authority) -> ManifestWriter:
     """Stamp the manifest with the token of the authority and return its writer."""
     for _ in range(_ROUNDS):
-        found = await manifest.read()
-        if found is not None:
-            _check_token(manifest.key, authority, found)
-        base = found or Snapshot(
+        published = await manifest.read()
+        if published is not None:
+            _check_token(manifest.key, authority, published)
+        base = published or Snapshot(
             token=authority.token,
             holder=authority.holder,
             incarnation=authority.incarnation,
@@ -45,7 +45,7 @@ async def open_writer(manifest: FencedManifest, authority: Authority) -> Manifes
             nonce="",
             committed_at_ms=0,
         )
-        writer = ManifestWriter(manifest, authority, base, found.version if found else None)
+        writer = ManifestWriter(manifest, authority, base, published.version if published else None)
         try:
             await writer.commit()
         except LostRace:
@@ -55,21 +55,24 @@ async def open_writer(manifest: FencedManifest, authority: Authority) -> Manifes
     raise LostRace(message, key=manifest.key, holder=authority.holder)
 
 
-def _check_token(key: str, authority: Authority, found: Snapshot) -> None:
+def _check_token(key: str, authority: Authority, published: Snapshot) -> None:
     """Refuse a writer whose token is older than the manifest's, or is another writer's."""
-    mine, theirs = (authority.token, authority.incarnation), (found.token, found.incarnation)
-    if found.token > authority.token or (theirs[0] == mine[0] and theirs[1] != mine[1]):
+    mine, theirs = (
+        (authority.token, authority.incarnation),
+        (published.token, published.incarnation),
+    )
+    if published.token > authority.token or (theirs[0] == mine[0] and theirs[1] != mine[1]):
         message = (
             f"{authority.holder} (token {authority.token}) is fenced: the manifest of {key} "
-            f"was written by {found.holder} (token {found.token})"
+            f"was written by {published.holder} (token {published.token})"
         )
         raise Fenced(
             message,
             key=key,
             holder=authority.holder,
             token=str(authority.token),
-            current_term=found.token.term,
-            current_token=str(found.token),
+            current_term=published.token.term,
+            current_token=str(published.token),
         )
 
 
@@ -102,8 +105,8 @@ class ManifestWriter:
             # No other writer makes this name: if the object exists, this call wrote it.
             if isinstance(failure, BackendFailed) and not failure.maybe_done:
                 raise
-            found = await self._manifest.store.get(name)
-            if found is None or found.body != body:
+            stored = await self._manifest.store.get(name)
+            if stored is None or stored.body != body:
                 raise
         return name
 
@@ -171,9 +174,9 @@ class ManifestWriter:
             raise LostRace(message, key=self._manifest.key)
         self._authority.check()
 
-    async def _swap(self, wanted: Snapshot) -> Version:
+    async def _swap(self, manifest: Snapshot) -> Version:
         """Write the manifest; the nonce resolves unclear answers."""
-        body = wanted.to_json()
+        body = manifest.to_json()
         pause_ms = _FIRST_PAUSE_MS
         maybe_done = False
         while True:
@@ -185,7 +188,7 @@ class ManifestWriter:
                 message = f"the commit to {self._manifest.key} may have happened ({lost})"
                 raise OutcomeUnknown(message, key=self._manifest.key) from lost
             try:
-                return await self._try_swap(wanted, body)
+                return await self._try_swap(manifest, body)
             except BackendFailed as failure:
                 maybe_done = maybe_done or failure.maybe_done
             await self._manifest.times.sleep(pause_ms)

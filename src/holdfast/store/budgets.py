@@ -217,11 +217,11 @@ class Budgets(Domain):
 
     async def spent(self, execution_id: str) -> dict[str, dict[str, int]]:
         """Return the spending of an execution, by budget and dimension."""
-        found: dict[str, dict[str, int]] = {}
+        spending: dict[str, dict[str, int]] = {}
         for name, amount in (await self._sum("execution", execution_id)).items():
             budget_id, _, dimension = name.partition("|")
-            found.setdefault(budget_id, {})[dimension] = amount
-        return found
+            spending.setdefault(budget_id, {})[dimension] = amount
+        return spending
 
     async def total(self, tenant: str) -> dict[str, int]:
         """Return all charges to the budgets of a tenant since they were created."""

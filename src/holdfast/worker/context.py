@@ -297,7 +297,7 @@ class Context:
     ) -> list[Signal]:
         """Wait for a condition on several waitpoints; returns the signals that fulfilled it."""
         return await self._waiting.until(
-            [NewWaitpoint(name=one) if isinstance(one, str) else one for one in waitpoints],
+            [NewWaitpoint(name=item) if isinstance(item, str) else item for item in waitpoints],
             condition,
             step=f"wait:{name}",
             timeout=timeout,
@@ -441,10 +441,10 @@ class Context:
 def _first(problems: BaseExceptionGroup[BaseException]) -> BaseException:
     """Return the error to raise for a group of parallel steps: control flow first."""
     signals = problems.subgroup(Interruption)
-    found: BaseException = signals or problems
-    while isinstance(found, BaseExceptionGroup):
-        found = found.exceptions[0]
-    return found
+    error: BaseException = signals or problems
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error
 
 
 async def _as_coroutine(step: Awaitable[R]) -> R:

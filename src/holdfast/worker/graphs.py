@@ -226,12 +226,12 @@ class Graph:
         """
         timeout_ms = optional_ms("timeout", timeout)
         timeout_s = None if timeout_ms is None else timeout_ms / 1000
-        found = await self.wait_for(self._engine().graphs.results(self.id, timeout_s=timeout_s))
+        results = await self.wait_for(self._engine().graphs.results(self.id, timeout_s=timeout_s))
         return {
             key: self.nodes[key].task.signature.decode_result(result)
             if key in self.nodes
             else result
-            for key, result in found.items()
+            for key, result in results.items()
         }
 
     async def describe(self) -> GraphView:
@@ -324,8 +324,8 @@ class SyncGraph:
 
     def result(self, *, timeout: Duration | None = None) -> dict[str, Any]:
         """Wait for its end; returns results by key: of members whose success nobody waits for."""
-        found: dict[str, Any] = self._block(self._graph.result(timeout=timeout))
-        return found
+        results: dict[str, Any] = self._block(self._graph.result(timeout=timeout))
+        return results
 
     def describe(self) -> GraphView:
         """Return the graph and its members."""

@@ -107,7 +107,7 @@ class MessageQueue(Generic[M]):
     ) -> list[Received[M]]:
         """Take up to `count` messages, waiting for the first."""
         engine = self._engine()
-        found = await engine.queues.read(
+        deliveries = await engine.queues.read(
             self.name,
             consumer=consumer,
             group=group,
@@ -115,7 +115,7 @@ class MessageQueue(Generic[M]):
             side=side,
             wait_ms=optional_ms("wait", wait) or 0,
         )
-        return [Received(engine, self, delivery) for delivery in found]
+        return [Received(engine, self, delivery) for delivery in deliveries]
 
     async def stats(self) -> QueueStats:
         """Return exact counts."""

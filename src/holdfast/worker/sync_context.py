@@ -92,16 +92,16 @@ class SyncContext:
         journal.ask(name)
         try:
             self.check()
-            found = journal.find(name)
-            if found is None:
+            recorded = journal.find(name)
+            if recorded is None:
                 with self._context.trace.step(name):
                     value = try_step_blocking(fn, args, retries)
-                found = self._wait(
+                recorded = self._wait(
                     self._context.record(
                         name, encoding.encode_result(value, self._context.claim.kind, name)
                     )
                 )
-            result: R = encoding.decode(found)
+            result: R = encoding.decode(recorded)
             return result
         finally:
             journal.settle()
