@@ -64,6 +64,6 @@ def will_pass(error: HoldfastError) -> bool:
 
 
 def level(error: Exception) -> int:
-    """Return the level for the log line of an error; outages already have lines of their own."""
+    """Return the level for the log line of an error; outages already have their own lines."""
     is_outage = isinstance(error, StoreFull | StoreUnavailable | OutcomeUnknown)
     return logging.DEBUG if is_outage else logging.WARNING

@@ -33,14 +33,14 @@ class Changes(api.Changes):
         checks.execution_id("id", execution_id)
         process = self._mailboxes.process
         async with self._mailboxes.waiter(execution_id) as moved:
-            seen, told = after, None
+            seen, last_state = after, None
             while True:
                 state, history = await self._store.feeds.follow(execution_id, process)
                 for position, event in _since(history, seen):
-                    seen, told = position, state
+                    seen, last_state = position, state
                     yield Change(state, event, position)
-                if state is not told:
-                    told = state
+                if state is not last_state:
+                    last_state = state
                     yield Change(state, None, None)
                 if state.is_terminal:
                     return

@@ -146,6 +146,6 @@ def handed_over(record: LeaseRecord, to: str, *, nonce: str, wall_ms: int) -> Le
 
 def lost_race(ask: Ask, key: str, published: LeaseRecord | None) -> LostRace:
     """Return the error for a contender that was too late."""
-    winner = f"{published.holder_id} ({published.token})" if published else "nobody"
+    winner = f"{published.holder_id} ({published.token})" if published else "no one"
     message = f"{ask.holder} tried to take writer lease {key}, but {winner} has it"
     return LostRace(message, key=key, holder=ask.holder, observed=winner)

@@ -218,7 +218,7 @@ class Graph:
         return self._wait(work) if self._wait is not None else work
 
     async def result(self, *, timeout: Duration | None = None) -> dict[str, Any]:
-        """Wait for its end; returns results by key: of members whose success nobody waits for.
+        """Wait for its end; returns by key the results of members that no other waits for.
 
         Raises:
             GraphFailed: it did not complete; `context` has its state and the failed members.
@@ -323,7 +323,7 @@ class SyncGraph:
         return self
 
     def result(self, *, timeout: Duration | None = None) -> dict[str, Any]:
-        """Wait for its end; returns results by key: of members whose success nobody waits for."""
+        """Wait for its end; returns by key the results of members that no other waits for."""
         results: dict[str, Any] = self._block(self._graph.result(timeout=timeout))
         return results
 

@@ -75,5 +75,5 @@ def _message(msg: object, args: tuple[Any, ...]) -> str:
     record = logging.LogRecord("", 0, "", 0, msg, args, None)
     try:
         return record.getMessage()
-    except Exception:  # noqa: BLE001 - whatever the values of a line do
+    except Exception:  # noqa: BLE001 - formatting a line may raise anything
         return str(msg)

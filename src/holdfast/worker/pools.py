@@ -132,6 +132,6 @@ def _call_by_name(module: str, qualname: str, arguments: dict[str, Any]) -> Resu
         value.add_note("".join(traceback.format_exception(value)))
     try:
         pickle.loads(pickle.dumps(value))  # noqa: S301 - our own bytes
-    except Exception:  # noqa: BLE001 - whatever cannot travel is told in words
+    except Exception:  # noqa: BLE001 - an error that cannot be pickled is described
         return False, RuntimeError(f"{type(value).__name__}: {value}")
     return returned, value

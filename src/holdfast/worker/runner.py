@@ -97,7 +97,7 @@ class Runner:
                 log.info("stopped: its lease was lost", extra=logs.fields(claim))
             else:
                 await self._failed(context, error)
-        except BaseException as error:  # noqa: BLE001 - whatever a task raises ends its attempt only
+        except BaseException as error:  # noqa: BLE001 - any error of a task ends only its attempt
             await self._failed(context, error)
         else:
             await self._engine.complete(claim.id, claim.lease, result, content_type=content_type)

@@ -1,8 +1,8 @@
 --- Read an audit log, newest first.
 --- @key tag the global partition
---- @arg log @arg before entry id to go on before, or + @arg since entry id to stop at
+--- @arg log @arg before entry id to continue before, or + @arg since entry id to stop at
 --- @arg tenant @arg key each may be empty @arg limit
---- @ok rows: id, data; at last the id to go on before, or empty
+--- @ok rows: id, data; at last the id to continue before, or empty
 --- @flags no-writes
 --- @requires lib/core/keys
 

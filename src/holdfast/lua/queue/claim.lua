@@ -1,5 +1,5 @@
 --- Take deliveries over from consumers of the same group that have been idle for long. Each is a
---- hand-out with a handle of its own; the former handle is dead.
+--- hand-out with its own handle; the former handle is dead.
 --- @key tag the queue
 --- @arg group @arg request id of this call; repeated, it returns the same @arg consumer
 --- @arg min_idle ms since the last hand-out or extension @arg count @arg cursor of the last page, or empty
@@ -32,7 +32,7 @@ local function first_of(key, cursor)
   return server.call('ZCOUNT', key, '-inf', '(' .. due)
 end
 
---- Idle deliveries in flight, by deadline from a cursor on; ids and where to go on.
+--- Idle deliveries in flight, by deadline from a cursor on; ids and where to continue.
 local function idle_ones(q, group, idle_since, count, cursor)
   local key, ids, looks = keys.flight(q.tag, group), {}, LOOKS * count
   local first = first_of(key, cursor)

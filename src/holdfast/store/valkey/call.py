@@ -175,7 +175,7 @@ class Caller:
         self._client = client
         self._timeout_s = timeout_ms / 1000
         self._loader = loader
-        #: Whether one of these may be going on.
+        #: Whether an outage may be under way.
         self._in_trouble = False
         self._away = Outage(
             "the store does not answer (%s); calls are retried",

@@ -30,7 +30,7 @@ function index.enter(tag, id, rec) add(tag, rec.tenant, cell_of(rec, rec.state),
 --- Remove an execution from the list of a state.
 function index.leave(tag, id, rec, state) remove(tag, rec.tenant, cell_of(rec, state), id) end
 
---- Move an execution from the list of a state to that of its own.
+--- Move an execution from the list of a state to the list of its current state.
 function index.move(tag, id, rec, from)
   index.enter(tag, id, rec)
   index.leave(tag, id, rec, from)

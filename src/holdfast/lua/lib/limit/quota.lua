@@ -1,7 +1,7 @@
 --- A quota caps how many executions run at once (`slots`) and how many start in a sliding window
 --- (`most` in `window` ms). It knows who holds a slot, by which epoch; every start in the window;
 --- who waits, in order; and whom it has promised room. A promise counts like a holder until it is
---- used or runs out, so whoever waits longest is served first and one wake-up is sent for each place.
+--- used or expires, so the longest waiting is served first and one wake-up is sent for each slot.
 --- @requires lib/core/keys lib/core/timers lib/limit/waiters lib/limit/outbox
 local quota = {}
 

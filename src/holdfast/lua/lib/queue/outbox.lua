@@ -15,10 +15,10 @@ function queue_outbox.put(q, target, entry)
   q.unsent = true
 end
 
---- Owe a message to another queue.
+--- Add a message for another queue.
 function queue_outbox.put_message(q, target, message) queue_outbox.put(q, target, cmsgpack.pack(message)) end
 
---- Targets to which something is owed, with the number of the first entry and the entries.
+--- The targets with entries, each with the number of the first entry and the entries.
 function queue_outbox.list(q, limit)
   local found = {}
   local sent = server.call('HGETALL', keys.sent(q.tag))
@@ -29,7 +29,7 @@ function queue_outbox.list(q, limit)
   return found
 end
 
---- The target has taken entries up to a number.
+--- The target has accepted entries up to a number.
 function queue_outbox.confirm(q, target, upto)
   local sent = tonumber(server.call('HGET', keys.sent(q.tag), target) or 0)
   if upto <= sent then return end
@@ -37,7 +37,7 @@ function queue_outbox.confirm(q, target, upto)
   server.call('HSET', keys.sent(q.tag), target, upto)
 end
 
---- How many entries are owed to anybody.
+--- The number of entries for all targets.
 function queue_outbox.size(q)
   local size = 0
   for _, target in ipairs(server.call('HKEYS', keys.sent(q.tag))) do

@@ -15,7 +15,7 @@ local LIVE = { frames = 10000, bytes = 1048576, age = 10000 }
 -- How many frames are looked at in one step of trimming, and how many steps one call takes: more than
 -- a batch adds, so what is left over the bounds when they are narrowed goes little by little.
 local CHUNK, MOST_STEPS = 32, 100
--- A process that reads live says so again long before this has passed.
+-- A process that reads live repeats its call long before this has passed.
 local TAIL_MS = 60000
 local MOST_TAILS = 1000
 
@@ -107,8 +107,8 @@ local function mark(tag, id, stream, rec, now)
   end
 end
 
---- Those of some frames whose place in the attempt is not taken: a run that goes on with its attempt
---- says again what it has said.
+--- The frames whose place in the attempt is not taken: a run that continues its attempt repeats its
+--- frames.
 function frames.unsaid(stream, rec, given)
   local place = stream.attempt == rec.attempts - 1 and stream.place or 0
   local left = {}

@@ -88,7 +88,7 @@ function suspensions.close(tag, id, rec, wait, now, extra)
   suspensions.write(tag, id, wait)
 end
 
---- Make a suspended execution ready to go on; `entry` says by what.
+--- Make a suspended execution ready to continue; `entry` is the log entry with the reason.
 function suspensions.resume(tag, id, rec, wait, now, entry, extra)
   suspensions.close(tag, id, rec, wait, now, extra)
   entry.at, entry.event, entry.attempt = now, 'woken', rec.attempts - 1
