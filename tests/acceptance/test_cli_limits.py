@@ -74,7 +74,7 @@ async def test_a_budget_from_its_creation_to_its_reset(shop: Shop) -> None:
     assert (found["usage"], found["over_soft"]) == ({"tokens": 8}, ["tokens"])
     broke = holdfast("submit", "spend", "-i", arguments, "--wait", folder=folder)
     assert broke.returncode == 1
-    assert "budget team has no more tokens" in broke.stderr
+    assert "budget team has no tokens left" in broke.stderr
     await shop.engine.budgets.report("team", {"tokens": 2})
     waiting = done("submit", "spend", "-i", '{"tokens": 1}', folder=folder).strip()
 

@@ -24,7 +24,7 @@ from tests.acceptance.test_cli import TIMEOUT_S, Background, background, holdfas
 from tests.support.killing import kill, restart
 
 _STARTED = "holdfast is running shop:app"
-_WAITS = "the worker cannot register and waits until it can"
+_WAITS = "cannot register the worker, trying again"
 _AWAY, _BACK = "does not answer as it should", "answers again, after"
 _BLOCKED = "the event loop has been blocked"
 

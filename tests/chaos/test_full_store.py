@@ -170,7 +170,7 @@ async def test_a_full_store_without_library_can_be_drained(
         await _lives_without_library(f"valkey://127.0.0.1:{server.port}", [server])
     lines = [record.getMessage() for record in caplog.records if record.name == OUTAGES]
     assert len([line for line in lines if line.startswith("the store is full")]) == 1
-    assert len([line for line in lines if line.startswith("the store takes new data")]) == 1
+    assert len([line for line in lines if line.startswith("the store accepts new data")]) == 1
     assert len([line for line in lines if "is loaded, after" in line]) == 1
 
 

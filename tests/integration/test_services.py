@@ -71,7 +71,7 @@ async def test_a_service_that_stops_is_restarted(
     status = status_of(kept, "failing")
     assert status.last_error == "it returned"
     assert status.last_error_at is not None
-    assert "the service failing stopped and restarts in 0.0 s: ValueError: broken" in caplog.text
+    assert "service failing stopped; restarting it in 0.0 s: ValueError: broken" in caplog.text
     assert "Traceback" in caplog.text
 
 

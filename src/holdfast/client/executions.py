@@ -280,7 +280,7 @@ class RemoteExecutions(api.Executions):
             if found is not None:
                 return found
             if deadline is not None and loop.time() >= deadline:
-                message = f"execution {execution_id} has not ended within {timeout_s} s"
+                message = f"execution {execution_id} did not end within {timeout_s} s"
                 raise ResultNotReady(message, id=execution_id)
 
     @override

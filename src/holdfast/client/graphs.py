@@ -173,7 +173,7 @@ class RemoteGraphs(api.Graphs):
             if found.graph.completed_at is not None:
                 return found.graph.state
             if deadline is not None and loop.time() >= deadline:
-                message = f"graph {graph_id} has not ended within {timeout_s} s"
+                message = f"graph {graph_id} did not end within {timeout_s} s"
                 raise ResultNotReady(message, id=graph_id)
 
     @override

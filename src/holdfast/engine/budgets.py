@@ -125,8 +125,8 @@ class Budgets(api.Budgets):
         checks.integer("ttl_ms", ttl_ms, 1, bounds.RESERVATION_MAX_MS)
         amounts = checked_usage(usage)
         stored = _stored(budget_id, tenant)
-        found = await self._budgets.reserve(stored, amounts, checked_key(key), ttl_ms)
-        return seen_by(tenant, found)
+        reservation = await self._budgets.reserve(stored, amounts, checked_key(key), ttl_ms)
+        return seen_by(tenant, reservation)
 
     @override
     async def settle(

@@ -1,4 +1,4 @@
-"""The engine where the store is: it puts the parts together and runs the services."""
+"""The engine on an open store: it assembles the nouns and runs the services."""
 
 from __future__ import annotations
 
@@ -67,11 +67,11 @@ class Engine(api.Engine):
         self.writer_leases: Leases = Leases(StoreObjects(store))
         self.feeds: Feeds = Feeds(store)
         self.changes: Changes = Changes(store)
-        #: What runs beside the calls of this process.
+        #: The services of this process.
         self.services: Supervisor = Supervisor()
 
     def start_services(self) -> None:
-        """Fire timers and schedules, and carry what partitions have for each other."""
+        """Fire timers and schedules, and deliver messages between partitions."""
         for service in (
             Ticker(self.store, self.courier),
             self.courier,

@@ -83,7 +83,7 @@ class Executions(api.Executions):
         completed = await self._store.declarations.complete(items)
         good = [item for item in completed if isinstance(item, NewExecution)]
         made = iter(await self._create(good))
-        answers = [one if isinstance(one, InvalidInput) else next(made) for one in completed]
+        answers = [item if isinstance(item, InvalidInput) else next(made) for item in completed]
         return [
             blamed(item, answer) if isinstance(answer, HoldfastError) else answer
             for item, answer in zip(items, answers, strict=True)
@@ -123,7 +123,7 @@ class Executions(api.Executions):
 
     @override
     def beats(self, *, timeout_s: float) -> Beats:
-        # It loads a second client library, which workers need and nothing else does.
+        # This loads a second client library, which only workers need.
         from holdfast.store.valkey.blocking import BlockingStore  # noqa: PLC0415
 
         return BlockingStore(self._store, timeout_s=timeout_s)

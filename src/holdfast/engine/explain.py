@@ -26,12 +26,12 @@ _DELAYS = {
     Hold.DELAY: "It was submitted to start later",
     Hold.BACKOFF: "Its last attempt failed and it will be tried again",
     Hold.RECLAIM: "It lost its worker repeatedly and will be tried again",
-    Hold.PAUSE: "It asked to go on later",
+    Hold.PAUSE: "It asked to continue later",
     Hold.DEBOUNCE: "A later submission with its key may still replace it",
 }
 
 
-#: What follows when no answer comes in time.
+#: What happens when no answer comes in time.
 _ON_TIMEOUT = {
     "resume": "WaitTimedOut",
     "fail": "it fails",
@@ -49,7 +49,7 @@ def explain(
     limit: Budget | Quota | None = None,
     tasks: Iterable[str] = (),
 ) -> Explanation:
-    """Put the facts into words; `tasks` are the names that its tenant may have meant."""
+    """Describe the facts in words; `tasks` are the names that its tenant may have meant."""
     state = standing.execution.state
     if state.is_terminal:
         return Explanation(state=state, why=f"It has ended: {state}.")
@@ -180,23 +180,23 @@ def _waiting(standing: Standing, workers: Sequence[Worker], tasks: Iterable[str]
 
 
 def _ahead(standing: Standing, workers: Sequence[Worker]) -> int:
-    """Count what goes before it at the workers that have its task."""
+    """Count the executions ahead of it on the workers that have its task."""
     execution = standing.execution
-    its = [one for one in _serving(execution, workers) if one.has(execution.kind)]
+    own_workers = [worker for worker in _serving(execution, workers) if worker.has(execution.kind)]
     ahead = (standing.ahead or {}).items()
-    return sum(count for kind, count in ahead if any(one.has(kind) for one in its))
+    return sum(count for kind, count in ahead if any(worker.has(kind) for worker in own_workers))
 
 
 def lacks_task(standing: Standing, workers: Sequence[Worker]) -> bool:
-    """Whether it waits on a lane where workers are, none of which has its task."""
+    """Whether it waits on a lane that has workers, none of which has its task."""
     execution = standing.execution
     on_lane = _serving(execution, workers)
     waits = execution.state is State.WAITING
-    return waits and bool(on_lane) and not any(one.has(execution.kind) for one in on_lane)
+    return waits and bool(on_lane) and not any(worker.has(execution.kind) for worker in on_lane)
 
 
 def _serving(execution: Execution, workers: Sequence[Worker]) -> list[Worker]:
-    return [one for one in workers if one.serves(execution.lane, execution.tenant)]
+    return [worker for worker in workers if worker.serves(execution.lane, execution.tenant)]
 
 
 def _missing_worker(
@@ -207,12 +207,12 @@ def _missing_worker(
     on_lane = _serving(execution, workers)
     if not on_lane:
         return {"type": "no_worker", "id": lane}, f"no live worker serves lane {lane}"
-    capable = [one for one in on_lane if one.has(kind)]
+    capable = [worker for worker in on_lane if worker.has(kind)]
     if not capable:
         return _missing_task(execution, workers, tasks)
-    if any(one.can(requires) for one in capable):
+    if any(worker.can(requires) for worker in capable):
         return None
-    offered = {name for one in capable for name in one.capabilities}
+    offered = {name for worker in capable for name in worker.capabilities}
     absent = [name for name in requires if name not in offered]
     hold = {"type": "no_capable_worker", "requires": requires, "missing": absent}
     if absent:
@@ -227,13 +227,15 @@ def _missing_task(
     """Say that no worker on its lane has its task: a wrong name, a wrong lane, or not there yet."""
     lane, kind = execution.lane, execution.kind
     hold = {"type": "no_worker", "id": lane, "lane": lane, "kind": kind, "suggestions": []}
-    ours = [one for one in workers if one.tenant in {None, execution.tenant} and one.kinds]
-    elsewhere = sorted({name for one in ours if one.has(kind) for name in one.lanes})
+    ours = [
+        worker for worker in workers if worker.tenant in {None, execution.tenant} and worker.kinds
+    ]
+    elsewhere = sorted({name for worker in ours if worker.has(kind) for name in worker.lanes})
     if elsewhere:
         where = f"{'lane' if len(elsewhere) == 1 else 'lanes'} {', '.join(elsewhere)}"
         return hold, f"no live worker on lane {lane} has the task `{kind}`, but one on {where} has"
-    known = {*tasks, *(name for one in ours for name in one.kinds or ())} - {kind}
-    # Of use here only, and not free to import.
+    known = {*tasks, *(name for worker in ours for name in worker.kinds or ())} - {kind}
+    # Used only here, and slow to import.
     import difflib  # noqa: PLC0415
 
     hold["suggestions"] = difflib.get_close_matches(kind, sorted(known), _SUGGESTIONS)

@@ -1,4 +1,4 @@
-"""The reporter: tells the store how the services of this process are doing, for `doctor`."""
+"""The reporter: writes the status of this process's services to the store, for `doctor`."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from holdfast.model.ids import new_id
 from holdfast.services import Supervisor
 from holdfast.store.store import Store
 
-#: A process that has not reported for three times as long is gone.
+#: A process that has not reported for three times this long is gone.
 EVERY_S = 20.0
 
 
 class Reporter:
-    """Reports regularly, and at once when a service stops or starts again."""
+    """Reports regularly, and immediately when a service stops or starts again."""
 
     name = "reporter"
 
@@ -27,7 +27,7 @@ class Reporter:
         self.process: str = f"{socket.gethostname()[:60]}.{os.getpid()}.{new_id()[-6:]}"
 
     async def run(self) -> None:
-        """Report until cancelled, then forget the process."""
+        """Report until cancelled, then remove the process."""
         changed = self._services.changed
         ttl_ms = int(3000 * EVERY_S)
         try:

@@ -1,4 +1,4 @@
-"""Tasks: what workers published of them, for submissions to follow."""
+"""Tasks: the declarations that workers publish and submissions follow."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from holdfast.store.store import Store
 
 
 class Tasks(api.Tasks):
-    """Descriptions of tasks in a store."""
+    """The declarations of tasks in a store."""
 
     def __init__(self, store: Store) -> None:
         self._store = store

@@ -52,7 +52,7 @@ class Workers(api.Workers):
         await self._workers.drain(checks.name("instance", instance), tenant)
 
     async def is_draining(self, instance: str, *, tenant: str | None = None) -> bool:
-        """Return whether a worker of this tenant, or of none, was asked to finish."""
+        """Return whether a worker of this tenant, or of none, was asked to drain."""
         return await self._workers.is_draining(checks.name("instance", instance), tenant)
 
     @override

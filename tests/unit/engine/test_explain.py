@@ -93,7 +93,7 @@ def test_an_expired_lease_is_told_before_it_is_reclaimed() -> None:
         (Hold.DELAY, "It was submitted to start later"),
         (Hold.BACKOFF, "Its last attempt failed and it will be tried again"),
         (Hold.RECLAIM, "It lost its worker repeatedly and will be tried again"),
-        (Hold.PAUSE, "It asked to go on later"),
+        (Hold.PAUSE, "It asked to continue later"),
     ],
 )
 def test_a_delayed_execution_says_why_and_until_when(hold: Hold, start: str) -> None:

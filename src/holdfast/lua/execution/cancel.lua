@@ -1,4 +1,4 @@
---- Cancel an execution in any state that is not terminal. A holder learns it at its next call.
+--- Cancel an execution in any state that is not terminal. A holder learns of it at its next call.
 --- @key tag the partition
 --- @arg id @arg request id of this call @arg reason
 --- @ok cancelled

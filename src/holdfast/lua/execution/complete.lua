@@ -1,4 +1,4 @@
---- End an execution with its result. Repeated by the same holder, it gets the same answer.
+--- End an execution with its result. A call that the same holder repeats gets the same answer.
 --- @key tag the partition
 --- @arg id @arg fence @arg result @arg content_type empty for JSON
 --- @ok completed

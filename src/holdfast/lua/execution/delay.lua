@@ -1,4 +1,4 @@
---- Give the lease back and go on with the same attempt later.
+--- Return the lease and continue the same attempt later.
 --- @key tag the partition
 --- @arg id @arg fence @arg delay_ms
 --- @ok STATE RUN_AT

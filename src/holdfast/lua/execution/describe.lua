@@ -1,4 +1,4 @@
---- Everything about an execution but its input, result, steps and history.
+--- Everything about an execution except its input, result, steps and history.
 --- @key tag the partition
 --- @arg id
 --- @ok fields as name, value pairs, tags, progress message, the log entry of its end

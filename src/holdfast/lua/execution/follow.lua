@@ -1,4 +1,4 @@
---- Read what happened to an execution, and have a process told whenever it moves.
+--- Read the history of an execution, and notify a process whenever the execution changes.
 --- @key tag the partition
 --- @arg id @arg process
 --- @ok STATE, birth stamp in us, entries in msgpack

@@ -1,4 +1,4 @@
---- Change the priority of an execution that has not ended; one that waits moves at once.
+--- Change the priority of an execution that has not ended; a waiting one moves immediately.
 --- @key tag the partition
 --- @arg id @arg request id of this call @arg priority
 --- @ok PREVIOUS

@@ -1,4 +1,4 @@
---- Record how far the holder is.
+--- Record the progress of the holder.
 --- @key tag the partition
 --- @arg id @arg fence @arg pct 0..100 @arg message
 --- @ok

@@ -1,4 +1,4 @@
---- Run a terminal execution again: retries start anew, a deadline counts from now.
+--- Run a terminal execution again: retries start from zero, a deadline counts from now.
 --- @key tag the partition
 --- @arg id @arg request id of this call @arg keep_steps 1 or 0 @arg from_step or empty @arg reason
 --- @ok waiting

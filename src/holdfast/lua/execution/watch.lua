@@ -1,4 +1,4 @@
---- The outcome of an execution; if it has none yet, tell this process when it has.
+--- The outcome of an execution; if it has not ended, notify this process when it does.
 --- @key tag the partition
 --- @arg id @arg process its mailbox, or empty to only read
 --- @ok STATE, and of a terminal execution: result, content type, the log entry of its end

@@ -1,4 +1,4 @@
---- What is known of a graph as a whole.
+--- The record of a graph, without its members.
 --- @key tag the partition
 --- @arg id
 --- @ok fields as name, value pairs, log entries in msgpack

@@ -1,4 +1,4 @@
---- Run the failed part of a graph again: failures that count, and what was skipped because of them.
+--- Run the failed part of a graph again: failures that count, and members skipped because of them.
 --- @key tag the partition
 --- @arg id @arg request id of this call @arg reason
 --- @ok running

@@ -1,5 +1,5 @@
---- Whether a lease is held now, and what its execution is subject to. For calls whose work is done
---- in another partition.
+--- Check that a lease is held now, and return the limits of its execution. For calls that do their
+--- work in another partition.
 --- @key tag the partition
 --- @arg id @arg fence
 --- @ok tenant, limits, one per line

@@ -1,4 +1,4 @@
---- Extend leases, each on its own. An expired lease cannot be revived.
+--- Extend leases independently. An expired lease cannot be revived.
 --- @key tag the partition
 --- @arg lease_ms @arg items per item two values: id, fence
 --- @ok per item: ok UNTIL, or a refusal

@@ -1,4 +1,4 @@
---- Take the lease from its holder; the execution is ready again as a new attempt.
+--- Revoke the lease of a holder; the execution is ready again for a new attempt.
 --- @key tag the partition
 --- @arg id @arg request id of this call @arg reason
 --- @ok waiting

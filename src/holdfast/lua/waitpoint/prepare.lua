@@ -1,4 +1,4 @@
---- Make waitpoints before the wait, so that others can be told; signals are held until then.
+--- Create waitpoints before the wait, so that they can be sent out; signals are kept until then.
 --- @key tag the partition
 --- @arg id @arg fence @arg specs each in msgpack; `key` names it: repeated, it returns the same
 --- @ok per waitpoint: NUMBER PACKED

@@ -1,4 +1,4 @@
---- Let a suspended execution go on without what it waits for: a signal named `resume`.
+--- Let a suspended execution continue without the signals that it waits for, by a signal named `resume`.
 --- @key tag the partition
 --- @arg id @arg request id of this call @arg payload @arg identity who does it
 --- @ok waiting

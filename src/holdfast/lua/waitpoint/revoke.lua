@@ -1,4 +1,4 @@
---- Close a waitpoint: its token is worth nothing any more. What waits for it goes on waiting.
+--- Close a waitpoint: its token is no longer valid. An execution that waits for it continues to wait.
 --- @key tag the partition
 --- @arg id of the execution @arg number of the waitpoint
 --- @ok closed WHY

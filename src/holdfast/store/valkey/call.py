@@ -1,4 +1,4 @@
-"""Calling functions of the library: one round trip, refusals as errors, retries of the unknown.
+"""Calls functions of the library: one round trip, refusals as errors, retries of lost replies.
 
 Every function is safe to send twice, so a call whose reply was lost is sent again within its
 deadline and gets the first call's answer.
@@ -26,7 +26,7 @@ _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.01, 0.5
 #: A library that lacks a function after this many loads is a newer one, which is kept.
 _MOST_LOADS = 6
 
-#: Answers that show a bug of ours. Other errors of a server pass, so the call is repeated.
+#: Answers that show a bug in Holdfast. Other errors of a server pass, so the call is repeated.
 _FAULTS = ("user_function", "WRONGTYPE", "CROSSSLOT", "wrong number of arg", "unknown command")
 
 #: Context that is kept as text in records, and is a number.
@@ -40,16 +40,16 @@ REFUSALS: dict[str, tuple[type[HoldfastError], str]] = {
     "execution_not_found": (errors.ExecutionNotFound, "no execution has the id {id}"),
     "worker_not_found": (errors.WorkerNotFound, "no live worker is called {instance}"),
     "step_not_found": (errors.StepNotFound, "execution {id} has no step {step}"),
-    "id_conflict": (errors.IdConflict, "id {id} belongs to something with other content"),
+    "id_conflict": (errors.IdConflict, "id {id} already exists with different content"),
     "idempotency_conflict": (
         errors.IdempotencyConflict,
-        "the idempotency key was used with other content, by {id}",
+        "the idempotency key was used by {id} with different content",
     ),
     "lane_draining": (errors.LaneDraining, "lane {lane} is draining and accepts no new work"),
     "already_terminal": (errors.AlreadyTerminal, "execution {id} has ended: {state}"),
     "not_terminal": (errors.NotTerminal, "execution {id} has not ended: {state}"),
-    "replay_limit": (errors.ReplayLimit, "execution {id} was replayed {limit} times already"),
-    "too_many_steps": (errors.TooManySteps, "execution {id} has {limit} steps already"),
+    "replay_limit": (errors.ReplayLimit, "execution {id} was already replayed {limit} times"),
+    "too_many_steps": (errors.TooManySteps, "execution {id} already has {limit} steps"),
     "stale_lease": (
         errors.StaleLease,
         "the lease on execution {id} expired or was superseded; it is {state} now",
@@ -58,26 +58,35 @@ REFUSALS: dict[str, tuple[type[HoldfastError], str]] = {
     "schedule_not_found": (errors.ScheduleNotFound, "no schedule has the id {id}"),
     "schedule_conflict": (
         errors.ScheduleConflict,
-        "schedule {id} exists and says something else: change it, or use another id",
+        "schedule {id} exists with different content: change it, or use another id",
     ),
-    "schedule_changed": (errors.ScheduleChanged, "schedule {id} was changed meanwhile"),
-    "schedule_moved": (errors.ScheduleMoved, "schedule {id} has moved on, or is gone"),
+    "schedule_changed": (
+        errors.ScheduleChanged,
+        "schedule {id} was changed in the meantime: read it again",
+    ),
+    "schedule_moved": (
+        errors.ScheduleMoved,
+        "schedule {id} has passed this tick, or no longer exists",
+    ),
     "budget_not_found": (errors.BudgetNotFound, "no budget has the id {id}"),
-    "budget_conflict": (errors.BudgetConflict, "budget {id} exists with other content"),
-    "budget_too_deep": (errors.BudgetTooDeep, "budget {id} has {limit} ancestors already"),
+    "budget_conflict": (errors.BudgetConflict, "budget {id} exists with different content"),
+    "budget_too_deep": (errors.BudgetTooDeep, "budget {id} already has {limit} ancestors"),
     "reservation_not_found": (
         errors.ReservationNotFound,
         "budget {id} has no reservation with the key {key}",
     ),
     "quota_not_found": (errors.QuotaNotFound, "no quota has the id {id}"),
-    "quota_conflict": (errors.QuotaConflict, "quota {id} exists with other content"),
-    "version_conflict": (errors.VersionConflict, "object {key} is not as expected"),
+    "quota_conflict": (errors.QuotaConflict, "quota {id} exists with different content"),
+    "version_conflict": (
+        errors.VersionConflict,
+        "object {key} has a different version than expected",
+    ),
     "not_active": (errors.NotActive, "execution {id} is not running: {state}"),
     "not_suspended": (errors.NotSuspended, "execution {id} is not suspended: {state}"),
-    "waitpoint_not_found": (errors.WaitpointNotFound, "there is no waitpoint {id}"),
+    "waitpoint_not_found": (errors.WaitpointNotFound, "no waitpoint has the id {id}"),
     "waitpoint_exists": (
         errors.WaitpointExists,
-        "execution {id} has an open waitpoint {name} already",
+        "execution {id} already has an open waitpoint {name}",
     ),
     "waitpoint_closed": (errors.WaitpointClosed, "waitpoint {id} is closed: {why}"),
     "too_many_waitpoints": (
@@ -97,7 +106,7 @@ REFUSALS: dict[str, tuple[type[HoldfastError], str]] = {
     ),
     "rotation_conflict": (
         errors.RotationConflict,
-        "the kid {kid} is taken; choose one that was never used",
+        "the kid {kid} was used before; choose a new one",
     ),
     "graph_not_found": (errors.GraphNotFound, "no graph has the id {id}"),
     "graph_finished": (errors.GraphFinished, "graph {id} has ended: {state}"),
@@ -109,7 +118,7 @@ REFUSALS: dict[str, tuple[type[HoldfastError], str]] = {
     "invalid_graph": (errors.InvalidGraph, "graph {id}: {problem} {member}"),
     "member_started": (
         errors.MemberStarted,
-        "member {member} of graph {id} takes no new upstreams: it is {state}",
+        "member {member} of graph {id} accepts no new upstreams: it is {state}",
     ),
     "member_of_graph": (
         errors.MemberOfGraph,
@@ -119,7 +128,7 @@ REFUSALS: dict[str, tuple[type[HoldfastError], str]] = {
         errors.NothingToReplay,
         "graph {id} is {state} and no failure in it counts: nothing to replay",
     ),
-    "staging_lost": (errors.StagingLost, "graph {id} was not put in place in time; submit again"),
+    "staging_lost": (errors.StagingLost, "graph {id} was not uploaded in time; submit it again"),
     "queue_not_found": (errors.QueueNotFound, "no queue is called {queue}"),
     "group_not_found": (errors.GroupNotFound, "queue {queue} has no group called {group!r}"),
     "message_not_found": (errors.MessageNotFound, "queue {queue} has no message {id}"),
@@ -128,19 +137,19 @@ REFUSALS: dict[str, tuple[type[HoldfastError], str]] = {
         errors.InvalidDeadLetter,
         "queue {queue} takes dead letters: it must be a work queue and have no dead_letter itself",
     ),
-    "too_many_groups": (errors.TooManyGroups, "queue {queue} has {limit} groups already"),
+    "too_many_groups": (errors.TooManyGroups, "queue {queue} already has {limit} groups"),
     "queue_full": (errors.QueueFull, "queue {queue} is full"),
     "dedup_conflict": (
         errors.DedupConflict,
-        "queue {queue} got another message with this id or dedup key",
+        "queue {queue} has a different message with this id or dedup key",
     ),
     "stale_delivery": (
         errors.StaleDelivery,
-        "the delivery of queue {queue} was settled, or has expired and is another's now",
+        "the delivery of queue {queue} was settled, or expired and now belongs to another consumer",
     ),
     "unknown_delivery": (errors.UnknownDelivery, "queue {queue} never issued this handle"),
     "key_not_found": (errors.KeyNotFound, "no API key has the id {id}"),
-    "too_many_keys": (errors.TooManyKeys, "there are {limit} API keys already"),
+    "too_many_keys": (errors.TooManyKeys, "the store already has {limit} API keys"),
 }
 
 
@@ -168,16 +177,16 @@ class Caller:
         self._client = client
         self._timeout_s = timeout_ms / 1000
         self._loader = loader
-        #: Whether one of these may be going on.
+        #: Whether an outage may be under way.
         self._in_trouble = False
         self._away = Outage(
-            "the store does not answer (%s); calls are repeated",
+            "the store does not answer (%s); calls are retried",
             "the store answers again, after %.1f s",
         )
         self._full = Outage(
-            "the store is full (%s): what adds data is refused as store_full, what frees memory "
-            "goes on",
-            "the store takes new data again, after %.1f s",
+            "the store is full (%s): calls that add data are refused as store_full, calls that "
+            "free memory continue",
+            "the store accepts new data again, after %.1f s",
             patience_s=0,
         )
 
@@ -208,7 +217,7 @@ class Caller:
         raise refusal_of(reply[1:])
 
     async def _insist(self, command: tuple[str | bytes, ...], failure: CallFailed) -> Any:
-        """Send again until there is an answer or the deadline has passed."""
+        """Send the call again until there is an answer or the deadline has passed."""
         loop = asyncio.get_running_loop()
         deadline = loop.time() + self._timeout_s
         pause = _FIRST_PAUSE_S
@@ -245,7 +254,7 @@ class Caller:
         return ("EVAL", self._loader.script(str(function)), *rest)
 
     def _place(self, tag: str) -> str:
-        """Return what may fail on its own: the parts of a cluster do."""
+        """Return the part of a cluster that a call goes to: parts fail independently."""
         return tag if self._client.cluster else ""
 
     def _note_failure(
@@ -278,13 +287,13 @@ def _restricted(
 
 
 def final_error(failure: CallFailed) -> HoldfastError | None:
-    """Return the error of an answer that repeating does not change."""
+    """Return the error for an answer that a retry does not change."""
     text = failure.text
     if failure.is_full:
         message = "the store is full: free memory, raise maxmemory, or shorten retention"
         return errors.StoreFull(message)
     if any(word in text for word in ("NOAUTH", "WRONGPASS", "NOPERM")):
-        return errors.StoreIncompatible(f"the store refused our user: {text}")
+        return errors.StoreIncompatible(f"the store refused the user of this process: {text}")
     if failure.answered and any(word in text for word in _FAULTS):
         return errors.StoreFault(f"the store failed: {text}")
     return None

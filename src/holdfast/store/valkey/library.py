@@ -97,8 +97,8 @@ class Library:
 
     @property
     def marker(self) -> str:
-        """The name of a function that tells which library a server has loaded."""
-        # Processes of every release read it, so its form stays.
+        """The name of a function that identifies the library that a server has loaded."""
+        # Processes of every release read this name, so its form must stay.
         return f"hf_revision_{self.release}_{self.digest}"
 
 
@@ -169,7 +169,7 @@ def in_order(available: dict[str, Source]) -> list[Source]:
 
 def _section(source: Source) -> str:
     if source.is_lib:
-        # In a function of its own, so that its helpers do not count towards Lua's 200 locals.
+        # In a separate function, so that its helpers do not count towards Lua's 200 locals.
         return (
             f"local {source.table} = (function() -- source: {source.name}.lua\n"
             f"{source.text}return {source.table}\nend)()\n"
@@ -219,7 +219,7 @@ def _compose(*, fake_clock: bool) -> str:
 
 @cache
 def script(function: str, *, fake_clock: bool = False) -> str:
-    """Return a function as a script of its own, with the libs that it needs and the same flags."""
+    """Return a function as a standalone script, with the libs that it needs and the same flags."""
     available = _available(fake_clock=fake_clock)
     kept = {
         name: source
