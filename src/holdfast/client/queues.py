@@ -16,6 +16,7 @@ from holdfast import api
 from holdfast.client import decode
 from holdfast.client.execution_bodies import body_of
 from holdfast.client.http import Http, path, refusal_of
+from holdfast.concurrency import first_of
 from holdfast.errors import HoldfastError, ReadCancelled
 from holdfast.model import bounds, checks, payloads
 from holdfast.model.effects import Push, Submit
@@ -182,9 +183,7 @@ class RemoteQueues(api.Queues):
             while not asking.done():
                 if stop():
                     raise ReadCancelled(f"reading {name} was cancelled", queue=name)
-                waking = asyncio.ensure_future(woken.wait())
-                await asyncio.wait({asking, waking}, return_when=asyncio.FIRST_COMPLETED)
-                waking.cancel()
+                await first_of(asking, woken.wait())
                 woken.clear()
             return _deliveries(asking.result())
         finally:

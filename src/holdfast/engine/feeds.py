@@ -13,6 +13,7 @@ from collections.abc import AsyncIterator
 from typing_extensions import override
 
 from holdfast import api
+from holdfast.concurrency import stop, wait_or_timeout
 from holdfast.errors import HoldfastError
 from holdfast.model import checks
 from holdfast.model.feeds import Gap, Position, StateChange
@@ -61,12 +62,11 @@ class Feeds(api.Feeds):
                     position = change.position
                     yield change
                 if not more:
-                    await _wait(woken, POLL_S)
+                    await wait_or_timeout(woken, POLL_S)
                 await asyncio.sleep(_GATHER_S)
         finally:
             if renewing is not None:
-                renewing.cancel()
-                await asyncio.gather(renewing, return_exceptions=True)
+                await stop(renewing)
             await self._store.subscriptions.remove(heard, wake)
 
     async def _start(
@@ -111,11 +111,3 @@ class Feeds(api.Feeds):
             except HoldfastError:
                 # The next time is early enough: a feed is kept for longer.
                 continue
-
-
-async def _wait(woken: asyncio.Event, timeout_s: float) -> None:
-    try:
-        async with asyncio.timeout(timeout_s):
-            await woken.wait()
-    except TimeoutError:
-        pass
