@@ -1,4 +1,4 @@
-"""`holdfast budgets`: what executions may use, and what they have used."""
+"""`holdfast budgets`: what executions may use: list, create, limits, reset, breaches, rules."""
 
 from __future__ import annotations
 
@@ -16,9 +16,7 @@ from holdfast.model.budgets import Budget
 if TYPE_CHECKING:
     from holdfast.api import Engine
 
-app: typer.Typer = typer.Typer(
-    cls=Noun, help="Budgets: list, create, limits, reset, breaches, rules."
-)
+app: typer.Typer = typer.Typer(cls=Noun)
 
 BudgetId = Annotated[str, typer.Argument(metavar="ID", help="The id of the budget.")]
 Hard = Annotated[

@@ -1,4 +1,4 @@
-"""`holdfast quotas`: how many executions run at once, and how many start in a window."""
+"""`holdfast quotas`: how many executions run or start: list, create, limits, delete, rules."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from holdfast.model.quotas import Quota
 if TYPE_CHECKING:
     from holdfast.api import Engine
 
-app: typer.Typer = typer.Typer(cls=Noun, help="Quotas: list, create, limits, delete, rules.")
+app: typer.Typer = typer.Typer(cls=Noun)
 
 QuotaId = Annotated[str, typer.Argument(metavar="ID", help="The id of the quota.")]
 Concurrent = Annotated[
