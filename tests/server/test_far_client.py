@@ -12,6 +12,7 @@ import pytest
 from holdfast import App
 from holdfast.archive import set_archive
 from holdfast.client import Client
+from holdfast.client.queues import RemoteQueues
 from holdfast.engine import Engine
 from holdfast.errors import (
     BudgetExceeded,
@@ -155,6 +156,7 @@ async def test_a_read_that_waits(far: Client) -> None:
     )
 
     async def reading() -> bool:
+        assert isinstance(far.queues, RemoteQueues)
         return bool(far.queues._reading)
 
     await wait_for(reading)

@@ -7,7 +7,7 @@ import base64
 from collections.abc import Callable, Sequence
 from dataclasses import fields
 from datetime import datetime
-from typing import Any
+from typing import Any, final
 
 import msgspec
 from typing_extensions import override
@@ -50,12 +50,13 @@ _SETTINGS = tuple(f.name for f in fields(QueueSettings))
 _DEFAULTS = {f.name: f.default for f in fields(NewMessage) if f.name != "payload"}
 
 
+@final
 class RemoteQueues(api.Queues):
     """Operations on the queues of the client's tenant."""
 
-    def __init__(self, http: Http, tenant: str | None) -> None:
+    def __init__(self, http: Http) -> None:
         self._http = http
-        self._tenant = tenant
+        self._tenant = http.tenant
         self._reading: dict[str, set[asyncio.Event]] = {}
 
     async def _send(

@@ -7,7 +7,7 @@ import base64
 import contextlib
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, final
 
 import aiohttp
 import msgspec
@@ -41,6 +41,7 @@ _TEXTS = frozenset({"text", "bytes"})
 _MOST_WAITING = 1_000
 
 
+@final
 class RemoteStreams(api.Streams):
     """Operations on the streams of executions."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import final
 
 import msgspec
 from typing_extensions import override
@@ -16,6 +17,7 @@ from holdfast.model import checks
 from holdfast.model.workers import Beat, Registration, Worker
 
 
+@final
 class RemoteWorkers(api.Workers):
     """The registry of workers."""
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from typing import final
 
 from typing_extensions import override
 
@@ -28,6 +29,7 @@ _GATHER_S = 0.005
 _ENTRIES = 500
 
 
+@final
 class Feeds(api.Feeds):
     """The event feeds of a store."""
 
