@@ -10,7 +10,6 @@ from typing_extensions import override
 from holdfast import api
 from holdfast.api.assembly import add_nouns
 from holdfast.client.http import Http
-from holdfast.client.operability import RemoteOperability
 from holdfast.model import checks
 from holdfast.model.pulse import Pulse
 
@@ -46,7 +45,6 @@ class Client(api.Engine):
         secret = key or os.environ.get(KEY_VARIABLE) or None
         self._http = Http(url, secret, timeout_ms, patience_ms, tenant=tenant)
         add_nouns(self, "holdfast.client", self._http, prefix="Remote")
-        self.operability: RemoteOperability = RemoteOperability(self._http)
 
     async def __aenter__(self) -> Self:
         return self

@@ -7,7 +7,6 @@ from collections.abc import AsyncIterator
 
 from typing_extensions import override
 
-from holdfast import api
 from holdfast.api.assembly import add_nouns
 from holdfast.archive.store_archive import StoreArchive
 from holdfast.engine.admission import Admission
@@ -33,12 +32,14 @@ from holdfast.errors import GraphFinished
 from holdfast.fencing.in_store import StoreObjects
 from holdfast.fencing.leases import Leases
 from holdfast.model.pulse import Pulse
+from holdfast.operate.operability import Operability
 from holdfast.queues import Queues, QueueTicker
 from holdfast.services import Supervisor
+from holdfast.store.engine import StoreEngine
 from holdfast.store.store import Store, StoreSettings, open_store
 
 
-class Engine(api.Engine):
+class Engine(StoreEngine):
     """All nouns on an open store. Make it with `open_engine`."""
 
     def __init__(self, store: Store) -> None:
@@ -62,6 +63,7 @@ class Engine(api.Engine):
         self.archive: StoreArchive = StoreArchive(store)
         self.writer_leases: Leases = Leases(StoreObjects(store))
         self.changes: Changes = Changes(store)
+        self.operability: Operability = Operability(self)
         # The rest need only the store, and offer only their contract.
         add_nouns(self, "holdfast.engine", store)
         #: What runs beside the calls of this process.
