@@ -179,7 +179,7 @@ async def test_budgets_and_quotas(far: Client) -> None:
     assert (await far.budgets.get("b")) == budget
     assert (await far.budgets.report("b", {"tokens": 9})).status == "soft_breach"
     assert (await far.budgets.reserve("b", {"tokens": 2}, key="k")).accepted is False
-    changed = await far.budgets.set_limits("b", {"tokens": {"hard": 20, "soft": None}})
+    changed = await far.budgets.set("b", {"tokens": {"hard": 20, "soft": None}})
     assert changed.limits["tokens"].hard == 20
     assert (await far.budgets.reserve("b", {"tokens": 2}, key="k")).reserved == {"tokens": 2}
     assert (await far.budgets.settle("b", {"tokens": 1}, key="k")).status == "ok"

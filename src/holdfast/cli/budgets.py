@@ -148,9 +148,7 @@ def set_(
 ) -> None:
     """Change limits; executions that wait go on if something is left."""
     amounts = _limits(hard, soft)
-    found = opening.ask(
-        store, lambda engine: engine.budgets.set_limits(budget_id, amounts, tenant=tenant)
-    )
+    found = opening.ask(store, lambda engine: engine.budgets.set(budget_id, amounts, tenant=tenant))
     _changed(found, as_json=as_json)
 
 
@@ -172,7 +170,7 @@ def _changed(budget: Budget, *, as_json: bool) -> None:
 
 
 @app.command()
-def history(
+def breaches(
     budget_id: BudgetId,
     *,
     tenant: WhoseOption = "default",

@@ -61,7 +61,7 @@ class RemoteBudgets(RemoteLimits, api.Budgets):
         return await self._page("/v1/budgets", Budget, tenant, limit, cursor)
 
     @override
-    async def set_limits(
+    async def set(
         self, budget_id: str, limits: Mapping[str, Any], *, tenant: str = DEFAULT_TENANT
     ) -> Budget:
         query = {"tenant": self._whose(tenant)}

@@ -84,15 +84,15 @@ async def _look(engine: StoreEngine, item: Execution, *, check_due: bool) -> str
     """Look closer at one execution, if it can be wrong."""
     if item.state is State.WAITING or (check_due and due_of(item) is not None):
         try:
-            standing = await engine.store.queries.standing(item.id)
+            facts = await engine.store.queries.explain_facts(item.id)
         except ExecutionNotFound:
             return None
-        now = standing.execution
+        now = facts.execution
         waits = now.state is State.WAITING and now.hold is not Hold.GRANT
-        if waits and standing.ahead is None:
+        if waits and facts.ahead is None:
             return f"{item.id}: waits in no queue"
         due = due_of(now)
-        if check_due and due is not None and due + _SLACK < standing.now:
+        if check_due and due is not None and due + _SLACK < facts.now:
             return f"{item.id}: is {now.state}, was due at {due.isoformat()}, has no timer"
     return None
 
