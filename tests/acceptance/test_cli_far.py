@@ -159,7 +159,7 @@ FAR = [
         "budgets show @ --tenant @",
     ),
     Case("budgets reset", Place.budget, "@ --tenant @", "budgets show @ --tenant @"),
-    Case("budgets history", Place.budget, "@ --tenant @"),
+    Case("budgets breaches", Place.budget, "@ --tenant @"),
     Case("quotas ls", Place.quota, "--tenant @"),
     Case("quotas show", Place.quota, "@ --tenant @"),
     Case(

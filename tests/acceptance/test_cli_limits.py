@@ -84,7 +84,7 @@ async def test_a_budget_from_its_creation_to_its_reset(shop: Shop) -> None:
     await wait_for(blocked)
     said = "It waits for budget team: 10 of 10 tokens are used up, until it is reset or raised."
     assert said in done("explain", waiting, folder=folder)
-    kinds = [one["kind"] for one in asked("budgets", "history", "team", folder=folder)["items"]]
+    kinds = [one["kind"] for one in asked("budgets", "breaches", "team", folder=folder)["items"]]
     assert kinds == ["soft", "hard"]
     done("budgets", "set", "team", "--hard", "tokens=11", folder=folder)
     assert (await shop.engine.wait(waiting, timeout_s=20)).state is State.COMPLETED

@@ -19,6 +19,7 @@ from holdfast.api.feeds import Feeds
 from holdfast.api.graphs import Graphs
 from holdfast.api.keyring import SigningKeys
 from holdfast.api.lanes import Lanes
+from holdfast.api.operability import Operability
 from holdfast.api.queues import Queues
 from holdfast.api.quotas import Quotas
 from holdfast.api.rules import Rules
@@ -42,6 +43,7 @@ __all__ = [
     "Feeds",
     "Graphs",
     "Lanes",
+    "Operability",
     "Queues",
     "Quotas",
     "Rules",

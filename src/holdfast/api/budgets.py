@@ -106,7 +106,7 @@ class Budgets(ABC):
         """Return a page of budgets in the order of tenant and id, and the cursor to go on with."""
 
     @abstractmethod
-    async def set_limits(
+    async def set(
         self, budget_id: str, limits: Mapping[str, Any], *, tenant: str = DEFAULT_TENANT
     ) -> Budget:
         """Change limits by dimension: `{"tokens": {"hard": 2000}}`; None removes a limit.

@@ -16,6 +16,7 @@ from holdfast.api.feeds import Feeds
 from holdfast.api.graphs import Graphs
 from holdfast.api.keyring import SigningKeys
 from holdfast.api.lanes import Lanes
+from holdfast.api.operability import Operability
 from holdfast.api.queues import Queues
 from holdfast.api.quotas import Quotas
 from holdfast.api.schedules import Schedules
@@ -65,6 +66,7 @@ class Engine(ABC):
     archive: Archive
     feeds: Feeds
     changes: Changes
+    operability: Operability
 
     @abstractmethod
     async def pulse(self) -> Pulse:

@@ -1,4 +1,4 @@
-"""`holdfast archive`: where ended executions go, and what is there."""
+"""`holdfast archive`: ended executions in object storage: enable, run, export, verify, erase."""
 
 from __future__ import annotations
 
@@ -34,10 +34,7 @@ class _Archive(Noun):
     verb = "status"
 
 
-app: typer.Typer = typer.Typer(
-    cls=_Archive,
-    help="The archive: status, enable, disable, run, export, import, parquet, verify, erase.",
-)
+app: typer.Typer = typer.Typer(cls=_Archive)
 
 WaitOption = Annotated[str, typer.Option("--wait", help="How long to wait for another archiver.")]
 

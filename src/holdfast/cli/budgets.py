@@ -1,24 +1,19 @@
-"""`holdfast budgets`: what executions may use, and what they have used."""
+"""`holdfast budgets`: what executions may use: list, create, limits, reset, breaches, rules."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
-from holdfast.cli import rules
+from holdfast.cli import limits
 from holdfast.cli.terminal import inputs, opening, output, times
 from holdfast.cli.terminal.groups import Noun
 from holdfast.cli.terminal.options import JsonOption, StoreOption, WhoseOption
 from holdfast.errors import InvalidInput
 from holdfast.model.budgets import Budget
 
-if TYPE_CHECKING:
-    from holdfast.api import Engine
-
-app: typer.Typer = typer.Typer(
-    cls=Noun, help="Budgets: list, create, limits, reset, breaches, rules."
-)
+app: typer.Typer = typer.Typer(cls=Noun)
 
 BudgetId = Annotated[str, typer.Argument(metavar="ID", help="The id of the budget.")]
 Hard = Annotated[
@@ -30,18 +25,16 @@ Soft = Annotated[
     typer.Option("--soft", metavar="DIM=N", help="Told when passed; `DIM=` for none. Repeatable."),
 ]
 
-_PAGE = 1_000
-
 
 @app.command()
 def ls(
     *,
-    tenant: Annotated[str | None, typer.Option("--tenant", help="Only of this tenant.")] = None,
+    tenant: limits.Tenant = None,
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """List the budgets with what is used of them."""
-    found = opening.ask(store, lambda engine: _all(engine, tenant))
+    found = opening.ask(store, lambda engine: limits.every(engine.budgets.list, tenant))
     if as_json:
         output.emit({"items": found})
         return
@@ -59,14 +52,6 @@ def ls(
     ]
     columns = ("budget", "tenant", "parent", "used of hard", "waiting", "breaches", "reset")
     output.show_table(columns, rows, nothing="no budgets")
-
-
-async def _all(engine: Engine, tenant: str | None) -> list[Budget]:
-    found, cursor = await engine.budgets.list(tenant, limit=_PAGE)
-    while cursor is not None:
-        more, cursor = await engine.budgets.list(tenant, limit=_PAGE, cursor=cursor)
-        found += more
-    return found
 
 
 def _usage(budget: Budget) -> str:
@@ -134,13 +119,13 @@ def create(
     as_json: JsonOption = False,
 ) -> None:
     """Create a budget. The same again is no error."""
-    limits = _limits(hard, soft)
+    amounts = _limits(hard, soft)
     reset_ms = inputs.optional_ms("reset", reset)
     found, created = opening.ask(
         store,
         lambda engine: engine.budgets.create(
             budget_id,
-            limits=limits,
+            limits=amounts,
             tenant=tenant,
             parent=parent,
             reset_ms=reset_ms,
@@ -148,11 +133,7 @@ def create(
         ),
         create=True,
     )
-    output.answer(
-        found,
-        f"budget {found.id} {'is created' if created else 'is there already'}",
-        as_json=as_json,
-    )
+    limits.say_created("budget", found, is_new=created, as_json=as_json)
 
 
 @app.command("set")
@@ -166,10 +147,8 @@ def set_(
     as_json: JsonOption = False,
 ) -> None:
     """Change limits; executions that wait go on if something is left."""
-    limits = _limits(hard, soft)
-    found = opening.ask(
-        store, lambda engine: engine.budgets.set_limits(budget_id, limits, tenant=tenant)
-    )
+    amounts = _limits(hard, soft)
+    found = opening.ask(store, lambda engine: engine.budgets.set(budget_id, amounts, tenant=tenant))
     _changed(found, as_json=as_json)
 
 
@@ -191,7 +170,7 @@ def _changed(budget: Budget, *, as_json: bool) -> None:
 
 
 @app.command()
-def history(
+def breaches(
     budget_id: BudgetId,
     *,
     tenant: WhoseOption = "default",
@@ -227,4 +206,4 @@ def _amount(kind: str, text: str) -> int | None:
     return int(text)
 
 
-rules.add_commands(app, "budget")
+limits.add_rules(app, "budget")

@@ -1,14 +1,19 @@
 """Every command of `holdfast`: its place in the help, its sentence, and the module that has it.
 
 A command's module is imported when the command runs or shows its own help, so that each pays
-for itself only. The sentences are here so that `holdfast --help` imports none of them.
+for itself only. Commands without a noun are listed here with their sentences. A noun is found by
+the first line of its module, which is read and not imported: the docstring of `cli/things.py`
+begins with "`holdfast things`: poke them.", from which the help says "Poke them." Its verbs are
+the commands of `app` in that module.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import typer
@@ -31,7 +36,7 @@ class Entry:
         module = import_module(f"holdfast.cli.{self.module}")
         holder = typer.Typer(rich_markup_mode=None, add_completion=False)
         if self.function is None:
-            holder.add_typer(module.app, name=name)
+            holder.add_typer(module.app, name=name, help=self.sentence)
         else:
             settings = dict(self.settings or {})
             holder.command(name, context_settings=settings)(getattr(module, self.function))
@@ -41,7 +46,7 @@ class Entry:
 #: So that a negative number is not taken for an option.
 _NUMBERS = {"ignore_unknown_options": True}
 
-SECTIONS: dict[str, dict[str, Entry]] = {
+_VERBS: dict[str, dict[str, Entry]] = {
     "Run": {
         "dev": Entry(
             "dev",
@@ -106,7 +111,6 @@ SECTIONS: dict[str, dict[str, Entry]] = {
             "prioritize",
             _NUMBERS,
         ),
-        "graphs": Entry("graphs", "Graphs: list, show, cancel, replay."),
     },
     "Waiting for people and systems": {
         "approve": Entry("signals", "Approve: a signal named `approve`.", "approve"),
@@ -115,7 +119,6 @@ SECTIONS: dict[str, dict[str, Entry]] = {
         "resume": Entry(
             "signals", "Let a suspended execution go on without what it waits for.", "resume"
         ),
-        "waitpoints": Entry("waitpoints", "What waits for an answer: list, show, token, revoke."),
     },
     "Operate": {
         "tasks": Entry(
@@ -139,34 +142,24 @@ SECTIONS: dict[str, dict[str, Entry]] = {
             "Measure a store: submit, claim and complete executions on a lane of their own.",
             "bench",
         ),
-        "keyring": Entry("keyring", "Keys that sign tokens: show, rotate."),
-        "lanes": Entry("lanes", "Lanes: list, pause, resume, drain, tenants' weights."),
-        "retention": Entry(
-            "retention",
-            "How long ended executions are kept: show, set, for all tenants or for one.",
-        ),
-        "schedules": Entry(
-            "schedules",
-            "Schedules: list, show, create, pause, resume, trigger, delete, next fire times.",
-        ),
-        "budgets": Entry("budgets", "Budgets: list, create, limits, reset, breaches, rules."),
-        "quotas": Entry("quotas", "Quotas: list, create, limits, delete, rules."),
-        "workers": Entry("workers", "Workers: list, drain."),
-        "queues": Entry(
-            "messages", "Message queues: define, push, read, tail, dead letters, counts."
-        ),
-        "archive": Entry(
-            "archive",
-            "The archive: status, enable, disable, run, export, import, parquet, verify, erase.",
-        ),
-        "writer-lease": Entry(
-            "writer_lease", "Writer leases: show, acquire, release, hand over, repair."
-        ),
-        "keys": Entry("keys", "API keys: create, list, revoke."),
-        "config": Entry("config", "Settings that are in force: show."),
     },
 }
 
+_FIRST_LINE = re.compile(r'"""`holdfast (?P<name>[a-z-]+)`: (?P<sentence>.+?)(""")?$')
+
+
+def _nouns() -> Iterator[tuple[str, Entry]]:
+    """Yield the nouns by name, and what their modules say of themselves."""
+    verbs = {name for entries in _VERBS.values() for name in entries}
+    for file in sorted(Path(__file__).parent.glob("*.py")):
+        with file.open(encoding="utf-8") as source:
+            line = _FIRST_LINE.match(source.readline())
+        if line is not None and line["name"] not in verbs:
+            sentence = line["sentence"]
+            yield line["name"], Entry(file.stem, sentence[0].upper() + sentence[1:])
+
+
+SECTIONS: dict[str, dict[str, Entry]] = {**_VERBS, "Manage": dict(_nouns())}
 COMMANDS: dict[str, Entry] = {
     name: entry for entries in SECTIONS.values() for name, entry in entries.items()
 }

@@ -1,4 +1,4 @@
-"""`holdfast config`: which settings are in force, and where they come from."""
+"""`holdfast config`: the settings in force and where they come from: show."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from holdfast.cli.terminal.groups import Settings
 from holdfast.cli.terminal.options import JsonOption, StoreOption
 from holdfast.model.redaction import hide_secrets
 
-app: typer.Typer = typer.Typer(cls=Settings, help="Settings that are in force: show.")
+app: typer.Typer = typer.Typer(cls=Settings)
 
 
 @app.command()

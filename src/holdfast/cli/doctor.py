@@ -41,7 +41,7 @@ def doctor(
     text = opening.existing(store, create=False)
     if opening.is_remote(text) and not (fix or drift):
         name = text
-        findings = opening.ask_server(text, lambda client: client.operability.doctor())
+        findings = opening.ask(text, lambda engine: engine.operability.doctor())
     else:
         url = opening.parse_store(text)
         name, findings = str(url), _examine(url, fix=fix, drift=drift)
@@ -58,7 +58,8 @@ def doctor(
 
 def _examine(url: StoreUrl, *, fix: bool, drift: bool) -> list[Finding]:
     """Examine a store, with a bar that shows how far a search for drift is."""
-    from holdfast.operate.doctor import examine  # noqa: PLC0415 - loads the client library
+    from holdfast.engine import Engine  # noqa: PLC0415 - loads the client library
+    from holdfast.operate.doctor import examine  # noqa: PLC0415
 
     with contextlib.ExitStack() as stack:
         bars: list[Callable[[int], None]] = []
@@ -70,7 +71,7 @@ def _examine(url: StoreUrl, *, fix: bool, drift: bool) -> list[Finding]:
 
         settings = opening.store_settings()
         return asyncio.run(
-            examine(url, settings=settings, fix=fix, search_drift=drift, advance=advance)
+            examine(url, Engine, settings=settings, fix=fix, search_drift=drift, advance=advance)
         )
 
 

@@ -1,4 +1,4 @@
-"""`holdfast graphs`: what they are doing, drawn; cancel and replay."""
+"""`holdfast graphs`: executions that depend on each other: list, show, cancel, replay."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from holdfast.cli.terminal.options import JsonOption, Reason, StoreOption
 from holdfast.model.graphs import CancelPolicy, GraphState, GraphView
 from holdfast.operate import layout
 
-app: typer.Typer = typer.Typer(cls=Noun, help="Graphs: list, show, cancel, replay.")
+app: typer.Typer = typer.Typer(cls=Noun)
 
 GraphId = Annotated[str, typer.Argument(metavar="ID", help="The id of the graph.")]
 

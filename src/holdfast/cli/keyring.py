@@ -1,4 +1,4 @@
-"""`holdfast keyring`: the keys that sign tokens."""
+"""`holdfast keyring`: keys that sign tokens: show, rotate."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from holdfast.api import Engine
     from holdfast.model.tokens import KeyRing
 
-app: typer.Typer = typer.Typer(cls=Settings, help="Keys that sign tokens: show, rotate.")
+app: typer.Typer = typer.Typer(cls=Settings)
 
 
 @app.command()

@@ -1,4 +1,4 @@
-"""`holdfast keys`: API keys of the HTTP server."""
+"""`holdfast keys`: API keys of the HTTP server: create, list, revoke."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from holdfast.cli.terminal.options import JsonOption, StoreOption
 if TYPE_CHECKING:
     from holdfast.model.api_keys import ApiKey
 
-app: typer.Typer = typer.Typer(cls=Noun, help="API keys: create, list, revoke.")
+app: typer.Typer = typer.Typer(cls=Noun)
 
 _ROLES = "viewer, submitter, worker, operator, admin"
 

@@ -1,4 +1,4 @@
-"""`holdfast lanes`: what is on them, and whether they are open."""
+"""`holdfast lanes`: what is on each lane: list, pause, resume, drain, weights of tenants."""
 
 from __future__ import annotations
 
@@ -17,9 +17,7 @@ if TYPE_CHECKING:
 
     from holdfast.api import Engine
 
-app: typer.Typer = typer.Typer(
-    cls=Noun, help="Lanes: list, pause, resume, drain, tenants' weights."
-)
+app: typer.Typer = typer.Typer(cls=Noun)
 
 Lane = Annotated[str, typer.Argument(metavar="LANE")]
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from holdfast.cli.queues import Group, Name, app
 from holdfast.cli.terminal import inputs, opening, output, times
 from holdfast.cli.terminal.options import JsonOption, StoreOption
 from holdfast.errors import HoldfastError
@@ -20,6 +19,10 @@ if TYPE_CHECKING:
 
     from holdfast.api import Engine
 
+app: typer.Typer = typer.Typer()
+
+Name = Annotated[str, typer.Argument(metavar="QUEUE")]
+Group = Annotated[str | None, typer.Option("--group", help="A group of a fanout queue.")]
 Count = Annotated[int, typer.Option("--count", "-n", help="How many at most.")]
 Payload = Annotated[
     str, typer.Argument(metavar="PAYLOAD", help="JSON; @FILE and - (stdin) work too.")

@@ -1,4 +1,4 @@
-"""`holdfast queues`: definitions of message queues, and operating them."""
+"""`holdfast queues`: message queues: define, push, read, tail, dead letters, counts."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from holdfast.cli import messages
+from holdfast.cli.messages import Group, Name
 from holdfast.cli.terminal import inputs, opening, output, times
 from holdfast.cli.terminal.groups import Noun
 from holdfast.cli.terminal.options import JsonOption, StoreOption
@@ -17,12 +19,9 @@ if TYPE_CHECKING:
 
     from holdfast.api import Engine
 
-app: typer.Typer = typer.Typer(
-    cls=Noun, help="Message queues: define, push, read, tail, dead letters, counts."
-)
+app: typer.Typer = typer.Typer(cls=Noun)
+app.add_typer(messages.app)
 
-Name = Annotated[str, typer.Argument(metavar="QUEUE")]
-Group = Annotated[str | None, typer.Option("--group", help="A group of a fanout queue.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Only count.")]
 
 _COUNTS = ("ready", "delayed", "in_flight", "acked", "dead", "dropped", "expired", "purged")

@@ -1,21 +1,18 @@
-"""`holdfast quotas`: how many executions run at once, and how many start in a window."""
+"""`holdfast quotas`: how many executions run or start: list, create, limits, delete, rules."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from holdfast.cli import rules
+from holdfast.cli import limits
 from holdfast.cli.terminal import inputs, opening, output
 from holdfast.cli.terminal.groups import Noun
 from holdfast.cli.terminal.options import JsonOption, StoreOption, WhoseOption
 from holdfast.model.quotas import Quota
 
-if TYPE_CHECKING:
-    from holdfast.api import Engine
-
-app: typer.Typer = typer.Typer(cls=Noun, help="Quotas: list, create, limits, delete, rules.")
+app: typer.Typer = typer.Typer(cls=Noun)
 
 QuotaId = Annotated[str, typer.Argument(metavar="ID", help="The id of the quota.")]
 Concurrent = Annotated[
@@ -29,32 +26,22 @@ Tag = Annotated[
     str | None, typer.Option("--value", help="Count one value of the tag of its rule only.")
 ]
 
-_PAGE = 1_000
-
 
 @app.command()
 def ls(
     *,
-    tenant: Annotated[str | None, typer.Option("--tenant", help="Only of this tenant.")] = None,
+    tenant: limits.Tenant = None,
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """List the quotas with what counts against them."""
-    found = opening.ask(store, lambda engine: _all(engine, tenant))
+    found = opening.ask(store, lambda engine: limits.every(engine.quotas.list, tenant))
     if as_json:
         output.emit({"items": found})
         return
     rows = [(one.id, one.tenant, _running(one), _started(one), one.waiting) for one in found]
     columns = ("quota", "tenant", "running", "in window", "waiting")
     output.show_table(columns, rows, nothing="no quotas")
-
-
-async def _all(engine: Engine, tenant: str | None) -> list[Quota]:
-    found, cursor = await engine.quotas.list(tenant, limit=_PAGE)
-    while cursor is not None:
-        more, cursor = await engine.quotas.list(tenant, limit=_PAGE, cursor=cursor)
-        found += more
-    return found
 
 
 def _running(quota: Quota) -> str:
@@ -115,11 +102,7 @@ def create(
         ),
         create=True,
     )
-    output.answer(
-        found,
-        f"quota {found.id} {'is created' if created else 'is there already'}",
-        as_json=as_json,
-    )
+    limits.say_created("quota", found, is_new=created, as_json=as_json)
 
 
 @app.command("set")
@@ -167,4 +150,4 @@ def delete(
     )
 
 
-rules.add_commands(app, "quota")
+limits.add_rules(app, "quota")

@@ -1,4 +1,4 @@
-"""`holdfast retention`: how long executions are kept after their end."""
+"""`holdfast retention`: how long ended executions are kept: show, set."""
 
 from __future__ import annotations
 
@@ -10,9 +10,7 @@ from holdfast.cli.terminal import inputs, opening, output, times
 from holdfast.cli.terminal.groups import Noun
 from holdfast.cli.terminal.options import JsonOption, StoreOption
 
-app: typer.Typer = typer.Typer(
-    cls=Noun, help="How long ended executions are kept: show, set, for all tenants or for one."
-)
+app: typer.Typer = typer.Typer(cls=Noun)
 
 EVERYONE = "all"
 

@@ -1,4 +1,4 @@
-"""`holdfast schedules`: what is submitted by the clock."""
+"""`holdfast schedules`: executions by the clock: list, create, pause, trigger, fire times."""
 
 from __future__ import annotations
 
@@ -20,10 +20,7 @@ if TYPE_CHECKING:
     from holdfast.api import Engine
     from holdfast.model.schedules import Schedule
 
-app: typer.Typer = typer.Typer(
-    cls=Noun,
-    help="Schedules: list, show, create, pause, resume, trigger, delete, next fire times.",
-)
+app: typer.Typer = typer.Typer(cls=Noun)
 
 ScheduleId = Annotated[str, typer.Argument(metavar="ID", help="The id of the schedule.")]
 

@@ -17,7 +17,6 @@ from holdfast.cli.terminal.failures import one_line
 from holdfast.cli.terminal.options import JsonOption, StoreOption
 from holdfast.model.snapshots import Rates, Snapshot, rates, shown_states
 from holdfast.model.states import State
-from holdfast.operate import snapshot
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
@@ -40,22 +39,13 @@ def top(
     as_json: JsonOption = False,
 ) -> None:
     """Watch a store: executions by state and lane, rates, workers, the oldest that waits."""
-    text = opening.existing(store, create=False)
     pause_s = _ONCE_S if once else interval
-    if opening.is_remote(text):
-        opening.ask_server(
-            text,
-            lambda client: _show(
-                _looks(client.operability.snapshot, pause_s), once=once, as_json=as_json
-            ),
-        )
-    else:
-        opening.ask_store(
-            store,
-            lambda engine: _show(
-                _looks(lambda: snapshot.take(engine), pause_s), once=once, as_json=as_json
-            ),
-        )
+    opening.ask(
+        store,
+        lambda engine: _show(
+            _looks(engine.operability.snapshot, pause_s), once=once, as_json=as_json
+        ),
+    )
 
 
 async def _show(looks: Looks, *, once: bool, as_json: bool) -> None:

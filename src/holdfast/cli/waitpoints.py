@@ -1,4 +1,4 @@
-"""`holdfast waitpoints`: the inbox of what can be answered, and the waitpoints of an execution."""
+"""`holdfast waitpoints`: what waits for an answer: list, show, token, revoke."""
 
 from __future__ import annotations
 
@@ -18,9 +18,7 @@ from holdfast.model.waitpoints import Inbox, InboxItem, Signal, Waitpoint, Waitp
 if TYPE_CHECKING:
     from holdfast.api import Engine
 
-app: typer.Typer = typer.Typer(
-    cls=Noun, help="What waits for an answer: list, show, token, revoke."
-)
+app: typer.Typer = typer.Typer(cls=Noun)
 
 WaitpointId = Annotated[str, typer.Argument(metavar="WAITPOINT", help="The id of the waitpoint.")]
 Answered = Annotated[

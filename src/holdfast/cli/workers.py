@@ -1,4 +1,4 @@
-"""`holdfast workers`: who is there."""
+"""`holdfast workers`: who runs executions: list, drain."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from holdfast.cli.terminal.groups import Noun
 from holdfast.cli.terminal.options import JsonOption, StoreOption
 from holdfast.model.workers import Worker
 
-app: typer.Typer = typer.Typer(cls=Noun, help="Workers: list, drain.")
+app: typer.Typer = typer.Typer(cls=Noun)
 
 COLUMNS = ("instance", "lanes", "capabilities", "slots", "busy", "state", "heartbeat", "since")
 

@@ -1,4 +1,4 @@
-"""`holdfast writer-lease`: who may write, and taking or giving up that right by hand."""
+"""`holdfast writer-lease`: who may write: show, acquire, release, hand over, repair."""
 
 from __future__ import annotations
 
@@ -26,9 +26,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-app: typer.Typer = typer.Typer(
-    cls=Settings, help="Writer leases: show, acquire, release, hand over, repair."
-)
+app: typer.Typer = typer.Typer(cls=Settings)
 
 Key = Annotated[str, typer.Argument(metavar="KEY", help="What it is for, such as reports/main.")]
 ObjectsOption = Annotated[

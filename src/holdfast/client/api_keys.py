@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, final
 
 import msgspec
 from typing_extensions import override
@@ -15,6 +15,7 @@ from holdfast.model import api_keys, bounds, checks
 from holdfast.model.api_keys import ApiKey
 
 
+@final
 class RemoteApiKeys(api.ApiKeys):
     """The API keys of a server's store; a key of one tenant sees and makes those of its own."""
 

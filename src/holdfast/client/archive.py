@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from typing import final
 
 import msgspec
 from typing_extensions import override
@@ -10,7 +11,7 @@ from typing_extensions import override
 from holdfast import api
 from holdfast.client import decode
 from holdfast.client.execution_pages import page_of
-from holdfast.client.http import Http, path
+from holdfast.client.http import EVERY_TENANT, Http, path
 from holdfast.model import bounds, checks, exports
 from holdfast.model.archive import ArchiveStatus, Survey
 from holdfast.model.exports import Exported
@@ -18,13 +19,14 @@ from holdfast.model.listing import Filter, Page
 from holdfast.model.moments import to_ms
 
 
+@final
 class RemoteArchive(api.Archive):
     """The archive of a server's store; a key of one tenant reads what is its own."""
 
-    def __init__(self, http: Http, tenant: str) -> None:
+    def __init__(self, http: Http) -> None:
         self._http = http
         #: Whose executions are listed unless a filter names another.
-        self._tenant = tenant
+        self._tenant = http.tenant or EVERY_TENANT
 
     async def survey(self) -> Survey:
         """Say where the archive is, what is in it, and what waits for it."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import AsyncIterator
+from typing import final
 
 import msgspec
 from typing_extensions import override
@@ -17,6 +18,7 @@ from holdfast.model.feeds import Change
 from holdfast.model.states import State
 
 
+@final
 class RemoteChanges(api.Changes):
     """Followers of executions."""
 

@@ -13,6 +13,7 @@ from holdfast import api
 from holdfast.client import decode
 from holdfast.client.beats import renewal_body, renewed
 from holdfast.client.http import Http, path
+from holdfast.concurrency import first_of
 from holdfast.errors import OutcomeUnknown
 from holdfast.model import bounds, checks
 from holdfast.model.executions import Claim
@@ -75,14 +76,12 @@ class RemoteClaimer(api.Claimer):
 
     async def _poll_unless_stopped(self, poll: _Poll, *, again: bool) -> list[Claim]:
         polling = asyncio.ensure_future(self._poll(poll, again=again))
-        stopping = asyncio.ensure_future(self._stopping.wait())
         try:
-            await asyncio.wait({polling, stopping}, return_when=asyncio.FIRST_COMPLETED)
+            await first_of(polling, self._stopping.wait())
             if polling.done():
                 return polling.result()
         finally:
             polling.cancel()
-            stopping.cancel()
         await asyncio.gather(polling, return_exceptions=True)
         # The server gives back what it hands to nobody. What was on its way to us is asked for
         # once more; a limit of 0 brings nothing new.

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, final
 
 import msgspec
 from typing_extensions import override
@@ -44,13 +44,14 @@ from holdfast.model.states import State
 _WAIT_MS = 20_000
 
 
+@final
 class RemoteExecutions(api.Executions):
     """Operations on executions."""
 
-    def __init__(self, http: Http, tenant: str | None) -> None:
+    def __init__(self, http: Http) -> None:
         self._http = http
         #: Whom an operator key acts for.
-        self._tenant = tenant
+        self._tenant = http.tenant
 
     # Submitting
 

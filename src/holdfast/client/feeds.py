@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import AsyncIterator
-from typing import Any
+from typing import Any, final
 
 import msgspec
 from typing_extensions import override
@@ -18,6 +18,7 @@ from holdfast.model.feeds import Gap, Position, StateChange
 from holdfast.model.states import State
 
 
+@final
 class RemoteFeeds(api.Feeds):
     """The event feeds of a server's store."""
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, final
 
 import msgspec
 from typing_extensions import override
@@ -12,7 +12,8 @@ from typing_extensions import override
 from holdfast import api
 from holdfast.client import decode
 from holdfast.client.execution_bodies import body_of
-from holdfast.client.http import Http, path
+from holdfast.client.executions import RemoteExecutions
+from holdfast.client.http import EVERY_TENANT, Http, path
 from holdfast.errors import ResultNotReady, StaleGraph
 from holdfast.model import calls, checks
 from holdfast.model.executions import ExecutionId, NewExecution
@@ -38,18 +39,16 @@ from holdfast.model.states import State
 _WAIT_MS = 20_000
 _MOST_WAIT_MS = 60_000
 
-Read = Callable[[str], Awaitable[bytes]]
 
-
+@final
 class RemoteGraphs(api.Graphs):
     """Operations on graphs."""
 
-    def __init__(self, http: Http, tenant: str | None, everyone: str, read: Read) -> None:
+    def __init__(self, http: Http) -> None:
         self._http = http
         #: Whom an operator key acts for.
-        self._tenant = tenant
-        self._everyone = everyone
-        self._read = read
+        self._tenant = http.tenant
+        self._executions = RemoteExecutions(http)
 
     @override
     async def submit(
@@ -178,7 +177,7 @@ class RemoteGraphs(api.Graphs):
 
     @override
     async def _result(self, execution_id: str) -> bytes:
-        return await self._read(execution_id)
+        return await self._executions.result(execution_id)
 
     @override
     async def list(
@@ -192,7 +191,7 @@ class RemoteGraphs(api.Graphs):
         calls.check_page(limit, tenant)
         if state is not None:
             checks.one_of("state", state, list(GraphState))
-        whose = tenant or self._tenant or self._everyone
+        whose = tenant or self._tenant or EVERY_TENANT
         reply = await self._http.get(
             "/v1/graphs", tenant=whose, state=state, limit=limit, cursor=cursor
         )

@@ -125,9 +125,13 @@ class Http:
         timeout_ms: int,
         patience_ms: int,
         away: Outage | None = None,
+        *,
+        tenant: str | None = None,
     ) -> None:
         self.url = url.rstrip("/")
         self.key = key
+        #: Whom an operator key acts for; a key of one tenant acts for that.
+        self.tenant = tenant
         self._timeout_s = timeout_ms / 1000
         #: How long a call that cannot have happened is tried again.
         self._patience_s = patience_ms / 1000

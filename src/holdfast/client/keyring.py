@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 from dataclasses import dataclass
-from typing import NoReturn
+from typing import NoReturn, final
 
 from typing_extensions import override
 
@@ -43,6 +43,7 @@ class ShownRing(KeyRing):
         raise TaskError(f"only the server checks tokens of {waitpoint_id}")
 
 
+@final
 class RemoteSigningKeys(api.SigningKeys):
     """The key ring of a server's store."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import final
 
 import msgspec
 from typing_extensions import override
@@ -13,6 +14,7 @@ from holdfast.model import checks
 from holdfast.model.lanes import LaneView
 
 
+@final
 class RemoteLanes(api.Lanes):
     """Operations on lanes."""
 

@@ -17,9 +17,9 @@ T = TypeVar("T")
 class RemoteLimits:
     """What budgets and quotas have in common."""
 
-    def __init__(self, http: Http, tenant: str | None) -> None:
+    def __init__(self, http: Http) -> None:
         self._http = http
-        self._tenant = tenant
+        self._tenant = http.tenant
 
     async def _create(
         self, where: str, limit_id: str | None, kind: type[T], body: dict[str, Any]

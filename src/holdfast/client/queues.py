@@ -7,7 +7,7 @@ import base64
 from collections.abc import Callable, Sequence
 from dataclasses import fields
 from datetime import datetime
-from typing import Any
+from typing import Any, final
 
 import msgspec
 from typing_extensions import override
@@ -16,6 +16,7 @@ from holdfast import api
 from holdfast.client import decode
 from holdfast.client.execution_bodies import body_of
 from holdfast.client.http import Http, path, refusal_of
+from holdfast.concurrency import first_of
 from holdfast.errors import HoldfastError, ReadCancelled
 from holdfast.model import bounds, checks, payloads
 from holdfast.model.effects import Push, Submit
@@ -49,12 +50,13 @@ _SETTINGS = tuple(f.name for f in fields(QueueSettings))
 _DEFAULTS = {f.name: f.default for f in fields(NewMessage) if f.name != "payload"}
 
 
+@final
 class RemoteQueues(api.Queues):
     """Operations on the queues of the client's tenant."""
 
-    def __init__(self, http: Http, tenant: str | None) -> None:
+    def __init__(self, http: Http) -> None:
         self._http = http
-        self._tenant = tenant
+        self._tenant = http.tenant
         self._reading: dict[str, set[asyncio.Event]] = {}
 
     async def _send(
@@ -182,9 +184,7 @@ class RemoteQueues(api.Queues):
             while not asking.done():
                 if stop():
                     raise ReadCancelled(f"reading {name} was cancelled", queue=name)
-                waking = asyncio.ensure_future(woken.wait())
-                await asyncio.wait({asking, waking}, return_when=asyncio.FIRST_COMPLETED)
-                waking.cancel()
+                await first_of(asking, woken.wait())
                 woken.clear()
             return _deliveries(asking.result())
         finally:

@@ -7,7 +7,7 @@ import builtins
 from collections.abc import Mapping
 from dataclasses import fields
 from datetime import datetime
-from typing import Any
+from typing import Any, final
 
 import msgspec
 from typing_extensions import override
@@ -30,12 +30,13 @@ _TIMING = tuple(f.name for f in fields(Timing))
 _PLAIN = ("catch_up", "catch_up_limit", "overlap", "jitter_ms", "paused")
 
 
+@final
 class RemoteSchedules(api.Schedules):
     """Operations on schedules."""
 
-    def __init__(self, http: Http, tenant: str | None) -> None:
+    def __init__(self, http: Http) -> None:
         self._http = http
-        self._tenant = tenant
+        self._tenant = http.tenant
 
     @override
     async def create(self, plan: NewSchedule) -> tuple[Schedule, bool]:

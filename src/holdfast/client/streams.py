@@ -7,7 +7,7 @@ import base64
 import contextlib
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, final
 
 import aiohttp
 import msgspec
@@ -19,6 +19,7 @@ from holdfast.client.beats import lease_body
 from holdfast.client.decode import moment
 from holdfast.client.http import LOST, Http, path
 from holdfast.client.sse import events
+from holdfast.concurrency import first_of
 from holdfast.model import bounds, calls, checks
 from holdfast.model.executions import Lease
 from holdfast.model.frames import (
@@ -40,6 +41,7 @@ _TEXTS = frozenset({"text", "bytes"})
 _MOST_WAITING = 1_000
 
 
+@final
 class RemoteStreams(api.Streams):
     """Operations on the streams of executions."""
 
@@ -150,13 +152,7 @@ class RemoteTail(api.Tail):
     async def _wait(self, wait_s: float | None) -> None:
         """Wait for a frame, or until no more can come."""
         self._arrived.clear()
-        arrived = asyncio.ensure_future(self._arrived.wait())
-        try:
-            await asyncio.wait(
-                {arrived, self._reading}, timeout=wait_s, return_when=asyncio.FIRST_COMPLETED
-            )
-        finally:
-            arrived.cancel()
+        await first_of(self._arrived.wait(), self._reading, timeout_s=wait_s)
 
     @override
     def close(self) -> None:

@@ -6,7 +6,7 @@ import asyncio
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
-from typing import Any
+from typing import Any, final
 
 import msgspec
 from typing_extensions import override
@@ -14,7 +14,7 @@ from typing_extensions import override
 from holdfast import api
 from holdfast.client import decode
 from holdfast.client.beats import lease_body
-from holdfast.client.http import Http, path, refusal_of
+from holdfast.client.http import EVERY_TENANT, Http, path, refusal_of
 from holdfast.errors import HoldfastError
 from holdfast.model import bounds, checks
 from holdfast.model.executions import Lease
@@ -38,13 +38,14 @@ from holdfast.model.waitpoints import (
 _MOST_REMEMBERED = 1_000
 
 
+@final
 class RemoteWaitpoints(api.Waitpoints):
     """Operations on waitpoints."""
 
-    def __init__(self, http: Http, tenant: str) -> None:
+    def __init__(self, http: Http) -> None:
         self._http = http
         #: Whose inbox it is unless another is named.
-        self._tenant = tenant
+        self._tenant = http.tenant or EVERY_TENANT
         #: Tokens of waitpoints made here: the server need not be asked, and note it, again.
         self._made: OrderedDict[str, Token] = OrderedDict()
 

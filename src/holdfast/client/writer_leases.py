@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, final
 
 import msgspec
 from typing_extensions import override
@@ -30,16 +30,17 @@ from holdfast.model.writer_leases import (
 _UNSEEN = Version("")
 
 
-class RemoteLeases(api.WriterLeases):
+@final
+class RemoteWriterLeases(api.WriterLeases):
     """Writer leases in a server's store.
 
     `WriterLease(client.writer_leases, "reports/main")` keeps one alive. A grant's deadline counts
     from before its request was first sent, so an answer that was late gives no more time.
     """
 
-    def __init__(self, http: Http, tenant: str | None, times: Times | None = None) -> None:
+    def __init__(self, http: Http, times: Times | None = None) -> None:
         self._http = http
-        self._tenant = tenant
+        self._tenant = http.tenant
         self.times: Times = times or SystemTimes()
 
     @override

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing_extensions import override
 
 from holdfast import api
+from holdfast.concurrency import first_of
 from holdfast.engine.admission import Admission
 from holdfast.engine.payloads import Payloads
 from holdfast.errors import HoldfastError
@@ -105,14 +106,9 @@ class Claimer(api.Claimer):
 
     async def _wait(self, until: float, given_up: asyncio.Event | None) -> None:
         """Wait for work, or until the caller stops waiting."""
-        woken = asyncio.ensure_future(self._woken.wait())
-        waits = {woken} if given_up is None else {woken, asyncio.ensure_future(given_up.wait())}
-        try:
-            timeout = max(0.0, until - asyncio.get_running_loop().time())
-            await asyncio.wait(waits, timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            for future in waits:
-                future.cancel()
+        events = [self._woken] if given_up is None else [self._woken, given_up]
+        timeout_s = max(0.0, until - asyncio.get_running_loop().time())
+        await first_of(*(event.wait() for event in events), timeout_s=timeout_s)
 
     async def _ask(self, limit: int, lease_ms: int, request: str | None) -> list[Claim]:
         now = asyncio.get_running_loop().time()

@@ -16,7 +16,7 @@ from holdfast.model.quotas import Quota
 from holdfast.model.states import Hold, State
 from holdfast.model.waitpoints import WaitpointState
 from holdfast.model.workers import Worker
-from holdfast.store.queries import Standing
+from holdfast.store.queries import ExplainFacts
 from holdfast.store.waitpoints import Awaited
 
 _SHOWN_UPSTREAMS = 5
@@ -42,7 +42,7 @@ _ON_TIMEOUT = {
 
 
 def explain(
-    standing: Standing,
+    facts: ExplainFacts,
     workers: Sequence[Worker],
     *,
     wait: Awaited | None = None,
@@ -50,31 +50,31 @@ def explain(
     tasks: Iterable[str] = (),
 ) -> Explanation:
     """Describe the facts in words; `tasks` are the names that its tenant may have meant."""
-    state = standing.execution.state
+    state = facts.execution.state
     if state.is_terminal:
         return Explanation(state=state, why=f"It has ended: {state}.")
     if state is State.SUSPENDED and wait is not None:
-        return _suspended(standing, wait)
+        return _suspended(facts, wait)
     if state is State.RATE_LIMITED:
-        why, hold = describe_limit(standing.execution, limit)
+        why, hold = describe_limit(facts.execution, limit)
         return Explanation(state=state, why=why, holds=[hold])
     tell = {
         State.ACTIVE: _running,
         State.DELAYED: _delayed,
         State.WAITING_CHILDREN: _dependent,
     }.get(state)
-    return tell(standing) if tell else _waiting(standing, workers, tasks)
+    return tell(facts) if tell else _waiting(facts, workers, tasks)
 
 
-def _running(standing: Standing) -> Explanation:
-    execution = standing.execution
+def _running(facts: ExplainFacts) -> Explanation:
+    execution = facts.execution
     hold = {
         "type": "lease",
         "worker": execution.worker,
         "expires_at": execution.lease_expires_at,
     }
     attempt = execution.attempts
-    expired = execution.lease_expires_at and execution.lease_expires_at <= standing.now
+    expired = execution.lease_expires_at and execution.lease_expires_at <= facts.now
     if expired:
         why = f"Its worker {execution.worker} has stopped renewing; it is about to be reclaimed."
     else:
@@ -82,8 +82,8 @@ def _running(standing: Standing) -> Explanation:
     return Explanation(state=execution.state, why=why, holds=[hold])
 
 
-def _delayed(standing: Standing) -> Explanation:
-    execution = standing.execution
+def _delayed(facts: ExplainFacts) -> Explanation:
+    execution = facts.execution
     hold = execution.hold or Hold.DELAY
     if hold is Hold.SCHEDULE:
         return _lined_up(execution)
@@ -92,13 +92,13 @@ def _delayed(standing: Standing) -> Explanation:
     ]
     when = execution.run_at.isoformat(timespec="milliseconds") if execution.run_at else ""
     why = f"{_DELAYS[hold]}: at {when}."
-    if standing.lane_setting == "paused":
+    if facts.lane_setting == "paused":
         holds.append({"type": "lane_paused", "id": execution.lane})
     return Explanation(state=execution.state, why=why, holds=holds)
 
 
-def _suspended(standing: Standing, wait: Awaited) -> Explanation:
-    execution = standing.execution
+def _suspended(facts: ExplainFacts, wait: Awaited) -> Explanation:
+    execution = facts.execution
     holds: list[Mapping[str, Any]] = [
         {
             "type": "waitpoint",
@@ -112,18 +112,18 @@ def _suspended(standing: Standing, wait: Awaited) -> Explanation:
         if point.state is WaitpointState.OPEN
     ]
     who = {point.name: point.answerers for point in wait.points}
-    missing = conditions.missing(wait.condition, wait.seen, to_ms(standing.now), who)
+    missing = conditions.missing(wait.condition, wait.seen, to_ms(facts.now), who)
     why = f"It waits for {missing or 'an operator'}"
     if execution.hold is Hold.ESCALATED:
         why += "; no answer came in time, so an operator must decide"
     elif execution.wait_until is not None:
-        left = max((execution.wait_until - standing.now).total_seconds(), 0)
+        left = max((execution.wait_until - facts.now).total_seconds(), 0)
         why += f"; {span(left)} left, then {_ON_TIMEOUT[execution.on_timeout or 'fail']}"
     return Explanation(state=execution.state, why=f"{why}.", holds=holds)
 
 
-def _dependent(standing: Standing) -> Explanation:
-    graph, awaited = standing.execution.graph, standing.awaited
+def _dependent(facts: ExplainFacts) -> Explanation:
+    graph, awaited = facts.execution.graph, facts.awaited
     holds: list[Mapping[str, Any]] = [
         {"type": "member", "id": f"{graph}~{key}", "state": awaited[key]} for key in awaited
     ]
@@ -132,7 +132,7 @@ def _dependent(standing: Standing) -> Explanation:
     else:
         holds = [{"type": "graph", "id": graph}]
         why = f"It is about to be started by graph {graph}."
-    return Explanation(state=standing.execution.state, why=why, holds=holds)
+    return Explanation(state=facts.execution.state, why=why, holds=holds)
 
 
 def _listed(awaited: Mapping[str, State]) -> str:
@@ -149,18 +149,18 @@ def _lined_up(execution: Execution) -> Explanation:
     return Explanation(state=execution.state, why=why, holds=[{"type": "schedule", "id": schedule}])
 
 
-def _waiting(standing: Standing, workers: Sequence[Worker], tasks: Iterable[str]) -> Explanation:
-    execution = standing.execution
+def _waiting(facts: ExplainFacts, workers: Sequence[Worker], tasks: Iterable[str]) -> Explanation:
+    execution = facts.execution
     if execution.hold is Hold.GRANT:
         why = "It is being claimed: its budgets and quotas are asked."
         return Explanation(state=execution.state, why=why, holds=[{"type": "admission"}])
     holds: list[Mapping[str, Any]] = []
     reasons: list[str] = []
-    if standing.lane_setting == "paused":
+    if facts.lane_setting == "paused":
         holds.append({"type": "lane_paused", "id": execution.lane})
         reasons.append(f"lane {execution.lane} is paused")
     missing = _missing_worker(execution, workers, tasks)
-    ahead = _ahead(standing, workers)
+    ahead = _ahead(facts, workers)
     if missing is not None:
         hold, reason = missing
         holds.append(hold)
@@ -179,17 +179,17 @@ def _waiting(standing: Standing, workers: Sequence[Worker], tasks: Iterable[str]
     )
 
 
-def _ahead(standing: Standing, workers: Sequence[Worker]) -> int:
+def _ahead(facts: ExplainFacts, workers: Sequence[Worker]) -> int:
     """Count the executions ahead of it on the workers that have its task."""
-    execution = standing.execution
+    execution = facts.execution
     own_workers = [worker for worker in _serving(execution, workers) if worker.has(execution.kind)]
-    ahead = (standing.ahead or {}).items()
+    ahead = (facts.ahead or {}).items()
     return sum(count for kind, count in ahead if any(worker.has(kind) for worker in own_workers))
 
 
-def lacks_task(standing: Standing, workers: Sequence[Worker]) -> bool:
+def lacks_task(facts: ExplainFacts, workers: Sequence[Worker]) -> bool:
     """Whether it waits on a lane that has workers, none of which has its task."""
-    execution = standing.execution
+    execution = facts.execution
     on_lane = _serving(execution, workers)
     waits = execution.state is State.WAITING
     return waits and bool(on_lane) and not any(worker.has(execution.kind) for worker in on_lane)

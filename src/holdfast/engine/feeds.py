@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from typing import final
 
 from typing_extensions import override
 
 from holdfast import api
+from holdfast.concurrency import stop, wait_or_timeout
 from holdfast.errors import HoldfastError
 from holdfast.model import checks
 from holdfast.model.feeds import Gap, Position, StateChange
@@ -27,6 +29,7 @@ _GATHER_S = 0.005
 _ENTRIES = 500
 
 
+@final
 class Feeds(api.Feeds):
     """The event feeds of a store."""
 
@@ -61,12 +64,11 @@ class Feeds(api.Feeds):
                     position = change.position
                     yield change
                 if not more:
-                    await _wait(woken, POLL_S)
+                    await wait_or_timeout(woken, POLL_S)
                 await asyncio.sleep(_GATHER_S)
         finally:
             if renewing is not None:
-                renewing.cancel()
-                await asyncio.gather(renewing, return_exceptions=True)
+                await stop(renewing)
             await self._store.subscriptions.remove(heard, wake)
 
     async def _start(
@@ -111,11 +113,3 @@ class Feeds(api.Feeds):
             except HoldfastError:
                 # The next renewal is early enough: a feed is kept for longer.
                 continue
-
-
-async def _wait(woken: asyncio.Event, timeout_s: float) -> None:
-    try:
-        async with asyncio.timeout(timeout_s):
-            await woken.wait()
-    except TimeoutError:
-        pass

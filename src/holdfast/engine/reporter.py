@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import os
 import socket
 
+from holdfast.concurrency import wait_or_timeout
 from holdfast.errors import HoldfastError
 from holdfast.model.ids import new_id
 from holdfast.services import Supervisor
@@ -34,9 +34,7 @@ class Reporter:
             while True:
                 changed.clear()
                 await self._store.services.report(self.process, self._services.statuses(), ttl_ms)
-                with contextlib.suppress(TimeoutError):
-                    async with asyncio.timeout(EVERY_S):
-                        await changed.wait()
+                await wait_or_timeout(changed, EVERY_S)
         finally:
             with contextlib.suppress(HoldfastError):
                 await self._store.services.forget(self.process)

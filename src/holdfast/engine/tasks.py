@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, final
 
 from typing_extensions import override
 
@@ -12,6 +12,7 @@ from holdfast.model import checks, declarations
 from holdfast.store.store import Store
 
 
+@final
 class Tasks(api.Tasks):
     """The declarations of tasks in a store."""
 

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator
 
+from holdfast.concurrency import wait_or_timeout
 from holdfast.engine.mailbox import Mailbox
 from holdfast.store.store import Store
 
@@ -46,7 +47,5 @@ class Waiters:
 
 async def news_or_poll(event: asyncio.Event, poll_s: float) -> None:
     """Wait for a notification, or until the next poll is due."""
-    with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout(poll_s):
-            await event.wait()
+    await wait_or_timeout(event, poll_s)
     event.clear()

@@ -25,6 +25,7 @@ from types import TracebackType
 from typing import Self
 
 from holdfast.api import WriterLeases
+from holdfast.concurrency import first_of
 from holdfast.errors import (
     BackendFailed,
     Fenced,
@@ -291,13 +292,9 @@ class WriterLease:
     async def _stopped_within(self, ms: float) -> bool:
         """Wait for the next refresh; True if the keeper must end."""
         self._next_refresh_ms = self._times.monotonic_ms() + ms
-        sleep = asyncio.ensure_future(self._times.sleep(ms))
-        stop = asyncio.ensure_future(self._stopping.wait())
         try:
-            await asyncio.wait({sleep, stop}, return_when=asyncio.FIRST_COMPLETED)
+            await first_of(self._times.sleep(ms), self._stopping.wait())
         finally:
-            sleep.cancel()
-            stop.cancel()
             self._next_refresh_ms = None
         return self._stopping.is_set() or self._state is LeaseState.LOST
 

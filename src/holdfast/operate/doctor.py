@@ -14,7 +14,6 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import replace
 from typing import Any
 
-from holdfast.engine import Engine
 from holdfast.errors import (
     BackendFailed,
     HoldfastError,
@@ -29,6 +28,7 @@ from holdfast.model.queues import QueueStats
 from holdfast.model.states import State
 from holdfast.operate import drift, findings
 from holdfast.operate.findings import Facts
+from holdfast.store.engine import StoreEngine
 from holdfast.store.store import Store, StoreSettings
 from holdfast.store.valkey import boot, library
 from holdfast.store.valkey.client import CallFailed, Client
@@ -50,6 +50,7 @@ _MOST_NAMED = 20
 
 async def examine(
     url: StoreUrl,
+    engine_on: Callable[[Store], StoreEngine],
     *,
     settings: StoreSettings | None = None,
     fix: bool = False,
@@ -58,8 +59,9 @@ async def examine(
 ) -> list[Finding]:
     """Examine a store from its server up; raises StoreUnavailable if nothing answers.
 
-    `fix` loads our function library on every primary. `search_drift` reads every execution, which
-    takes time; `advance` learns how far it is.
+    `engine_on` makes an engine on the store, once that is open. `fix` loads our function library
+    on every primary. `search_drift` reads every execution, which takes time; `advance` learns how
+    far it is.
     """
     settings = settings or StoreSettings()
     async with _connected(url, settings) as (client, target):
@@ -77,7 +79,7 @@ async def examine(
         except StoreIncompatible as incompatible:
             return [*found, error("data", incompatible.message)]
         found.append(ok("data", "of this version, readable"))
-        engine = Engine(store)
+        engine = engine_on(store)
         try:
             for ask in _CONTENTS.values():
                 found.append(await ask(engine))
@@ -89,7 +91,7 @@ async def examine(
         return found
 
 
-async def check(engine: Engine, *, within_s: float = CHECK_S) -> list[Finding]:
+async def check(engine: StoreEngine, *, within_s: float = CHECK_S) -> list[Finding]:
     """Examine the store of an engine: the same checks without `fix` and the search for drift.
 
     Every check ends within the time given. A check without an answer becomes a finding.
@@ -244,15 +246,15 @@ def _names(value: Any) -> list[str]:
     return [value.decode()] if isinstance(value, bytes) else []
 
 
-async def _partitions(engine: Engine) -> Finding:
+async def _partitions(engine: StoreEngine) -> Finding:
     return ok("partitions", f"{engine.store.partitions}, prefix {engine.store.prefix}")
 
 
-async def _services(engine: Engine) -> Finding:
+async def _services(engine: StoreEngine) -> Finding:
     return findings.services(await engine.store.services.list())
 
 
-async def _drift(engine: Engine, advance: Advance | None, *, check_due: bool) -> Finding:
+async def _drift(engine: StoreEngine, advance: Advance | None, *, check_due: bool) -> Finding:
     """Compare lists, counts and queues with every execution."""
     total = sum(cell.count for cell in await engine.count())
     report = advance or (lambda _done, _total: None)
@@ -265,7 +267,7 @@ async def _drift(engine: Engine, advance: Advance | None, *, check_due: bool) ->
     return ok("drift", f"lists, counts and queues agree on {executions}")
 
 
-async def _timers(engine: Engine) -> Finding:
+async def _timers(engine: StoreEngine) -> Finding:
     """Find timers that are due and that nobody fires; looking with a limit of 0 fires none."""
     store = engine.store
     start = time.monotonic()
@@ -283,7 +285,7 @@ async def _timers(engine: Engine) -> Finding:
     return ok("timers", "none is overdue" if waited < _LOOK_EVERY_S else f"{waited:.1f} s late")
 
 
-async def _lanes(engine: Engine) -> Finding:
+async def _lanes(engine: StoreEngine) -> Finding:
     """Find work that no worker will take."""
     views = await engine.lanes.views()
     workers = await engine.workers.list()
@@ -308,7 +310,7 @@ def _named(names: list[str]) -> str:
     return ", ".join(names[:_MOST_NAMED]) + (f" and {rest} more" if rest > 0 else "")
 
 
-async def _queues(engine: Engine) -> Finding:
+async def _queues(engine: StoreEngine) -> Finding:
     queues = await engine.queues.list(limit=_MOST_QUEUES)
     stats = await asyncio.gather(*(_stats(engine, queue.name) for queue in queues))
     return findings.queues(
@@ -320,7 +322,7 @@ async def _queues(engine: Engine) -> Finding:
     )
 
 
-async def _stats(engine: Engine, queue: str) -> QueueStats | None:
+async def _stats(engine: StoreEngine, queue: str) -> QueueStats | None:
     """Count the messages of a queue; None if it was deleted meanwhile."""
     try:
         return await engine.queues.stats(queue)
@@ -328,7 +330,7 @@ async def _stats(engine: Engine, queue: str) -> QueueStats | None:
         return None
 
 
-async def _archive(engine: Engine) -> Finding:
+async def _archive(engine: StoreEngine) -> Finding:
     try:
         return findings.archive(await engine.archive.survey())
     except (BackendFailed, InvalidRecord) as failure:
@@ -336,7 +338,7 @@ async def _archive(engine: Engine) -> Finding:
         return error("archive", failure.message, fix)
 
 
-Check = Callable[[Engine], Awaitable[Finding]]
+Check = Callable[[StoreEngine], Awaitable[Finding]]
 
 #: What is asked about the contents of a store, in this order.
 _CONTENTS: dict[str, Check] = {

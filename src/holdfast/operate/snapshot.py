@@ -18,7 +18,7 @@ from holdfast.model.states import State
 from holdfast.model.workers import Worker
 
 if TYPE_CHECKING:
-    from holdfast.engine import Engine
+    from holdfast.store.engine import StoreEngine
 
 #: A snapshot holds this many workers and queues, so that its size is bounded.
 MOST_WORKERS = 1_000
@@ -27,7 +27,7 @@ MOST_QUEUES = 100
 _PRECISION_MS = 500
 
 
-async def take(engine: Engine, *, tenant: str | None = None) -> Snapshot:
+async def take(engine: StoreEngine, *, tenant: str | None = None) -> Snapshot:
     """Look at a store; with a tenant, only at what belongs to it."""
     cells, settings, workers, oldest, queues, services = await asyncio.gather(
         engine.count(tenant),
@@ -56,23 +56,23 @@ async def take(engine: Engine, *, tenant: str | None = None) -> Snapshot:
     )
 
 
-async def _workers(engine: Engine, tenant: str | None) -> list[Worker]:
+async def _workers(engine: StoreEngine, tenant: str | None) -> list[Worker]:
     workers = await engine.workers.list()
     return [worker for worker in workers if tenant in {None, worker.tenant}]
 
 
-async def _services(engine: Engine, tenant: str | None) -> list[ServiceProcess]:
+async def _services(engine: StoreEngine, tenant: str | None) -> list[ServiceProcess]:
     """Return the services, which belong to no tenant."""
     return await engine.store.services.list() if tenant is None else []
 
 
-async def _queues(engine: Engine, tenant: str | None) -> list[QueueDepth]:
+async def _queues(engine: StoreEngine, tenant: str | None) -> list[QueueDepth]:
     queues = await engine.queues.list(limit=MOST_QUEUES + 1, tenant=tenant)
     depths = await asyncio.gather(*(_depth(engine, queue) for queue in queues))
     return [depth for depth in depths if depth is not None]
 
 
-async def _depth(engine: Engine, queue: Queue) -> QueueDepth | None:
+async def _depth(engine: StoreEngine, queue: Queue) -> QueueDepth | None:
     """Count the messages of a queue; None if it was deleted meanwhile."""
     try:
         groups = (await engine.queues.stats(queue.name)).groups.values()
@@ -89,7 +89,7 @@ async def _depth(engine: Engine, queue: Queue) -> QueueDepth | None:
     )
 
 
-async def oldest_waiting(engine: Engine, *, tenant: str | None = None) -> Execution | None:
+async def oldest_waiting(engine: StoreEngine, *, tenant: str | None = None) -> Execution | None:
     """Find the waiting execution that was created first.
 
     Lists are newest first, so it is searched by time: back in doubling steps until nothing is
@@ -107,7 +107,7 @@ async def oldest_waiting(engine: Engine, *, tenant: str | None = None) -> Execut
 
 
 async def _newest_before(
-    engine: Engine, tenant: str | None, item: Execution | None, step_ms: int
+    engine: StoreEngine, tenant: str | None, item: Execution | None, step_ms: int
 ) -> Execution | None:
     until = None if item is None else item.created_at - timedelta(milliseconds=step_ms)
     page = await engine.list(Filter(tenant=tenant, state=State.WAITING, until=until), limit=1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 
+from holdfast.concurrency import wait_or_timeout
 from holdfast.errors import ReadCancelled
 from holdfast.model.queues import Delivery
 from holdfast.store import channels
@@ -73,7 +74,7 @@ class Readers:
                 if deliveries or loop.time() >= deadline:
                     return deliveries
                 pause = POLL_S if next_ms is None else min(POLL_S, next_ms / 1000)
-                await _wait(woken, min(deadline, loop.time() + pause))
+                await wait_or_timeout(woken, min(deadline - loop.time(), pause))
         finally:
             waiters.discard(woken)
             if not waiters:
@@ -88,11 +89,3 @@ class Readers:
     def _on_wake(self, channel: str, _message: str) -> None:
         for woken in self._waiters.get(channel, ()):
             woken.set()
-
-
-async def _wait(woken: asyncio.Event, until: float) -> None:
-    try:
-        async with asyncio.timeout_at(until):
-            await woken.wait()
-    except TimeoutError:
-        pass

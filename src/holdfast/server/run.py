@@ -13,6 +13,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 import uvicorn
 
 from holdfast.archive.service import ArchiveService
+from holdfast.concurrency import wait_or_timeout
 from holdfast.engine import Engine, open_engine
 from holdfast.errors import InvalidInput, StoreIncompatible
 from holdfast.model.api_keys import Role
@@ -54,9 +55,7 @@ class Server(uvicorn.Server):
         counter = 0
         while not await self.on_tick(counter):
             counter = (counter + 1) % 864_000
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(_TICK_S):
-                    await self._services.closing.wait()
+            await wait_or_timeout(self._services.closing, _TICK_S)
 
     @contextlib.contextmanager
     def capture_signals(self):  # type: ignore[no-untyped-def]  # noqa: ANN201

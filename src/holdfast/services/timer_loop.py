@@ -12,6 +12,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 
+from holdfast.concurrency import wait_or_timeout
 from holdfast.errors import HoldfastError
 from holdfast.outages import level
 from holdfast.store.valkey.subscriptions import Subscriptions
@@ -78,8 +79,4 @@ class TimerLoop(ABC):
 
     async def _sleep(self) -> None:
         loop = asyncio.get_running_loop()
-        try:
-            async with asyncio.timeout_at(max(self._until(), loop.time())):
-                await self._woken.wait()
-        except TimeoutError:
-            pass
+        await wait_or_timeout(self._woken, self._until() - loop.time())

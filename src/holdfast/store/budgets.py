@@ -123,13 +123,13 @@ class Budgets(Domain):
         if known != root:
             raise refusal("budget_conflict", {"id": names.parse(budget_id)[1]})
 
-    async def limit(self, budget_id: str, changes: Mapping[tuple[str, str], int | None]) -> None:
+    async def set(self, budget_id: str, changes: Mapping[tuple[str, str], int | None]) -> None:
         """Change limits, by dimension and `hard` or `soft`; None removes one."""
         args: list[str] = []
         for (dimension, kind), amount in changes.items():
             args += [f"{kind[0]}|{dimension}", "" if amount is None else str(amount)]
         tag = await self.tag(budget_id)
-        await self._call.write("hf_budget_limit", tag, budget_id, new_id(), *args)
+        await self._call.write("hf_budget_set", tag, budget_id, new_id(), *args)
 
     async def raise_limit(self, budget_id: str, key: str, dimension: str, limit: str) -> None:
         """Raise a hard limit, once per key; a limit that is already higher stays."""
@@ -155,7 +155,7 @@ class Budgets(Domain):
         (entries,) = await self._call.read("hf_budget_breaches", tag, budget_id)
         return [_breach(entry) for entry in entries]
 
-    async def page(
+    async def list_budgets(
         self, tenant: str | None, limit: int, cursor: str | None
     ) -> tuple[list[Budget], str | None]:
         """Return a page in the order of tenant and id."""

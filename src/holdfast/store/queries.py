@@ -23,8 +23,8 @@ _END_OF_TIME = 1 << 53
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
-    """Where an execution stands in its lane."""
+class ExplainFacts:
+    """What explains why an execution is not running: its lane, its place there, its upstreams."""
 
     now: datetime
     execution: Execution
@@ -77,13 +77,13 @@ class Queries(Domain):
         (flat,) = await self._call.read("hf_execution_steps", tag, execution_id)
         return records.steps(flat)
 
-    async def standing(self, execution_id: str) -> Standing:
-        """Return its position in its lane."""
+    async def explain_facts(self, execution_id: str) -> ExplainFacts:
+        """Return what explains why it is not running."""
         tag = self._store.tag_of(execution_id)
         now, fields, lane_setting, ahead, awaited = await self._call.read(
             "hf_execution_explain", tag, execution_id
         )
-        return Standing(
+        return ExplainFacts(
             now=from_ms(now),
             execution=records.execution(execution_id, fields),
             lane_setting=lane_setting.decode() or None,
@@ -134,7 +134,7 @@ class Queries(Domain):
             )
         return counts
 
-    async def page(self, filters: Filter, limit: int, cursor: str | None) -> Page:
+    async def list_executions(self, filters: Filter, limit: int, cursor: str | None) -> Page:
         """Return a page, newest first. Changes in the meantime do not invalidate a cursor."""
         stamp, partition = parse_cursor(cursor)
         until = _stamp(filters.until) if filters.until else _END_OF_TIME

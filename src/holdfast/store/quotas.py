@@ -81,7 +81,7 @@ class Quotas(Domain):
             frees_at=from_ms(frees_at) if frees_at else None,
         )
 
-    async def page(
+    async def list_quotas(
         self, tenant: str | None, limit: int, cursor: str | None
     ) -> tuple[list[Quota], str | None]:
         """Return a page in the order of tenant and id."""

@@ -31,6 +31,7 @@ from typing import (
 )
 
 from holdfast.api import Engine
+from holdfast.concurrency import first_of
 from holdfast.errors import LeaseLost
 from holdfast.model import bounds, checks
 from holdfast.model.executions import Claim
@@ -426,16 +427,14 @@ class Context:
             raise
         async with self._slot_lent():
             result = asyncio.ensure_future(work)
-            closing = asyncio.ensure_future(self._slots.wait_closed())
             try:
-                await asyncio.wait({result, closing}, return_when=asyncio.FIRST_COMPLETED)
+                await first_of(result, self._slots.wait_closed())
                 if not result.done():
                     # The worker stops: another one waits for the child.
                     raise AttemptPaused(SHORTEST_PAUSE_MS)
                 return result.result()
             finally:
                 result.cancel()
-                closing.cancel()
 
 
 def _first(problems: BaseExceptionGroup[BaseException]) -> BaseException:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 from collections.abc import Awaitable, Callable
 
+from holdfast.concurrency import wait_or_timeout
 from holdfast.errors import HoldfastError, StoreFull
 from holdfast.outages import will_pass
 
@@ -39,6 +39,4 @@ async def insist(
 
 async def pause(draining: asyncio.Event, seconds: float) -> None:
     """Wait, at most until the worker drains."""
-    with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout(seconds):
-            await draining.wait()
+    await wait_or_timeout(draining, seconds)

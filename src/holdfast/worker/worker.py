@@ -14,6 +14,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from holdfast.api import Claimer
+from holdfast.concurrency import first_of
 from holdfast.errors import HoldfastError, StoreFull
 from holdfast.model import bounds, checks
 from holdfast.model.executions import Claim
@@ -149,11 +150,9 @@ class Worker:
     async def _register(self) -> bool:
         """Wait until the worker is registered; returns False if it is drained before."""
         starting = asyncio.ensure_future(asyncio.to_thread(self._heartbeats.start))
-        draining = asyncio.ensure_future(self._draining.wait())
-        await asyncio.wait({starting, draining}, return_when=asyncio.FIRST_COMPLETED)
+        await first_of(starting, self._draining.wait())
         if not starting.done():
             self._heartbeats.give_up()
-        draining.cancel()
         return await starting
 
     async def _claim_until_drained(self) -> None:

@@ -13,14 +13,14 @@ from holdfast.model.executions import Execution, ExecutionId
 from holdfast.model.moments import from_ms
 from holdfast.model.states import TERMINAL, AttemptKind, Hold, State
 from holdfast.model.workers import Worker
-from holdfast.store.queries import Standing
+from holdfast.store.queries import ExplainFacts
 
 NOW = from_ms(1_767_225_600_000)
 
 
 def _standing(
     state: State, *, lane_setting: str | None = None, ahead: int | None = None, **fields: Any
-) -> Standing:
+) -> ExplainFacts:
     values: dict[str, Any] = dict.fromkeys(Execution.__dataclass_fields__)
     values |= {
         "id": ExecutionId("x1"),
@@ -35,7 +35,7 @@ def _standing(
         "created_at": NOW,
         **fields,
     }
-    return Standing(
+    return ExplainFacts(
         now=NOW,
         execution=Execution(**values),
         lane_setting=lane_setting,

@@ -122,11 +122,6 @@ def store_settings() -> StoreSettings:
     return StoreSettings(call_timeout_ms=CALL_TIMEOUT_MS, boot_timeout_ms=BOOT_TIMEOUT_MS)
 
 
-def ask_server(url: str, work: Callable[[Client], Awaitable[T]]) -> T:
-    """Do work that a server answers in its own way; the URL must be that of a server."""
-    return asyncio.run(_ask_server(url, work))
-
-
 async def _ask_server(url: str, work: Callable[[Client], Awaitable[T]]) -> T:
     """Do the work over HTTP; what goes wrong is told in the words of the command line."""
     from holdfast.client import Client  # noqa: PLC0415 - loads the web client

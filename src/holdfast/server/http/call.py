@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 from starlette.requests import Request
 
+from holdfast.concurrency import first_of, stop
 from holdfast.engine import Engine
 from holdfast.errors import Forbidden
 from holdfast.model import checks, names
@@ -140,19 +141,14 @@ class Call:
         try:
             yield gone
         finally:
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
+            await stop(*tasks)
 
     async def unless_gone(self, work: Coroutine[Any, Any, T]) -> T | None:
         """Do something that may be given up at any point, while somebody waits for it."""
         async with self.until_gone() as gone:
             working = asyncio.ensure_future(work)
-            leaving = asyncio.ensure_future(gone.wait())
             try:
-                await asyncio.wait({working, leaving}, return_when=asyncio.FIRST_COMPLETED)
+                await first_of(working, gone.wait())
                 return working.result() if working.done() else None
             finally:
-                working.cancel()
-                leaving.cancel()
-                await asyncio.gather(working, leaving, return_exceptions=True)
+                await stop(working)

@@ -12,6 +12,7 @@ import msgspec
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
+from holdfast.concurrency import first_of, stop
 from holdfast.errors import HoldfastError
 from holdfast.server.http import problems
 from holdfast.server.http.call import Call
@@ -91,9 +92,7 @@ class EventStream(Response):
         coming = _next(self._events)
         try:
             while True:
-                await asyncio.wait(
-                    {coming, leaving}, timeout=PING_S, return_when=asyncio.FIRST_COMPLETED
-                )
+                await first_of(coming, leaving, timeout_s=PING_S)
                 if gone.is_set():
                     return
                 if not coming.done():
@@ -109,9 +108,7 @@ class EventStream(Response):
                 yield event.encode()
                 coming = _next(self._events)
         finally:
-            for task in (leaving, coming):
-                task.cancel()
-            await asyncio.gather(leaving, coming, return_exceptions=True)
+            await stop(leaving, coming)
             close = getattr(self._events, "aclose", None)
             if close is not None:
                 await close()

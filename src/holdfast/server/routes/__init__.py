@@ -27,14 +27,14 @@ To add a noun:
    give its `Owner`, and somebody else's looks as if it were not there: the store checks it in the
    handler's first call about the thing, so a handler asks the store before it does anything else.
    Raise errors of `holdfast.errors`; `problems.py` knows the status of each family.
-2. Add the module to `_NOUNS` below.
-3. Add a sample to `tests/server/samples.py`: how to make one in a tenant, returning the values of
+   The modules of this package are found by themselves.
+2. Add a sample to `tests/server/samples.py`: how to make one in a tenant, returning the values of
    the path's parameters. The tests of authorization, tenants, errors, OpenAPI and fuzzing are made
    from the table, and fail for a noun without a sample.
-4. Add `tests/server/answers/NOUN.py`: a way to each further status and to each error that a route
+3. Add `tests/server/answers/NOUN.py`: a way to each further status and to each error that a route
    declares, which are all provoked. What the store's faults lead to needs none: the routes that
    take memory declare StoreFull, reads that write declare `CHANGING`, and a test compares.
-5. `python -m tests.server.record_examples` records an example of each answer.
+4. `python -m tests.server.record_examples` records an example of each answer.
 
 Nothing else: authentication, roles, tenants, rate limits, decoding, strictness, size limits,
 problems, the audit log, metrics, the OpenAPI document come from the declaration.
@@ -42,71 +42,21 @@ problems, the audit log, metrics, the OpenAPI document come from the declaration
 
 from __future__ import annotations
 
-from holdfast.server.http.declare import Route, Routes
-from holdfast.server.routes import (
-    answer,
-    archive,
-    audit,
-    budgets,
-    docs,
-    events,
-    executions,
-    graphs,
-    keyring,
-    keys,
-    lanes,
-    leases,
-    messages,
-    operability,
-    operator_calls,
-    queues,
-    quotas,
-    rules,
-    schedules,
-    settings,
-    signals,
-    streams,
-    system,
-    tasks,
-    waitpoints,
-    worker_calls,
-    worker_spending,
-    worker_waitpoints,
-    workers,
-    writer_leases,
-)
+from importlib import import_module
+from pkgutil import iter_modules
 
-_NOUNS: tuple[Routes, ...] = (
-    executions.routes,
-    events.routes,
-    operator_calls.routes,
-    workers.routes,
-    leases.routes,
-    worker_calls.routes,
-    worker_waitpoints.routes,
-    waitpoints.routes,
-    signals.routes,
-    answer.routes,
-    keyring.routes,
-    streams.routes,
-    graphs.routes,
-    lanes.routes,
-    tasks.routes,
-    queues.routes,
-    messages.routes,
-    budgets.routes,
-    worker_spending.routes,
-    quotas.routes,
-    rules.routes,
-    schedules.routes,
-    writer_leases.routes,
-    archive.routes,
-    settings.routes,
-    keys.routes,
-    audit.routes,
-    operability.routes,
-    system.routes,
-)
+from holdfast.server.http.declare import Route, Routes
+from holdfast.server.routes import docs
+
+
+def _nouns() -> list[Routes]:
+    """Return the routes of every module here, by tag; `docs` describes them."""
+    modules = [import_module(f"{__name__}.{module.name}") for module in iter_modules(__path__)]
+    tables: list[Routes] = [module.routes for module in modules if module is not docs]
+    return sorted(tables, key=lambda table: table.tag)
+
+
+_NOUNS = _nouns()
 TABLES: tuple[Routes, ...] = (*_NOUNS, docs.about(_NOUNS))
 
 

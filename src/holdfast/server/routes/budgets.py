@@ -228,7 +228,7 @@ async def change(
         }
         for name, limit in body.limits.items()
     }
-    budget = await call.engine.budgets.set_limits(
+    budget = await call.engine.budgets.set(
         attachments.budget(call, id), changes, tenant=str(call.tenant)
     )
     return BudgetView.of(budget)

@@ -6,7 +6,7 @@ import asyncio
 from datetime import UTC, datetime
 
 from holdfast.model.api_keys import Role
-from holdfast.operate import doctor, snapshot, timeline
+from holdfast.operate import snapshot, timeline
 from holdfast.server.auth.owners import EXECUTION
 from holdfast.server.http.call import Call
 from holdfast.server.http.declare import CHANGING, Routes, Scope
@@ -27,7 +27,7 @@ async def examine(call: Call) -> FindingsView:
     It changes nothing and answers within seconds: a check that takes longer becomes a finding.
     `holdfast doctor --drift` and `--fix` need the store itself.
     """
-    findings = await doctor.check(call.engine)
+    findings = await call.engine.operability.doctor()
     return FindingsView(findings=[FindingView.of(finding) for finding in findings])
 
 

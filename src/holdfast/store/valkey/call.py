@@ -35,121 +35,75 @@ _NUMBERS = frozenset({"epoch", "revision"})
 #: Refusals about things that have a name of their tenant.
 _OWN = ("schedule_", "budget_", "quota_", "reservation_")
 
-#: Refusal codes of the Lua library: the error and its sentence.
+#: The sentences of refusals by the Lua library.
+_SENTENCES: dict[type[HoldfastError], str] = {
+    errors.ExecutionNotFound: "no execution has the id {id}",
+    errors.WorkerNotFound: "no live worker is called {instance}",
+    errors.StepNotFound: "execution {id} has no step {step}",
+    errors.IdConflict: "id {id} already exists with different content",
+    errors.IdempotencyConflict: "the idempotency key was used by {id} with different content",
+    errors.LaneDraining: "lane {lane} is draining and accepts no new work",
+    errors.AlreadyTerminal: "execution {id} has ended: {state}",
+    errors.NotTerminal: "execution {id} has not ended: {state}",
+    errors.ReplayLimit: "execution {id} was already replayed {limit} times",
+    errors.TooManySteps: "execution {id} already has {limit} steps",
+    errors.StaleLease: "the lease on execution {id} expired or was superseded; it is {state} now",
+    errors.LeaseRevoked: "the lease on execution {id} was revoked",
+    errors.ScheduleNotFound: "no schedule has the id {id}",
+    errors.ScheduleConflict: (
+        "schedule {id} exists with different content: change it, or use another id"
+    ),
+    errors.ScheduleChanged: "schedule {id} was changed in the meantime: read it again",
+    errors.ScheduleMoved: "schedule {id} has passed this tick, or no longer exists",
+    errors.BudgetNotFound: "no budget has the id {id}",
+    errors.BudgetConflict: "budget {id} exists with different content",
+    errors.BudgetTooDeep: "budget {id} already has {limit} ancestors",
+    errors.ReservationNotFound: "budget {id} has no reservation with the key {key}",
+    errors.QuotaNotFound: "no quota has the id {id}",
+    errors.QuotaConflict: "quota {id} exists with different content",
+    errors.VersionConflict: "object {key} has a different version than expected",
+    errors.NotActive: "execution {id} is not running: {state}",
+    errors.NotSuspended: "execution {id} is not suspended: {state}",
+    errors.WaitpointNotFound: "no waitpoint has the id {id}",
+    errors.WaitpointExists: "execution {id} already has an open waitpoint {name}",
+    errors.WaitpointClosed: "waitpoint {id} is closed: {why}",
+    errors.TooManyWaitpoints: "execution {id} cannot have more than {limit} waitpoints",
+    errors.TooManySignals: "execution {id} cannot have more than {limit} signals",
+    errors.InvalidToken: "the token is not valid here",
+    errors.TokenExpired: "the token has expired; ask for a new one",
+    errors.TokenUsedUp: "the token of waitpoint {id} was used {limit} times",
+    errors.SignalNotAllowed: (
+        "waitpoint {id} accepts only signals {by} {accepted}; this one is {by} {got}"
+    ),
+    errors.RotationConflict: "the kid {kid} was used before; choose a new one",
+    errors.GraphNotFound: "no graph has the id {id}",
+    errors.GraphFinished: "graph {id} has ended: {state}",
+    errors.GraphNotFinished: "graph {id} has not ended: {state}",
+    errors.StaleGraph: "graph {id} has changed: its version is {revision}",
+    errors.InvalidGraph: "graph {id}: {problem} {member}",
+    errors.MemberStarted: "member {member} of graph {id} accepts no new upstreams: it is {state}",
+    errors.MemberOfGraph: "execution {id} is a member of graph {graph}: replay the graph",
+    errors.NothingToReplay: "graph {id} is {state} and no failure in it counts: nothing to replay",
+    errors.StagingLost: "graph {id} was not uploaded in time; submit it again",
+    errors.QueueNotFound: "no queue is called {queue}",
+    errors.GroupNotFound: "queue {queue} has no group called {group!r}",
+    errors.MessageNotFound: "queue {queue} has no message {id}",
+    errors.QueueConflict: "queue {queue} is a {mode} queue",
+    errors.InvalidDeadLetter: (
+        "queue {queue} takes dead letters: it must be a work queue and have no dead_letter itself"
+    ),
+    errors.TooManyGroups: "queue {queue} already has {limit} groups",
+    errors.QueueFull: "queue {queue} is full",
+    errors.DedupConflict: "queue {queue} has a different message with this id or dedup key",
+    errors.StaleDelivery: (
+        "the delivery of queue {queue} was settled, or expired and now belongs to another consumer"
+    ),
+    errors.UnknownDelivery: "queue {queue} never issued this handle",
+    errors.KeyNotFound: "no API key has the id {id}",
+    errors.TooManyKeys: "the store already has {limit} API keys",
+}
 REFUSALS: dict[str, tuple[type[HoldfastError], str]] = {
-    "execution_not_found": (errors.ExecutionNotFound, "no execution has the id {id}"),
-    "worker_not_found": (errors.WorkerNotFound, "no live worker is called {instance}"),
-    "step_not_found": (errors.StepNotFound, "execution {id} has no step {step}"),
-    "id_conflict": (errors.IdConflict, "id {id} already exists with different content"),
-    "idempotency_conflict": (
-        errors.IdempotencyConflict,
-        "the idempotency key was used by {id} with different content",
-    ),
-    "lane_draining": (errors.LaneDraining, "lane {lane} is draining and accepts no new work"),
-    "already_terminal": (errors.AlreadyTerminal, "execution {id} has ended: {state}"),
-    "not_terminal": (errors.NotTerminal, "execution {id} has not ended: {state}"),
-    "replay_limit": (errors.ReplayLimit, "execution {id} was already replayed {limit} times"),
-    "too_many_steps": (errors.TooManySteps, "execution {id} already has {limit} steps"),
-    "stale_lease": (
-        errors.StaleLease,
-        "the lease on execution {id} expired or was superseded; it is {state} now",
-    ),
-    "lease_revoked": (errors.LeaseRevoked, "the lease on execution {id} was revoked"),
-    "schedule_not_found": (errors.ScheduleNotFound, "no schedule has the id {id}"),
-    "schedule_conflict": (
-        errors.ScheduleConflict,
-        "schedule {id} exists with different content: change it, or use another id",
-    ),
-    "schedule_changed": (
-        errors.ScheduleChanged,
-        "schedule {id} was changed in the meantime: read it again",
-    ),
-    "schedule_moved": (
-        errors.ScheduleMoved,
-        "schedule {id} has passed this tick, or no longer exists",
-    ),
-    "budget_not_found": (errors.BudgetNotFound, "no budget has the id {id}"),
-    "budget_conflict": (errors.BudgetConflict, "budget {id} exists with different content"),
-    "budget_too_deep": (errors.BudgetTooDeep, "budget {id} already has {limit} ancestors"),
-    "reservation_not_found": (
-        errors.ReservationNotFound,
-        "budget {id} has no reservation with the key {key}",
-    ),
-    "quota_not_found": (errors.QuotaNotFound, "no quota has the id {id}"),
-    "quota_conflict": (errors.QuotaConflict, "quota {id} exists with different content"),
-    "version_conflict": (
-        errors.VersionConflict,
-        "object {key} has a different version than expected",
-    ),
-    "not_active": (errors.NotActive, "execution {id} is not running: {state}"),
-    "not_suspended": (errors.NotSuspended, "execution {id} is not suspended: {state}"),
-    "waitpoint_not_found": (errors.WaitpointNotFound, "no waitpoint has the id {id}"),
-    "waitpoint_exists": (
-        errors.WaitpointExists,
-        "execution {id} already has an open waitpoint {name}",
-    ),
-    "waitpoint_closed": (errors.WaitpointClosed, "waitpoint {id} is closed: {why}"),
-    "too_many_waitpoints": (
-        errors.TooManyWaitpoints,
-        "execution {id} cannot have more than {limit} waitpoints",
-    ),
-    "too_many_signals": (
-        errors.TooManySignals,
-        "execution {id} cannot have more than {limit} signals",
-    ),
-    "invalid_token": (errors.InvalidToken, "the token is not valid here"),
-    "token_expired": (errors.TokenExpired, "the token has expired; ask for a new one"),
-    "token_used_up": (errors.TokenUsedUp, "the token of waitpoint {id} was used {limit} times"),
-    "signal_not_allowed": (
-        errors.SignalNotAllowed,
-        "waitpoint {id} accepts only signals {by} {accepted}; this one is {by} {got}",
-    ),
-    "rotation_conflict": (
-        errors.RotationConflict,
-        "the kid {kid} was used before; choose a new one",
-    ),
-    "graph_not_found": (errors.GraphNotFound, "no graph has the id {id}"),
-    "graph_finished": (errors.GraphFinished, "graph {id} has ended: {state}"),
-    "graph_not_finished": (errors.GraphNotFinished, "graph {id} has not ended: {state}"),
-    "stale_graph_revision": (
-        errors.StaleGraph,
-        "graph {id} has changed: its version is {revision}",
-    ),
-    "invalid_graph": (errors.InvalidGraph, "graph {id}: {problem} {member}"),
-    "member_started": (
-        errors.MemberStarted,
-        "member {member} of graph {id} accepts no new upstreams: it is {state}",
-    ),
-    "member_of_graph": (
-        errors.MemberOfGraph,
-        "execution {id} is a member of graph {graph}: replay the graph",
-    ),
-    "nothing_to_replay": (
-        errors.NothingToReplay,
-        "graph {id} is {state} and no failure in it counts: nothing to replay",
-    ),
-    "staging_lost": (errors.StagingLost, "graph {id} was not uploaded in time; submit it again"),
-    "queue_not_found": (errors.QueueNotFound, "no queue is called {queue}"),
-    "group_not_found": (errors.GroupNotFound, "queue {queue} has no group called {group!r}"),
-    "message_not_found": (errors.MessageNotFound, "queue {queue} has no message {id}"),
-    "queue_conflict": (errors.QueueConflict, "queue {queue} is a {mode} queue"),
-    "invalid_dead_letter": (
-        errors.InvalidDeadLetter,
-        "queue {queue} takes dead letters: it must be a work queue and have no dead_letter itself",
-    ),
-    "too_many_groups": (errors.TooManyGroups, "queue {queue} already has {limit} groups"),
-    "queue_full": (errors.QueueFull, "queue {queue} is full"),
-    "dedup_conflict": (
-        errors.DedupConflict,
-        "queue {queue} has a different message with this id or dedup key",
-    ),
-    "stale_delivery": (
-        errors.StaleDelivery,
-        "the delivery of queue {queue} was settled, or expired and now belongs to another consumer",
-    ),
-    "unknown_delivery": (errors.UnknownDelivery, "queue {queue} never issued this handle"),
-    "key_not_found": (errors.KeyNotFound, "no API key has the id {id}"),
-    "too_many_keys": (errors.TooManyKeys, "the store already has {limit} API keys"),
+    kind.code: (kind, sentence) for kind, sentence in _SENTENCES.items()
 }
 
 

@@ -16,6 +16,7 @@ from typing import Any, cast
 
 import glide
 
+from holdfast.concurrency import stop
 from holdfast.errors import StoreIncompatible, StoreUnavailable
 from holdfast.store.valkey.replies import read_replies_here
 from holdfast.store.valkey.urls import StoreUrl
@@ -107,9 +108,7 @@ class Client:
         under_way: list[asyncio.Task[None]] = [*self._batches]
         if self._recovery is not None:
             under_way.append(self._recovery)
-        for task in under_way:
-            task.cancel()
-        await asyncio.gather(*under_way, return_exceptions=True)
+        await stop(*under_way)
         for connection in (self._glide, self._listener):
             if connection is not None:
                 await connection.close()

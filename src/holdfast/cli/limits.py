@@ -1,8 +1,8 @@
-"""`attach`, `detach` and `rules`, which budgets and quotas have in common."""
+"""What the commands of budgets and quotas have in common: lists, new ones, rules."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, Protocol, TypeVar
 
 import typer
 
@@ -11,11 +11,16 @@ from holdfast.cli.terminal.options import JsonOption, StoreOption
 
 if TYPE_CHECKING:
     from holdfast.api import Engine, Rules
+    from holdfast.model.budgets import Budget
+    from holdfast.model.quotas import Quota
+
+T = TypeVar("T")
 
 LimitId = Annotated[
     str, typer.Argument(metavar="ID", help="The budget or quota: ID, or TENANT/ID.")
 ]
-Tenant = Annotated[str | None, typer.Option("--tenant", help="Executions of this tenant.")]
+Tenant = Annotated[str | None, typer.Option("--tenant", help="Only of this tenant.")]
+OfTenant = Annotated[str | None, typer.Option("--tenant", help="Executions of this tenant.")]
 Lane = Annotated[str | None, typer.Option("--lane", help="Executions on this lane.")]
 Kind = Annotated[str | None, typer.Option("--kind", help="Executions of this task.")]
 Tag = Annotated[
@@ -24,14 +29,41 @@ Tag = Annotated[
 ]
 
 
-def add_commands(app: typer.Typer, limit: Literal["budget", "quota"]) -> None:
+_PAGE = 1_000
+
+
+class ListPage(Protocol[T]):
+    """Lists budgets or quotas, as their nouns do."""
+
+    async def __call__(
+        self, tenant: str | None = None, *, limit: int = ..., cursor: str | None = None
+    ) -> tuple[list[T], str | None]:
+        """Return a page and where the next one starts."""
+
+
+async def every(list_page: ListPage[T], tenant: str | None) -> list[T]:
+    """Return the budgets or quotas of a tenant, or of all, page by page."""
+    items, cursor = await list_page(tenant, limit=_PAGE)
+    while cursor is not None:
+        more, cursor = await list_page(tenant, limit=_PAGE, cursor=cursor)
+        items += more
+    return items
+
+
+def say_created(noun: str, limit: Budget | Quota, *, is_new: bool, as_json: bool) -> None:
+    """Say that there is a budget or quota now, or was before."""
+    text = f"{noun} {limit.id} {'is created' if is_new else 'is there already'}"
+    output.answer(limit, text, as_json=as_json)
+
+
+def add_rules(app: typer.Typer, limit: Literal["budget", "quota"]) -> None:
     """Give a noun its rules."""
 
     @app.command(help=f"Have new executions of a tenant, lane, kind or tag subject to a {limit}.")
     def attach(
         limit_id: LimitId,
         *,
-        tenant: Tenant = None,
+        tenant: OfTenant = None,
         lane: Lane = None,
         kind: Kind = None,
         tag: Tag = None,
@@ -46,7 +78,7 @@ def add_commands(app: typer.Typer, limit: Literal["budget", "quota"]) -> None:
     def detach(
         limit_id: LimitId,
         *,
-        tenant: Tenant = None,
+        tenant: OfTenant = None,
         lane: Lane = None,
         kind: Kind = None,
         tag: Tag = None,
