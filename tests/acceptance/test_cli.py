@@ -358,7 +358,7 @@ async def test_replay_from_a_step_keeps_the_steps_before_it(shop: Shop) -> None:
     """The step and what follows run again; a step that does not exist is not found."""
     sent = await shop.ended("send", {"to": []}, lane="mail")
     before = await shop.engine.steps(sent)
-    assert "runs again" in done("replay", sent, "--from-step", "double", folder=shop.folder)
+    assert "replayed" in done("replay", sent, "--from-step", "double", folder=shop.folder)
     assert asked("result", sent, "--wait", "10", folder=shop.folder)["result"] == 0
     after = await shop.engine.steps(sent)
     assert after[0] == before[0]
@@ -390,7 +390,7 @@ def test_a_kind_that_nobody_has_published_is_pointed_out(shop: Shop) -> None:
     """It is accepted, since a worker may come, but a typing error is noticed."""
     shown = holdfast("submit", "gret", "--lane", "nobody", folder=shop.folder)
     assert shown.returncode == 0
-    assert "no worker has published a task 'gret'; known are: broken, flaky" in shown.stderr
+    assert "no worker has published a task 'gret'; known tasks: broken, flaky" in shown.stderr
 
 
 def test_lanes_are_listed_paused_resumed_drained_and_weighted(shop: Shop) -> None:

@@ -284,7 +284,10 @@ async def test_what_needs_the_store_itself_says_so(
     """In one line, with a code for programs."""
     words = shlex.split(f"{line} {args}".replace("@FILE", exported))
     shown = await command(*words, "--store", here.far)
-    why = f"this needs the store itself, and {here.far} is a server: say with --store where it is"
+    why = (
+        f"this needs the store itself, and {here.far} is a server: "
+        "pass the store's URL with --store"
+    )
     assert shown == Shown(2, "", f"holdfast: {why} (not_over_http)\n")
 
 

@@ -1,4 +1,4 @@
-"""`attach`, `detach` and `rules`, which budgets and quotas have in common."""
+"""The commands `attach`, `detach` and `rules`, which budgets and quotas share."""
 
 from __future__ import annotations
 
@@ -12,22 +12,24 @@ from holdfast.cli.terminal.options import JsonOption, StoreOption
 if TYPE_CHECKING:
     from holdfast.api import Engine, Rules
 
-LimitId = Annotated[
-    str, typer.Argument(metavar="ID", help="The budget or quota: ID, or TENANT/ID.")
-]
+LimitId = Annotated[str, typer.Argument(metavar="ID", help="The budget or quota: ID or TENANT/ID.")]
 Tenant = Annotated[str | None, typer.Option("--tenant", help="Executions of this tenant.")]
 Lane = Annotated[str | None, typer.Option("--lane", help="Executions on this lane.")]
 Kind = Annotated[str | None, typer.Option("--kind", help="Executions of this task.")]
 Tag = Annotated[
     str | None,
-    typer.Option("--tag", metavar="NAME[=VALUE]", help="With this tag; a name: each value apart."),
+    typer.Option(
+        "--tag",
+        metavar="NAME[=VALUE]",
+        help="Executions with this tag; a name alone counts each value separately.",
+    ),
 ]
 
 
 def add_commands(app: typer.Typer, limit: Literal["budget", "quota"]) -> None:
-    """Give a noun its rules."""
+    """Add the rule commands to the app of a limit."""
 
-    @app.command(help=f"Have new executions of a tenant, lane, kind or tag subject to a {limit}.")
+    @app.command(help=f"Apply a {limit} to new executions of a tenant, lane, task or tag.")
     def attach(
         limit_id: LimitId,
         *,
@@ -42,7 +44,7 @@ def add_commands(app: typer.Typer, limit: Literal["budget", "quota"]) -> None:
         opening.ask(store, lambda engine: _rules(engine, limit).attach(limit_id, **subject))
         _say(limit, limit_id, subject, "is attached to", as_json=as_json)
 
-    @app.command(help="Take a rule back; executions submitted under it keep the limit.")
+    @app.command(help="Remove a rule; executions submitted under it keep the limit.")
     def detach(
         limit_id: LimitId,
         *,
@@ -57,13 +59,13 @@ def add_commands(app: typer.Typer, limit: Literal["budget", "quota"]) -> None:
         opening.ask(store, lambda engine: _rules(engine, limit).detach(limit_id, **subject))
         _say(limit, limit_id, subject, "is no longer attached to", as_json=as_json)
 
-    @app.command(help=f"List which new executions become subject to which {limit}.")
+    @app.command(help=f"List the rules that apply a {limit} to new executions.")
     def rules(*, store: StoreOption = None, as_json: JsonOption = False) -> None:
-        found = opening.ask(store, lambda engine: _rules(engine, limit).list())
+        attached = opening.ask(store, lambda engine: _rules(engine, limit).list())
         if as_json:
-            output.emit({"items": found})
+            output.emit({"items": attached})
             return
-        rows = [(rule.id, rule.subject, rule.value) for rule in found]
+        rows = [(rule.id, rule.subject, rule.value) for rule in attached]
         output.show_table((limit, "for", "value"), rows, nothing="no rules")
 
 
