@@ -371,7 +371,7 @@ async def test_revoke_takes_a_running_execution_from_its_worker(shop: Shop) -> N
     gate = shop.folder / "gate-revoke"
     held = await shop.submit("hold", {"gate": str(gate)})
     await wait_for_file(Path(f"{gate}.started"))
-    assert "took" in done("revoke", held, "--reason", "test", folder=shop.folder)
+    assert "revoked the lease" in done("revoke", held, "--reason", "test", folder=shop.folder)
     gate.touch()
     assert await shop.engine.result(held, timeout_s=TIMEOUT_S) == b'"released"'
     assert "lease_revoked" in [event.event for event in await shop.engine.history(held)]

@@ -1,7 +1,7 @@
-"""Every command of `holdfast`: its place in the help, its sentence, and the module that has it.
+"""The commands of `holdfast`: their sections in the help, their sentences and their modules.
 
-A command's module is imported when the command runs or shows its own help, so that each pays
-for itself only. The sentences are here so that `holdfast --help` imports none of them.
+A command's module is imported when the command runs or shows its own help, so that each command
+pays only for itself. The sentences are here so that `holdfast --help` imports none of them.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typer.main import get_group
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A command or a noun with verbs: where it is, and what it does in a sentence."""
+    """A command, or a noun with verbs: its module, and a sentence about it."""
 
     module: str
     sentence: str
@@ -38,95 +38,100 @@ class Entry:
         return get_group(holder).commands[name]
 
 
-#: So that a negative number is not taken for an option.
+#: A negative number must not be parsed as an option.
 _NUMBERS = {"ignore_unknown_options": True}
 
 SECTIONS: dict[str, dict[str, Entry]] = {
     "Run": {
         "dev": Entry(
             "dev",
-            "Run an app for development: a store, HTTP, a worker, reload when a file changes.",
+            "Run an app for development: a store, HTTP and a worker that reloads changed files.",
             "dev",
         ),
         "server": Entry(
             "server",
-            "Serve the HTTP API and fire timers. SIGTERM or Ctrl-C stops it; once more, at once.",
+            "Serve the HTTP API and fire timers. "
+            "SIGTERM or Ctrl-C drains; a second one stops at once.",
             "server",
         ),
         "worker": Entry(
             "worker",
-            "Run the tasks of an app. SIGTERM or Ctrl-C drains; once more stops at once.",
+            "Run the tasks of an app. SIGTERM or Ctrl-C drains; a second one stops at once.",
             "worker",
         ),
     },
     "Executions": {
         "submit": Entry(
             "submit",
-            "Submit an execution of a task. Prints its id, or with --wait its result.",
+            "Submit an execution of a task. Prints its id, or its result with --wait.",
             "submit",
         ),
         "ls": Entry("listing", "List executions, newest first.", "ls"),
         "show": Entry(
             "show",
-            "Show an execution: its state, attempts, steps, history, and what it waits for.",
+            "Show an execution: state, attempts, steps, history, and what it waits for.",
             "show",
         ),
         "logs": Entry(
             "logs",
-            "Print what happened to an execution, oldest first; with --json one object per line.",
+            "Print the events of an execution, oldest first; with --json, one object per line.",
             "logs",
         ),
         "stream": Entry(
             "stream",
-            "Print what an execution streams: text as it is, other frames as lines.",
+            "Print the frames that an execution streams: text as it is, other frames as lines.",
             "stream",
         ),
         "result": Entry(
             "result", "Print the result of an execution. Exits with 1 if it has none.", "result"
         ),
-        "explain": Entry("executions", "Say why an execution is not running.", "explain"),
+        "explain": Entry("executions", "Explain why an execution is not running.", "explain"),
         "cancel": Entry(
             "executions",
-            "Cancel an execution that has not ended; its worker is told at its next heartbeat.",
+            "Cancel an execution that has not ended; its worker learns it at its next heartbeat.",
             "cancel",
         ),
         "replay": Entry(
             "executions",
-            "Run executions that have ended once more, from their start unless told otherwise.",
+            "Run ended executions again, from the beginning by default.",
             "replay",
         ),
         "revoke": Entry(
             "executions",
-            "Take a running execution from its worker; another one may take it at once.",
+            "Take a running execution from its worker; another worker can claim it at once.",
             "revoke",
         ),
         "prioritize": Entry(
             "executions",
-            "Change the priority of an execution; a point is worth a minute of waiting.",
+            "Change the priority of an execution; one point equals a minute of waiting.",
             "prioritize",
             _NUMBERS,
         ),
         "graphs": Entry("graphs", "Graphs: list, show, cancel, replay."),
     },
     "Waiting for people and systems": {
-        "approve": Entry("signals", "Approve: a signal named `approve`.", "approve"),
-        "deny": Entry("signals", "Deny: a signal named `deny`.", "deny"),
+        "approve": Entry("signals", "Approve: send a signal named `approve`.", "approve"),
+        "deny": Entry("signals", "Deny: send a signal named `deny`.", "deny"),
         "signal": Entry("signals", "Send a signal to a waitpoint.", "signal"),
         "resume": Entry(
-            "signals", "Let a suspended execution go on without what it waits for.", "resume"
+            "signals",
+            "Resume a suspended execution without the answer that it waits for.",
+            "resume",
         ),
-        "waitpoints": Entry("waitpoints", "What waits for an answer: list, show, token, revoke."),
+        "waitpoints": Entry(
+            "waitpoints", "Waitpoints, which wait for an answer: list, show, token, revoke."
+        ),
     },
     "Operate": {
         "tasks": Entry(
             "tasks",
-            "List the tasks that workers have published, with their signatures; with NAME, "
-            "its schema.",
+            "List the tasks that workers have published, with signatures; with NAME, "
+            "show its schema.",
             "tasks",
         ),
         "top": Entry(
             "top",
-            "Watch a store: executions by state and lane, rates, workers, the oldest that waits.",
+            "Watch a store: executions by state and lane, rates, workers, longest wait.",
             "top",
         ),
         "doctor": Entry(
@@ -143,7 +148,7 @@ SECTIONS: dict[str, dict[str, Entry]] = {
         "lanes": Entry("lanes", "Lanes: list, pause, resume, drain, tenants' weights."),
         "retention": Entry(
             "retention",
-            "How long ended executions are kept: show, set, for all tenants or for one.",
+            "How long ended executions are kept, for all tenants or for one: list, set.",
         ),
         "schedules": Entry(
             "schedules",
@@ -163,7 +168,7 @@ SECTIONS: dict[str, dict[str, Entry]] = {
             "writer_lease", "Writer leases: show, acquire, release, hand over, repair."
         ),
         "keys": Entry("keys", "API keys: create, list, revoke."),
-        "config": Entry("config", "Settings that are in force: show."),
+        "config": Entry("config", "The settings in force: show."),
     },
 }
 
@@ -173,7 +178,7 @@ COMMANDS: dict[str, Entry] = {
 
 
 class Commands(Mapping[str, Any]):
-    """The commands by name; each is imported when it is asked for."""
+    """The commands by name; each is imported on first use."""
 
     def __init__(self) -> None:
         self._loaded: dict[str, Any] = {}

@@ -30,7 +30,7 @@ def load_app(target: str) -> App:
         except AttributeError:
             raise _wrong(f"module {module_name} has no {attribute!r}") from None
     if not isinstance(app, App):
-        raise _wrong(f"{target} is of type {type(app).__name__}, not App")
+        raise _wrong(f"{target} is not an App but {type(app).__name__}")
     if not app.tasks:
         raise _wrong(f"{target} has no tasks: declare one with @{attribute}.task")
     return app

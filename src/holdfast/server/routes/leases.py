@@ -1,4 +1,4 @@
-"""Leases: renew many at once."""
+"""Leases: extend many at once."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from holdfast.server.http.declare import Routes
 from holdfast.server.views.fields import Body, LeaseBody, LeaseMs, ScopedId, View
 from holdfast.server.views.times import rfc3339
 
-routes: Routes = Routes("leases", "The right to run executions now.")
+routes: Routes = Routes("leases", "Leases: the right to run executions.")
 
 
 class HeldBody(Body):
@@ -59,14 +59,14 @@ class RenewedPage(View):
     },
 )
 async def renew(call: Call, body: RenewBody) -> RenewedPage:
-    """Extend leases; a holder that lost one learns it here."""
-    held = [(call.stored_id(one.execution), one.lease.lease()) for one in body.items]
+    """Extend leases. A holder that has lost its lease learns it here."""
+    held = [(call.stored_id(item.execution), item.lease.lease()) for item in body.items]
     owned = await call.owned([execution for execution, _ in held])
-    mine = [one for one, is_mine in zip(held, owned, strict=True) if is_mine]
+    mine = [item for item, is_mine in zip(held, owned, strict=True) if is_mine]
     call.audited = False
-    found = await call.engine.renew(mine, body.lease_ms)
-    problems.raise_if_all_will_pass(found)
-    answers = iter(found)
+    renewed = await call.engine.renew(mine, body.lease_ms)
+    problems.raise_if_all_will_pass(renewed)
+    answers = iter(renewed)
     return RenewedPage(
         items=[
             _renewed(next(answers) if is_mine else _missing(execution))
