@@ -18,17 +18,17 @@ from holdfast.model.workers import Worker
 
 
 class RemoteOperability:
-    """What a server says about its store."""
+    """The doctor and the snapshot of a server's store."""
 
     def __init__(self, http: Http) -> None:
         self._http = http
 
     async def doctor(self) -> list[Finding]:
-        """Return what the doctor finds; raises Forbidden without an operator key."""
+        """Return the findings of the doctor; raise Forbidden without an operator key."""
         return msgspec.convert((await self._http.get("/v1/doctor"))["findings"], list[Finding])
 
     async def snapshot(self) -> Snapshot:
-        """Return what the store is doing; a key of one tenant sees its own."""
+        """Return a snapshot of the store. A key of one tenant sees only that tenant's data."""
         view = await self._http.get("/v1/snapshot")
         oldest = view["oldest_waiting"]
         return Snapshot(

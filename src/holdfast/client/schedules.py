@@ -77,7 +77,7 @@ class RemoteSchedules(api.Schedules):
         return _schedule(response.content)
 
     def _whose(self, tenant: str) -> dict[str, str | None]:
-        """Return the tenant to name; that of the key needs no name."""
+        """Return the tenant to name; the tenant of the key does not have to be named."""
         return {"tenant": self._tenant if tenant == DEFAULT_TENANT else tenant}
 
     @override
@@ -152,7 +152,7 @@ class _Reply(msgspec.Struct, kw_only=True):
     changed_at: datetime
 
     def schedule(self) -> Schedule:
-        """Return what the engine returns."""
+        """Return the schedule, as the engine returns it."""
         timing = Timing(**{name: getattr(self, name) for name in _TIMING})
         plain: dict[str, Any] = {name: getattr(self, name) for name in _PLAIN}
         known = {f.name for f in fields(Schedule)} & set(self.__struct_fields__)
@@ -178,7 +178,7 @@ def _schedule(data: bytes) -> Schedule:
 
 
 def _item(template: Mapping[str, msgspec.Raw]) -> NewExecution:
-    """Read what is submitted; its input is as it was written."""
+    """Read the execution to submit; its input stays as it was written."""
     values = {
         name: msgspec.json.decode(value) for name, value in template.items() if name != "input"
     }
