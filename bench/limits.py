@@ -10,15 +10,15 @@ from holdfast.engine import Engine
 from holdfast.model.executions import Claim, NewExecution
 
 COUNT = 6_000
-#: The best of so many rounds counts: what disturbs one kind of life should not count against it.
+#: The best of this many rounds counts, so that a disturbance does not distort one variant.
 ROUNDS = 2
 CHARGES = 20_000
-#: Calls under way at once.
+#: Calls in flight at once.
 WIDTH = 200
 
 
 async def _charge(count: int, call: Callable[[int], Awaitable[object]]) -> float:
-    """Return how many of a call are answered per second."""
+    """Return how many calls are answered per second."""
     numbers = iter(range(count))
 
     async def go_on() -> None:
