@@ -230,8 +230,8 @@ async def show_retry(engine: Engine, worker_1: WorkerProcess, invoice: str) -> N
     say(f"Result: {paint('32', result.decode())}. Its history, kept by the store:")
     history = await engine.history(invoice)
     show_history(history)
-    told = ["created", "claimed", "failed", "claimed", "completed"]
-    expect([event.event for event in history] == told, f"the history of {invoice} differs")
+    expected = ["created", "claimed", "failed", "claimed", "completed"]
+    expect([event.event for event in history] == expected, f"the history of {invoice} differs")
     expect(result == b'"sent"', f"the result of {invoice} differs")
 
 
@@ -257,8 +257,8 @@ async def show_reclaim(engine: Engine, start: StartWorker, order: str, charges: 
     say(f"Result: {paint('32', result.decode())}. Its history:")
     history = await engine.history(order)
     show_history(history)
-    told = ["created", "claimed", "lease_expired", "claimed", "completed"]
-    expect([event.event for event in history] == told, f"the history of {order} differs")
+    expected = ["created", "claimed", "lease_expired", "claimed", "completed"]
+    expect([event.event for event in history] == expected, f"the history of {order} differs")
     expect(json.loads(result) == {"shipped": True, "receipt": "receipt-1"}, "the result differs")
     charged = len(charges.read_text().splitlines())  # noqa: ASYNC240 - one line
     expect(charged == 1, f"the card was charged {charged} times")

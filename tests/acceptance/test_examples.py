@@ -72,7 +72,7 @@ def test_streaming_is_heard_word_by_word_and_again(tmp_path: Path) -> None:
     shown = _run("streaming.py", tmp_path)
     assert shown.returncode == 0, shown.stderr
     assert shown.stdout.splitlines() == [
-        "Good morning Ada, ... once more:",
+        "Good morning Ada, ... trying again:",
         "Good morning Ada, how are you? ",
         "completed: {'words': 6, 'asked': True}",
     ]

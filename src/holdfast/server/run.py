@@ -91,7 +91,7 @@ async def serving(engine: Engine, settings: ServerSettings) -> AsyncIterator[tup
     server = Server(config, services)
     running = asyncio.ensure_future(server.serve(sockets=[listener]))
     try:
-        while not server.started and not running.done():  # noqa: ASYNC110 - uvicorn tells nobody
+        while not server.started and not running.done():  # noqa: ASYNC110 - uvicorn has no event for it
             await asyncio.sleep(0.005)
         if running.done():
             running.result()

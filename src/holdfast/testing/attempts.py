@@ -50,7 +50,7 @@ class Attempts:
             await self._runner.run(claim)
         except asyncio.CancelledError:
             pass
-        except BaseException as error:  # noqa: BLE001 - told by `raise_broken`
+        except BaseException as error:  # noqa: BLE001 - raised by `raise_broken`
             if (claim.id, claim.lease.fence) not in self._watch.dead:
                 self._broken.append(error)
         finally:
