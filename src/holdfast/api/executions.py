@@ -101,7 +101,7 @@ class Executions(ABC):
 
     @abstractmethod
     async def cancel(self, execution_id: str, reason: str = "") -> None:
-        """Cancel an execution that has not ended. Its lease holder learns it at its next call."""
+        """Cancel an execution that has not ended. Its lease holder is notified at its next call."""
 
     @abstractmethod
     async def replay(

@@ -88,7 +88,7 @@ SECTIONS: dict[str, dict[str, Entry]] = {
         "explain": Entry("executions", "Explain why an execution is not running.", "explain"),
         "cancel": Entry(
             "executions",
-            "Cancel an execution that has not ended; its worker learns it at its next heartbeat.",
+            "Cancel an execution that has not ended; its worker is notified at its next heartbeat.",
             "cancel",
         ),
         "replay": Entry(

@@ -30,9 +30,7 @@ def dev(
     target: OptionalAppTarget = None,
     *,
     listen: Listen = None,
-    slots: Annotated[
-        int, typer.Option("--slots", help="The most executions to run at once.")
-    ] = 100,
+    slots: Annotated[int, typer.Option("--slots", help="Maximum executions to run at once.")] = 100,
     capabilities: Annotated[
         list[str] | None,
         typer.Option(

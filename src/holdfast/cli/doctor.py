@@ -36,7 +36,7 @@ def doctor(
 ) -> None:
     """Check a store: server, durability, library, memory, clock, timers, services, workers.
 
-    Exits with 1 if a check fails.
+    Exits with 1 if the store is unsound.
     """
     text = opening.existing(store, create=False)
     if opening.is_remote(text) and not (fix or drift):

@@ -35,7 +35,7 @@ def cancel(
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Cancel an execution that has not ended; its worker learns it at its next heartbeat."""
+    """Cancel an execution that has not ended; its worker is notified at its next heartbeat."""
     opening.ask(store, lambda engine: engine.cancel(execution_id, reason))
     output.answer(
         {"id": execution_id, "state": "cancelled"}, f"cancelled {execution_id}", as_json=as_json

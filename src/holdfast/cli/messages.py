@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from holdfast.api import Engine
 
-Count = Annotated[int, typer.Option("--count", "-n", help="The most messages to return.")]
+Count = Annotated[int, typer.Option("--count", "-n", help="Maximum messages to return.")]
 Payload = Annotated[
     str, typer.Argument(metavar="PAYLOAD", help="The payload as JSON, @FILE or - (stdin).")
 ]

@@ -67,7 +67,7 @@ def define(
     *,
     mode: Annotated[str, typer.Option("--mode", help="work or fanout.")] = "work",
     max_attempts: Annotated[
-        int, typer.Option("--max-attempts", help="The most deliveries of a message.")
+        int, typer.Option("--max-attempts", help="Maximum deliveries of a message.")
     ] = 3,
     lock: Annotated[str, typer.Option("--lock", help="How long a delivery stays locked.")] = "30s",
     dead_letter: Annotated[
@@ -87,17 +87,17 @@ def define(
         str | None, typer.Option("--ttl", help="Messages expire after this long.")
     ] = None,
     max_size: Annotated[
-        int | None, typer.Option("--max-size", help="The most messages to store.")
+        int | None, typer.Option("--max-size", help="Maximum messages to store.")
     ] = None,
     priority: Annotated[
         bool, typer.Option("--priority", help="Deliver higher priorities first.")
     ] = False,
     max_in_flight: Annotated[
-        int | None, typer.Option("--max-in-flight", help="The most deliveries in flight per group.")
+        int | None, typer.Option("--max-in-flight", help="Maximum deliveries in flight per group.")
     ] = None,
     max_per_consumer: Annotated[
         int | None,
-        typer.Option("--max-per-consumer", help="The most deliveries in flight per consumer."),
+        typer.Option("--max-per-consumer", help="Maximum deliveries in flight per consumer."),
     ] = None,
     store: StoreOption = None,
     as_json: JsonOption = False,
@@ -251,7 +251,7 @@ def move(
     name: Name,
     to: Annotated[str, typer.Argument(metavar="TARGET")],
     *,
-    limit: Annotated[int, typer.Option("--limit", help="The most messages to move.")] = 1,
+    limit: Annotated[int, typer.Option("--limit", help="Maximum messages to move.")] = 1,
     dry_run: DryRun = False,
     store: StoreOption = None,
     as_json: JsonOption = False,
@@ -269,9 +269,9 @@ def redrive(
         str | None,
         typer.Option("--to", metavar="QUEUE", help="Send them here instead of to their origin."),
     ] = None,
-    limit: Annotated[int | None, typer.Option("--limit", help="The most messages to move.")] = None,
+    limit: Annotated[int | None, typer.Option("--limit", help="Maximum messages to move.")] = None,
     rate: Annotated[
-        float | None, typer.Option("--rate", help="The most messages per second.")
+        float | None, typer.Option("--rate", help="Maximum messages per second.")
     ] = None,
     origin: Annotated[
         str | None, typer.Option("--origin", help="Only letters from this queue.")

@@ -20,11 +20,11 @@ app: typer.Typer = typer.Typer(cls=Noun, help="Quotas: list, create, limits, del
 QuotaId = Annotated[str, typer.Argument(metavar="ID", help="The id of the quota.")]
 Concurrent = Annotated[
     int | None,
-    typer.Option("--max-concurrent", min=0, help="The most executions that run at once."),
+    typer.Option("--max-concurrent", min=0, help="Maximum concurrent executions."),
 ]
 PerWindow = Annotated[
     int | None,
-    typer.Option("--max-per-window", min=0, help="The most executions that start within a window."),
+    typer.Option("--max-per-window", min=0, help="Maximum starts within a window."),
 ]
 Window = Annotated[str | None, typer.Option("--window", help="The window: 1s, 1m, 1h.")]
 Tag = Annotated[

@@ -42,13 +42,13 @@ Roles = Annotated[
     ),
 ]
 Rate = Annotated[
-    int, typer.Option("--rate", help="The most calls per second and API key; 0 for no limit.")
+    int, typer.Option("--rate", help="Maximum calls per second per API key; 0 for no limit.")
 ]
 MostWaits = Annotated[
-    int, typer.Option("--max-waits", help="The most concurrent long polls per tenant.")
+    int, typer.Option("--max-waits", help="Maximum concurrent long polls per tenant.")
 ]
 MostTails = Annotated[
-    int, typer.Option("--max-tails", help="The most concurrent live streams per tenant.")
+    int, typer.Option("--max-tails", help="Maximum concurrent live streams per tenant.")
 ]
 TailLife = Annotated[
     str, typer.Option("--tail-life", help="How long a live stream lasts; clients reconnect.")

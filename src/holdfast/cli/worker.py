@@ -20,7 +20,7 @@ from holdfast.worker.worker import WorkerSettings
 
 LEVELS = ("debug", "info", "warning", "error")
 
-Slots = Annotated[int, typer.Option("--slots", help="The most executions to run at once.")]
+Slots = Annotated[int, typer.Option("--slots", help="Maximum executions to run at once.")]
 Threads = Annotated[int, typer.Option("--threads", help="The number of threads for `def` tasks.")]
 Name = Annotated[str, typer.Option("--name", help="The name of the worker's pool.")]
 Capabilities = Annotated[

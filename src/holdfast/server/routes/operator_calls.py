@@ -27,7 +27,7 @@ class ReasonBody(Body):
     example={"reason": "ordered twice"},
 )
 async def cancel(call: Call, id: str, body: ReasonBody) -> StateView:  # noqa: A002
-    """Cancel an execution that has not ended. Its lease holder learns it at its next call."""
+    """Cancel an execution that has not ended. Its lease holder is notified at its next call."""
     await call.engine.cancel(id, body.reason)
     return StateView(state="cancelled")
 
