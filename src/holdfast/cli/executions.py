@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from holdfast.model.explanations import Explanation
 
 
+OfKind = Annotated[str | None, typer.Option("--kind", help="Only executions of this task.")]
+OfTenant = Annotated[str | None, typer.Option("--tenant", help="Only executions of this tenant.")]
 ErrorType = Annotated[
     str | None,
     typer.Option("--error", metavar="TYPE", help="Only executions with this type of error."),
@@ -50,12 +52,8 @@ def replay(
     failed: Annotated[
         bool, typer.Option("--failed", help="Replay all failed executions that match the filters.")
     ] = False,
-    kind: Annotated[
-        str | None, typer.Option("--kind", help="Only executions of this task.")
-    ] = None,
-    tenant: Annotated[
-        str | None, typer.Option("--tenant", help="Only executions of this tenant.")
-    ] = None,
+    kind: OfKind = None,
+    tenant: OfTenant = None,
     error: ErrorType = None,
     since: Since = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only list the executions.")] = False,

@@ -35,6 +35,15 @@ _AWAITED = {
 _COLUMNS = ("id", "kind", "state", "lane", "tenant", "tries", "created", "note")
 
 
+OfTenant = Annotated[str | None, typer.Option("--tenant", help="Only executions of this tenant.")]
+InState = Annotated[State | None, typer.Option("--state", help="Only executions in this state.")]
+OnLane = Annotated[str | None, typer.Option("--lane", help="Only executions on this lane.")]
+OfKind = Annotated[str | None, typer.Option("--kind", help="Only executions of this task.")]
+Since = Annotated[
+    str | None,
+    typer.Option("--since", help="Created at or after this time: 2h, 2026-01-31T12:00."),
+]
+Cursor = Annotated[str | None, typer.Option("--cursor", help="Continue from the cursor of a page.")]
 WithTag = Annotated[
     str | None, typer.Option("--tag", metavar="NAME=VALUE", help="Only executions with this tag.")
 ]
@@ -48,30 +57,17 @@ OfParent = Annotated[
 
 def ls(
     *,
-    tenant: Annotated[
-        str | None, typer.Option("--tenant", help="Only executions of this tenant.")
-    ] = None,
-    state: Annotated[
-        State | None, typer.Option("--state", help="Only executions in this state.")
-    ] = None,
-    lane: Annotated[
-        str | None, typer.Option("--lane", help="Only executions on this lane.")
-    ] = None,
-    kind: Annotated[
-        str | None, typer.Option("--kind", help="Only executions of this task.")
-    ] = None,
+    tenant: OfTenant = None,
+    state: InState = None,
+    lane: OnLane = None,
+    kind: OfKind = None,
     tag: WithTag = None,
     graph: InGraph = None,
     parent: OfParent = None,
-    since: Annotated[
-        str | None,
-        typer.Option("--since", help="Created at or after this time: 2h, 2026-01-31T12:00."),
-    ] = None,
+    since: Since = None,
     until: Annotated[str | None, typer.Option("--until", help="Created before this time.")] = None,
     limit: Annotated[int, typer.Option("--limit", "-n", help="The size of a page.")] = 50,
-    cursor: Annotated[
-        str | None, typer.Option("--cursor", help="Continue from the cursor of a page.")
-    ] = None,
+    cursor: Cursor = None,
     everything: Annotated[bool, typer.Option("--all", help="List all pages.")] = False,
     in_archive: Annotated[
         bool, typer.Option("--archived", help="List the archive instead of the store.")

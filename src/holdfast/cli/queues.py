@@ -24,6 +24,28 @@ app: typer.Typer = typer.Typer(
 Name = Annotated[str, typer.Argument(metavar="QUEUE")]
 Group = Annotated[str | None, typer.Option("--group", help="A group of a fanout queue.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Only count the messages.")]
+MaxAttempts = Annotated[
+    int, typer.Option("--max-attempts", help="Maximum deliveries of a message.")
+]
+DeadLetter = Annotated[
+    str | None,
+    typer.Option(
+        "--dead-letter", metavar="QUEUE", help="Where failed messages go; created if missing."
+    ),
+]
+Waits = Annotated[
+    list[str] | None,
+    typer.Option("--backoff", metavar="WAIT", help="The wait after a nack; repeatable."),
+]
+DedupWindow = Annotated[str, typer.Option("--dedup-window", help="How long ids are remembered.")]
+MaxSize = Annotated[int | None, typer.Option("--max-size", help="Maximum messages to store.")]
+MaxInFlight = Annotated[
+    int | None, typer.Option("--max-in-flight", help="Maximum deliveries in flight per group.")
+]
+MaxPerConsumer = Annotated[
+    int | None,
+    typer.Option("--max-per-consumer", help="Maximum deliveries in flight per consumer."),
+]
 
 _COUNTS = ("ready", "delayed", "in_flight", "acked", "dead", "dropped", "expired", "purged")
 #: Far more queues than a person reads.
@@ -66,39 +88,20 @@ def define(
     name: Name,
     *,
     mode: Annotated[str, typer.Option("--mode", help="work or fanout.")] = "work",
-    max_attempts: Annotated[
-        int, typer.Option("--max-attempts", help="Maximum deliveries of a message.")
-    ] = 3,
+    max_attempts: MaxAttempts = 3,
     lock: Annotated[str, typer.Option("--lock", help="How long a delivery stays locked.")] = "30s",
-    dead_letter: Annotated[
-        str | None,
-        typer.Option(
-            "--dead-letter", metavar="QUEUE", help="Where failed messages go; created if missing."
-        ),
-    ] = None,
-    backoff: Annotated[
-        list[str] | None,
-        typer.Option("--backoff", metavar="WAIT", help="The wait after a nack; repeatable."),
-    ] = None,
-    dedup_window: Annotated[
-        str, typer.Option("--dedup-window", help="How long ids are remembered.")
-    ] = ("5m"),
+    dead_letter: DeadLetter = None,
+    backoff: Waits = None,
+    dedup_window: DedupWindow = "5m",
     ttl: Annotated[
         str | None, typer.Option("--ttl", help="Messages expire after this long.")
     ] = None,
-    max_size: Annotated[
-        int | None, typer.Option("--max-size", help="Maximum messages to store.")
-    ] = None,
+    max_size: MaxSize = None,
     priority: Annotated[
         bool, typer.Option("--priority", help="Deliver higher priorities first.")
     ] = False,
-    max_in_flight: Annotated[
-        int | None, typer.Option("--max-in-flight", help="Maximum deliveries in flight per group.")
-    ] = None,
-    max_per_consumer: Annotated[
-        int | None,
-        typer.Option("--max-per-consumer", help="Maximum deliveries in flight per consumer."),
-    ] = None,
+    max_in_flight: MaxInFlight = None,
+    max_per_consumer: MaxPerConsumer = None,
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
