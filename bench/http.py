@@ -114,7 +114,7 @@ async def _batches(engine: Engine, connections: list[Connection]) -> dict[str, f
     rounds = [
         (
             await _rate(count, [near() for _ in range(AT_ONCE)]),
-            await _rate(count, [far(one) for one in connections[:AT_ONCE]]),
+            await _rate(count, [far(connection) for connection in connections[:AT_ONCE]]),
         )
         for _ in range(3)
     ]
@@ -133,7 +133,7 @@ async def _singles(connections: list[Connection]) -> float:
         for _ in range(SINGLES // CONNECTIONS):
             await connection.call("POST", "/v1/executions", body)
 
-    return await _rate(SINGLES, [create(one) for one in connections])
+    return await _rate(SINGLES, [create(connection) for connection in connections])
 
 
 async def _wake_up(connections: list[Connection]) -> float:
@@ -154,7 +154,7 @@ async def _wake_up(connections: list[Connection]) -> float:
 async def _tails(engine: Engine, address: tuple[str, int]) -> dict[str, float]:
     """Follow executions live, all at once, and cancel them all."""
     ids = [f"tail-{n}" for n in range(TAILS)]
-    await engine.submit_many([NewExecution(kind="bench", id=one) for one in ids])
+    await engine.submit_many([NewExecution(kind="bench", id=execution_id) for execution_id in ids])
     tails = [await Connection.open(address) for _ in ids]
     started = time.perf_counter()
     for tail, one in zip(tails, ids, strict=True):

@@ -54,7 +54,7 @@ async def _lives(engine: Engine, **fields: object) -> dict[str, float]:
     claims = (await workloads.timed(COUNT, claim)).per_second
     for start in range(0, COUNT, workloads.CLAIM_BATCH):
         chunk = held[start : start + workloads.CLAIM_BATCH]
-        await asyncio.gather(*(engine.complete(one.id, one.lease) for one in chunk))
+        await asyncio.gather(*(engine.complete(claim.id, claim.lease) for claim in chunk))
     await engine.courier.settle()
     await submit()
     both = (await workloads.timed(COUNT, lambda: workloads.drain(engine, COUNT))).per_second

@@ -56,8 +56,8 @@ def run(main: Coroutine[Any, Any, None]) -> None:
 async def info(engine: Engine, section: str, field: str) -> float:
     """Return a number from INFO."""
     text = (await engine.store.client.call(["INFO", section])).decode()
-    found = re.search(rf"{field}[:=]([\d.]+)", text)
-    return float(found[1]) if found else 0.0
+    match = re.search(rf"{field}[:=]([\d.]+)", text)
+    return float(match[1]) if match else 0.0
 
 
 async def function_us(engine: Engine) -> float:

@@ -136,7 +136,7 @@ class RemoteGraphs(api.Graphs):
         return CancelledGraph(
             state=GraphState(reply["state"]),
             cancelled=reply["cancelled"],
-            failed=[ExecutionId(one) for one in reply.get("failed", ())],
+            failed=[ExecutionId(member) for member in reply.get("failed", ())],
         )
 
     @override

@@ -93,7 +93,7 @@ class RemoteSchedules(api.Schedules):
         query = {"tenant": tenant or self._tenant or EVERY_TENANT, "limit": limit, "cursor": cursor}
         response = await self._http.send("GET", "/v1/schedules", query=query)
         page = _page(response.content)
-        items = tuple(one.schedule() for one in page.items)
+        items = tuple(item.schedule() for item in page.items)
         return SchedulePage(items=items, next_cursor=page.next_cursor)
 
     @override
@@ -118,7 +118,7 @@ class RemoteSchedules(api.Schedules):
     ) -> builtins.list[datetime]:
         where = _at(schedule_id, "next")
         reply = await self._http.get(where, count=count, **self._whose(tenant))
-        return [decode.moment(one) for one in reply["items"]]
+        return [decode.moment(text) for text in reply["items"]]
 
 
 def _at(schedule_id: str, *rest: str) -> str:

@@ -202,16 +202,18 @@ class Metrics:
         for (lane, state), count in by_cell.items():
             self._executions.labels(lane, state).set(count)
         self._workers.clear()
-        for lane, count in Tally(self._lane(n) for one in workers for n in one.lanes).items():
+        for lane, count in Tally(self._lane(n) for worker in workers for n in worker.lanes).items():
             self._workers.labels(lane).set(count)
-        self._slots.labels("busy").set(sum(one.busy for one in workers))
-        self._slots.labels("free").set(sum(max(0, one.slots - one.busy) for one in workers))
+        self._slots.labels("busy").set(sum(worker.busy for worker in workers))
+        self._slots.labels("free").set(
+            sum(max(0, worker.slots - worker.busy) for worker in workers)
+        )
         self._tell(pulse)
         await self._read_queues(engine)
 
     async def _read_queues(self, engine: Engine) -> None:
         queues = await engine.queues.list(limit=MOST_QUEUES)
-        groups = await asyncio.gather(*(_groups(engine, one.name) for one in queues))
+        groups = await asyncio.gather(*(_groups(engine, queue.name) for queue in queues))
         self._messages.clear()
         for queue, found in zip(queues, groups, strict=True):
             for group, counts in list(found.items())[:MOST_GROUPS]:

@@ -105,7 +105,9 @@ class Call:
         """Return which of these executions the caller may access."""
         if self.identity.tenant is None:
             return [True] * len(execution_ids)
-        owners = await asyncio.gather(*(self._owner(one) for one in execution_ids))
+        owners = await asyncio.gather(
+            *(self._owner(execution_id) for execution_id in execution_ids)
+        )
         return [owner == self.identity.tenant for owner in owners]
 
     async def _owner(self, execution_id: str) -> str | None:

@@ -222,7 +222,7 @@ def _query_parameters(
 
 def _without_null(field: dict[str, Any]) -> dict[str, Any]:
     """Return the schema of a parameter: absent is not null."""
-    options = [one for one in field.get("anyOf", ()) if one != {"type": "null"}]
+    options = [option for option in field.get("anyOf", ()) if option != {"type": "null"}]
     if len(options) != 1:
         return field
     (option,) = options

@@ -38,7 +38,7 @@ def _read(name: str) -> tuple[bytes, str]:
 
 
 def _digest(html: bytes, element: bytes) -> str:
-    found = re.search(rb"<%b>(.*?)</%b>" % (element, element), html, re.DOTALL)
-    if found is None:
+    match = re.search(rb"<%b>(.*?)</%b>" % (element, element), html, re.DOTALL)
+    if match is None:
         raise AssertionError
-    return f"sha256-{base64.b64encode(hashlib.sha256(found[1]).digest()).decode()}"
+    return f"sha256-{base64.b64encode(hashlib.sha256(match[1]).digest()).decode()}"

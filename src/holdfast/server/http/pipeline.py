@@ -253,7 +253,7 @@ def _refuse_query(request: Request, route: Route) -> None:
 def _parameters(request: Request, route: Route) -> list[tuple[str, str]]:
     """Return the parameters of the query, without the tenant of the object in the path."""
     given = request.query_params.multi_items()
-    return [one for one in given if route.owner is None or one[0] != _TENANT]
+    return [pair for pair in given if route.owner is None or pair[0] != _TENANT]
 
 
 def _named_tenant(arguments: Mapping[str, Any]) -> str | None:

@@ -175,11 +175,13 @@ def _own_members(made: SubmittedGraph) -> dict[str, str]:
 def _members(
     members: Sequence[MemberBody], tenant: str, query: CheckQuery
 ) -> dict[str, NewExecution]:
-    return by_key((one.key, query.apply(one.item(one.tenant or tenant))) for one in members)
+    return by_key(
+        (member.key, query.apply(member.item(member.tenant or tenant))) for member in members
+    )
 
 
 def _edges(edges: Sequence[EdgeBody]) -> list[Edge]:
-    return [one.edge() for one in edges]
+    return [edge.edge() for edge in edges]
 
 
 def _joins(joins: Mapping[str, JoinBody]) -> dict[str, Join]:
@@ -356,7 +358,7 @@ async def cancel(call: Call, id: str, body: CancelBody) -> CancelledView:  # noq
         done = await graphs.cancel(
             id, policy=body.policy, reason=body.reason, wait_s=body.wait_ms / 1000
         )
-    failed: Any = [shown.own(one) for one in done.failed] or UNSET
+    failed: Any = [shown.own(execution_id) for execution_id in done.failed] or UNSET
     return CancelledView(state=done.state, cancelled=done.cancelled, failed=failed)
 
 

@@ -211,7 +211,8 @@ async def release(call: Call, name: str, query: TenantQuery, body: SettleBody) -
 
 async def _settle(call: Call, name: str, verb: Verb, body: SettleBody) -> SettledView:
     items = [
-        Settle(handle=one.handle, delay_ms=one.delay_ms, reason=one.reason) for one in body.items
+        Settle(handle=item.handle, delay_ms=item.delay_ms, reason=item.reason)
+        for item in body.items
     ]
     answers = await call.engine.queues.settle(scoping.queue(call, name), verb, items)
     return SettledView(
@@ -231,7 +232,7 @@ async def _settle(call: Call, name: str, verb: Verb, body: SettleBody) -> Settle
 )
 async def extend(call: Call, name: str, query: TenantQuery, body: SettleBody) -> SettledView:  # noqa: ARG001
     """Extend the deadlines of deliveries, from now."""
-    items = [(one.handle, one.extend_ms) for one in body.items]
+    items = [(item.handle, item.extend_ms) for item in body.items]
     answers = await call.engine.queues.extend(scoping.queue(call, name), items)
     return SettledView(
         items=[
@@ -277,8 +278,8 @@ async def commit(call: Call, name: str, query: TenantQuery, body: CommitBody) ->
 
     Executions among the effects also need the role submitter.
     """
-    effects = [_effect(call, one) for one in body.effects]
-    submitted = [one.execution for one in effects if isinstance(one, Submit)]
+    effects = [_effect(call, effect) for effect in body.effects]
+    submitted = [effect.execution for effect in effects if isinstance(effect, Submit)]
     await check_limits_exist(call, submitted)
     settled = await call.engine.queues.ack(scoping.queue(call, name), body.handle, *effects)
     return SettledItem(ok=True, repeated=settled.repeated)

@@ -148,7 +148,7 @@ async def suspend(call: Call, id: str, body: SuspendBody) -> SuspensionView:  # 
     answer = await call.engine.waitpoints.suspend(
         id,
         body.lease.lease(),
-        [one.listed(call) for one in body.waitpoints],
+        [point.listed(call) for point in body.waitpoints],
         body.condition,
         timeout_ms=body.timeout_ms,
         on_timeout=body.on_timeout,
@@ -156,10 +156,10 @@ async def suspend(call: Call, id: str, body: SuspendBody) -> SuspensionView:  # 
         key=body.key,
     )
     view = SuspensionView(
-        state=answer.state, waitpoints=[PreparedView.of(one) for one in answer.waitpoints]
+        state=answer.state, waitpoints=[PreparedView.of(point) for point in answer.waitpoints]
     )
     if answer.state is State.SUSPENDED:
         call.services.metrics.ended(id, body.lease.epoch, "suspended")
     else:
-        view.signals = [SignalView.of(one) for one in answer.signals]
+        view.signals = [SignalView.of(signal) for signal in answer.signals]
     return view

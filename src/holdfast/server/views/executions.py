@@ -300,7 +300,7 @@ class ClaimView(View):
                 expires_at=rfc3339(claim.expires_at),
             ),
             steps=steps,
-            signals=[SignalView.of(one) for one in claim.signals],
+            signals=[SignalView.of(signal) for signal in claim.signals],
             resumed=claim.resumed,
             input_base64=UNSET if value is not None else as_base64(claim.input),
             steps_base64=encoded or UNSET,
