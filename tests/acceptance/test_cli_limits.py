@@ -66,7 +66,7 @@ async def test_a_budget_from_its_creation_to_its_reset(shop: Shop) -> None:
     command = ("budgets", "create", "team", "--parent", "org", "--hard", "tokens=10")
     assert done(*command, "--soft", "tokens=5", folder=folder) == "budget team is created\n"
     again = done(*command, "--soft", "tokens=5", folder=folder)
-    assert again == "budget team is there already\n"
+    assert again == "budget team already exists\n"
     # A task is submitted with the budgets that it declares.
     arguments = json.dumps({"tokens": 8})
     assert asked("submit", "spend", "-i", arguments, "--wait", folder=folder)["result"] == "spent"

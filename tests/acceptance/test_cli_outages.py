@@ -141,7 +141,7 @@ async def test_a_worker_waits_for_its_store_when_it_starts(
             return app.engine.store.partitions
 
     async def has_waited() -> bool:
-        return caplog.text.count("the worker waits for its store") > 1
+        return caplog.text.count("the worker is waiting for its store") > 1
 
     with caplog.at_level(logging.WARNING):
         opening = asyncio.ensure_future(use())

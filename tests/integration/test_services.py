@@ -159,4 +159,4 @@ async def test_doctor_names_the_service_that_does_not_run() -> None:
         Level.OK,
         "1 in 1 process, restarted 1 times",
     )
-    assert findings.services([]).text == "no process runs any now"
+    assert findings.services([]).text == "no process runs any service"

@@ -1,7 +1,7 @@
-"""What can be asked of Holdfast: one abstract noun per file.
+"""The contract of Holdfast: one abstract class per noun, one noun per file.
 
-`holdfast.engine` and its parts implement the nouns where the store is, `holdfast.client` over HTTP.
-Signatures, docstrings and errors are written here, once.
+`holdfast.engine` and its parts implement the nouns on the store itself, `holdfast.client` over
+HTTP. Signatures, docstrings and errors are written here, once.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Workers: registration, heartbeats, drain."""
+"""Workers: register, send heartbeats, drain."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Workers(ABC):
         tenant: str | None = None,
         kinds: Sequence[str] | None = None,
     ) -> Registration:
-        """Register a worker, or say that it is still there."""
+        """Register a worker, or send its heartbeat."""
         beat = Beat(
             instance=checks.name("instance", instance),
             worker=checks.name("worker", worker),
@@ -47,15 +47,15 @@ class Workers(ABC):
 
     @abstractmethod
     async def drain(self, instance: str, *, tenant: str | None = None) -> None:
-        """Ask a worker to finish and claim no more; it learns so at its next heartbeat or claim.
+        """Ask a worker to finish and claim no more. It learns of it at its next heartbeat or claim.
 
-        With a tenant, only a worker that serves that one alone.
+        With a tenant, only a worker that serves just that tenant.
         """
 
     @abstractmethod
     async def remove(self, instance: str, *, tenant: str | None = None) -> bool:
-        """Take a worker off the registry; returns whether it was on it."""
+        """Remove a worker from the registry; return whether it was registered."""
 
     @abstractmethod
     async def list(self) -> list[Worker]:
-        """Return the workers that are alive."""
+        """Return the live workers."""

@@ -1,4 +1,4 @@
-"""What the commands of budgets and quotas have in common: lists, new ones, rules."""
+"""What the commands of budgets and quotas share: lists, creation, rules."""
 
 from __future__ import annotations
 
@@ -16,16 +16,18 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-LimitId = Annotated[
-    str, typer.Argument(metavar="ID", help="The budget or quota: ID, or TENANT/ID.")
-]
-Tenant = Annotated[str | None, typer.Option("--tenant", help="Only of this tenant.")]
+LimitId = Annotated[str, typer.Argument(metavar="ID", help="The budget or quota: ID or TENANT/ID.")]
+Tenant = Annotated[str | None, typer.Option("--tenant", help="Only those of this tenant.")]
 OfTenant = Annotated[str | None, typer.Option("--tenant", help="Executions of this tenant.")]
 Lane = Annotated[str | None, typer.Option("--lane", help="Executions on this lane.")]
 Kind = Annotated[str | None, typer.Option("--kind", help="Executions of this task.")]
 Tag = Annotated[
     str | None,
-    typer.Option("--tag", metavar="NAME[=VALUE]", help="With this tag; a name: each value apart."),
+    typer.Option(
+        "--tag",
+        metavar="NAME[=VALUE]",
+        help="Executions with this tag; a name alone counts each value separately.",
+    ),
 ]
 
 
@@ -33,16 +35,16 @@ _PAGE = 1_000
 
 
 class ListPage(Protocol[T]):
-    """Lists budgets or quotas, as their nouns do."""
+    """The `list` of budgets or quotas."""
 
     async def __call__(
         self, tenant: str | None = None, *, limit: int = ..., cursor: str | None = None
     ) -> tuple[list[T], str | None]:
-        """Return a page and where the next one starts."""
+        """Return a page and the cursor of the next one."""
 
 
 async def every(list_page: ListPage[T], tenant: str | None) -> list[T]:
-    """Return the budgets or quotas of a tenant, or of all, page by page."""
+    """Return the budgets or quotas of a tenant, or of all tenants."""
     items, cursor = await list_page(tenant, limit=_PAGE)
     while cursor is not None:
         more, cursor = await list_page(tenant, limit=_PAGE, cursor=cursor)
@@ -51,15 +53,15 @@ async def every(list_page: ListPage[T], tenant: str | None) -> list[T]:
 
 
 def say_created(noun: str, limit: Budget | Quota, *, is_new: bool, as_json: bool) -> None:
-    """Say that there is a budget or quota now, or was before."""
-    text = f"{noun} {limit.id} {'is created' if is_new else 'is there already'}"
+    """Print that a budget or quota is created, or already exists."""
+    text = f"{noun} {limit.id} {'is created' if is_new else 'already exists'}"
     output.answer(limit, text, as_json=as_json)
 
 
 def add_rules(app: typer.Typer, limit: Literal["budget", "quota"]) -> None:
-    """Give a noun its rules."""
+    """Add the commands `attach`, `detach` and `rules` to the app of a limit."""
 
-    @app.command(help=f"Have new executions of a tenant, lane, kind or tag subject to a {limit}.")
+    @app.command(help=f"Apply a {limit} to new executions of a tenant, lane, task or tag.")
     def attach(
         limit_id: LimitId,
         *,
@@ -74,7 +76,7 @@ def add_rules(app: typer.Typer, limit: Literal["budget", "quota"]) -> None:
         opening.ask(store, lambda engine: _rules(engine, limit).attach(limit_id, **subject))
         _say(limit, limit_id, subject, "is attached to", as_json=as_json)
 
-    @app.command(help="Take a rule back; executions submitted under it keep the limit.")
+    @app.command(help="Remove a rule; executions submitted under it keep the limit.")
     def detach(
         limit_id: LimitId,
         *,
@@ -89,13 +91,13 @@ def add_rules(app: typer.Typer, limit: Literal["budget", "quota"]) -> None:
         opening.ask(store, lambda engine: _rules(engine, limit).detach(limit_id, **subject))
         _say(limit, limit_id, subject, "is no longer attached to", as_json=as_json)
 
-    @app.command(help=f"List which new executions become subject to which {limit}.")
+    @app.command(help=f"List the rules that apply a {limit} to new executions.")
     def rules(*, store: StoreOption = None, as_json: JsonOption = False) -> None:
-        found = opening.ask(store, lambda engine: _rules(engine, limit).list())
+        attached = opening.ask(store, lambda engine: _rules(engine, limit).list())
         if as_json:
-            output.emit({"items": found})
+            output.emit({"items": attached})
             return
-        rows = [(rule.id, rule.subject, rule.value) for rule in found]
+        rows = [(rule.id, rule.subject, rule.value) for rule in attached]
         output.show_table((limit, "for", "value"), rows, nothing="no rules")
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     Looks = AsyncIterator[tuple[Snapshot, Rates]]
 
-#: With --once, the time over which rates are measured.
+#: How long --once measures rates.
 _ONCE_S = 0.5
 _WIDE = 1000
 _QUEUE_COLUMNS = ("queue", "mode", "setting", "ready", "delayed", "in flight", "dead")
@@ -31,14 +31,14 @@ _QUEUE_COLUMNS = ("queue", "mode", "setting", "ready", "delayed", "in flight", "
 
 def top(
     *,
-    once: Annotated[bool, typer.Option("--once", help="Look once and stop.")] = False,
+    once: Annotated[bool, typer.Option("--once", help="Print one snapshot and exit.")] = False,
     interval: Annotated[
-        float, typer.Option("--interval", min=0.1, max=3600, help="Seconds between looks.")
+        float, typer.Option("--interval", min=0.1, max=3600, help="Seconds between snapshots.")
     ] = 1.0,
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Watch a store: executions by state and lane, rates, workers, the oldest that waits."""
+    """Watch a store: executions by state and lane, rates, workers, longest wait."""
     pause_s = _ONCE_S if once else interval
     opening.ask(
         store,
@@ -100,7 +100,7 @@ def render(now: Snapshot, moved: Rates, width: int | None) -> str:
 
 
 def as_value(now: Snapshot, moved: Rates) -> dict[str, object]:
-    """Return a snapshot as JSON holds it."""
+    """Return a snapshot as a JSON value."""
     return {
         "counts": now.counts,
         "lanes": [
@@ -131,9 +131,10 @@ def _queue_rows(now: Snapshot) -> list[tuple[object, ...]]:
 
 
 def _stopped(now: Snapshot) -> list[str]:
-    """Return a line for each service that does not run."""
+    """Return a line for each service that is not running."""
     return [
-        f"service {service.name} of {process.name} restarts: {one_line(service.last_error or '')}"
+        f"service {service.name} of {process.name} is restarting: "
+        f"{one_line(service.last_error or '')}"
         for process in now.services
         for service in process.services
         if not service.running

@@ -21,15 +21,15 @@ from holdfast.model.moments import to_ms
 
 @final
 class RemoteArchive(api.Archive):
-    """The archive of a server's store; a key of one tenant reads what is its own."""
+    """The archive of a server's store. A key of one tenant reads only that tenant's executions."""
 
     def __init__(self, http: Http) -> None:
         self._http = http
-        #: Whose executions are listed unless a filter names another.
+        #: The tenant whose executions are listed unless a filter names another.
         self._tenant = http.tenant or EVERY_TENANT
 
     async def survey(self) -> Survey:
-        """Say where the archive is, what is in it, and what waits for it."""
+        """Return where the archive is, what it holds, and how many executions wait for it."""
         view = await self._http.get("/v1/archive")
         url, waiting, at = view.pop("url"), view.pop("waiting"), view.pop("committed_at")
         committed = None if at is None else to_ms(decode.moment(at))
@@ -51,22 +51,22 @@ class RemoteArchive(api.Archive):
 
     @override
     async def page(
-        self, wanted: Filter | None = None, *, limit: int = 50, cursor: str | None = None
+        self, filters: Filter | None = None, *, limit: int = 50, cursor: str | None = None
     ) -> Page:
         checks.integer("limit", limit, 1, bounds.PAGE_ITEMS)
-        wanted = Filter() if wanted is None else checks.instance("wanted", wanted, Filter)
+        filters = Filter() if filters is None else checks.instance("filters", filters, Filter)
         where = "/v1/archive/executions"
         return await page_of(
-            self._http, where, wanted, whose=self._tenant, limit=limit, cursor=cursor
+            self._http, where, filters, whose=self._tenant, limit=limit, cursor=cursor
         )
 
     @override
-    async def rows(self, wanted: Filter | None = None) -> AsyncIterator[Exported]:
+    async def rows(self, filters: Filter | None = None) -> AsyncIterator[Exported]:
         cursor: str | None = None
         while True:
-            page = await self.page(wanted, limit=bounds.PAGE_ITEMS, cursor=cursor)
-            for one in page.items:
-                yield await self.get(one.id)
+            page = await self.page(filters, limit=bounds.PAGE_ITEMS, cursor=cursor)
+            for execution in page.items:
+                yield await self.get(execution.id)
             cursor = page.next_cursor
             if cursor is None:
                 return

@@ -23,11 +23,11 @@ def is_remote(store: str) -> bool:
 
 
 class Client(api.Engine):
-    """Executions over HTTP, with the calls of an engine in the process.
+    """Holdfast over HTTP, with the same calls as an engine on the store itself.
 
-    `async with Client("https://holdfast.example.org", key="hf_...") as client:`. Calls whose answer
-    is lost are sent again within their time, as far as that is safe; calls that did not get
-    through, or were refused for the moment, within `patience_ms`.
+    `async with Client("https://holdfast.example.org", key="hf_...") as client:`. If an
+    answer is lost, the call is retried within its time, as far as that is safe. Calls that did not
+    reach the server, or were refused for now, are retried within `patience_ms`.
     """
 
     def __init__(

@@ -39,7 +39,7 @@ class RemoteFeeds(api.Feeds):
                     if not is_open:
                         yield None
                     elif seen is None:
-                        # The connection was lost before there was a position to go on from.
+                        # The connection was lost before there was a position to continue from.
                         yield Gap()
                     is_open = True
                 elif event.id is not None:

@@ -35,7 +35,7 @@ from holdfast.model.graphs import (
 from holdfast.model.ids import new_id
 from holdfast.model.states import State
 
-#: One long poll for the end; the next follows at once.
+#: The longest poll for the end; the next follows at once.
 _WAIT_MS = 20_000
 _MOST_WAIT_MS = 60_000
 
@@ -46,7 +46,7 @@ class RemoteGraphs(api.Graphs):
 
     def __init__(self, http: Http) -> None:
         self._http = http
-        #: Whom an operator key acts for.
+        #: The tenant that an operator key acts for.
         self._tenant = http.tenant
         self._executions = RemoteExecutions(http)
 
@@ -60,14 +60,14 @@ class RemoteGraphs(api.Graphs):
     ) -> SubmittedGraph:
         checks.known_fields("graph", fields, GRAPH_FIELDS)
         shape = Shape(members=members, edges=edges, joins=joins or {})
-        # What is wrong with it is said before it is sent.
+        # Errors in the graph are raised before it is sent.
         new = NewGraph(shape=shape, **fields)
         body = {**_shape_body(shape), **{k: v for k, v in fields.items() if v is not None}}
         if self._tenant is not None:
             body.setdefault("tenant", self._tenant)
         minted = new.id is None and new.idempotency_key is None
         if minted:
-            # So that it can be sent again.
+            # An id makes it safe to send again.
             body["id"] = f"g{new_id()}"
         reply = await self._http.post("/v1/graphs", body)
         return SubmittedGraph(
@@ -135,7 +135,7 @@ class RemoteGraphs(api.Graphs):
         return CancelledGraph(
             state=GraphState(reply["state"]),
             cancelled=reply["cancelled"],
-            failed=[ExecutionId(one) for one in reply.get("failed", ())],
+            failed=[ExecutionId(member) for member in reply.get("failed", ())],
         )
 
     @override

@@ -25,7 +25,7 @@ class ShownKey(SigningKey):
     shown: str = ""
 
     def fingerprint(self) -> str:
-        """Return what tells secrets apart without telling them."""
+        """Return a value that identifies the secret without revealing it."""
         return self.shown
 
 
@@ -35,7 +35,9 @@ class ShownRing(KeyRing):
 
     def sign(self, grant: Grant) -> NoReturn:
         """Not over HTTP."""
-        raise TaskError(f"only the server signs: read the token of {grant.waitpoint} there")
+        raise TaskError(
+            f"only the server signs tokens: read the token of {grant.waitpoint} from it"
+        )
 
     def verify(self, text: object, waitpoint_id: str) -> NoReturn:
         """Not over HTTP."""

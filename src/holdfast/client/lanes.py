@@ -50,8 +50,8 @@ class RemoteLanes(api.Lanes):
 
     @override
     async def states(self) -> dict[str, str]:
-        found = await self._http.items("/v1/lanes")
-        return {item["lane"]: item["setting"] for item in found if item["setting"] != "open"}
+        lanes = await self._http.items("/v1/lanes")
+        return {item["lane"]: item["setting"] for item in lanes if item["setting"] != "open"}
 
     @override
     async def views(self, *, tenant: str | None = None) -> Sequence[LaneView]:

@@ -21,7 +21,7 @@ from holdfast.model.workers import Worker
 
 @final
 class RemoteOperability(api.Operability):
-    """What a server says about its store."""
+    """The doctor and the snapshot of a server's store."""
 
     def __init__(self, http: Http) -> None:
         self._http = http

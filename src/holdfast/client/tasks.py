@@ -21,7 +21,7 @@ class RemoteTasks(api.Tasks):
 
     @override
     async def list(self, *, tenant: str | None = None) -> dict[str, dict[str, Any]]:
-        # The tenant of the key needs not be named.
+        # The tenant of the key does not have to be named.
         whose = None if tenant == "default" else tenant
         reply = await self._http.get("/v1/tasks", tenant=whose or self._tenant)
         return {item.pop("name"): item for item in reply["items"]}

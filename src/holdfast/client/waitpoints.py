@@ -44,9 +44,9 @@ class RemoteWaitpoints(api.Waitpoints):
 
     def __init__(self, http: Http) -> None:
         self._http = http
-        #: Whose inbox it is unless another is named.
+        #: The tenant whose inbox is read by default.
         self._tenant = http.tenant or EVERY_TENANT
-        #: Tokens of waitpoints made here: the server need not be asked, and note it, again.
+        #: Tokens of waitpoints created here, so that the server does not record another read.
         self._made: OrderedDict[str, Token] = OrderedDict()
 
     # For the holder of a lease
@@ -121,14 +121,15 @@ class RemoteWaitpoints(api.Waitpoints):
         self, items: Sequence[tuple[NewSignal, str | None]]
     ) -> list[Effect | HoldfastError]:
         checks.integer("number of items", len(items), 0, bounds.BATCH_ITEMS)
-        rights = await asyncio.gather(*(self._right(*one) for one in items))
+        rights = await asyncio.gather(*(self._right(*item) for item in items))
         bodies = [
             {"waitpoint": item.waitpoint, **_signal_body(item, right)}
             for (item, _), right in zip(items, rights, strict=True)
         ]
         reply = await self._http.post("/v1/signals:batch", {"items": bodies})
         return [
-            Effect(one["effect"]) if "effect" in one else refusal_of(one) for one in reply["items"]
+            Effect(item["effect"]) if "effect" in item else refusal_of(item)
+            for item in reply["items"]
         ]
 
     async def _right(self, item: NewSignal, token: str | None) -> str:
@@ -159,8 +160,8 @@ class RemoteWaitpoints(api.Waitpoints):
 
     @override
     async def of(self, execution_id: str) -> list[Waitpoint]:
-        found = await self._http.items(_about(execution_id, "waitpoints"))
-        return [_waitpoint(view) for view in found]
+        views = await self._http.items(_about(execution_id, "waitpoints"))
+        return [_waitpoint(view) for view in views]
 
     @override
     async def read(self, waitpoint: str, token: str) -> Waitpoint:

@@ -1,8 +1,8 @@
-"""The search for drift: do lists, counts, queues and timers agree with the records?
+"""The search for drift: check that lists, counts, queues and timers agree with the records.
 
-It asks what any client may ask, so it sees what the store's functions see: executions that a list
-has lost, that wait in no queue, or whose timer is gone. Entries of queues and timers that belong
-to no execution cannot be seen from here.
+It uses the calls of any client, so it finds what the store's functions can show: executions that
+are missing from a list, that wait in no queue, or whose timer is gone. It cannot find entries of
+queues and timers that belong to no execution.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from holdfast.model.listing import Count, Filter
 from holdfast.model.states import Hold, State
 from holdfast.store.engine import StoreEngine
 
-#: A cell that moves while it is compared is compared again, so often.
+#: How often a cell that changes during the comparison is compared again.
 _TRIES = 5
-#: A timer may fire this late without being lost.
+#: A timer that is later than this counts as lost.
 _SLACK = timedelta(seconds=5)
 _AT_ONCE = 200
 
@@ -28,19 +28,19 @@ _AT_ONCE = 200
 async def search(
     engine: StoreEngine, advance: Callable[[int], None], *, check_due: bool
 ) -> list[str]:
-    """Return a line for each disagreement. `check_due` also finds lost timers."""
-    found: list[str] = []
+    """Return a line for each disagreement. With `check_due`, also find lost timers."""
+    lines: list[str] = []
     for cell in await engine.count():
-        found += await _compare(engine, cell)
+        lines += await _compare(engine, cell)
         async for page in _pages(engine, cell):
             for start in range(0, len(page), _AT_ONCE):
                 looks = (
                     _look(engine, item, check_due=check_due)
                     for item in page[start : start + _AT_ONCE]
                 )
-                found += [line for line in await asyncio.gather(*looks) if line]
+                lines += [line for line in await asyncio.gather(*looks) if line]
             advance(len(page))
-    return found
+    return lines
 
 
 async def _pages(engine: StoreEngine, cell: Count) -> AsyncIterator[tuple[Execution, ...]]:
@@ -58,7 +58,7 @@ def _filter(cell: Count) -> Filter:
 
 
 async def _compare(engine: StoreEngine, cell: Count) -> list[str]:
-    """Compare the size of a cell with the records that a list finds in it."""
+    """Compare the count of a cell with the records that a list returns for it."""
     name = f"{cell.tenant} {cell.lane} {cell.kind} {cell.state}"
     for _ in range(_TRIES):
         before = await _size(engine, cell)
@@ -81,7 +81,7 @@ async def _size(engine: StoreEngine, cell: Count) -> int:
 
 
 async def _look(engine: StoreEngine, item: Execution, *, check_due: bool) -> str | None:
-    """Look closer at one execution, if it can be wrong."""
+    """Check one execution, if its state can drift."""
     if item.state is State.WAITING or (check_due and due_of(item) is not None):
         try:
             facts = await engine.store.queries.explain_facts(item.id)

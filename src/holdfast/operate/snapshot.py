@@ -1,4 +1,4 @@
-"""Taking a snapshot of a store: counts, the oldest waiting execution, workers, queues, services."""
+"""Take a snapshot of a store: counts, the oldest waiting execution, workers, queues, services."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from holdfast.model.workers import Worker
 if TYPE_CHECKING:
     from holdfast.store.engine import StoreEngine
 
-#: A snapshot holds this many workers and queues, so that its size is bounded.
+#: The most workers and queues in a snapshot, so that its size is bounded.
 MOST_WORKERS = 1_000
 MOST_QUEUES = 100
-#: The age of the oldest waiting execution is found to this precision, in few calls.
+#: The precision of the age of the oldest waiting execution; a coarse one takes few calls.
 _PRECISION_MS = 500
 
 
 async def take(engine: StoreEngine, *, tenant: str | None = None) -> Snapshot:
-    """Look at a store; with a tenant, only at what belongs to it."""
+    """Take a snapshot; with a tenant, only of that tenant's data."""
     cells, settings, workers, oldest, queues, services = await asyncio.gather(
         engine.count(tenant),
         engine.lanes.states(),
@@ -90,10 +90,10 @@ async def _depth(engine: StoreEngine, queue: Queue) -> QueueDepth | None:
 
 
 async def oldest_waiting(engine: StoreEngine, *, tenant: str | None = None) -> Execution | None:
-    """Find the waiting execution that was created first.
+    """Find the oldest waiting execution.
 
-    Lists are newest first, so it is searched by time: back in doubling steps until nothing is
-    older, then forth and back in halving ones.
+    Lists are newest first, so the search goes by time: back in doubling steps until nothing is
+    older, then forward and back in halving steps.
     """
     oldest = await _newest_before(engine, tenant, None, 0)
     step_ms = _PRECISION_MS

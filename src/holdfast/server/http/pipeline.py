@@ -1,7 +1,7 @@
-"""The one way through the server: every call of every route passes here, in this order.
+"""The pipeline that every call of every route passes through.
 
-Who is it? May it? How often? Whose things? What does it say? Then the handler; then the answer,
-the audit log and the figures.
+In order: authentication, role, rate, tenant and owner, body and query, the handler; then the
+answer, the audit log and the metrics.
 """
 
 from __future__ import annotations
@@ -45,9 +45,9 @@ log: logging.Logger = logging.getLogger(__name__)
 
 #: How long a body may take to arrive.
 BODY_TIMEOUT_S = 30.0
-#: Longer names are not those of anything; the audit log has this much of them.
+#: No valid name is longer; the audit log truncates longer ones.
 _SHOWN = 2 * bounds.ID_CHARS
-_UNKNOWN_ERROR = "the server failed; its log has the request id"
+_UNKNOWN_ERROR = "the server failed; find the request id in its log"
 
 
 class Pipeline:
@@ -65,11 +65,11 @@ class Pipeline:
     async def __call__(self, scope: AsgiScope, receive: Receive, send: Send) -> None:
         """Answer a call."""
         request = Request(scope, receive)
-        # What answers HEAD is the GET; its body is not sent.
+        # The GET handler answers HEAD; the body is not sent.
         route = self._routes.get("GET" if request.method == "HEAD" else request.method)
         if route is None:
             allowed = ", ".join(sorted(self._routes))
-            response = problems.response(MethodNotAllowed(f"this path has only {allowed}"))
+            response = problems.response(MethodNotAllowed(f"this path supports only {allowed}"))
             response.headers["Allow"] = allowed
         else:
             response = await self._answer(request, route)
@@ -95,7 +95,7 @@ class Pipeline:
         return response
 
     async def _outcome(self, call: Call) -> Response:
-        """Return the answer, whatever happens, when it is written down."""
+        """Return the answer, even after an error, once the audit log has it."""
         route = call.route
         code: str | None = None
         try:
@@ -119,7 +119,7 @@ class Pipeline:
         if route.scope is not Scope.PUBLIC:
             identity = await services.identities.of(call.request)
             services.rate.take(identity.key or "")
-            # Only now: a call over the rate must cost the store nothing, so no log has it.
+            # Only from here on: a call over the rate must cost the store nothing, not even a log.
             call.identity = identity
             shown.show_to(identity.tenant)
             if not call.identity.may(route.roles):
@@ -152,7 +152,7 @@ class Pipeline:
         return _encoded(route, await route.handler(call, **arguments))
 
     async def _write_down(self, call: Call, status: int, code: str | None) -> None:
-        """Append to the audit log. What cannot be appended is told to the process's log."""
+        """Append to the audit log. If that fails, write the entry to the process's log."""
         route = call.route
         if route.audit is None or not call.audited or call.identity is NOBODY:
             return
@@ -168,11 +168,11 @@ class Pipeline:
             code=code,
         )
         try:
-            # Whoever may not do it must not push out those who may.
+            # Forbidden calls must not push permitted ones out of the log.
             log_of = AuditLog.CALLS if code == Forbidden.code else route.audit
             await call.engine.audit.append(log_of, entry)
         except HoldfastError as error:
-            # What failed as the log did changed nothing, and the outage has its own line.
+            # A call that failed with the outage changed nothing, and the outage is logged itself.
             changed_nothing = code in (StoreUnavailable.code, StoreFull.code)
             urgency = level(error) if changed_nothing else logging.ERROR
             text = msgspec.json.encode(entry).decode()
@@ -180,7 +180,7 @@ class Pipeline:
 
 
 async def _read(request: Request, most: int) -> bytes:
-    """Read a body, but no more than its route allows."""
+    """Read a body, up to the limit of its route."""
     announced = request.headers.get("content-length", "")
     if announced.isdecimal() and int(announced) > most:
         raise _too_large(most)
@@ -200,12 +200,12 @@ async def _read(request: Request, most: int) -> bytes:
 
 
 def _too_large(most: int) -> TooLarge:
-    return TooLarge(f"body: is over the limit of {most} bytes", field="body", limit=most)
+    return TooLarge(f"body: is larger than {most} bytes", field="body", limit=most)
 
 
 def _decoded(decoder: msgspec.json.Decoder[Any], data: bytes) -> Any:
     try:
-        # Payloads are passed on as they are, so they must be text as a whole.
+        # Payloads are passed on unchanged, so the whole body must be valid text.
         str(data, "utf-8")
         return decoder.decode(data or b"{}")
     except msgspec.ValidationError as error:
@@ -227,7 +227,7 @@ def _query(request: Request, route: Route) -> Any:
         raise misfit(error, route.query, "query") from error
     for name in values:
         if getattr(query, name) is None:
-            raise InvalidInput(f"{name}: null is no value: leave it out", field=name)
+            raise InvalidInput(f"{name}: cannot be null: omit it", field=name)
     return query
 
 
@@ -239,9 +239,9 @@ def _refuse_query(request: Request, route: Route) -> None:
 
 
 def _parameters(request: Request, route: Route) -> list[tuple[str, str]]:
-    """Return the parameters of the query; the tenant of what a path names was read before."""
+    """Return the parameters of the query, without the tenant of the object in the path."""
     given = request.query_params.multi_items()
-    return [one for one in given if route.owner is None or one[0] != owners.TENANT]
+    return [pair for pair in given if route.owner is None or pair[0] != owners.TENANT]
 
 
 def _named_tenant(arguments: Mapping[str, Any]) -> str | None:

@@ -1,4 +1,4 @@
-"""Leases: renew many at once."""
+"""Leases: extend many at once."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from holdfast.server.http.declare import Routes
 from holdfast.server.views.fields import Body, LeaseBody, LeaseMs, ScopedId, View
 from holdfast.server.views.times import rfc3339
 
-routes: Routes = Routes("leases", "The right to run executions now.")
+routes: Routes = Routes("leases", "Leases: the right to run executions.")
 
 
 class HeldBody(Body):
@@ -60,8 +60,8 @@ class RenewedPage(View):
     },
 )
 async def renew(call: Call, body: RenewBody) -> RenewedPage:
-    """Extend leases; a holder that lost one learns it here."""
-    held = [(call.stored_id(one.execution), one.lease.lease()) for one in body.items]
+    """Extend leases. A holder that has lost its lease learns it here."""
+    held = [(call.stored_id(item.execution), item.lease.lease()) for item in body.items]
     call.audited = False
     with restricted_to_caller(call, [execution for execution, _ in held]):
         answers = await call.engine.renew(held, body.lease_ms)
