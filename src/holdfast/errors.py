@@ -256,6 +256,12 @@ class TooManySteps(Conflict):
     code = "too_many_steps"
 
 
+class ReplyRejected(Conflict):
+    """A sender raises it: the receiver will never take this reply, so it is not tried again."""
+
+    code = "reply_rejected"
+
+
 class SessionBusy(Conflict):
     """A turn runs, and the conversation rejects messages meanwhile."""
 

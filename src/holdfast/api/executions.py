@@ -101,7 +101,7 @@ class Executions(ABC):
 
     @abstractmethod
     async def continue_as(
-        self, execution_id: str, lease: Lease, input: bytes, *, continued: int
+        self, execution_id: str, lease: Lease, new_input: bytes, *, continued: int
     ) -> None:
         """Start again with another input and an empty journal, under the same lease.
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import builtins
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 
 from holdfast.model.executions import Lease
 from holdfast.model.sessions import (
@@ -13,6 +14,7 @@ from holdfast.model.sessions import (
     Entry,
     MessageWait,
     NewReply,
+    Send,
     Session,
     SessionPage,
     StateValue,
@@ -115,6 +117,15 @@ class Sessions(ABC):
     @abstractmethod
     async def resend(self, session_id: str, number: int) -> None:
         """Send a dead reply once more. Raises SessionNotFound, ReplyNotFound."""
+
+    @abstractmethod
+    def sending(self, senders: Mapping[str, Send]) -> AbstractAsyncContextManager[None]:
+        """Deliver replies through senders, by their name, for as long as the block runs.
+
+        Replies of a session are sent in order, by one process at a time. A sender that raises is
+        tried again with backoff, 12 times in all; then the reply is dead, and the next one follows.
+        Raises NotOverHttp where the store is not near.
+        """
 
     # Running turns: for the holder of the lease
 

@@ -26,6 +26,7 @@ from holdfast.engine.quotas import Quotas
 from holdfast.engine.reporter import Reporter
 from holdfast.engine.scheduler import Scheduler
 from holdfast.engine.schedules import Schedules
+from holdfast.engine.sessions import Sessions
 from holdfast.engine.streams import Streams
 from holdfast.engine.tasks import Tasks
 from holdfast.engine.ticker import Ticker
@@ -54,6 +55,9 @@ class Engine(api.Engine):
         self.payloads: Payloads = Payloads(store)
         self.graphs: Graphs = Graphs(store, self.payloads)
         self.courier: Courier = Courier(store)
+        #: What runs beside the calls of this process.
+        self.services: Supervisor = Supervisor()
+        self.sessions: Sessions = Sessions(store, self.courier, self.services)
         self.admission: Admission = Admission(store, self.courier)
         self.waitpoints: Waitpoints = Waitpoints(store, self.keyring, self.admission, self.courier)
         asking = Asking(store, self.waitpoints)
@@ -67,8 +71,6 @@ class Engine(api.Engine):
         self.writer_leases: Leases = Leases(StoreObjects(store))
         self.feeds: Feeds = Feeds(store)
         self.changes: Changes = Changes(store)
-        #: What runs beside the calls of this process.
-        self.services: Supervisor = Supervisor()
 
     def start_services(self) -> None:
         """Fire timers and schedules, and carry what partitions have for each other."""
@@ -84,6 +86,7 @@ class Engine(api.Engine):
     @override
     async def close(self) -> None:
         await self.streams.close()
+        await self.sessions.close()
         await self.courier.close()
         await self.queues.close()
         await self.executions.close()

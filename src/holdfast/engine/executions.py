@@ -182,6 +182,15 @@ class Executions(api.Executions):
         calls.check_step(name, result)
         return await self._store.executions.checkpoint(execution_id, lease, name, result)
 
+    @override
+    async def continue_as(
+        self, execution_id: str, lease: Lease, new_input: bytes, *, continued: int
+    ) -> None:
+        calls.check_holder(execution_id, lease)
+        checks.payload("input", new_input)
+        checks.integer("continued", continued, 0, bounds.AMOUNT)
+        await self._store.executions.continue_as(execution_id, lease, new_input, continued)
+
     # Operating
 
     @override

@@ -198,14 +198,14 @@ def payload(field: str, value: Any, most: int = bounds.PAYLOAD_BYTES) -> bytes:
 
 def json_object(field: str, value: Any, most: int) -> bytes:
     """Check the bytes of a JSON object."""
-    payload(field, value, most)
+    encoded = payload(field, value, most)
     try:
-        decoded = msgspec.json.decode(value)
+        decoded = msgspec.json.decode(encoded)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise InvalidInput(f"{field}: must be JSON ({error})", field=field) from error
     if not isinstance(decoded, dict):
         refuse(field, "must be a JSON object", decoded)
-    return value
+    return encoded
 
 
 def names(

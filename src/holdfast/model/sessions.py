@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -295,3 +296,7 @@ class OutgoingReply:
         """The payload, decoded."""
         value: dict[str, Any] = msgspec.json.decode(self.payload)
         return value
+
+
+#: Delivers a reply to a receiver outside; what it raises makes the reply wait for its next try.
+Send = Callable[[OutgoingReply], Awaitable[None]]

@@ -138,9 +138,9 @@ def in_order(available: dict[str, Source]) -> list[Source]:
         done.add(name)
         ordered.append(available[name])
 
-    for source in available.values():
-        if not source.is_lib:
-            visit(source.name, ())
+    # A lib may fill in what another one, which it requires, calls: all of them are needed.
+    for source in sorted(available.values(), key=lambda source: not source.is_lib):
+        visit(source.name, ())
     return ordered
 
 
@@ -176,7 +176,7 @@ def _compose(*, fake_clock: bool) -> str:
 
 @cache
 def script(function: str, *, fake_clock: bool = False) -> str:
-    """Return a function as a script of its own, with the libs that it needs and the same flags."""
+    """Return a function as a script of its own, with the libs and the same flags."""
     available = _available(fake_clock=fake_clock)
     kept = {
         name: source
