@@ -20,6 +20,7 @@ from holdfast.model.sessions import (
     Turned,
 )
 
+
 def session(view: Mapping[str, Any]) -> Session:
     """Read a session."""
     return msgspec.convert({**view, "key": session_key(view)}, Session)

@@ -159,16 +159,11 @@ class RemoteExecutions(api.Executions):
 
     @override
     async def continue_as(
-        self,
-        execution_id: str,
-        lease: Lease,
-        input: bytes,  # noqa: A002
-        *,
-        continued: int,
+        self, execution_id: str, lease: Lease, new_input: bytes, *, continued: int
     ) -> None:
-        checks.payload("input", input)
+        checks.payload("input", new_input)
         checks.integer("continued", continued, 0, bounds.AMOUNT)
-        body = {"continued": continued, **payloads.fields("input", input)}
+        body = {"continued": continued, **payloads.fields("input", new_input)}
         await self._hold(execution_id, lease, "continue", body)
 
     async def _hold(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from http import HTTPStatus
 from typing import Any
@@ -16,6 +17,7 @@ from holdfast.client import decode_sessions as decode
 from holdfast.client.beats import lease_body
 from holdfast.client.http import EVERY_TENANT, Http, path
 from holdfast.client.sse import follow
+from holdfast.errors import NotOverHttp
 from holdfast.model import bounds, calls, checks
 from holdfast.model.executions import Lease
 from holdfast.model.ids import new_id
@@ -25,6 +27,7 @@ from holdfast.model.sessions import (
     Entry,
     MessageWait,
     NewReply,
+    Send,
     Session,
     SessionPage,
     StateValue,
@@ -172,6 +175,10 @@ class RemoteSessions(api.Sessions):
         checks.integer("number", number, 1, bounds.AMOUNT)
         await self._http.post(_about(session_id, "resend"), {"number": number})
 
+    @override
+    def sending(self, senders: Mapping[str, Send]) -> AbstractAsyncContextManager[None]:
+        raise NotOverHttp("replies are sent by a process that has the store itself")
+
     # Running turns
 
     @override
@@ -211,9 +218,7 @@ class RemoteSessions(api.Sessions):
         about = {"step": step, "name": name, "expected": expected, "ttl_ms": ttl_ms}
         return await self._state(execution_id, lease, {**about, **change})
 
-    async def _state(
-        self, execution_id: str, lease: Lease, about: Mapping[str, Any]
-    ) -> StateValue:
+    async def _state(self, execution_id: str, lease: Lease, about: Mapping[str, Any]) -> StateValue:
         calls.check_holder(execution_id, lease)
         body = {"lease": lease_body(lease), **about}
         response = await self._http.send("POST", _held(execution_id, "session-state"), body=body)

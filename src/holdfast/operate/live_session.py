@@ -41,31 +41,29 @@ class _Parts:
 
     async def follow(self, session: Session) -> None:
         """Read along while a turn runs."""
-        if session.execution != self._execution:
+        execution = session.execution
+        if execution != self._execution:
             self.close()
-            self._execution, self._position = session.execution, 0
-        if session.state is not SessionState.RUNNING:
+            self._execution, self._position = execution, 0
+        if execution is None or session.state is not SessionState.RUNNING:
             self.close()
         elif self._tail is None:
-            await self._open()
-
-    async def _open(self) -> None:
-        assert self._execution is not None
-        # Without it a reader gets the reply as a whole.
-        with contextlib.suppress(ExecutionNotFound, TooManyTails):
-            self._tail = await self._streams.tail(self._execution, after=self._position)
-            self.coming = asyncio.ensure_future(self._tail.next())
+            # Without a tail, a reader gets the reply as a whole.
+            with contextlib.suppress(ExecutionNotFound, TooManyTails):
+                self._tail = await self._streams.tail(execution, after=self._position)
+                self.coming = asyncio.ensure_future(self._tail.next())
 
     def take(self, *, after: int) -> list[ReplyPart]:
         """Return the parts that came, of replies after a line, and wait for more."""
-        assert self.coming is not None
-        assert self._tail is not None
-        frames: list[Frame] = [] if self.coming.exception() else list(self.coming.result())
+        coming, tail = self.coming, self._tail
+        if coming is None or tail is None:
+            return []
+        frames: list[Frame] = [] if coming.exception() else list(coming.result())
         if not frames or frames[-1].type in {END, RETRY}:
             self.close()
         else:
             self._position = frames[-1].id
-            self.coming = asyncio.ensure_future(self._tail.next())
+            self.coming = asyncio.ensure_future(tail.next())
         return [part for part in map(_part, frames) if part is not None and part.number > after]
 
     def close(self) -> None:

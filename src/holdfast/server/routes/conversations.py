@@ -33,6 +33,9 @@ REFUSED = (
     errors.ConversationNotFound,
     errors.SessionBusy,
     errors.SessionFull,
+    errors.LaneDraining,
+    errors.BudgetNotFound,
+    errors.QuotaNotFound,
     errors.StoreFull,
 )
 
@@ -88,7 +91,7 @@ _DECLARED: dict[str, Any] = {"role": Role.SUBMITTER, "most_bytes": 2 * bounds.ME
     "/v1/conversations/{name}/activities",
     status=(200, 202),
     errors=(*REFUSED, errors.RateLimited),
-    example={**EXAMPLE, "wait_ms": 10000},
+    example={**EXAMPLE, "wait_ms": 100},
     **_DECLARED,
 )
 async def send(call: Call, name: str, body: SendBody) -> Answer[AnswerView]:

@@ -123,7 +123,13 @@ class StateBody(Body):
     "/v1/executions/{id}/session-state",
     role=Role.WORKER,
     owner=EXECUTION,
-    errors=(*LOST, errors.SessionNotFound, errors.TooManySteps, errors.StoreFull),
+    errors=(
+        *LOST,
+        errors.SessionNotFound,
+        errors.SessionFull,
+        errors.TooManySteps,
+        errors.StoreFull,
+    ),
     example={"lease": LEASE_EXAMPLE, "step": "state:1", "name": "language", "value": "en"},
 )
 async def session_state(call: Call, id: str, body: StateBody) -> StateValueView:  # noqa: A002
