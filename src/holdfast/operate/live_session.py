@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,8 +24,8 @@ class ReplyPart:
     #: The number that the reply has in the transcript.
     number: int
     text: str
-    #: A further attempt streams the reply again from its start.
-    attempt: int
+    #: Where in the reply it begins; 0: the reply begins, perhaps again, after a crash.
+    start: int
 
 
 class _Parts:
@@ -79,12 +79,12 @@ def _part(frame: Frame) -> ReplyPart | None:
     if frame.type != REPLY:
         return None
     value = frame.json()
-    return ReplyPart(number=value["number"], text=value["text"], attempt=frame.attempt)
+    return ReplyPart(number=value["number"], text=value["text"], start=value["start"])
 
 
 async def watch(
     engine: Engine, session_id: str, *, after: int = 0
-) -> AsyncIterator[Transcript | ReplyPart]:
+) -> AsyncGenerator[Transcript | ReplyPart]:
     """Yield lines after a number, changes of the state, and parts of the reply being streamed.
 
     Lines come in order, each once and when it is complete. Parts come before the line that has

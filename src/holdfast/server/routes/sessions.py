@@ -143,17 +143,17 @@ class FrameEvent(View):
     #: Of the reply in the transcript.
     number: int
     text: str
-    #: A further attempt streams the reply again from its start.
-    attempt: int
+    #: Where in the reply it begins; 0: the reply begins, perhaps again, after a crash.
+    start: int
 
 
 async def _live(call: Call, session_id: str, after: int) -> AsyncIterator[Sse]:
     known: tuple[Any, ...] | None = None
     events = watch(call.engine, session_id, after=after)
-    async with contextlib.aclosing(events):  # type: ignore[type-var]
+    async with contextlib.aclosing(events):
         async for found in events:
             if isinstance(found, ReplyPart):
-                view = FrameEvent(number=found.number, text=found.text, attempt=found.attempt)
+                view = FrameEvent(number=found.number, text=found.text, start=found.start)
                 yield Sse("frame", view)
                 continue
             if known is None:
