@@ -1,4 +1,4 @@
-"""Questions to the user: how an answer becomes a value, and what is said about one that does not."""
+"""Questions to the user: how an answer becomes a value, and what is said of one that does not."""
 
 from __future__ import annotations
 

@@ -34,8 +34,11 @@ S = TypeVar("S", bound=Sender)
 STATE = "state"
 
 
+_NO_STATE = msgspec.Raw(b"")
+
+
 class _Input(msgspec.Struct):
-    state: msgspec.Raw | None = None
+    state: msgspec.Raw = _NO_STATE
 
 
 class Conversation(Task[P, R, C]):
@@ -76,10 +79,10 @@ class Conversation(Task[P, R, C]):
 
     @override
     def arguments(self, payload: bytes) -> dict[str, Any]:
-        state = msgspec.json.decode(payload, type=_Input).state
-        if state is None or STATE not in self.signature.arguments:
+        state = bytes(msgspec.json.decode(payload, type=_Input).state)
+        if not state or STATE not in self.signature.arguments:
             return {}
-        return self.signature.decode(b'{"state":%b}' % bytes(state))
+        return self.signature.decode(b'{"state":%b}' % state)
 
     @override
     def encode_input(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bytes:

@@ -215,9 +215,7 @@ class Runner:
             returned, value = await self._processes.run(task.fn, arguments)
         else:
             if task.signature.context is not None:
-                loop = asyncio.get_running_loop()
-                make = SyncChat if isinstance(context, Chat) else SyncContext
-                arguments[task.signature.context] = make(context, loop, self._threads)
+                arguments[task.signature.context] = self._blocking(context)
             returned, value = await self._threads.run(partial(task.fn, **arguments))
         if returned:
             return value
@@ -225,6 +223,12 @@ class Runner:
             # It would end the coroutine instead of being raised.
             value = RuntimeError(f"StopIteration: {value}")
         raise value
+
+    def _blocking(self, context: Context) -> SyncContext:
+        loop = asyncio.get_running_loop()
+        if isinstance(context, Chat):
+            return SyncChat(context, loop, self._threads)
+        return SyncContext(context, loop, self._threads)
 
     async def _failed(self, context: Context, error: BaseException) -> None:
         claim = context.claim
