@@ -13,6 +13,7 @@ from holdfast.cli.terminal.failures import one_line, printable
 from holdfast.cli.terminal.options import ExecutionId, JsonOption, StoreOption
 from holdfast.model.executions import Attempt, Execution, Step
 from holdfast.model.moments import from_ms
+from holdfast.model.session_keys import session_of
 from holdfast.model.states import State
 from holdfast.operate import picture
 from holdfast.operate.picture import Picture
@@ -126,6 +127,8 @@ def _facts(shown: Picture) -> Iterator[tuple[str, str]]:
     for name, moment in _moments(execution):
         if moment is not None:
             yield name, f"{times.stamp(moment)} ({times.ago(moment)})"
+    if (session := session_of(execution.id)) is not None:
+        yield "session", f"{session}: holdfast sessions show {session}"
     if execution.parent:
         yield "parent", execution.parent
     if execution.graph:

@@ -16,7 +16,7 @@ from holdfast.model.sessions import Session
 from holdfast.operate.live_session import ReplyPart, watch
 from holdfast.server.auth.owners import SESSION
 from holdfast.server.http.call import Call
-from holdfast.server.http.declare import CHANGING, Routes
+from holdfast.server.http.declare import Routes
 from holdfast.server.http.sse import LAST_EVENT_ID, MEDIA_TYPE, EventStream, Sse
 from holdfast.server.views.fields import (
     Body,
@@ -109,7 +109,7 @@ class EventsQuery(Query):
 @routes.get(
     "/v1/sessions/{id}/events",
     owner=SESSION,
-    errors=(errors.RateLimited, *CHANGING),
+    errors=(errors.RateLimited,),
     media_type=MEDIA_TYPE,
 )
 async def follow(call: Call, id: str, query: EventsQuery) -> EventStream:  # noqa: A002
@@ -267,7 +267,7 @@ class ResentView(View):
 
 @routes.post(
     "/v1/sessions/{id}/resend",
-    errors=(errors.ReplyNotFound,),
+    errors=(errors.ReplyNotFound, errors.StoreFull),
     example={"number": 2},
     **_OPERATE,
 )

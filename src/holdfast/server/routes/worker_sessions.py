@@ -178,7 +178,7 @@ class ContinuedView(View):
     "/v1/executions/{id}/continue",
     role=Role.WORKER,
     owner=EXECUTION,
-    errors=(*LOST, errors.StoreFull),
+    errors=LOST,
     example={"lease": LEASE_EXAMPLE, "continued": 0, "input": {"page": 2}},
 )
 async def continue_as(call: Call, id: str, body: ContinueBody) -> ContinuedView:  # noqa: A002
