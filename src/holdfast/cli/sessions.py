@@ -228,7 +228,6 @@ def handover(
     back: Annotated[
         bool, typer.Option("--back", help="Give the session back to its conversation.")
     ] = False,
-    reason: Reason = "",
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -236,9 +235,7 @@ def handover(
     if back and person is not None:
         raise InvalidInput("handover: give a PERSON, or --back", field="back")
     to = None if back else person or _login()
-    session = opening.ask(
-        store, lambda engine: engine.sessions.handover(session_id, to, reason=reason)
-    )
+    session = opening.ask(store, lambda engine: engine.sessions.handover(session_id, to))
     who = "the conversation" if to is None else to
     output.answer(_value(session), f"{who} answers {session_id}", as_json=as_json)
 

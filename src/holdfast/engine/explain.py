@@ -131,7 +131,11 @@ def _suspended(standing: Standing, wait: Awaited) -> Explanation:
 
 def _conversing(standing: Standing, session: Session) -> Explanation:
     execution, user = standing.execution, session.key.user
-    since = "" if session.since is None else f" since {session.since.isoformat(timespec='milliseconds')}"
+    since = (
+        ""
+        if session.since is None
+        else f" since {session.since.isoformat(timespec='milliseconds')}"
+    )
     hold = {"type": "message", "id": session.id, "user": user, "since": session.since}
     why = f"It waits for a message from user {user}{since}"
     if session.person is not None:

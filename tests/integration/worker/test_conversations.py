@@ -235,9 +235,7 @@ async def test_an_approval_by_the_right_person_resumes(app: App, talking: Talkin
         await talk.expect("Denied. well?")
 
 
-async def test_a_handover_gives_back_what_was_written_meanwhile(
-    app: App, talking: Talking
-) -> None:
+async def test_a_handover_gives_back_what_was_written_meanwhile(app: App, talking: Talking) -> None:
     """While a person answers, messages do not reach the conversation."""
 
     @app.conversation
@@ -322,7 +320,9 @@ async def test_a_streamed_reply_is_one_line_of_the_transcript(app: App, talking:
         delivered = await talk.say("tea?")
         assert delivered.execution is not None
         frames = await talk.test.engine.streams.read(delivered.execution)
-        parts = [msgspec.json.decode(frame.payload) for frame in frames.frames if frame.type == "reply"]
+        parts = [
+            msgspec.json.decode(frame.payload) for frame in frames.frames if frame.type == "reply"
+        ]
         await talk.say("yes")
         await talk.expect("Let me think.", "Tea is fine.", "12?")
     assert [(part["number"], part["start"], part["text"]) for part in parts] == [
