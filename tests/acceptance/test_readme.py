@@ -35,6 +35,7 @@ needs_curl = pytest.mark.skipif(shutil.which("curl") is None, reason="curl is no
 _PROGRAM = re.compile(r'^```python title="([\w.]+)"\n(.*?)^```$', re.DOTALL | re.MULTILINE)
 _PYTHON = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 _SHOWN = re.compile(r"^```text\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+_TALK = re.compile(r"^    \$ holdfast chat bot:app\n((?:    .*\n)+)", re.MULTILINE)
 _CURL = re.compile(r"^    (curl .*)$", re.MULTILINE)
 _COMMAND = re.compile(r"(?:`|^    |\$\()holdfast ([^`\n#]*)", re.MULTILINE)
 
@@ -161,6 +162,27 @@ def test_the_commands_of_the_readme_run_as_written(tmp_path: Path) -> None:
         shown = _holdfast(tmp_path, "submit", "hello", "--input", '{"name": "Ada"}', "--wait")
         assert "Hello Ada" in shown
         assert "completed" in _holdfast(tmp_path, "ls")
+
+
+def test_the_bot_of_the_readme_talks_as_written(tmp_path: Path) -> None:
+    """What a person types in the terminal, and what the bot answers."""
+    _write_programs("README.md", tmp_path)
+    dialogue = _TALK.findall(PAGES["README.md"])[0].replace("    ", "", 1).replace("\n    ", "\n")
+    typed = re.findall(r"^you: (.*)$", dialogue, re.MULTILINE)
+    shown = python(
+        *("-m", "holdfast.cli", "chat", "bot:app"),
+        folder=tmp_path,
+        typed="".join(f"{line}\n" for line in typed),
+    )
+    assert shown.returncode == 0, shown.stderr
+    assert shown.stdout.partition("(the conversation has ended")[0] == dialogue
+    assert "this continues the conversation: holdfast chat bot:app support" in shown.stderr
+
+
+def test_the_bot_has_at_most_15_lines() -> None:
+    """As its heading says."""
+    programs = dict(_PROGRAM.findall(PAGES["README.md"]))
+    assert len(programs["bot.py"].splitlines()) <= 15
 
 
 def test_make_help_lists_the_commands() -> None:
