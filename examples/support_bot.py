@@ -66,12 +66,9 @@ async def give_back(chat: Chat, number: int, cents: int) -> None:
 async def approve() -> None:
     """Approve the refund, as the lead would in the console."""
     (session,) = (await app.engine.sessions.list(user="ann")).items
-    assert session.execution is not None
-    (point,) = await app.engine.waitpoints.of(session.execution)
+    (point,) = await app.engine.waitpoints.of(session.execution or "")
     source = Source(type="user", identity="lead")
-    await app.engine.waitpoints.signal(
-        NewSignal(waitpoint=point.id, name="approve", source=source)
-    )
+    await app.engine.waitpoints.signal(NewSignal(waitpoint=point.id, name="approve", source=source))
     async for news in app.engine.sessions.follow(session.id, after=session.last):
         for entry in news.entries:
             print(f"bot: {entry.text}")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from types import EllipsisType
@@ -213,10 +214,14 @@ async def crash_every_line(
             if lines != wanted:
                 told = "\n  ".join(str(line) for line in lines)
                 raise TalkMatters(f"{kind.name}, {place}, says something else:\n  {told}")
-            steps = [(one.execution_id, one.name) for one in again if one.what == "step"]
-            if len(set(steps)) < len(steps):
-                raise TalkMatters(f"{kind.name}, {place}, repeats a step: {steps}")
+            if repeated := _steps(again) - _steps(writes):
+                names = ", ".join(write.name for write in repeated)
+                raise TalkMatters(f"{kind.name}, {place}, repeats a step: {names}")
         return wanted
+
+
+def _steps(writes: Sequence[Write]) -> Counter[Write]:
+    return Counter(write for write in writes if write.what == "step")
 
 
 class _Killer:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager
@@ -19,6 +20,12 @@ from holdfast.testing import Talk, conversation
 from holdfast.testing.servers import TestServer
 
 Talking = Callable[..., AbstractAsyncContextManager[Talk]]
+
+
+class Total(BaseModel):
+    """What a conversation continues with."""
+
+    sum: int = 0
 
 
 @pytest.fixture
@@ -338,9 +345,6 @@ async def test_a_streamed_reply_is_one_line_of_the_transcript(app: App, talking:
 async def test_continuing_with_a_state_starts_an_empty_journal(app: App, talking: Talking) -> None:
     """The execution and unread messages stay; steps may have the same names again."""
 
-    class Total(BaseModel):
-        sum: int = 0
-
     @app.conversation
     async def add(chat: Chat, state: Total = Total()) -> None:  # noqa: B008 - never changed
         if state.sum == 0:
@@ -425,12 +429,10 @@ async def test_a_caught_failure_leaves_a_streamed_reply_as_it_is(
 
     @app.conversation
     async def careful(chat: Chat) -> None:
-        try:
+        with contextlib.suppress(ValueError):
             async with chat.typing() as out:
                 await out.write("half a sen")
                 raise ValueError
-        except ValueError:
-            pass
         await chat.ask("Sorry?")
 
     async with talking(careful) as talk:
@@ -480,7 +482,7 @@ async def test_a_conversation_is_not_submitted(app: App, talking: Talking) -> No
     async with talking(talk_to) as talk:
         with pytest.raises(TaskError, match="send"):
             await talk_to.submit()
-        handle = await talk.test.engine.submit(talk_to.template.with_input(b"{}"))
+        handle = await talk.test.engine.submit("talk_to", input=b"{}")
         await talk.test.run_until_idle()
         described = await talk.test.engine.describe(handle.id)
         assert described.state is State.FAILED
@@ -494,7 +496,7 @@ async def test_an_empty_reply_is_refused(app: App, talking: Talking) -> None:
     async def silent(chat: Chat) -> None:
         for wrong in ({"text": ""}, {"text": 5}, {"buttons": ["x", "x"]}):
             with pytest.raises(InvalidInput):
-                await chat.say(**wrong)  # type: ignore[arg-type]
+                await chat.say(**wrong)
         await chat.say(card={"type": "AdaptiveCard"}, data=[1])
 
     async with talking(silent) as talk:
