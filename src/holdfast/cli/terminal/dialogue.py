@@ -48,6 +48,11 @@ def buttons_of(entry: Entry) -> list[dict[str, Any]]:
     return list(buttons) if isinstance(buttons, list) else []
 
 
+def _printable(text: str) -> str:
+    """Return a text, of one or more lines, without characters that could steer a terminal."""
+    return "\n".join(map(printable, text.split("\n")))
+
+
 class Screen:
     """Writes a conversation as it happens; a prompt stays below it."""
 
@@ -65,12 +70,12 @@ class Screen:
         """Write a line of the transcript."""
         if entry.direction == "out":
             self._offer = entry if buttons_of(entry) else None
-        if entry.number == self._number and entry.text == self._shown:
-            self._end_part()
+        if entry.number == self._number and entry.text.startswith(self._shown):
+            self._write(_printable(entry.text[len(self._shown) :]))
             lines = button_lines(entry)
         else:
-            self._end_part()
             lines = lines_of(entry, self.speaker(entry))
+        self._end_part()
         self._write("".join(f"{line}\n" for line in lines))
 
     def speaker(self, entry: Entry) -> str:
@@ -89,7 +94,7 @@ class Screen:
             self._write(f"{self._name}: ")
             self._number, self._shown = part.number, ""
         self._shown += part.text
-        self._write("\n".join(map(printable, part.text.split("\n"))))
+        self._write(_printable(part.text))
 
     def _end_part(self) -> None:
         if self._number:
