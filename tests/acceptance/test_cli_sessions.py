@@ -121,10 +121,11 @@ def test_sessions_are_operated_from_the_command_line(folder: Path) -> None:
     assert "session_not_found" in gone.stderr
 
 
-def test_a_far_user_talks_through_a_server(folder: Path) -> None:
+async def test_a_far_user_talks_through_a_server(folder: Path) -> None:
     """The worker of the command runs over HTTP, too."""
-    with background(folder, "server", "--listen", "127.0.0.1:0") as server:
-        url = server.wait_for(r"^holdfast serves (\S+)$")
+    with background(("server", "--listen", "127.0.0.1:0"), folder) as server:
+        await server.wait_for_text("/docs")
+        (url,) = re.findall(r"^holdfast serves (\S+)$", server.text(), re.MULTILINE)
         chat = ("chat", "bot:app", "--user", "ann", "--store", url)
         shown = holdfast(folder, *chat, typed="hi\n17\n2\n")
         assert "support: Order 17 is on its way.\nsupport: Refund it?\n" in shown.stdout
