@@ -146,8 +146,8 @@ async def test_a_conversation_runs_far_from_the_store(far: Client) -> None:
             await out.write(str(await chat.state.get("order")))
 
     async with _working(app):
-        texts = []
-        parts = []
+        texts: list[str] = []
+        parts: list[str] = []
 
         async def follow() -> None:
             async for found in watch(far, session_id):

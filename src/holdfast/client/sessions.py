@@ -30,6 +30,7 @@ from holdfast.model.sessions import (
     Send,
     Session,
     SessionPage,
+    SessionState,
     StateValue,
     Transcript,
     TurnAnswer,
@@ -137,7 +138,7 @@ class RemoteSessions(api.Sessions):
                 yield Transcript(session=session, entries=())
             elif event.name == "message" and session is not None:
                 entry = decode.entry(event.data)
-                session = replace(session, last=entry.number, active_at=entry.at)
+                session = _after(session, entry)
                 yield Transcript(session=session, entries=(entry,))
 
     # Operating
@@ -228,6 +229,14 @@ class RemoteSessions(api.Sessions):
     async def state(self, session_id: str) -> builtins.list[tuple[str, StateValue]]:
         response = await self._http.send("GET", _about(session_id, "state"))
         return decode.values(response.content)
+
+
+def _after(session: Session, entry: Entry) -> Session:
+    """Return a session as a line leaves it, until the server tells its state."""
+    state = session.state
+    if entry.direction == "in" and state in {SessionState.IDLE, SessionState.WAITING}:
+        state = SessionState.RUNNING
+    return replace(session, last=entry.number, active_at=entry.at, state=state)
 
 
 def _reply_body(reply: NewReply) -> dict[str, Any]:

@@ -167,7 +167,8 @@ async def _live(call: Call, session_id: str, after: int) -> AsyncIterator[Sse]:
 
 
 def _standing(session: Session) -> tuple[Any, ...]:
-    return (session.state, session.execution, session.execution_state, session.person)
+    # The turn: a reader must not take the state before a message for the one after it.
+    return (session.state, session.execution, session.execution_state, session.person, session.turn)
 
 
 def _state(session: Session) -> dict[str, Any]:
