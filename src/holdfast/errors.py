@@ -166,6 +166,24 @@ class ReservationNotFound(NotFound):
     code = "reservation_not_found"
 
 
+class ConversationNotFound(NotFound):
+    """No worker ever published a conversation of this name."""
+
+    code = "conversation_not_found"
+
+
+class SessionNotFound(NotFound):
+    """No session has this id."""
+
+    code = "session_not_found"
+
+
+class ReplyNotFound(NotFound):
+    """The session has no such reply, or it is not dead."""
+
+    code = "reply_not_found"
+
+
 class QueueNotFound(NotFound):
     """No queue has this name."""
 
@@ -236,6 +254,24 @@ class TooManySteps(Conflict):
     """The journal of the execution is full."""
 
     code = "too_many_steps"
+
+
+class ReplyRejected(Conflict):
+    """A sender raises it: the receiver will never take this reply, so it is not tried again."""
+
+    code = "reply_rejected"
+
+
+class SessionBusy(Conflict):
+    """A turn runs, and the conversation rejects messages meanwhile."""
+
+    code = "session_busy"
+
+
+class SessionFull(Conflict):
+    """The session has too many messages that the conversation has not received yet."""
+
+    code = "session_full"
 
 
 class LaneDraining(Conflict):

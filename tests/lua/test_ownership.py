@@ -6,13 +6,21 @@ from datetime import datetime
 
 import pytest
 
-from holdfast.errors import ExecutionNotFound, GraphNotFound, NotActive, NotFound
-from holdfast.model.executions import Lease
+from holdfast.errors import (
+    ExecutionNotFound,
+    GraphNotFound,
+    NotActive,
+    NotFound,
+    SessionNotFound,
+)
+from holdfast.model.executions import Lease, NewExecution
+from holdfast.model.sessions import Activity, Busy
 from holdfast.model.states import State
 from holdfast.store.restrictions import restricted
 from holdfast.store.store import Store
 from holdfast.store.valkey import library
 from holdfast.store.valkey.library import Source
+from tests.support.conversing import key
 from tests.support.graphs import submit
 from tests.support.lifecycle import (
     Dump,
@@ -25,7 +33,7 @@ from tests.support.lifecycle import (
 )
 
 #: Functions about one thing; the first argument is its id.
-OWNED = [s for s in library.sources().values() if s.header.owned in {"execution", "graph"}]
+OWNED = [s for s in library.sources().values() if s.header.owned in {"execution", "graph", "session"}]
 each_function = pytest.mark.parametrize("source", OWNED, ids=lambda source: source.name)
 
 
@@ -37,6 +45,13 @@ async def test_what_is_another_tenants_looks_missing(
     error: type[NotFound]
     if source.header.owned == "graph":
         error, thing = GraphNotFound, (await submit(store, "a", tenant="acme")).id
+    elif source.header.owned == "session":
+        item = NewExecution(kind="bot", tenant="acme")
+        activity = Activity(key=key(tenant="acme"), payload=b"{}")
+        delivered = await store.sessions.deliver(
+            activity, item, busy=Busy.QUEUE, apology=None, sender=None
+        )
+        error, thing = SessionNotFound, delivered.session
     else:
         error, thing = ExecutionNotFound, await create_one(store, tenant="acme")
     is_read = source.header.flags == "no-writes"

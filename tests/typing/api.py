@@ -165,7 +165,7 @@ async def the_context_is_typed(ctx: Context) -> None:
     assert_type(await ctx.result(await ctx.submit(sync_plain, 1)), Receipt)
     await ctx.step("fetch", fetch, "x")  # type: ignore[arg-type]
     await ctx.submit(async_context, "x")  # type: ignore[arg-type]
-    await ctx.sleep("1")  # type: ignore[arg-type]
+    await ctx.sleep(b"1")  # type: ignore[arg-type]
 
 
 def the_sync_context_is_typed(ctx: SyncContext) -> None:

@@ -24,6 +24,7 @@ from holdfast.api.queues import Queues
 from holdfast.api.quotas import Quotas
 from holdfast.api.rules import Rules
 from holdfast.api.schedules import Schedules
+from holdfast.api.sessions import Sessions
 from holdfast.api.streams import Streams, Tail
 from holdfast.api.tasks import Tasks
 from holdfast.api.waitpoints import Waitpoints
@@ -48,6 +49,7 @@ __all__ = [
     "Quotas",
     "Rules",
     "Schedules",
+    "Sessions",
     "SigningKeys",
     "Spending",
     "Streams",

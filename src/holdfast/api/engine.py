@@ -20,6 +20,7 @@ from holdfast.api.operability import Operability
 from holdfast.api.queues import Queues
 from holdfast.api.quotas import Quotas
 from holdfast.api.schedules import Schedules
+from holdfast.api.sessions import Sessions
 from holdfast.api.streams import Streams
 from holdfast.api.tasks import Tasks
 from holdfast.api.waitpoints import Waitpoints
@@ -51,6 +52,7 @@ class Engine(ABC):
     executions: Executions
     graphs: Graphs
     waitpoints: Waitpoints
+    sessions: Sessions
     streams: Streams
     schedules: Schedules
     budgets: Budgets
@@ -92,6 +94,7 @@ class Engine(ABC):
     delay = _Short(Executions.delay)
     progress = _Short(Executions.progress)
     checkpoint = _Short(Executions.checkpoint)
+    continue_as = _Short(Executions.continue_as)
     cancel = _Short(Executions.cancel)
     replay = _Short(Executions.replay)
     revoke_lease = _Short(Executions.revoke_lease)

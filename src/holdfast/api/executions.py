@@ -100,6 +100,16 @@ class Executions(ABC):
         """Record a step; return its recorded result, which never changes."""
 
     @abstractmethod
+    async def continue_as(
+        self, execution_id: str, lease: Lease, new_input: bytes, *, continued: int
+    ) -> None:
+        """Start again with another input and an empty journal, under the same lease.
+
+        `continued` is how often that happened before (`Claim.continued`), so that a call that is
+        repeated changes nothing more. The id, the session, messages and waitpoints stay.
+        """
+
+    @abstractmethod
     async def cancel(self, execution_id: str, reason: str = "") -> None:
         """Cancel an execution that has not ended. Its lease holder is notified at its next call."""
 

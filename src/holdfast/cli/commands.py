@@ -65,6 +65,14 @@ _VERBS: dict[str, dict[str, Entry]] = {
             "worker",
         ),
     },
+    "Conversations": {
+        "chat": Entry(
+            "chat",
+            "Talk with a conversation of an app; a worker for it runs here. Ctrl-D or Ctrl-C "
+            "leaves.",
+            "chat",
+        ),
+    },
     "Executions": {
         "submit": Entry(
             "submit",

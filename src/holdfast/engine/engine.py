@@ -24,6 +24,7 @@ from holdfast.engine.quotas import Quotas
 from holdfast.engine.reporter import Reporter
 from holdfast.engine.scheduler import Scheduler
 from holdfast.engine.schedules import Schedules
+from holdfast.engine.sessions import Sessions
 from holdfast.engine.streams import Streams
 from holdfast.engine.ticker import Ticker
 from holdfast.engine.waitpoints import Waitpoints
@@ -49,6 +50,9 @@ class Engine(StoreEngine):
         self.payloads: Payloads = Payloads(store)
         self.graphs: Graphs = Graphs(store, self.payloads)
         self.courier: Courier = Courier(store)
+        #: What runs beside the calls of this process.
+        self.services: Supervisor = Supervisor()
+        self.sessions: Sessions = Sessions(store, self.courier, self.services)
         self.admission: Admission = Admission(store, self.courier)
         self.waitpoints: Waitpoints = Waitpoints(store, self.keyring, self.admission, self.courier)
         asking = Asking(store, self.waitpoints)
@@ -66,8 +70,6 @@ class Engine(StoreEngine):
         self.operability: Operability = Operability(self)
         # The rest need only the store, and offer only their contract.
         add_nouns(self, "holdfast.engine", store)
-        #: The services of this process.
-        self.services: Supervisor = Supervisor()
 
     def start_services(self) -> None:
         """Fire timers and schedules, and deliver messages between partitions."""
@@ -83,6 +85,7 @@ class Engine(StoreEngine):
     @override
     async def close(self) -> None:
         await self.streams.close()
+        await self.sessions.close()
         await self.courier.close()
         await self.queues.close()
         await self.executions.close()

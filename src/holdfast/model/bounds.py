@@ -44,6 +44,11 @@ CONDITION_DEPTH = 6
 TOKEN_CHARS = 16_384
 KID_CHARS = 64
 SECRET_BYTES = 1_024
+#: A message to a conversation, or a reply.
+MESSAGE_BYTES = 64 << 10
+SEND_WAIT_MS = 300_000
+#: Replies that one call writes.
+REPLIES = 100
 GRAPH_MEMBERS = 10_000
 GRAPH_EDGES = 100_000
 #: The members, and the edges, that one call adds to a graph.

@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from typing import Any, NoReturn, TypeVar
 
+import msgspec
+
 from holdfast.errors import InvalidInput, TooLarge
 from holdfast.model import bounds
 from holdfast.model.names import DEFAULT_TENANT, ID_SEPARATOR, is_of_key, parse_id
@@ -192,6 +194,18 @@ def payload(field: str, value: Any, most: int = bounds.PAYLOAD_BYTES) -> bytes:
         message = f"{field}: {len(value)} bytes are over the limit of {most}"
         raise TooLarge(message, field=field, limit=most)
     return value
+
+
+def json_object(field: str, value: Any, most: int) -> bytes:
+    """Check the bytes of a JSON object."""
+    encoded = payload(field, value, most)
+    try:
+        decoded = msgspec.json.decode(encoded)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise InvalidInput(f"{field}: must be JSON ({error})", field=field) from error
+    if not isinstance(decoded, dict):
+        refuse(field, "must be a JSON object", decoded)
+    return encoded
 
 
 def names(

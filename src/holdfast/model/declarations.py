@@ -11,8 +11,18 @@ import msgspec
 from holdfast.errors import InvalidInput
 from holdfast.model import bounds, checks, names, schemas
 from holdfast.model.executions import DEFAULTS, GIVEN, OPTIONS, NewExecution
+from holdfast.model.sessions import Busy
 
 _STATED = OPTIONS | {"input"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conversation:
+    """How a conversation treats messages that come while a turn runs, and failures."""
+
+    busy: Busy = Busy.QUEUE
+    #: What the user reads when the conversation failed; None: a sentence of the store.
+    apology: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,6 +32,8 @@ class Declaration:
     options: Mapping[str, Any]
     #: The JSON Schema of inputs; None if inputs cannot be checked.
     schema: bytes | None
+    #: Of a conversation: how it treats messages.
+    conversation: Conversation | None = None
 
     def misfit(self, payload: bytes) -> InvalidInput | None:
         """Return the problem of an input, None if it fits; raises schemas.Uncheckable."""
@@ -54,7 +66,23 @@ def declaration(kind: str, description: Mapping[str, Any]) -> Declaration:
         field = f"{kind}.options.{error.context.get('field')}"
         raise InvalidInput(f"{kind}.options.{error.message}", field=field) from error
     options = {name: getattr(item, name) for name in known}
-    return Declaration(options=options, schema=_schema(description.get("input")))
+    return Declaration(
+        options=options,
+        schema=_schema(description.get("input")),
+        conversation=_conversation(kind, description.get("conversation")),
+    )
+
+
+def _conversation(kind: str, given: Any) -> Conversation | None:
+    if given is None:
+        return None
+    field = f"{kind}.conversation"
+    checks.mapping(field, given)
+    busy = checks.one_of(f"{field}.busy", given.get("busy", Busy.QUEUE.value), list(Busy))
+    apology = given.get("apology")
+    if apology is not None:
+        checks.text(f"{field}.apology", apology, bounds.REASON_CHARS, empty=False)
+    return Conversation(busy=Busy(busy), apology=apology)
 
 
 def check(kind: str, description: Any, tenant: str | None) -> None:

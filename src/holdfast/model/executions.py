@@ -15,6 +15,7 @@ from holdfast.model import bounds, checks, references
 from holdfast.model.moments import to_ms
 from holdfast.model.quotas import Window
 from holdfast.model.retry import RetryPolicy
+from holdfast.model.session_keys import SessionRef
 from holdfast.model.states import AttemptKind, Hold, State, StateVector, state_vector
 from holdfast.model.waitpoints import Signal
 
@@ -312,6 +313,17 @@ class Claim:
     quotas: tuple[str, ...] = ()
     #: The trace context of its submission.
     traceparent: str | None = None
+    #: How often it started again with another input and an empty journal.
+    continued: int = 0
+    #: The session whose conversation it runs.
+    session: SessionRef | None = None
+    #: The worker keeps its coroutine: `steps` holds only the step at which that waits.
+    kept: bool = False
+
+    @property
+    def run(self) -> str:
+        """Which run of the function it is: it counts replays and starts with an empty journal."""
+        return f"{self.replays}.{self.continued}" if self.continued else str(self.replays)
 
     @property
     def key(self) -> tuple[str, int]:

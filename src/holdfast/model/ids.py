@@ -31,3 +31,9 @@ def id_of_key(tenant: str, key: str) -> str:
     """
     digest = hashlib.blake2b(f"{tenant}\0{key}".encode(), digest_size=15).digest()
     return "k" + _encode(int.from_bytes(digest, "big"), 12)
+
+
+def session_id(key: bytes) -> str:
+    """Return the id of the session with this key."""
+    digest = hashlib.blake2b(key, digest_size=15, person=b"session").digest()
+    return "s" + _encode(int.from_bytes(digest, "big"), 12)

@@ -19,8 +19,8 @@ DEFAULT_TENANT = "default"
 NAME_SEPARATOR = "/"
 ID_SEPARATOR = "="
 
-#: An id of `new_id` or of an idempotency key, with a g for graphs; a part may follow `~`.
-_MINTED = re.compile(r"g?(?:0[0-9a-hjkmnp-tv-z]{19}|k[0-9a-hjkmnp-tv-z]{24})(?:~|\Z)")
+#: An id of `new_id`, of a key or of a session, with a g for graphs; a part may follow `~`.
+_MINTED = re.compile(r"g?(?:0[0-9a-hjkmnp-tv-z]{19}|[ks][0-9a-hjkmnp-tv-z]{24})(?:~|\Z)")
 #: The id of an idempotency key, which is computed from tenant and key.
 _OF_KEY = re.compile(r"g?k[0-9a-hjkmnp-tv-z]{24}\Z")
 

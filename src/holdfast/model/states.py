@@ -56,6 +56,9 @@ class Hold(StrEnum):
     PAUSE = "pause"
     #: Fired by a schedule whose earlier executions have not ended.
     SCHEDULE = "schedule"
+    #: A conversation: for the next message, or until a person gives it back.
+    MESSAGE = "message"
+    PERSON = "person"
     SIGNAL = "signal"
     APPROVAL = "approval"
     CALLBACK = "callback"

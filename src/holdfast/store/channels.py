@@ -33,6 +33,11 @@ def mailbox(tag: str, process: str) -> str:
     return f"{tag}:box:{process}"
 
 
+def replies(tag: str) -> str:
+    """Return the channel on which replies to send are announced."""
+    return f"{tag}:replies"
+
+
 def outbox(tag: str) -> str:
     """Return the channel that announces entries in a partition's outbox."""
     return f"{tag}:out"

@@ -13,7 +13,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from holdfast.errors import BudgetNotFound, HoldfastError, InvalidInput, QuotaNotFound
-from holdfast.model.declarations import Declaration, completed, declaration
+from holdfast.model.declarations import Conversation, Declaration, completed, declaration
 from holdfast.model.executions import NewExecution
 from holdfast.model.schemas import Uncheckable
 from holdfast.store import channels
@@ -97,6 +97,11 @@ class Declarations:
         if isinstance(answer, InvalidInput):
             raise answer
         return answer
+
+    async def conversation(self, tenant: str, kind: str) -> Conversation | None:
+        """Return how a conversation treats messages; None: no worker published one."""
+        declared = (await self._of([(tenant, kind)]))[tenant, kind]
+        return None if declared is None else declared.conversation
 
     async def _misfit(self, item: NewExecution, declared: Declaration) -> InvalidInput | None:
         try:

@@ -26,8 +26,12 @@ from holdfast.model.records import (
     tags,
     text,
 )
+from holdfast.model.session_keys import SessionKey, SessionRef
 from holdfast.model.states import AttemptKind, State
 from holdfast.model.waitpoints import Effect, Signal, Source, waitpoint_id
+
+#: What a claim hands out of the key of a session, besides the tenant.
+SESSION_PARTS = ("env", "endpoint", "conversation", "user")
 
 
 def claim(row: Sequence[Any], lease_id: str) -> Claim:
@@ -57,8 +61,20 @@ def claim(row: Sequence[Any], lease_id: str) -> Claim:
         budgets=_seen_limits(get(b"limits"), "budget", record[b"tenant"].decode()),
         quotas=_seen_limits(get(b"limits"), "quota", record[b"tenant"].decode()),
         **(_ended_wait(execution_id.decode(), *wait) if wait else {}),
+        continued=int(get(b"continued", 0)),
+        session=_session(execution_id.decode(), record),
+        kept=b"tail" in record,
         passed=[passed(*given) for given in upstreams[0]] if upstreams else (),
     )
+
+
+def _session(execution_id: str, record: Mapping[bytes, bytes]) -> SessionRef | None:
+    if b"s_user" not in record:
+        return None
+    parts = {name: record[b"s_" + name.encode()].decode() for name in SESSION_PARTS}
+    key = SessionKey(tenant=record[b"tenant"].decode(), **parts)
+    session_id, _, _ = execution_id.rpartition("~")
+    return SessionRef(id=session_id, key=key, turn=int(record[b"s_turn"] or 0))
 
 
 def _ended_wait(execution_id: str, key: bytes, *packed: bytes) -> dict[str, Any]:

@@ -391,6 +391,19 @@ class Executions(Domain):
         )
         return known[0] if word == b"known" else result
 
+    async def continue_as(
+        self, execution_id: str, lease: Lease, payload: bytes, continued: int
+    ) -> None:
+        """Start again with another input and an empty journal."""
+        await self._call.write(
+            "hf_execution_continue",
+            self._store.tag_of(execution_id),
+            execution_id,
+            lease.fence,
+            payload,
+            str(continued),
+        )
+
     async def cancel(self, execution_id: str, reason: str) -> None:
         """Cancel an execution that has not ended."""
         tag = self._store.tag_of(execution_id)

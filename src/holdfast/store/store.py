@@ -33,6 +33,7 @@ from holdfast.store.quotas import Quotas
 from holdfast.store.rules import Rules
 from holdfast.store.schedules import Schedules
 from holdfast.store.services import Services
+from holdfast.store.sessions import Sessions
 from holdfast.store.streams import Streams
 from holdfast.store.tasks import Tasks
 from holdfast.store.timers import Timers
@@ -88,6 +89,7 @@ class Store:
         self.tasks: Tasks = Tasks(self)
         self.services: Services = Services(self)
         self.graphs: Graphs = Graphs(self)
+        self.sessions: Sessions = Sessions(self)
         self.streams: Streams = Streams(self)
         self.schedules: Schedules = Schedules(self)
         self.budgets: Budgets = Budgets(self)

@@ -24,6 +24,10 @@ class WaitTimedOut(Exception):
     """No answer came in time. A task may catch it and continue."""
 
 
+class InvalidAnswer(GiveUp):
+    """The user gave no valid answer, however often the conversation asked."""
+
+
 class Denied(Exception):
     """A person denied the approval that `wait_for(..., approvers=n)` asked for."""
 
@@ -51,3 +55,11 @@ class AttemptSuspended(Interruption):
 
 class AttemptLost(Interruption):
     """The lease was lost: cancelled, revoked or expired. The attempt must write nothing more."""
+
+
+class Continued(Interruption):
+    """The execution starts again with this input and an empty journal, under the same lease."""
+
+    def __init__(self, payload: bytes) -> None:
+        super().__init__("starts again with another input")
+        self.payload = payload

@@ -25,6 +25,7 @@ from holdfast.worker import logs
 from holdfast.worker.consumers import consume_until
 from holdfast.worker.heartbeats import Heartbeats
 from holdfast.worker.limits import create_limits
+from holdfast.worker.parking import DEFAULT_KEPT
 from holdfast.worker.patience import insist, pause
 from holdfast.worker.pools import ProcessPool, ThreadPool
 from holdfast.worker.runner import Runner
@@ -61,6 +62,9 @@ class WorkerSettings:
     lease_ms: int = 30_000
     #: The execution keeps lines of `ctx.logger` at or above this level; None keeps none.
     keep_logs: str | None = None
+    #: Conversations whose coroutine is kept while they wait for a message; others run again from
+    #: their journal.
+    kept: int = DEFAULT_KEPT
 
     def __post_init__(self) -> None:
         checks.name("name", self.name)
@@ -69,6 +73,7 @@ class WorkerSettings:
         checks.integer("slots", self.slots, 1, bounds.SLOTS)
         checks.integer("threads", self.threads, 1, bounds.SLOTS)
         checks.integer("processes", self.processes, 1, bounds.SLOTS)
+        checks.integer("kept", self.kept, 0, bounds.SLOTS)
         checks.lease_ms("lease_ms", self.lease_ms)
         if self.keep_logs is not None:
             checks.one_of("keep_logs", self.keep_logs, logs.LEVELS)
@@ -100,6 +105,7 @@ class Worker:
             threads=self._threads,
             processes=self._processes,
             keep_logs=settings.keep_logs,
+            kept=settings.kept,
         )
 
     def drain(self) -> None:
@@ -144,7 +150,7 @@ class Worker:
             if not await self._threads.wait_idle(_THREADS_GRACE_S):
                 log.warning("some tasks in threads are still running; they end with the process")
             self._processes.close()
-            await self._runner.resources.close()
+            await self._runner.close()
             await asyncio.to_thread(self._heartbeats.stop)
 
     async def _register(self) -> bool:

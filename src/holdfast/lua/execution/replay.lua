@@ -3,10 +3,12 @@
 --- @arg id @arg request id of this call @arg keep_steps 1 or 0 @arg from_step or empty @arg reason
 --- @ok waiting
 --- @no execution_not_found | not_terminal | member_of_graph | replay_limit | step_not_found
+--- @no session_busy
 --- @event replayed
 --- @flags write @owned execution
 --- @requires lib/core/keys lib/core/clock lib/core/record lib/core/reply lib/core/log
 --- @requires lib/execution/steps lib/execution/requeue lib/admin/archive
+--- @requires lib/session/sessions
 
 local DEFAULT_MAX_REPLAYS = 10
 
@@ -28,6 +30,9 @@ local function run(tag, args)
   if not rec then return reply.no('execution_not_found', 'id', id) end
   if log.find(tag, id, rec, { event = 'replayed', request = request }) then return { 'ok', 'waiting' } end
   if not record.is_terminal(rec.state) then return reply.no('not_terminal', 'id', id, 'state', rec.state) end
+  local session_id, number = sessions.of(id)
+  local session = rec.session and sessions.read(tag, session_id)
+  if session and session.cur then return reply.no('session_busy', 'id', session_id) end
   if rec.graph then return reply.no('member_of_graph', 'id', id, 'graph', rec.graph) end
   local replays, most = tonumber(rec.replays or 0), tonumber(rec.max_replays or DEFAULT_MAX_REPLAYS)
   if replays >= most then return reply.no('replay_limit', 'id', id, 'limit', most) end
@@ -35,6 +40,7 @@ local function run(tag, args)
     return reply.no('step_not_found', 'id', id, 'step', from_step)
   end
 
+  if session then sessions.write(tag, session_id, session, { 'cur', number }) end
   archive.leave(tag, id)
   log.keep_completion(tag, id, rec)
   local last_step = trim_steps(tag, id, rec, keep_steps, from_step)

@@ -5,7 +5,7 @@
 --- @flags allow-oom
 --- @requires lib/core/keys lib/core/clock lib/execution/due lib/core/timers lib/admin/workers
 --- @requires lib/waitpoint/waitpoints lib/graph/due lib/admin/schedules lib/limit/quota lib/limit/budget
---- @requires lib/limit/reserving lib/admin/api_keys lib/stream/feed
+--- @requires lib/limit/reserving lib/admin/api_keys lib/stream/feed lib/session/sessions
 
 local FIRE = {
   x = due.execution,
@@ -18,6 +18,7 @@ local FIRE = {
   v = reserving.expire,
   a = access.forget,
   f = feed.expire,
+  c = sessions.expire,
 }
 
 -- Some firings do the work of many and report how much; this bounds the work of one call.

@@ -34,7 +34,7 @@ def _is_foreign(call: Call, name: str) -> bool:
 
 
 async def check_limits_exist(call: Call, items: Sequence[NewExecution]) -> None:
-    """Check the limits of executions that are submitted later, when they can no longer be refused."""
+    """Check the limits of executions that are submitted later, when nothing can refuse them."""
     check_limits(call, items)
     await call.engine.executions.check_limits(items)
 

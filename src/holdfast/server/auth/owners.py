@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Iterable
 from contextlib import AbstractContextManager
 from typing import Any
 
-from holdfast.errors import ExecutionNotFound, GraphNotFound, HoldfastError
+from holdfast.errors import ExecutionNotFound, GraphNotFound, HoldfastError, SessionNotFound
 from holdfast.server.http.call import Call
 from holdfast.server.http.declare import Owner
 from holdfast.store.restrictions import restricted
@@ -93,3 +93,14 @@ def _no_graph(graph_id: str) -> GraphNotFound:
 
 
 GRAPH: Owner = Owner("id", _of_graph, _no_graph)
+
+
+async def _of_session(call: Call, session_id: str) -> str:
+    return (await call.engine.sessions.get(session_id)).key.tenant
+
+
+def _no_session(session_id: str) -> SessionNotFound:
+    return SessionNotFound(f"no session has the id {session_id}", id=session_id)
+
+
+SESSION: Owner = Owner("id", _of_session, _no_session)

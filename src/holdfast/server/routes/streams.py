@@ -31,7 +31,7 @@ FrameId = Annotated[int, Meta(ge=0, le=bounds.FRAME_ID)]
 class FrameBody(Body):
     """A frame to append."""
 
-    type: Literal["text", "json", "bytes", "log", "event", "summary"]
+    type: Literal["text", "json", "bytes", "log", "event", "summary", "reply"]
     #: A string for `text` and `bytes`, any JSON for the others; a `summary` is a merge patch.
     payload: Raw
     #: Passed on to readers; `base64` for bytes that are not text.

@@ -22,7 +22,7 @@ NAME = "holdfast"
 FLAGS = {"write": (), "allow-oom": ("allow-oom",), "no-writes": ("no-writes",)}
 #: Values of `@owned`: what the first argument is the id of, or `items` for functions that get the
 #: tenant as the third parameter of `run` and check each item, of which the id comes first.
-OWNED = ("execution", "graph", "items")
+OWNED = ("execution", "graph", "session", "items")
 
 _OWNERSHIP = "lib/core/ownership"
 _OWNED_PREFIX = "hf_owned_"
@@ -161,9 +161,9 @@ def in_order(available: dict[str, Source]) -> list[Source]:
         done.add(name)
         ordered.append(available[name])
 
-    for source in available.values():
-        if not source.is_lib:
-            visit(source.name, ())
+    # A lib may fill in what another one, which it requires, calls: all of them are needed.
+    for source in sorted(available.values(), key=lambda source: not source.is_lib):
+        visit(source.name, ())
     return ordered
 
 
@@ -219,7 +219,7 @@ def _compose(*, fake_clock: bool) -> str:
 
 @cache
 def script(function: str, *, fake_clock: bool = False) -> str:
-    """Return a function as a standalone script, with the libs that it needs and the same flags."""
+    """Return a function as a standalone script, with the libs and the same flags."""
     available = _available(fake_clock=fake_clock)
     kept = {
         name: source

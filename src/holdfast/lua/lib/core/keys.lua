@@ -48,6 +48,19 @@ function keys.graph_reopened(tag, id) return tag .. ':gr:' .. id end
 function keys.graphs(tag, tenant, state) return tag .. ':gc:' .. tenant .. '|' .. state end
 function keys.graph_tenants(tag) return tag .. ':gtenants' end
 
+-- What one session owns; its executions are called SESSION~NUMBER and own the rest.
+function keys.session(tag, id) return tag .. ':S:' .. id end
+function keys.transcript(tag, id) return tag .. ':T:' .. id end
+function keys.activities(tag, id) return tag .. ':A:' .. id end
+function keys.buffered(tag, id) return tag .. ':B:' .. id end
+function keys.session_state(tag, id) return tag .. ':V:' .. id end
+function keys.dead_replies(tag, id) return tag .. ':D:' .. id end
+function keys.listeners(tag, id) return tag .. ':L:' .. id end
+function keys.sessions(tag, tenant) return tag .. ':sessions:' .. tenant end
+function keys.session_tenants(tag) return tag .. ':stenants' end
+-- Sessions with replies to send, by the time at which a sender may take them.
+function keys.outgoing(tag, sender) return tag .. ':outgoing:' .. sender end
+
 -- Where ready work waits: lane > route > tenant > execution.
 function keys.routes(tag, lane) return tag .. ':routes:' .. lane end
 function keys.pass(tag, lane) return tag .. ':pass:' .. lane end
@@ -161,4 +174,5 @@ function keys.tick_channel(tag) return tag .. ':tick' end
 function keys.due_channel(tag) return tag .. ':due' end
 function keys.feed_channel(tag, tenant) return tag .. ':news:' .. tenant end
 function keys.mailbox_channel(tag, process) return tag .. ':box:' .. process end
+function keys.replies_channel(tag) return tag .. ':replies' end
 function keys.outbox_channel(tag) return tag .. ':out' end

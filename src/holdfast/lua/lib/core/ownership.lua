@@ -14,3 +14,9 @@ function ownership.graph(tag, id, tenant)
   if server.call('HGET', keys.graph(tag, id), 'tenant') == tenant then return nil end
   return reply.no('graph_not_found', 'id', id)
 end
+
+--- nil if the session is the tenant's, else the refusal of one that does not exist.
+function ownership.session(tag, id, tenant)
+  if server.call('HGET', keys.session(tag, id), 'tenant') == tenant then return nil end
+  return reply.no('session_not_found', 'id', id)
+end

@@ -1,6 +1,6 @@
 --- Operators' settings: one hash, with a copy in every partition.
 ---   lane|LANE = paused or draining      weight|LANE|TENANT = share of claims, default 1
----   keep|TENANT|STATE = retention in ms of ended executions, TENANT may be *
+---   keep|TENANT|STATE = retention in ms of ended executions, TENANT may be *; STATE may be session
 ---   rule|WHAT|NAME = limits of executions of this tenant, lane, kind or tag; rules = how many rules
 ---   archive = URL of the archive: ended executions are held back for it
 ---   offload = size in bytes from which on payloads are kept beside the archive; Lua does not use it
@@ -9,7 +9,10 @@
 local settings = {}
 
 local DAY = 86400000
-local KEEP = { completed = DAY, skipped = DAY, failed = 7 * DAY, cancelled = 7 * DAY, expired = 7 * DAY }
+local KEEP = {
+  completed = DAY, skipped = DAY, failed = 7 * DAY, cancelled = 7 * DAY, expired = 7 * DAY,
+  session = 30 * DAY,
+}
 local PRIORITY_MS = 60000
 
 function settings.lane(tag, lane) return server.call('HGET', keys.settings(tag), 'lane|' .. lane) end

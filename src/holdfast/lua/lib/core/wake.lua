@@ -26,6 +26,9 @@ function wake.scheduler(tag) publish(keys.due_channel(tag), '') end
 --- The outbox of a partition is no longer empty.
 function wake.courier(tag) publish(keys.outbox_channel(tag), '') end
 
+--- A session has replies to send.
+function wake.senders(tag) publish(keys.replies_channel(tag), '') end
+
 --- A tenant's event feed has grown.
 function wake.feed(tag, tenant) publish(keys.feed_channel(tag, tenant), '') end
 

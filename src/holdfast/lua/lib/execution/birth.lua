@@ -30,6 +30,20 @@ function birth.compose(item, now, born, priority_us)
   return rec
 end
 
+local COPIED = {
+  'tenant', 'lane', 'kind', 'requires', 'priority', 'retry', 'give_up', 'attempt_timeout',
+  'max_reclaims', 'max_replays', 'keep', 'tagged',
+}
+
+--- An item with the options of an execution that exists, for one that follows it.
+function birth.copy(tag, id, rec)
+  local item = { deadline = tonumber(rec.deadline_span or nil) }
+  for _, name in ipairs(COPIED) do item[name] = rec[name] end
+  if rec.tagged then item.tags = record.tags(tag, id, rec) end
+  if rec.limited then item.limits = rec.limits or server.call('GET', keys.limits(tag, id)) end
+  return item
+end
+
 --- Write a new execution; so far only the lists of its tags contain it.
 function birth.store(tag, id, rec, item, input)
   local fields = {}

@@ -9,8 +9,21 @@ local MEMORY_MS = 30000
 
 local HANDED = {
   'tenant', 'lane', 'kind', 'requires', 'priority', 'born', 'attempts', 'turn', 'epoch',
-  'due', 'timeout_at', 'deadline', 'replays', 'trace',
+  'due', 'timeout_at', 'deadline', 'replays', 'trace', 'continued', 'tail',
 }
+
+--- Add the session of an execution to what is handed out. Returns the one step that a worker lacks
+--- which keeps the coroutine.
+local function conversing(tag, id, rec, fields)
+  local key = keys.session(tag, (id:match('^(.+)~%d+$')))
+  local names = { 'env', 'endpoint', 'conversation', 'user', 'turn' }
+  for i, value in ipairs(server.call('HMGET', key, unpack(names))) do
+    fields[#fields + 1] = 's_' .. names[i]
+    fields[#fields + 1] = value or ''
+  end
+  if not rec.tail then return nil end
+  return { rec.awaits, server.call('HGET', keys.steps(tag, id), rec.awaits) }
+end
 
 --- id, fields as name, value pairs, input, tags, steps as name, value pairs, the signals of the last
 --- wait, and of a member of a graph what its upstreams pass on.
@@ -26,7 +39,9 @@ function claims.hand(tag, id, rec)
     fields[#fields + 1] = 'limits'
     fields[#fields + 1] = limits.of(tag, id, rec)
   end
-  local steps = rec.steps and server.call('HGETALL', keys.steps(tag, id)) or {}
+  local steps
+  if rec.session then steps = conversing(tag, id, rec, fields) end
+  steps = steps or rec.steps and server.call('HGETALL', keys.steps(tag, id)) or {}
   local tags = rec.tagged and cmsgpack.pack(record.tags(tag, id, rec)) or ''
   local signals = rec.resumed and suspensions.delivered(tag, id) or {}
   local passed = rec.inputs and members.passed(tag, id, rec) or nil
@@ -78,9 +93,14 @@ end
 --- Lease an execution that may run; returns what the worker gets.
 function claims.start(tag, id, rec, request, worker, lease_ms, now)
   local resumed = rec.open
+  -- Nothing ran since the worker parked the coroutine: a grant of limits is an epoch of its own.
+  local last = tonumber(rec.epoch or 0) - (rec.limited and 1 or 0)
+  local keeps = resumed and tonumber(rec.kept) == last and rec.worker == worker
   record.write(tag, id, rec, opening(rec, request, worker, lease_ms, now))
-  record.clear(tag, id, rec, { 'open', 'timeout_left', 'woken' })
-  if resumed then
+  record.clear(tag, id, rec, { 'open', 'timeout_left', 'woken', 'kept', 'tail' })
+  if keeps then record.write(tag, id, rec, { 'tail', '1' }) end
+  -- The transcript of a session tells its turns.
+  if resumed and not rec.session then
     log.append(tag, id, rec, {
       at = now,
       event = 'resumed',

@@ -1,7 +1,7 @@
 --- What happens to an execution when its timer fires.
 --- @requires lib/core/keys lib/core/record lib/core/timers lib/execution/requeue
 --- @requires lib/execution/retry lib/execution/finish lib/core/log lib/waitpoint/suspensions lib/limit/limits
---- @requires lib/admin/archive lib/core/tally
+--- @requires lib/admin/archive lib/core/tally lib/session/conversations
 local due = {}
 
 -- The first reclaim is immediate; a task that keeps killing its workers is slowed down.
@@ -73,7 +73,11 @@ function due.execution(tag, id, now)
   elseif rec.state == 'active' and passed(rec.due, now) then
     reclaim(tag, id, rec, now)
   elseif rec.state == 'suspended' and passed(rec.due, now) then
-    suspensions.due(tag, id, rec, now)
+    if conversations.waits(rec) then
+      conversations.time_out(tag, id, rec, now)
+    else
+      suspensions.due(tag, id, rec, now)
+    end
   elseif rec.state == 'delayed' and passed(rec.due, now) then
     requeue.ready(tag, id, rec, now, {})
   elseif rec.state == 'rate_limited' and passed(rec.due, now) then

@@ -6,7 +6,7 @@ local finish = {}
 
 local TRANSIENT = {
   'hold', 'open', 'timeout_at', 'timeout_left', 'watched', 'wait_until', 'on_timeout', 'resumed',
-  'woken', 'blocker', 'retry_at',
+  'woken', 'blocker', 'retry_at', 'awaits', 'since', 'kept', 'tail',
 }
 -- A member of a graph has no separate retention: it is kept as long as its graph.
 local MEMBERS_OWN = { 'due' }
@@ -37,8 +37,9 @@ function finish.now(tag, id, rec, state, now, changes, entry)
   if rec.waitpoints then waitpoints.close_all(tag, id, rec, now) end
   if watched then finish.announce(tag, id, state) end
   if rec.schedule then schedules.ended(tag, id, now) end
-  -- lib/graph/resolve.lua, which itself ends executions.
+  -- lib/graph/resolve.lua and lib/session/conversations.lua, which themselves end executions.
   if rec.graph then finish.resolve(tag, id, rec, now) end
+  if rec.session then finish.converse(tag, id, rec, now) end
 end
 
 --- Notify every process that waits for this execution.

@@ -1,0 +1,169 @@
+"""Sessions: deliver messages, run turns, read transcripts, hand over to a person."""
+
+from __future__ import annotations
+
+import builtins
+from abc import ABC, abstractmethod
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+
+from holdfast.model.executions import Lease
+from holdfast.model.sessions import (
+    Activity,
+    Delivered,
+    Entry,
+    MessageWait,
+    NewReply,
+    Send,
+    Session,
+    SessionPage,
+    StateValue,
+    Transcript,
+    TurnAnswer,
+    Turned,
+)
+
+
+class Sessions(ABC):
+    """Operations on sessions."""
+
+    # Talking to a conversation
+
+    @abstractmethod
+    async def deliver(
+        self, name: str, activity: Activity, *, sender: str | None = None
+    ) -> Delivered:
+        """Deliver a message to a conversation that workers publish under a name.
+
+        One call of the store resumes the execution that waits, buffers the message for the one
+        that runs, or starts one. The same activity id again gets the first answer. `sender`
+        names the senders that deliver the replies; without it, readers fetch them.
+
+        Raises:
+            ConversationNotFound: no worker ever published a conversation of this name.
+            SessionBusy: a turn runs, and the conversation rejects messages meanwhile.
+            SessionFull: the session has too many messages that were not received yet.
+        """
+
+    @abstractmethod
+    async def send(
+        self,
+        name: str,
+        activity: Activity,
+        *,
+        sender: str | None = None,
+        wait_ms: int = 10_000,
+    ) -> TurnAnswer:
+        """Deliver a message, and wait until its turn ends; returns the replies so far.
+
+        Raises what `deliver` raises.
+        """
+
+    # Reading
+
+    @abstractmethod
+    async def get(self, session_id: str) -> Session:
+        """Return what is known of a session. Raises SessionNotFound."""
+
+    @abstractmethod
+    async def list(
+        self,
+        *,
+        tenant: str | None = None,
+        user: str | None = None,
+        limit: int = 50,
+        cursor: str | None = None,
+    ) -> SessionPage:
+        """Return a page of sessions, the most recently active first."""
+
+    @abstractmethod
+    async def transcript(self, session_id: str, *, after: int = 0, limit: int = 100) -> Transcript:
+        """Return the lines after a number. Raises SessionNotFound."""
+
+    @abstractmethod
+    def follow(self, session_id: str, *, after: int = 0) -> AsyncIterator[Transcript]:
+        """Yield new lines, and changes of the state, as they happen, without a gap.
+
+        The first value has the lines after `after`; it may have none. Raises SessionNotFound,
+        also when the session is erased meanwhile.
+        """
+
+    # Operating
+
+    @abstractmethod
+    async def say(
+        self, session_id: str, payload: bytes, *, author: str = "operator", key: str | None = None
+    ) -> Entry:
+        """Write a reply as a person; the same key again writes it once. Raises SessionNotFound."""
+
+    @abstractmethod
+    async def handover(self, session_id: str, to: str | None, *, reason: str = "") -> Session:
+        """Let a person answer (`to` is their name), or give the session back (None).
+
+        While a person answers, messages only enter the transcript. Raises SessionNotFound.
+        """
+
+    @abstractmethod
+    async def end(self, session_id: str, *, reason: str = "") -> Session:
+        """Cancel what runs or waits, and drop buffered messages; the next message starts again.
+
+        Raises SessionNotFound.
+        """
+
+    @abstractmethod
+    async def erase(self, session_id: str) -> None:
+        """Remove a session, its transcript and its executions. Raises SessionNotFound."""
+
+    @abstractmethod
+    async def resend(self, session_id: str, number: int) -> None:
+        """Send a dead reply once more. Raises SessionNotFound, ReplyNotFound."""
+
+    @abstractmethod
+    def sending(self, senders: Mapping[str, Send]) -> AbstractAsyncContextManager[None]:
+        """Deliver replies through senders, by their name, for as long as the block runs.
+
+        Replies of a session are sent in order, by one process at a time. A sender that raises is
+        tried again with backoff, 12 times in all; then the reply is dead, and the next one follows.
+        Raises NotOverHttp where the store is not near.
+        """
+
+    # Running turns: for the holder of the lease
+
+    @abstractmethod
+    async def turn(
+        self,
+        execution_id: str,
+        lease: Lease,
+        replies: Sequence[NewReply] = (),
+        wait: MessageWait | None = None,
+    ) -> Turned:
+        """Write replies, each once per step, and then perhaps wait: all in one call.
+
+        A wait takes a message that has arrived, or gives the lease back until one does.
+        """
+
+    @abstractmethod
+    async def get_state(self, execution_id: str, lease: Lease, step: str, name: str) -> StateValue:
+        """Return a value of the session's state, and record it under a step."""
+
+    @abstractmethod
+    async def set_state(
+        self,
+        execution_id: str,
+        lease: Lease,
+        step: str,
+        name: str,
+        value: bytes | None,
+        *,
+        expected: int | None = None,
+        ttl_ms: int | None = None,
+    ) -> StateValue:
+        """Set a value, or remove it (None), and record that under a step.
+
+        With `expected` only while the value has this version: otherwise nothing changes, and the
+        answer has the value that is there, with `changed` false.
+        """
+
+    @abstractmethod
+    async def state(self, session_id: str) -> builtins.list[tuple[str, StateValue]]:
+        """Return the whole state of a session, by name. Raises SessionNotFound."""

@@ -1,0 +1,353 @@
+"""Sessions: every operation, checked at its entry."""
+
+from __future__ import annotations
+
+import asyncio
+import builtins
+import contextlib
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import replace
+
+from typing_extensions import override
+
+from holdfast import api
+from holdfast.engine.courier import Courier
+from holdfast.engine.sending import Sending
+from holdfast.engine.waiters import Waiters, news_or_poll
+from holdfast.errors import ConversationNotFound, ExecutionNotFound, InvalidInput
+from holdfast.model import bounds, calls, checks
+from holdfast.model.executions import Lease, NewExecution
+from holdfast.model.ids import new_id
+from holdfast.model.moments import to_ms
+from holdfast.model.sessions import (
+    Activity,
+    Delivered,
+    Effect,
+    Entry,
+    MessageWait,
+    NewReply,
+    Send,
+    Session,
+    SessionPage,
+    SessionState,
+    StateValue,
+    Transcript,
+    TurnAnswer,
+    Turned,
+)
+from holdfast.model.states import State
+from holdfast.services import Supervisor
+from holdfast.store.store import Store
+
+#: Notifications can be lost in a failover, so every reader also looks this often.
+_POLL_S = 5.0
+_PAGE = 100
+
+
+class Sessions(api.Sessions):
+    """Sessions on an open store."""
+
+    def __init__(self, store: Store, courier: Courier, services: Supervisor) -> None:
+        self._store = store
+        self._sessions = store.sessions
+        self._courier = courier
+        self._services = services
+        self._waiters = Waiters(store)
+
+    async def close(self) -> None:
+        """Stop listening."""
+        await self._waiters.close()
+
+    # Talking to a conversation
+
+    @override
+    async def deliver(
+        self, name: str, activity: Activity, *, sender: str | None = None
+    ) -> Delivered:
+        checks.kind("name", name)
+        checks.instance("activity", activity, Activity)
+        if sender is not None:
+            checks.name("sender", sender)
+        tenant = activity.key.tenant
+        declared = await self._store.declarations.conversation(tenant, name)
+        if declared is None:
+            raise ConversationNotFound(
+                f"no worker ever published a conversation {name!r}", name=name
+            )
+        item = await self._store.declarations.completed(
+            NewExecution(kind=name, tenant=tenant, check=False)
+        )
+        delivered = await self._sessions.deliver(
+            activity, item, busy=declared.busy, apology=declared.apology, sender=sender
+        )
+        if delivered.effect is Effect.INTERRUPTED and (item.quotas or item.budgets):
+            self._courier.poke(self._store.tag_of(delivered.session))
+        return delivered
+
+    @override
+    async def send(
+        self,
+        name: str,
+        activity: Activity,
+        *,
+        sender: str | None = None,
+        wait_ms: int = 10_000,
+    ) -> TurnAnswer:
+        checks.integer("wait_ms", wait_ms, 0, bounds.SEND_WAIT_MS)
+        checks.instance("activity", activity, Activity)
+        session_id = activity.key.id
+        loop = asyncio.get_running_loop()
+        ends_at = loop.time() + wait_ms / 1000
+        async with self._waiters.waiter(session_id) as news:
+            delivered = await self.deliver(name, activity, sender=sender)
+            while True:
+                left_s = ends_at - loop.time()
+                process = self._waiters.process if left_s > 0 else ""
+                answer = await self._answer(delivered, process)
+                if answer.done or left_s <= 0:
+                    return answer
+                await news_or_poll(news, min(left_s, _POLL_S))
+
+    async def _answer(self, delivered: Delivered, process: str) -> TurnAnswer:
+        """Return the replies to a message so far; a process is notified of more."""
+        number = delivered.number
+        found = await self._sessions.read(
+            delivered.session, after=number - 1, limit=_PAGE, process=process
+        )
+        entries = builtins.list(found.entries)
+        while found.more:
+            found = await self._sessions.read(
+                delivered.session, after=entries[-1].number, limit=_PAGE
+            )
+            entries += found.entries
+        session = found.session
+        own = entries[0].turn if entries and entries[0].turn is not None else None
+        turn = number if own is None else own
+        replies = tuple(
+            entry
+            for entry in entries
+            if entry.direction == "out" and entry.turn == turn and not entry.open
+        )
+        # A buffered message may be received by an execution that started later.
+        execution = (entries[0].execution if entries else None) or delivered.execution
+        if execution is None:
+            state, done = "responded", True
+        else:
+            # Another execution may have begun, after this message was answered.
+            done = session.turn > turn or (
+                session.turn == turn and session.state is not SessionState.RUNNING
+            )
+            state = await self._state(execution, session)
+        return TurnAnswer(
+            session=delivered.session,
+            execution=execution,
+            state=state,
+            replies=replies,
+            done=done,
+        )
+
+    async def _state(self, execution: str, session: Session) -> str:
+        """Return the state of the execution that received a message."""
+        if execution == session.execution and session.execution_state is not None:
+            return session.execution_state.value
+        try:
+            return (await self._store.queries.describe(execution)).state.value
+        except ExecutionNotFound:
+            # It ended so long ago that it was removed.
+            return State.COMPLETED.value
+
+    # Reading
+
+    @override
+    async def get(self, session_id: str) -> Session:
+        _check_id(session_id)
+        return (await self._sessions.read(session_id)).session
+
+    @override
+    async def list(
+        self,
+        *,
+        tenant: str | None = None,
+        user: str | None = None,
+        limit: int = 50,
+        cursor: str | None = None,
+    ) -> SessionPage:
+        calls.check_page(limit, tenant)
+        if user is not None:
+            checks.text("user", user, bounds.ID_CHARS, empty=False)
+        before = None if cursor is None else _parse_cursor(cursor)
+        items = await self._sessions.page(tenant=tenant, user=user, before=before, limit=limit + 1)
+        following = None
+        if len(items) > limit:
+            last = items[limit - 1]
+            following = f"{to_ms(last.active_at)}.{last.id}"
+        return SessionPage(items=tuple(items[:limit]), next_cursor=following)
+
+    @override
+    async def transcript(self, session_id: str, *, after: int = 0, limit: int = 100) -> Transcript:
+        _check_id(session_id)
+        checks.integer("after", after, 0, bounds.AMOUNT)
+        checks.integer("limit", limit, 1, bounds.PAGE_ITEMS)
+        return await self._sessions.read(session_id, after=after, limit=limit)
+
+    @override
+    async def follow(self, session_id: str, *, after: int = 0) -> AsyncIterator[Transcript]:
+        _check_id(session_id)
+        checks.integer("after", after, 0, bounds.AMOUNT)
+        async with self._waiters.waiter(session_id) as news:
+            shown: Session | None = None
+            while True:
+                found = await self._sessions.read(
+                    session_id, after=after, limit=_PAGE, process=self._waiters.process
+                )
+                complete = _complete(found.entries)
+                if complete:
+                    after = complete[-1].number
+                if complete or shown is None or _moved(shown, found.session):
+                    shown = found.session
+                    yield replace(found, entries=complete)
+                if not (found.more and complete):
+                    await news_or_poll(news, _POLL_S)
+
+    # Operating
+
+    @override
+    async def say(
+        self, session_id: str, payload: bytes, *, author: str = "operator", key: str | None = None
+    ) -> Entry:
+        _check_id(session_id)
+        checks.json_object("payload", payload, bounds.MESSAGE_BYTES)
+        checks.text("author", author, bounds.NAME_CHARS, empty=False)
+        if key is not None:
+            checks.text("key", key, bounds.ID_CHARS, empty=False)
+        return await self._sessions.say(session_id, key or new_id(), author, payload)
+
+    @override
+    async def handover(self, session_id: str, to: str | None, *, reason: str = "") -> Session:
+        _check_id(session_id)
+        if to is not None:
+            checks.text("to", to, bounds.NAME_CHARS, empty=False)
+        checks.text("reason", reason, bounds.REASON_CHARS)
+        await self._sessions.handover(session_id, to or "")
+        return await self.get(session_id)
+
+    @override
+    async def end(self, session_id: str, *, reason: str = "") -> Session:
+        _check_id(session_id)
+        checks.text("reason", reason, bounds.REASON_CHARS)
+        await self._sessions.finish(session_id, reason)
+        self._courier.poke(self._store.tag_of(session_id))
+        return await self.get(session_id)
+
+    @override
+    async def erase(self, session_id: str) -> None:
+        _check_id(session_id)
+        await self._sessions.erase(session_id)
+        self._courier.poke(self._store.tag_of(session_id))
+
+    @override
+    async def resend(self, session_id: str, number: int) -> None:
+        _check_id(session_id)
+        checks.integer("number", number, 1, bounds.AMOUNT)
+        await self._sessions.resend(session_id, number)
+
+    @override
+    @contextlib.asynccontextmanager
+    async def sending(self, senders: Mapping[str, Send]) -> AsyncIterator[None]:
+        for name in checks.mapping("senders", senders):
+            checks.name("sender", name)
+        service = Sending(self._store, senders)
+        self._services.start(service)
+        try:
+            yield
+        finally:
+            await self._services.stop(service.name)
+
+    # Running turns
+
+    @override
+    async def turn(
+        self,
+        execution_id: str,
+        lease: Lease,
+        replies: Sequence[NewReply] = (),
+        wait: MessageWait | None = None,
+    ) -> Turned:
+        calls.check_holder(execution_id, lease)
+        for reply in replies:
+            checks.instance("reply", reply, NewReply)
+        checks.integer("replies", len(replies), 0, bounds.REPLIES)
+        turned = await self._sessions.turn(execution_id, lease, replies, wait)
+        if turned.suspended:
+            self._courier.poke(self._store.tag_of(execution_id))
+        return turned
+
+    @override
+    async def get_state(self, execution_id: str, lease: Lease, step: str, name: str) -> StateValue:
+        _check_state(execution_id, lease, step, name)
+        return await self._sessions.state(execution_id, lease, step, name, op="get")
+
+    @override
+    async def set_state(
+        self,
+        execution_id: str,
+        lease: Lease,
+        step: str,
+        name: str,
+        value: bytes | None,
+        *,
+        expected: int | None = None,
+        ttl_ms: int | None = None,
+    ) -> StateValue:
+        _check_state(execution_id, lease, step, name)
+        if value is not None:
+            checks.payload("value", value, bounds.MESSAGE_BYTES)
+        if expected is not None:
+            checks.integer("expected", expected, 0, bounds.AMOUNT)
+        if ttl_ms is not None:
+            checks.integer("ttl_ms", ttl_ms, 1, bounds.DURATION_MS)
+        return await self._sessions.state(
+            execution_id,
+            lease,
+            step,
+            name,
+            op="remove" if value is None else "set",
+            value=value or b"",
+            expected=expected,
+            ttl_ms=ttl_ms,
+        )
+
+    @override
+    async def state(self, session_id: str) -> builtins.list[tuple[str, StateValue]]:
+        _check_id(session_id)
+        return await self._sessions.values(session_id)
+
+
+def _check_id(session_id: str) -> None:
+    checks.execution_id("id", session_id)
+
+
+def _check_state(execution_id: str, lease: Lease, step: str, name: str) -> None:
+    calls.check_holder(execution_id, lease)
+    checks.text("step", step, bounds.STEP_NAME_CHARS, empty=False)
+    checks.text("name", name, bounds.NAME_CHARS, empty=False)
+
+
+def _parse_cursor(cursor: str) -> tuple[int, str]:
+    at, _, session_id = cursor.partition(".")
+    if not at.isdecimal() or not session_id:
+        message = "cursor: must come from an earlier page"
+        raise InvalidInput(message, field="cursor")
+    return int(at), session_id
+
+
+def _complete(entries: Sequence[Entry]) -> tuple[Entry, ...]:
+    """Return the entries before one whose text is still being streamed."""
+    for index, entry in enumerate(entries):
+        if entry.open:
+            return tuple(entries[:index])
+    return tuple(entries)
+
+
+def _moved(before: Session, now: Session) -> bool:
+    return (before.state, before.execution, before.person) != (now.state, now.execution, now.person)

@@ -1,0 +1,114 @@
+--- The record of a session, a hash:
+---   tenant, env, endpoint, conversation, user   its key, which its id is made of
+---   kind = the conversation that answers   busy, apology = how that treats messages and failures
+---   sender = who delivers replies; absent: readers fetch them
+---   born   base, last = the transcript holds the entries from base + 1 to last
+---   n = executions that were started   cur = the number of the one that has not ended
+---   turn = the last message that was received   streamed = a reply that is not complete yet
+---   person = who answers instead of the conversation   sent, tries, fence = see lib/session/outgoing.lua
+--- @requires lib/core/keys lib/core/settings lib/core/timers lib/core/wake
+local sessions = {}
+
+-- A process that listens says so again long before this has passed.
+local LISTEN_MS, MOST_LISTENERS = 60000, 1000
+
+--- All fields, or nil if there is no such session.
+function sessions.read(tag, id)
+  local flat = server.call('HGETALL', keys.session(tag, id))
+  if #flat == 0 then return nil end
+  local session = {}
+  for i = 1, #flat, 2 do session[flat[i]] = flat[i + 1] end
+  return session
+end
+
+--- Write `changes` (name, value pairs) to the store and to `session`.
+function sessions.write(tag, id, session, changes)
+  server.call('HSET', keys.session(tag, id), unpack(changes))
+  for i = 1, #changes, 2 do session[changes[i]] = tostring(changes[i + 1]) end
+end
+
+--- Remove those of `names` that `session` has.
+function sessions.clear(tag, id, session, names)
+  local present = {}
+  for _, name in ipairs(names) do
+    if session[name] then
+      present[#present + 1] = name
+      session[name] = nil
+    end
+  end
+  if #present > 0 then server.call('HDEL', keys.session(tag, id), unpack(present)) end
+end
+
+--- The session of an execution, and which of its executions that is.
+function sessions.of(execution_id)
+  local id, number = execution_id:match('^(.+)~(%d+)$')
+  return id, number
+end
+
+--- The id of the execution that has not ended, or nil.
+function sessions.current(id, session) return session.cur and id .. '~' .. session.cur end
+
+local function keep_ms(tag, session) return settings.keep(tag, session.tenant, 'session') end
+
+--- Note that something was written now; sessions are listed by this.
+function sessions.touch(tag, id, session, now)
+  if server.call('ZADD', keys.sessions(tag, session.tenant), now, id) == 1 then
+    server.call('SADD', keys.session_tenants(tag), session.tenant)
+  end
+end
+
+--- Nothing runs any more: the session is removed if nothing is written for long. One whose conversation
+--- waits has no timer, so it costs nothing but memory.
+function sessions.rest(tag, id, session, now)
+  timers.set(tag, 'c:' .. id, now + keep_ms(tag, session), now)
+end
+
+--- Notify every process that reads live.
+function sessions.notify(tag, id, now)
+  local key = keys.listeners(tag, id)
+  for _, process in ipairs(server.call('ZRANGE', key, now, '+inf', 'BYSCORE', 'LIMIT', 0, MOST_LISTENERS)) do
+    wake.process(tag, process, 'session ' .. id)
+  end
+end
+
+--- Notify a process of changes for a while.
+function sessions.listen(tag, id, process, now)
+  local key = keys.listeners(tag, id)
+  server.call('ZREMRANGEBYSCORE', key, '-inf', now)
+  server.call('ZADD', key, now + LISTEN_MS, process)
+  server.call('PEXPIRE', key, LISTEN_MS)
+end
+
+--- Remove everything that a session owns but its executions.
+function sessions.forget(tag, id, session, now)
+  if session.sender then server.call('ZREM', keys.outgoing(tag, session.sender), id) end
+  local listed = keys.sessions(tag, session.tenant)
+  server.call('ZREM', listed, id)
+  if server.call('EXISTS', listed) == 0 then
+    server.call('SREM', keys.session_tenants(tag), session.tenant)
+  end
+  server.call('ZREM', keys.timers(tag), 'c:' .. id)
+  sessions.notify(tag, id, now)
+  server.call(
+    'UNLINK', keys.session(tag, id), keys.transcript(tag, id), keys.activities(tag, id),
+    keys.buffered(tag, id), keys.session_state(tag, id), keys.dead_replies(tag, id), keys.listeners(tag, id)
+  )
+end
+
+--- The timer of a session fired: it is removed if nothing was written for long and nothing runs.
+function sessions.expire(tag, id, now)
+  local session = sessions.read(tag, id)
+  if not session then
+    server.call('ZREM', keys.timers(tag), 'c:' .. id)
+    return
+  end
+  local active = tonumber(server.call('ZSCORE', keys.sessions(tag, session.tenant), id))
+  local due = active + keep_ms(tag, session)
+  if session.cur then
+    server.call('ZREM', keys.timers(tag), 'c:' .. id)
+  elseif due <= now then
+    sessions.forget(tag, id, session, now)
+  else
+    timers.set(tag, 'c:' .. id, due, now)
+  end
+end

@@ -1,0 +1,29 @@
+--- Cancel the execution of a session and drop what was buffered; the next message starts again.
+--- @key tag the partition
+--- @arg id @arg reason
+--- @ok
+--- @no session_not_found
+--- @event cancelled
+--- @flags allow-oom @owned session
+--- @requires lib/core/keys lib/core/clock lib/core/record lib/core/reply lib/execution/finish
+--- @requires lib/session/sessions lib/session/conversations
+
+local function run(tag, args)
+  local id, reason = unpack(args)
+  local now = clock.now(tag)
+  local session = sessions.read(tag, id)
+  if not session then return reply.no('session_not_found', 'id', id) end
+  local execution = sessions.current(id, session)
+  local rec = execution and record.read(tag, execution)
+  server.call('DEL', keys.buffered(tag, id))
+  sessions.clear(tag, id, session, { 'person', 'handed' })
+  if rec and not record.is_terminal(rec.state) then
+    finish.now(tag, execution, rec, 'cancelled', now, {}, {
+      event = 'cancelled',
+      attempt = record.open_attempt(rec),
+      reason = reason,
+    })
+  end
+  sessions.notify(tag, id, now)
+  return { 'ok' }
+end

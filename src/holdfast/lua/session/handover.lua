@@ -1,0 +1,46 @@
+--- Let a person answer a session, or give it back to its conversation, which gets what came meanwhile.
+--- @key tag the partition
+--- @arg id @arg to who answers, empty: the conversation
+--- @ok
+--- @no session_not_found
+--- @flags write @owned session
+--- @requires lib/core/keys lib/core/clock lib/core/record lib/core/reply lib/session/sessions
+--- @requires lib/session/transcript lib/session/conversations
+
+local MOST_MESSAGES = 100
+
+--- The messages that came while a person answered, as JSON.
+local function meanwhile(tag, id, session)
+  local messages = {}
+  local rows = transcript.after(tag, id, session, tonumber(session.handed or 0), transcript.MOST)
+  for _, row in ipairs(rows) do
+    local entry = cmsgpack.unpack(row[2])
+    if entry.d == 'i' and entry.e == 'p' then messages[#messages + 1] = transcript.message(row[1], entry) end
+  end
+  local first = math.max(1, #messages - MOST_MESSAGES + 1)
+  return '[' .. table.concat(messages, ',', first) .. ']'
+end
+
+local function run(tag, args)
+  local id, to = unpack(args)
+  local now = clock.now(tag)
+  local session = sessions.read(tag, id)
+  if not session then return reply.no('session_not_found', 'id', id) end
+  if to ~= '' then
+    local changes = { 'person', to }
+    if not session.person then
+      changes[3], changes[4] = 'handed', session.last or 0
+    end
+    sessions.write(tag, id, session, changes)
+  elseif session.person then
+    local execution = sessions.current(id, session)
+    local rec = execution and record.read(tag, execution)
+    sessions.clear(tag, id, session, { 'person' })
+    if rec and conversations.awaits_person(rec) then
+      conversations.resume(tag, execution, rec, meanwhile(tag, id, session), now)
+    end
+    sessions.clear(tag, id, session, { 'handed' })
+  end
+  sessions.notify(tag, id, now)
+  return { 'ok' }
+end

@@ -1,0 +1,23 @@
+--- Send a dead reply again, and whatever follows it that is dead, in order.
+--- @key tag the partition
+--- @arg id @arg number
+--- @ok
+--- @no session_not_found | reply_not_found
+--- @flags write @owned session
+--- @requires lib/core/keys lib/core/clock lib/core/reply lib/session/sessions lib/session/outgoing
+
+local function run(tag, args)
+  local id, number = unpack(args)
+  local now = clock.now(tag)
+  local session = sessions.read(tag, id)
+  if not session then return reply.no('session_not_found', 'id', id) end
+  local dead = keys.dead_replies(tag, id)
+  if server.call('HEXISTS', dead, number) == 0 then
+    return reply.no('reply_not_found', 'id', id, 'number', number)
+  end
+  server.call('HDEL', dead, number)
+  sessions.clear(tag, id, session, { 'tries', 'fence' })
+  sessions.write(tag, id, session, { 'again', number })
+  outgoing.add(tag, id, session, now)
+  return { 'ok' }
+end

@@ -1,0 +1,385 @@
+"""Sessions: messages in, turns, replies out, each one call of one function."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from holdfast.errors import SessionNotFound
+from holdfast.model.executions import ExecutionId, Lease, NewExecution
+from holdfast.model.moments import from_ms
+from holdfast.model.records import pairs
+from holdfast.model.session_keys import SessionKey
+from holdfast.model.sessions import (
+    Activity,
+    Busy,
+    Delivered,
+    Effect,
+    Entry,
+    MessageWait,
+    NewReply,
+    OutgoingReply,
+    Session,
+    SessionState,
+    StateValue,
+    Transcript,
+    Turned,
+)
+from holdfast.model.states import Hold, State
+from holdfast.store.domain import Domain
+from holdfast.store.executions import item_fields
+
+_pack, _unpack = msgspec.msgpack.Encoder().encode, msgspec.msgpack.Decoder().decode
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outgoing:
+    """Replies of one session, handed to the one process that sends them now."""
+
+    session: str
+    fence: str
+    sender: str
+    replies: tuple[OutgoingReply, ...]
+
+
+class Sessions(Domain):
+    """Sessions, each in the partition of its id."""
+
+    async def deliver(
+        self,
+        activity: Activity,
+        item: NewExecution,
+        *,
+        busy: Busy,
+        apology: str | None,
+        sender: str | None,
+    ) -> Delivered:
+        """Deliver a message: resume, buffer or start."""
+        key = activity.key
+        limits = await self._store.attach(item) if item.budgets or item.quotas else ""
+        fields = item_fields(item, key.id, limits) | {
+            "env": key.env,
+            "endpoint": key.endpoint,
+            "conversation": key.conversation,
+            "user": key.user,
+        }
+        if busy is not Busy.QUEUE:
+            fields["busy"] = busy.value
+        if apology is not None:
+            fields["apology"] = apology
+        if sender is not None:
+            fields["sender"] = sender
+        effect, number, execution, duplicate = await self._call.write(
+            "hf_session_deliver",
+            self._store.tag_of(key.id),
+            key.id,
+            activity.id,
+            "" if activity.kind == "message" else activity.kind,
+            activity.payload,
+            _pack(fields),
+        )
+        return Delivered(
+            session=key.id,
+            number=int(number),
+            execution=ExecutionId(execution.decode()) if execution else None,
+            effect=Effect(effect.decode()),
+            duplicate=int(duplicate) == 1,
+        )
+
+    async def turn(
+        self,
+        execution_id: str,
+        lease: Lease,
+        replies: Sequence[NewReply],
+        wait: MessageWait | None,
+    ) -> Turned:
+        """Write replies, then perhaps wait for a message."""
+        timeout = "" if wait is None or wait.timeout_ms is None else str(wait.timeout_ms)
+        state, received, *numbers = await self._call.write(
+            "hf_session_turn",
+            self._store.tag_of(execution_id),
+            execution_id,
+            lease.fence,
+            _pack([_reply(reply) for reply in replies]),
+            "" if wait is None else wait.step,
+            timeout,
+            "1" if wait is not None and wait.kept else "",
+            (wait.person or "") if wait is not None else "",
+        )
+        return Turned(
+            numbers=tuple(int(number) for number in numbers),
+            received=received or None,
+            suspended=state == b"suspended",
+        )
+
+    async def state(
+        self,
+        execution_id: str,
+        lease: Lease,
+        step: str,
+        name: str,
+        *,
+        op: str,
+        value: bytes = b"",
+        expected: int | None = None,
+        ttl_ms: int | None = None,
+    ) -> StateValue:
+        """Read or change a value of a session's state, recorded under a step."""
+        (result,) = await self._call.write(
+            "hf_session_state",
+            self._store.tag_of(execution_id),
+            execution_id,
+            lease.fence,
+            step,
+            op,
+            name,
+            value,
+            "" if expected is None else str(expected),
+            "" if ttl_ms is None else str(ttl_ms),
+        )
+        version, changed, rest = result.split(b" ", 2)
+        return StateValue(value=rest or None, version=int(version), changed=changed == b"1")
+
+    async def values(self, session_id: str) -> list[tuple[str, StateValue]]:
+        """Return the whole state of a session."""
+        rows = await self._call.read(
+            "hf_session_values", self._store.tag_of(session_id), session_id
+        )
+        return sorted(
+            (name.decode(), StateValue(value=value, version=int(version)))
+            for name, version, value in rows
+        )
+
+    async def read(
+        self, session_id: str, *, after: int = 0, limit: int = 0, process: str = ""
+    ) -> Transcript:
+        """Return a session and its transcript after a number; a process is notified of changes."""
+        tag = self._store.tag_of(session_id)
+        place = (session_id, str(after), str(limit))
+        if process:
+            reply = await self._call.write("hf_session_listen", tag, *place, process)
+        else:
+            reply = await self._call.read("hf_session_read", tag, *place)
+        row, rows, more, dead = reply
+        record = pairs(row[1])
+        dead_numbers = {int(number) for number in dead}
+        return Transcript(
+            session=_session(row),
+            entries=tuple(
+                _entry(session_id, int(number), packed, record, dead_numbers)
+                for number, packed in rows
+            ),
+            more=int(more) == 1,
+        )
+
+    async def page(
+        self,
+        *,
+        tenant: str | None,
+        user: str | None,
+        before: tuple[int, str] | None,
+        limit: int,
+    ) -> list[Session]:
+        """Return the sessions after a place in the list, the most recently active first."""
+        at, last = ("", "") if before is None else (str(before[0]), before[1])
+        answers = await asyncio.gather(
+            *(
+                self._call.read(
+                    "hf_session_list", tag, tenant or "", user or "", at, last, str(limit)
+                )
+                for tag in self._store.tags()
+            )
+        )
+        sessions = [_session(row) for rows in answers for row in rows]
+        sessions.sort(key=lambda session: (session.active_at, session.id), reverse=True)
+        return sessions[:limit]
+
+    async def say(self, session_id: str, key: str, author: str, payload: bytes) -> Entry:
+        """Write a reply as a person, once per key."""
+        tag = self._store.tag_of(session_id)
+        number, packed = await self._call.write(
+            "hf_session_say", tag, session_id, key, author, payload
+        )
+        return _entry(session_id, int(number), packed, {}, set())
+
+    async def handover(self, session_id: str, to: str) -> None:
+        """Let a person answer, or give the session back: an empty name."""
+        tag = self._store.tag_of(session_id)
+        await self._call.write("hf_session_handover", tag, session_id, to)
+
+    async def finish(self, session_id: str, reason: str) -> None:
+        """Cancel what runs or waits, and drop what was buffered."""
+        tag = self._store.tag_of(session_id)
+        await self._call.write("hf_session_finish", tag, session_id, reason)
+
+    async def erase(self, session_id: str) -> None:
+        """Remove a session, its transcript and its executions."""
+        tag = self._store.tag_of(session_id)
+        more, started = True, False
+        while more:
+            try:
+                (left,) = await self._call.write("hf_session_erase", tag, session_id)
+            except SessionNotFound:
+                # An earlier try of the same call may have removed it.
+                if not started:
+                    raise
+                return
+            more, started = int(left) == 1, True
+
+    async def resend(self, session_id: str, number: int) -> None:
+        """Send a dead reply again."""
+        tag = self._store.tag_of(session_id)
+        await self._call.write("hf_session_resend", tag, session_id, str(number))
+
+    async def outgoing(
+        self, tag: str, fence: str, senders: Sequence[str], *, lease_ms: int, limit: int
+    ) -> tuple[list[Outgoing], int | None]:
+        """Take sessions with replies to send; also how long until the next may be taken, in ms."""
+        sleep, *rows = await self._call.write(
+            "hf_session_outgoing", tag, fence, str(lease_ms), str(limit), *senders
+        )
+        handed = []
+        for session_id, fields, tries, entries in rows:
+            record = pairs(fields)
+            handed.append(
+                Outgoing(
+                    session=session_id.decode(),
+                    fence=fence,
+                    sender=record[b"sender"].decode(),
+                    replies=tuple(
+                        _outgoing(session_id.decode(), record, int(number), packed, tried)
+                        for (number, packed), tried in zip(
+                            entries, [int(tries)] + [0] * len(entries), strict=False
+                        )
+                    ),
+                )
+            )
+        return handed, int(sleep) if sleep != b"" else None
+
+    async def settle(
+        self,
+        session_id: str,
+        fence: str,
+        number: int,
+        outcome: str,
+        *,
+        lease_ms: int,
+        delay_ms: int | None = None,
+        error: str = "",
+    ) -> None:
+        """Record what became of the next reply: sent, retry or dead."""
+        await self._call.write(
+            "hf_session_settle",
+            self._store.tag_of(session_id),
+            session_id,
+            fence,
+            str(number),
+            outcome,
+            "" if delay_ms is None else str(delay_ms),
+            error,
+            str(lease_ms),
+        )
+
+
+def _reply(reply: NewReply) -> dict[str, object]:
+    fields: dict[str, object] = {"step": reply.step, "payload": reply.payload.decode()}
+    if reply.open:
+        fields["open"] = True
+    if reply.number is not None:
+        fields["number"] = reply.number
+    return fields
+
+
+def key_of(record: Mapping[bytes, bytes]) -> SessionKey:
+    """Return the key of a session from its record."""
+    return SessionKey(
+        tenant=record[b"tenant"].decode(),
+        env=record[b"env"].decode(),
+        endpoint=record[b"endpoint"].decode(),
+        conversation=record[b"conversation"].decode(),
+        user=record[b"user"].decode(),
+    )
+
+
+def _session(row: Sequence[Any]) -> Session:
+    packed_id, fields, active, buffered, current = row
+    session_id = packed_id.decode()
+    record = pairs(fields)
+    get = record.get
+    state, hold, since = (part.decode() for part in current)
+    number = get(b"cur")
+    person = get(b"person")
+    return Session(
+        id=session_id,
+        key=key_of(record),
+        state=_state_of(person, state, hold),
+        kind=record[b"kind"].decode(),
+        execution=None if number is None else ExecutionId(f"{session_id}~{number.decode()}"),
+        execution_state=State(state) if state else None,
+        created_at=from_ms(int(record[b"born"])),
+        active_at=from_ms(int(float(active))),
+        last=int(get(b"last", 0)),
+        buffered=int(buffered),
+        since=from_ms(int(since)) if since else None,
+        turn=int(get(b"turn", 0)),
+        person=None if person is None else person.decode(),
+        executions=int(get(b"n", 0)),
+    )
+
+
+def _state_of(person: bytes | None, state: str, hold: str) -> SessionState:
+    if person is not None:
+        return SessionState.PERSON
+    if not state:
+        return SessionState.IDLE
+    if state != State.SUSPENDED:
+        return SessionState.RUNNING
+    return SessionState.WAITING if hold == Hold.MESSAGE else SessionState.SUSPENDED
+
+
+def _entry(
+    session_id: str,
+    number: int,
+    packed: bytes,
+    record: Mapping[bytes, bytes],
+    dead: set[int],
+) -> Entry:
+    values: Mapping[str, Any] = _unpack(packed)
+    get = values.get
+    is_message = values["d"] == "i"
+    payload = values["p"].encode()
+    delivery = None
+    if not is_message and b"sender" in record:
+        settled = number <= int(record.get(b"sent", 0))
+        delivery = "dead" if number in dead else "sent" if settled else "pending"
+    started = get("x")
+    return Entry(
+        number=number,
+        at=from_ms(int(values["at"])),
+        direction="in" if is_message else "out",
+        payload=payload,
+        execution=None if started is None else ExecutionId(f"{session_id}~{started}"),
+        turn=get("t"),
+        activity=get("a") if is_message else None,
+        author=get("w"),
+        delivery=delivery,  # type: ignore[arg-type]
+        open=bool(get("open")),
+    )
+
+
+def _outgoing(
+    session_id: str, record: Mapping[bytes, bytes], number: int, packed: bytes, tries: int
+) -> OutgoingReply:
+    values: Mapping[str, Any] = _unpack(packed)
+    return OutgoingReply(
+        session=session_id,
+        key=key_of(record),
+        number=number,
+        payload=values["p"].encode(),
+        at=from_ms(int(values["at"])),
+        tries=tries,
+    )
