@@ -33,7 +33,9 @@ from tests.support.lifecycle import (
 )
 
 #: Functions about one thing; the first argument is its id.
-OWNED = [s for s in library.sources().values() if s.header.owned in {"execution", "graph", "session"}]
+OWNED = [
+    s for s in library.sources().values() if s.header.owned in {"execution", "graph", "session"}
+]
 each_function = pytest.mark.parametrize("source", OWNED, ids=lambda source: source.name)
 
 
