@@ -1,4 +1,4 @@
-"""Operability: is the store sound, and what is it doing?"""
+"""The doctor and the snapshot of a store."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from holdfast.model.snapshots import Snapshot
 
 
 class Operability(ABC):
-    """What operators and consoles ask about a whole store."""
+    """The doctor and the snapshot, for operators and consoles."""
 
     @abstractmethod
     async def doctor(self) -> list[Finding]:
         """Check the store, in bounded time and without changing anything.
 
-        A check without an answer becomes a finding. Over HTTP, raises Forbidden without an
-        operator key.
+        A check without an answer becomes a finding. Over HTTP, it raises Forbidden without
+        an operator key.
         """
 
     @abstractmethod
     async def snapshot(self) -> Snapshot:
-        """Return what the store is doing; over HTTP, a key of one tenant sees its own."""
+        """Return a snapshot. Over HTTP, a key of one tenant sees only that tenant's data."""

@@ -51,20 +51,20 @@ class RemoteArchive(api.Archive):
 
     @override
     async def page(
-        self, filters: Filter | None = None, *, limit: int = 50, cursor: str | None = None
+        self, wanted: Filter | None = None, *, limit: int = 50, cursor: str | None = None
     ) -> Page:
         checks.integer("limit", limit, 1, bounds.PAGE_ITEMS)
-        filters = Filter() if filters is None else checks.instance("filters", filters, Filter)
+        wanted = Filter() if wanted is None else checks.instance("wanted", wanted, Filter)
         where = "/v1/archive/executions"
         return await page_of(
-            self._http, where, filters, whose=self._tenant, limit=limit, cursor=cursor
+            self._http, where, wanted, whose=self._tenant, limit=limit, cursor=cursor
         )
 
     @override
-    async def rows(self, filters: Filter | None = None) -> AsyncIterator[Exported]:
+    async def rows(self, wanted: Filter | None = None) -> AsyncIterator[Exported]:
         cursor: str | None = None
         while True:
-            page = await self.page(filters, limit=bounds.PAGE_ITEMS, cursor=cursor)
+            page = await self.page(wanted, limit=bounds.PAGE_ITEMS, cursor=cursor)
             for execution in page.items:
                 yield await self.get(execution.id)
             cursor = page.next_cursor

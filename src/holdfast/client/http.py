@@ -130,7 +130,7 @@ class Http:
     ) -> None:
         self.url = url.rstrip("/")
         self.key = key
-        #: Whom an operator key acts for; a key of one tenant acts for that.
+        #: The tenant that an operator key acts for; a key of one tenant acts for that one.
         self.tenant = tenant
         self._timeout_s = timeout_ms / 1000
         #: How long a call that cannot have taken effect is retried.

@@ -1,7 +1,7 @@
-"""The one check that callers reach only what belongs to their tenant.
+"""The tenant guard: callers reach only objects of their tenant.
 
-The store checks it in the call of the handler, for the ids that the caller named: see
-`holdfast.store.restrictions`. What the handler does not ask the store about is looked up.
+The store checks the ids that the caller named, in the call that the handler makes: see
+`holdfast.store.restrictions`. If the handler makes no such call, the guard looks the owner up.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from holdfast.server.http.call import Call
 from holdfast.server.http.declare import Owner
 from holdfast.store.restrictions import restricted
 
-#: The parameter by which an operator says whose the thing is that a path names.
+#: The parameter with which an operator names the tenant of the object in the path.
 TENANT = "tenant"
 
 
 @contextlib.asynccontextmanager
 async def checked(call: Call, owner: Owner, arguments: dict[str, Any]) -> AsyncIterator[None]:
-    """Let nobody learn of, or touch, what belongs to another tenant.
+    """Hide objects of other tenants from the caller.
 
-    What the path names is an id of the tenant of the key, or of the one that an operator names.
+    The path has an id of the key's tenant, or of the tenant that an operator names.
     """
     named = call.request.query_params.get(TENANT)
     tenant = call.identity.tenant if named is None else call.tenant_named(named)
@@ -49,7 +49,7 @@ async def checked(call: Call, owner: Owner, arguments: dict[str, Any]) -> AsyncI
         try:
             yield
         except HoldfastError:
-            # A call that was refused before it reached the store says nothing of strangers' things.
+            # An error from before the store was asked must not differ for objects of other tenants.
             if not restriction.checked:
                 await look_up()
             raise
@@ -60,7 +60,7 @@ async def checked(call: Call, owner: Owner, arguments: dict[str, Any]) -> AsyncI
 def restricted_to_caller(
     call: Call, execution_ids: Iterable[str]
 ) -> AbstractContextManager[object]:
-    """Refuse each of these executions that belongs to another tenant than the caller's key."""
+    """Refuse each of these executions that belongs to another tenant than the caller's."""
     tenant = call.identity.tenant
     return contextlib.nullcontext() if tenant is None else restricted(tenant, execution_ids)
 

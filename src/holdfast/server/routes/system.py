@@ -43,7 +43,7 @@ async def readyz(call: Call) -> HealthView:
     except HoldfastError as error:
         raise StoreUnavailable(f"the store cannot be used: {error}") from error
     for service in call.services.stopped():
-        raise StoreUnavailable(f"the service {service.name} restarts: {service.last_error}")
+        raise StoreUnavailable(f"the service {service.name} is restarting: {service.last_error}")
     return HealthView(status="ready")
 
 
