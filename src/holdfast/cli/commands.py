@@ -130,9 +130,6 @@ _VERBS: dict[str, dict[str, Entry]] = {
             "Resume a suspended execution without the answer that it waits for.",
             "resume",
         ),
-        "waitpoints": Entry(
-            "waitpoints", "Waitpoints, which wait for an answer: list, show, token, revoke."
-        ),
     },
     "Operate": {
         "tasks": Entry(

@@ -34,7 +34,7 @@ def _is_foreign(call: Call, name: str) -> bool:
 
 
 async def check_limits_exist(call: Call, items: Sequence[NewExecution]) -> None:
-    """Check the limits of executions that are submitted later, when nothing can refuse them."""
+    """Check the limits of executions that are submitted later, when refusal is too late."""
     check_limits(call, items)
     await call.engine.executions.check_limits(items)
 
