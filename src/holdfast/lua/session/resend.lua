@@ -1,4 +1,4 @@
---- Send a dead reply again, and whatever follows it that is dead, in order.
+--- Send a dead reply again, before those that were not sent yet.
 --- @key tag the partition
 --- @arg id @arg number
 --- @ok
@@ -16,8 +16,8 @@ local function run(tag, args)
     return reply.no('reply_not_found', 'id', id, 'number', number)
   end
   server.call('HDEL', dead, number)
-  sessions.clear(tag, id, session, { 'tries', 'fence' })
-  sessions.write(tag, id, session, { 'again', number })
+  sessions.clear(tag, id, session, { 'tries' })
+  sessions.add_to(tag, id, session, 'again', number)
   outgoing.add(tag, id, session, now)
   return { 'ok' }
 end

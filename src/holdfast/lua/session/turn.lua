@@ -18,13 +18,13 @@ local function write(tag, id, session, execution, given, now)
   if not given.number then
     entry.open = given.open and 1 or nil
     local written = conversations.reply(tag, id, session, entry, now)
-    if given.open then sessions.write(tag, id, session, { 'streamed', written }) end
+    if given.open then sessions.add_to(tag, id, session, 'streamed', written) end
     return written
   end
   local opened = transcript.entry(tag, id, session, given.number)
-  if session.streamed == tostring(given.number) then sessions.clear(tag, id, session, { 'streamed' }) end
-  if opened then
-    opened.p, opened.open = given.payload, nil
+  sessions.remove_from(tag, id, session, 'streamed', given.number)
+  if opened and opened.x == entry.x and (opened.open or opened.cut) then
+    opened.p, opened.open, opened.cut = given.payload, nil, nil
     transcript.replace(tag, id, session, given.number, opened)
     outgoing.add(tag, id, session, now)
   end
