@@ -1,4 +1,4 @@
-"""What must always hold for the stored data (DESIGN, section 5, 1 to 5), checked from outside.
+"""What must always hold for the stored data (DESIGN, section 5, 1 to 5 and 9), checked from outside.
 
 `violations` looks at all keys of a store at once and shares no code with the library: what each
 index must contain is computed anew from the records.
@@ -15,6 +15,12 @@ import msgspec
 from holdfast.model.states import TERMINAL, AttemptKind, Hold, State, state_vector
 from holdfast.model.waitpoints import WAIT_REASONS
 from tests.support.graph_invariants import GRAPH_FAMILIES, graph_problems, graph_timers
+from tests.support.session_invariants import (
+    HOLDS,
+    SESSION_FAMILIES,
+    session_problems,
+    session_timers,
+)
 from tests.support.wait_invariants import check_waits, timers_of
 
 Record = dict[str, bytes]
@@ -38,6 +44,7 @@ _FAMILIES = frozenset("xirtnlswcgqpyzkf") | {
     *("tenants", "cells", "routes", "pass", "turns", "timers"),
     *("settings", "meta", "alias", "worker", "workers", "tasks", "open", "keyring"),
     *GRAPH_FAMILIES,
+    *SESSION_FAMILIES,
     *("stream", "frames", "live", "doc", "tails"),
     *("schedule", "plan", "schedules", "dues", "fired", "lined"),
     *("unarchived", "o", "objects"),
@@ -48,6 +55,7 @@ _FAMILIES = frozenset("xirtnlswcgqpyzkf") | {
 }
 #: Timers of partitions of their own: quotas, budgets, reservations; of API keys and feeds.
 _ELSEWHERE = (b"q:", b"b:", b"v:", b"a:", b"f:")
+_SESSION_HOLDS = tuple(Hold(hold.decode()) for hold in HOLDS)
 _ENDED = ("ended", "result", "content_type")
 #: What only a suspended execution has, and what one has after it, until its end or its next wait.
 _WAIT = ("wait_until", "on_timeout")
@@ -130,6 +138,7 @@ class _Partition:
         yield from self._check_workers()
         yield from check_waits(self._families, self._records, self._now_ms)
         yield from graph_problems(self._families, self._records)
+        yield from session_problems(self._families, self._records)
         yield from self._check_schedules()
         yield from self._check_unarchived()
 
@@ -205,12 +214,16 @@ class _Partition:
         found = self._families["timers"].get("", {})
         # The timer of a schedule that is due rings again and again, so its time is its own.
         ringing = {member for member in found if member.startswith(b"s:")}
+        sessions = {member for member in found if member.startswith(b"c:")}
         # Those of other partitions, such as quotas, are theirs.
-        kept = {m: due for m, due in found.items() if m not in ringing and m[:2] not in _ELSEWHERE}
+        others = ringing | sessions
+        kept = {m: due for m, due in found.items() if m not in others and m[:2] not in _ELSEWHERE}
         yield from _differences("timer", kept, expected)
         dues = {b"s:" + name for name in self._families["dues"].get("", {})}
         if ringing != dues:
             yield f"the timers {ringing} of schedules should be {dues}"
+        if sessions != session_timers(self._families):
+            yield f"the timers {sessions} of sessions are not those that they should have"
 
     def _check_owners(self) -> Iterator[str]:
         for family in (*_OWNED, *_WAITS, "l", "stream", "frames", "live", "doc", "m"):
@@ -335,8 +348,8 @@ class _Partition:
 def _fit(leases: list[int], record: Record) -> bool:
     """Whether the epochs of leases are those that the record allows."""
     epoch = int(record.get("epoch", 0))
-    if "limited" in record:
-        # A grant that came to nothing uses up an epoch.
+    if "limited" in record or "session" in record:
+        # A grant that came to nothing uses up an epoch; the transcript tells the turns of a session.
         return leases == sorted(set(leases)) and leases[-1:] <= [epoch]
     return leases == list(range(1, epoch + 1))
 
@@ -386,7 +399,7 @@ def _check_state(record: Record) -> Iterator[str]:
         yield f"is held by {hold}, which does not fit its due time"
     if state is State.DELAYED and is_open != (hold is Hold.PAUSE):
         yield f"is held by {hold}, which does not fit its attempt"
-    if state is State.SUSPENDED and hold not in (*WAIT_REASONS, Hold.ESCALATED):
+    if state is State.SUSPENDED and hold not in (*WAIT_REASONS, Hold.ESCALATED, *_SESSION_HOLDS):
         yield f"is suspended by {hold}"
     if ("on_timeout" in record) != ("wait_until" in record):
         yield "has a timeout of its wait without what it does, or the reverse"
