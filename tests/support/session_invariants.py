@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from typing import Any
 
 import msgspec
@@ -17,8 +18,8 @@ Record = Mapping[str, bytes]
 Families = Mapping[str, Mapping[str, Any]]
 
 #: What a session owns besides its record.
-OWNED = ("lines", "activities", "buffered", "state", "dead", "listeners")
-SESSION_FAMILIES = ("session", *OWNED, "sessions", "stenants", "outgoing")
+OWNED = ("T", "A", "B", "V", "D", "L")
+SESSION_FAMILIES = ("S", *OWNED, "sessions", "stenants", "outgoing")
 #: What an execution that waits for a message is held by, and one that waits for a person.
 HOLDS = (b"message", b"person")
 MOST_ENTRIES, MOST_BUFFERED = 1000, 100
@@ -34,14 +35,14 @@ class _Session:
     ) -> None:
         self._families = families
         self.id = session_id
-        fields = families["session"][session_id]
+        fields = families["S"][session_id]
         self.record = {name.decode(): value.decode() for name, value in fields.items()}
         self.base, self.last = int(self.record.get("base", 0)), int(self.record.get("last", 0))
-        packed = families["lines"].get(session_id, [])
+        packed = families["T"].get(session_id, [])
         self.entries: dict[int, dict[str, Any]] = {
             number: _unpack(entry) for number, entry in enumerate(packed, self.base + 1)
         }
-        self.buffered = [int(number) for number in families["buffered"].get(session_id, [])]
+        self.buffered = [int(number) for number in families["B"].get(session_id, [])]
         self.executions = {
             number: records[f"{session_id}~{number}"]
             for number in range(1, int(self.record.get("n", 0)) + 1)
@@ -68,8 +69,8 @@ class _Session:
             for number, entry in self.entries.items()
             if "a" in entry
         }
-        if dict(self._families["activities"].get(self.id, {})) != known:
-            yield f"knows the ids {self._families['activities'].get(self.id)}, should be {known}"
+        if dict(self._families["A"].get(self.id, {})) != known:
+            yield f"knows the ids {self._families['A'].get(self.id)}, should be {known}"
         listed = self._families["sessions"].get(self.record["tenant"], {}).get(self.id.encode())
         if self.entries and listed != float(self.entries[self.last]["at"]):
             yield f"is listed at {listed}"
@@ -125,7 +126,7 @@ class _Session:
             yield "has replies that nobody sends"
 
     def _dead(self) -> Any:
-        return self._families["dead"].get(self.id, {})
+        return self._families["D"].get(self.id, {})
 
     def _next_reply(self) -> int | None:
         sent = int(self.record.get("sent", 0))
@@ -141,7 +142,7 @@ class _Session:
 
 def session_problems(families: Families, records: Mapping[str, Record]) -> Iterator[str]:
     """Check the sessions of a partition, their lists, and who owns what."""
-    for session_id in families["session"]:
+    for session_id in families["S"]:
         for problem in _Session(families, session_id, records).problems():
             yield f"session {session_id}: {problem}"
     yield from _check_lists(families)
@@ -149,13 +150,13 @@ def session_problems(families: Families, records: Mapping[str, Record]) -> Itera
         for problem in _check_wait(families, execution_id, record):
             yield f"execution {execution_id}: {problem}"
     for family in OWNED:
-        for session_id in families[family].keys() - families["session"].keys():
+        for session_id in families[family].keys() - families["S"].keys():
             yield f"key {family}:{session_id} belongs to no session"
 
 
 def _check_lists(families: Families) -> Iterator[str]:
     by_tenant: dict[str, set[bytes]] = defaultdict(set)
-    for session_id, fields in families["session"].items():
+    for session_id, fields in families["S"].items():
         by_tenant[fields[b"tenant"].decode()].add(session_id.encode())
     listed = {tenant: set(ids) for tenant, ids in families["sessions"].items()}
     if listed != dict(by_tenant):
@@ -163,7 +164,7 @@ def _check_lists(families: Families) -> Iterator[str]:
     tenants = set(families["stenants"].get("", ()))
     if tenants != {tenant.encode() for tenant in by_tenant}:
         yield f"the tenants with sessions are {tenants}, should be {sorted(by_tenant)}"
-    known = {session_id.encode() for session_id in families["session"]}
+    known = {session_id.encode() for session_id in families["S"]}
     for sender, ids in families["outgoing"].items():
         if not set(ids) <= known:
             yield f"sender {sender} has the sessions {set(ids) - known}, which are gone"
@@ -180,11 +181,14 @@ def _check_wait(families: Families, execution_id: str, record: Record) -> Iterat
         yield "has ended, but waits for a message"
     if "session" in record and not ended:
         session_id, _, number = execution_id.rpartition("~")
-        session = families["session"].get(session_id, {})
+        session = families["S"].get(session_id, {})
         if session.get(b"cur") != number.encode():
             yield "is under way, but is not the one of its session"
 
 
-def session_timers(families: Families) -> set[bytes]:
-    """Return the timers that sessions must have; when they ring is their own."""
-    return {f"c:{session_id}".encode() for session_id in families["session"]}
+def check_session_timers(families: Families, found: AbstractSet[bytes]) -> Iterator[str]:
+    """Check the timers of sessions: one that rests has one, others may still have theirs."""
+    names = {f"c:{session_id}".encode(): fields for session_id, fields in families["S"].items()}
+    resting = {name for name, fields in names.items() if b"cur" not in fields}
+    if not resting <= found <= names.keys():
+        yield f"the timers of sessions are {found}, of those that rest {resting}"

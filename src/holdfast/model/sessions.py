@@ -253,7 +253,7 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
     at: int
     #: The sender's id for it.
     id: str
-    kind: str
+    kind: str = "message"
     payload: dict[str, Any]
 
 

@@ -34,7 +34,6 @@ from holdfast.store.domain import Domain
 from holdfast.store.executions import item_fields
 
 _pack, _unpack = msgspec.msgpack.Encoder().encode, msgspec.msgpack.Decoder().decode
-_json = msgspec.json.Encoder().encode
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,8 +66,9 @@ class Sessions(Domain):
             "endpoint": key.endpoint,
             "conversation": key.conversation,
             "user": key.user,
-            "busy": busy.value,
         }
+        if busy is not Busy.QUEUE:
+            fields["busy"] = busy.value
         if apology is not None:
             fields["apology"] = apology
         if sender is not None:
@@ -78,7 +78,8 @@ class Sessions(Domain):
             self._store.tag_of(key.id),
             key.id,
             activity.id,
-            _members(activity),
+            "" if activity.kind == "message" else activity.kind,
+            activity.payload,
             _pack(fields),
         )
         return Delivered(
@@ -284,12 +285,6 @@ class Sessions(Domain):
         )
 
 
-def _members(activity: Activity) -> bytes:
-    """Return the members of the JSON object that a conversation receives, without braces."""
-    head = _json({"id": activity.id, "kind": activity.kind})
-    return head[1:-1] + b',"payload":' + activity.payload
-
-
 def _reply(reply: NewReply) -> dict[str, object]:
     fields: dict[str, object] = {"step": reply.step, "payload": reply.payload.decode()}
     if reply.open:
@@ -357,8 +352,6 @@ def _entry(
     get = values.get
     is_message = values["d"] == "i"
     payload = values["p"].encode()
-    if is_message:
-        payload = bytes(msgspec.json.decode(b"{%s}" % payload, type=_Message).payload)
     delivery = None
     if not is_message and b"sender" in record:
         again = record.get(b"again", b"").split()
@@ -377,10 +370,6 @@ def _entry(
         delivery=delivery,  # type: ignore[arg-type]
         open=bool(get("open")),
     )
-
-
-class _Message(msgspec.Struct):
-    payload: msgspec.Raw
 
 
 def _outgoing(

@@ -2,7 +2,7 @@
 --- runs, or start one. A message whose id is known gets its first answer.
 --- @key tag the partition
 --- @arg id @arg activity the sender's id of the message
---- @arg message the members of a JSON object, without its braces
+--- @arg kind what it is, empty for a plain message @arg payload a JSON object
 --- @arg item in msgpack: the options of an execution to start, and env, endpoint, conversation, user,
 --- busy, apology, sender of the session
 --- @ok EFFECT NUMBER EXECUTION DUPLICATE: EXECUTION may be empty, DUPLICATE is 1 or 0
@@ -79,7 +79,7 @@ local function interrupt(tag, id, session, rec, number, now)
 end
 
 local function run(tag, args)
-  local id, activity, message, item = args[1], args[2], args[3], cmsgpack.unpack(args[4])
+  local id, activity, kind, payload, item = args[1], args[2], args[3], args[4], cmsgpack.unpack(args[5])
   local now = clock.now(tag)
   local session = sessions.read(tag, id)
   local answer = session and known(tag, id, session, activity)
@@ -91,7 +91,9 @@ local function run(tag, args)
   session = session or {}
   if session.sender and item.sender then outgoing.move(tag, id, session, item.sender) end
   if #changes > 0 then sessions.write(tag, id, session, changes) end
-  local entry = { d = 'i', p = message, a = activity, e = effect }
+  if not item.busy then sessions.clear(tag, id, session, { 'busy' }) end
+  if not item.apology then sessions.clear(tag, id, session, { 'apology' }) end
+  local entry = { d = 'i', p = payload, a = activity, e = effect, k = kind ~= '' and kind or nil }
   local execution = sessions.current(id, session)
   if effect == 'r' or effect == 'b' then entry.x = tonumber(session.cur) end
   if effect == 's' or effect == 'i' then entry.x = tonumber(session.n or 0) + 1 end

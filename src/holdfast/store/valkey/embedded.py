@@ -167,6 +167,9 @@ class EmbeddedServer:
                 f"appendfsync {self.fsync}",
                 'save ""',
                 "maxmemory-policy noeviction",
+                # Journals of messages and small results stay compact; fewer entries keep them fast.
+                "hash-max-listpack-value 256",
+                "hash-max-listpack-entries 128",
                 "",
             )
         )

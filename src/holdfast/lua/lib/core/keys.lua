@@ -49,13 +49,13 @@ function keys.graphs(tag, tenant, state) return tag .. ':gc:' .. tenant .. '|' .
 function keys.graph_tenants(tag) return tag .. ':gtenants' end
 
 -- What one session owns; its executions are called SESSION~NUMBER and own the rest.
-function keys.session(tag, id) return tag .. ':session:' .. id end
-function keys.transcript(tag, id) return tag .. ':lines:' .. id end
-function keys.activities(tag, id) return tag .. ':activities:' .. id end
-function keys.buffered(tag, id) return tag .. ':buffered:' .. id end
-function keys.session_state(tag, id) return tag .. ':state:' .. id end
-function keys.dead_replies(tag, id) return tag .. ':dead:' .. id end
-function keys.listeners(tag, id) return tag .. ':listeners:' .. id end
+function keys.session(tag, id) return tag .. ':S:' .. id end
+function keys.transcript(tag, id) return tag .. ':T:' .. id end
+function keys.activities(tag, id) return tag .. ':A:' .. id end
+function keys.buffered(tag, id) return tag .. ':B:' .. id end
+function keys.session_state(tag, id) return tag .. ':V:' .. id end
+function keys.dead_replies(tag, id) return tag .. ':D:' .. id end
+function keys.listeners(tag, id) return tag .. ':L:' .. id end
 function keys.sessions(tag, tenant) return tag .. ':sessions:' .. tenant end
 function keys.session_tenants(tag) return tag .. ':stenants' end
 -- Sessions with replies to send, by the time at which a sender may take them.

@@ -93,7 +93,9 @@ end
 --- Lease an execution that may run; returns what the worker gets.
 function claims.start(tag, id, rec, request, worker, lease_ms, now)
   local resumed = rec.open
-  local keeps = rec.kept and resumed and rec.kept == rec.fence and rec.worker == worker
+  -- Nothing ran since the worker parked the coroutine: a grant of limits is an epoch of its own.
+  local last = tonumber(rec.epoch or 0) - (rec.limited and 1 or 0)
+  local keeps = resumed and tonumber(rec.kept) == last and rec.worker == worker
   record.write(tag, id, rec, opening(rec, request, worker, lease_ms, now))
   record.clear(tag, id, rec, { 'open', 'timeout_left', 'woken', 'kept', 'tail' })
   if keeps then record.write(tag, id, rec, { 'tail', '1' }) end

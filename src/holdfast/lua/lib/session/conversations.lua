@@ -1,7 +1,7 @@
 --- The turns of a session: at most one of its executions has not ended, and that one receives the
 --- messages. While it waits for the next, its record has
 ---   awaits = the step that will hold what comes   since = when the wait began
----   kept = the fence of the worker that keeps the coroutine, so that it needs no journal
+---   kept = the epoch of the lease of the worker that keeps the coroutine, so that it needs no journal
 --- What comes is recorded as the result of that step, so a new attempt receives the same.
 --- @requires lib/core/keys lib/core/record lib/core/index lib/core/timers lib/core/stamps lib/core/settings
 --- @requires lib/execution/birth lib/execution/ready lib/execution/requeue lib/execution/finish
@@ -88,9 +88,9 @@ function conversations.park(tag, execution, rec, wait, now)
   end
   if wait.kept then
     changes[#changes + 1] = 'kept'
-    changes[#changes + 1] = rec.fence
+    changes[#changes + 1] = rec.epoch
   end
-  record.clear(tag, execution, rec, { 'timeout_at', 'resumed', 'due', 'kept' })
+  record.clear(tag, execution, rec, { 'timeout_at', 'resumed', 'due', 'kept', 'tail' })
   if wait.timeout then
     changes[#changes + 1] = 'due'
     changes[#changes + 1] = now + wait.timeout
@@ -157,12 +157,6 @@ local function cut_short(tag, id, session, now)
   outgoing.add(tag, id, session, now)
 end
 
---- JSON of a text that the conversation's author wrote.
-local function quoted(text)
-  local escaped = text:gsub('[%c"\\]', function(char) return ('\\u%04x'):format(char:byte()) end)
-  return '"' .. escaped .. '"'
-end
-
 --- The execution of a session has ended: apologise if it failed, and let the next one receive what was
 --- buffered. lib/execution/finish.lua calls it.
 function finish.converse(tag, execution, rec, now)
@@ -172,15 +166,16 @@ function finish.converse(tag, execution, rec, now)
   sessions.clear(tag, id, session, { 'cur' })
   if session.streamed then cut_short(tag, id, session, now) end
   if rec.state == 'failed' or rec.state == 'expired' then
-    local payload = '{"text":' .. quoted(session.apology or APOLOGY) .. ',"error":"' .. rec.state .. '"}'
+    local payload = '{"text":' .. transcript.quoted(session.apology or APOLOGY) .. ',"error":"' .. rec.state .. '"}'
     conversations.reply(tag, id, session, { p = payload, x = tonumber(number) }, now)
   end
-  if session.person then
-    -- Whoever answers now has read them.
-    server.call('DEL', keys.buffered(tag, id))
+  -- Whoever answers instead has read them.
+  if session.person then server.call('DEL', keys.buffered(tag, id)) end
+  local numbers = conversations.take(tag, id, session)
+  if numbers then
+    conversations.start(tag, id, session, birth.copy(tag, execution, rec), numbers, now)
   else
-    local numbers = conversations.take(tag, id, session)
-    if numbers then conversations.start(tag, id, session, birth.copy(tag, execution, rec), numbers, now) end
+    sessions.rest(tag, id, session, now)
   end
   sessions.notify(tag, id, now)
 end

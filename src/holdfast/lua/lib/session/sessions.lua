@@ -73,8 +73,13 @@ local function keep_ms(tag, session) return settings.keep(tag, session.tenant, '
 function sessions.touch(tag, id, session, now)
   if server.call('ZADD', keys.sessions(tag, session.tenant), now, id) == 1 then
     server.call('SADD', keys.session_tenants(tag), session.tenant)
-    timers.set(tag, 'c:' .. id, now + keep_ms(tag, session), now)
   end
+end
+
+--- Nothing runs any more: the session is removed if nothing is written for long. One whose conversation
+--- waits has no timer, so it costs nothing but memory.
+function sessions.rest(tag, id, session, now)
+  timers.set(tag, 'c:' .. id, now + keep_ms(tag, session), now)
 end
 
 --- Notify every process that reads live.
@@ -118,9 +123,11 @@ function sessions.expire(tag, id, now)
   end
   local active = tonumber(server.call('ZSCORE', keys.sessions(tag, session.tenant), id))
   local due = active + keep_ms(tag, session)
-  if due <= now and not session.cur then
+  if session.cur then
+    server.call('ZREM', keys.timers(tag), 'c:' .. id)
+  elseif due <= now then
     sessions.forget(tag, id, session, now)
   else
-    timers.set(tag, 'c:' .. id, math.max(due, now + 60000), now)
+    timers.set(tag, 'c:' .. id, due, now)
   end
 end

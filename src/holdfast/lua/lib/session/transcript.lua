@@ -1,6 +1,6 @@
 --- The transcript of a session: a list of entries in msgpack. The entry at index 0 is number base + 1.
----   d = i, a message, or o, a reply   at = when   p = what, opaque to Lua: of a message the members of
----     a JSON object without its braces, of a reply a JSON object
+---   d = i, a message, or o, a reply   at = when   p = its payload, a JSON object that is opaque to Lua
+---   k = what a message is, if it is not a plain one
 ---   x = the number of the execution that received or wrote it   a = the sender's id of a message
 ---   e = the effect of a message   t = of a reply the message that it answers, of a message that was
 ---     merged the last one of them   w = who wrote a reply, if not the conversation
@@ -64,9 +64,20 @@ function transcript.append(tag, id, session, entry, now)
   return number
 end
 
+--- A text as JSON.
+function transcript.quoted(text)
+  local escaped = text:gsub('[%c"\\]', function(char) return ('\\u%04x'):format(char:byte()) end)
+  return '"' .. escaped .. '"'
+end
+
 --- A message as a conversation receives it.
 function transcript.message(number, entry)
-  return ('{"number":%d,"at":%d,'):format(number, entry.at) .. entry.p .. '}'
+  return ('{"number":%d,"at":%d,"id":'):format(number, entry.at)
+    .. transcript.quoted(entry.a)
+    .. (entry.k and ',"kind":' .. transcript.quoted(entry.k) or '')
+    .. ',"payload":'
+    .. entry.p
+    .. '}'
 end
 
 --- Up to `limit` entries after a number as NUMBER PACKED, and whether more follow.
