@@ -13,7 +13,7 @@ local function run(tag, args)
   if not session then return reply.no('session_not_found', 'id', id) end
   local dead = keys.dead_replies(tag, id)
   if server.call('HEXISTS', dead, number) == 0 then
-    return reply.no('reply_not_found', 'id', id, 'number', number)
+    return reply.no('reply_not_found', 'id', id, 'number', tonumber(number))
   end
   server.call('HDEL', dead, number)
   sessions.clear(tag, id, session, { 'tries' })

@@ -15,7 +15,7 @@ local function run(tag, args)
   if not session then return reply.no('session_not_found', 'id', id) end
   -- The same call again, after its reply was lost.
   if outcome == 'retry' and session.fence == '-' .. fence then return { 'ok' } end
-  if session.fence ~= fence then return reply.no('stale_lease', 'id', id) end
+  if session.fence ~= fence then return reply.no('stale_lease', 'id', id, 'state', 'sent by another') end
   if outcome == 'retry' then
     sessions.write(tag, id, session, { 'tries', tonumber(session.tries or 0) + 1, 'fence', '-' .. fence })
     outgoing.rest(tag, id, session, now + tonumber(delay))
