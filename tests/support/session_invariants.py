@@ -30,9 +30,7 @@ _unpack = msgspec.msgpack.Decoder().decode
 class _Session:
     """The keys of one session."""
 
-    def __init__(
-        self, families: Families, session_id: str, records: Mapping[str, Record]
-    ) -> None:
+    def __init__(self, families: Families, session_id: str, records: Mapping[str, Record]) -> None:
         self._families = families
         self.id = session_id
         fields = families["S"][session_id]

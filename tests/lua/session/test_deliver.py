@@ -52,7 +52,6 @@ async def test_the_first_message_starts_an_execution(
                 "number": 1,
                 "at": clock.now_ms,
                 "id": "m1",
-                "kind": "message",
                 "payload": {"text": "hi"},
             }
         ]
@@ -80,6 +79,13 @@ async def test_a_repeated_message_gets_the_first_answer(store: Store, dump: Dump
     assert all(answer.duplicate for answer in answers)
     assert await calls.again(buffered) == [b"buffered", 2, claim.id.encode(), 1]
     assert dump() == before
+
+
+async def test_other_events_say_what_they_are(store: Store) -> None:
+    """Ids and kinds are valid JSON, whatever they contain."""
+    claim = await begin(store, id='a"b\\c', kind="event")
+    (message,) = msgspec.json.decode(claim.input)["messages"]
+    assert (message["id"], message["kind"]) == ('a"b\\c', "event")
 
 
 async def test_another_user_has_another_session(store: Store, clock: Clock, dump: Dump) -> None:
