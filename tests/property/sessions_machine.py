@@ -13,7 +13,7 @@ import msgspec
 from hypothesis import strategies as st
 from hypothesis.stateful import initialize, invariant, precondition, rule
 
-from holdfast.errors import HoldfastError
+from holdfast.errors import HoldfastError, SessionNotFound
 from holdfast.model.executions import Claim, Failure, Lease, NewExecution
 from holdfast.model.moments import to_ms
 from holdfast.model.session_keys import SessionKey
@@ -33,30 +33,44 @@ KEYS = {user: SessionKey(conversation="c", user=user, endpoint="bot") for user i
 IDS = tuple(key.id for key in KEYS.values())
 OPTIONS: dict[str, Any] = {"max_reclaims": 1000, "max_replays": 1000, "retention_ms": 10**10}
 
+REFUSALS = ("stale_lease", "not_active", "execution_not_found")
+
 Held = tuple[str, Lease]
 
 users = st.sampled_from(tuple(USERS))
-sessions = st.sampled_from(IDS)
-policies = st.sampled_from(tuple(Busy))
+#: A policy, and which of the last messages comes again, if one does.
+messages = st.tuples(
+    st.sampled_from((*Busy, Busy.QUEUE, Busy.MERGE)),
+    st.sampled_from((None, None, None, 1, 2, 5)),
+)
 timeouts = st.sampled_from((None, None, 1, 5_000))
 waits = st.one_of(
     st.none(),
     st.tuples(timeouts, st.booleans(), st.none()),
     st.tuples(timeouts, st.booleans(), st.none()),
-    st.tuples(timeouts, st.booleans(), st.sampled_from((None, "eve"))),
+    st.tuples(timeouts, st.booleans(), st.sampled_from((*(None,) * 5, "eve"))),
 )
-#: How many replies, the first of them open; whether those of before come again; whether those
-#: that are open become complete; and the wait.
-turns = st.tuples(
-    st.just("turn"), st.integers(0, 3), st.booleans(), st.booleans(), st.booleans(), waits
-)
+outcomes = st.lists(st.sampled_from(("sent", "sent", "retry", "dead", "gone")), max_size=4)
+#: How many replies; whether the first of them is open, those of before come again, those that are
+#: open become complete; the wait.
+turns = st.tuples(st.just("turn"), st.integers(0, 3), st.sets(st.sampled_from("orc")), waits)
 acts = st.one_of(
+    turns,
     turns,
     turns,
     turns,
     turns,
     st.tuples(st.sampled_from(("complete", "fail", "continue"))),
     st.tuples(st.just("delay"), st.sampled_from((0, 3_000))),
+)
+works = st.tuples(st.sampled_from(WORKERS), st.lists(acts, min_size=1, max_size=3))
+times = st.sampled_from((0, 0, 0, 1_000, 5_000, 20_000))
+rounds = st.tuples(messages, works, outcomes, times)
+operations = st.one_of(
+    st.tuples(st.just("handover"), st.sampled_from(("eve", None, None, None))),
+    st.tuples(st.just("say"), st.sampled_from((1, 1, 9))),
+    st.tuples(st.sampled_from(("finish", "cancel", "erase", "resend"))),
+    st.tuples(st.just("replay"), st.integers(0, 5), st.booleans()),
 )
 
 
@@ -67,8 +81,8 @@ class SessionsMachine(ComparingMachine):
         super().__init__(world)
         self.model = Model(START_MS)
         self.held: list[Held] = []
-        #: Numbers of calls that parked an execution, with its lease.
         self.count = 0
+        self.last: dict[str, Any] = {}
 
     def _next(self) -> str:
         self.count += 1
@@ -88,16 +102,21 @@ class SessionsMachine(ComparingMachine):
 
     # Users
 
-    @rule(user=users, busy=policies, old=st.one_of(st.none(), st.integers(1, 6)))
-    def deliver(self, *, user: str, busy: Busy, old: int | None) -> None:
-        """A user sends a message, or one of the last ones again."""
-        self._deliver(user, busy, old)
+    @rule(user=users, sent=st.lists(messages, min_size=1, max_size=4), work=works)
+    def talk(self, *, user: str, sent: list[tuple[Busy, int | None]], work: Any) -> None:
+        """A user sends messages, and some of the last ones again; then a worker works."""
+        for busy, old in sent:
+            self._deliver(user, busy, old)
+        self._work(*work)
 
-    @rule(user=users, busy=policies, count=st.integers(2, 5))
-    def deliver_many(self, *, user: str, busy: Busy, count: int) -> None:
-        """A user does not wait for answers."""
-        for _ in range(count):
-            self._deliver(user, busy, None)
+    @rule(user=users, rounds=st.lists(rounds, min_size=2, max_size=6))
+    def converse(self, *, user: str, rounds: list[tuple[Any, ...]]) -> None:
+        """A message, some work, some sending, some time, again and again."""
+        for (busy, old), work, outcomes, ms in rounds:
+            self._deliver(user, busy, old)
+            self._work(*work)
+            self._send(outcomes)
+            self._pass(ms)
 
     def _deliver(self, user: str, busy: Busy, old: int | None) -> None:
         key, sender = KEYS[user], USERS[user]
@@ -119,9 +138,12 @@ class SessionsMachine(ComparingMachine):
 
     # Workers
 
-    @rule(worker=st.sampled_from(WORKERS), todo=st.lists(acts, min_size=1, max_size=4))
-    def work(self, *, worker: str, todo: list[tuple[Any, ...]]) -> None:
+    @rule(work=works)
+    def work(self, *, work: Any) -> None:
         """Claim what is ready; a holder does some of its work, and may be gone then."""
+        self._work(*work)
+
+    def _work(self, worker: str, todo: list[tuple[Any, ...]]) -> None:
         self._claim(worker)
         for act in todo:
             for held in [one for one in self.held if self.model.is_live(*one)]:
@@ -177,23 +199,21 @@ class SessionsMachine(ComparingMachine):
         self,
         held: Held,
         count: int,
-        is_open: bool,  # noqa: FBT001
-        repeats: bool,  # noqa: FBT001
-        closes: bool,  # noqa: FBT001
+        how: set[str],
         wait: tuple[int | None, bool, str | None] | None,
     ) -> None:
         run = self.model.runs[held[0]]
         journal = run.journal
         place = sum(name.startswith("say") for name in journal)
-        known = [name for name in journal if name.startswith("say")] if repeats else []
+        known = [name for name in journal if name.startswith("say")] if "r" in how else []
         replies: list[tuple[str, str, bool, int | None]] = [
             (name, "not written", False, None) for name in known
         ]
         replies += [
-            (f"say:{place + n}", f"{run.id} {self._next()}", is_open and n == 0, None)
+            (f"say:{place + n}", f"{run.id} {self._next()}", "o" in how and n == 0, None)
             for n in range(count)
         ]
-        if closes:
+        if "c" in how:
             replies += [
                 (f"end:{run.continued}:{number}", f"complete {number}", False, number)
                 for number in self._open_lines(run)
@@ -249,14 +269,18 @@ class SessionsMachine(ComparingMachine):
         for name, call in calls.items():
             if name != verb:
                 call.close()
-        try:
-            self.world.run(calls[verb])
-        except HoldfastError as error:
-            assert error.code in ("stale_lease", "not_active", "execution_not_found")
-        else:
-            # It has completed it itself, and gets its first answer.
-            assert verb == "complete"
+        code = self._code(calls[verb])
+        # Who has completed it gets the first answer.
+        answers = ("", *REFUSALS) if verb == "complete" else REFUSALS
+        assert code in answers
         self._after_refusal()
+
+    def _code(self, call: Any) -> str:
+        try:
+            self.world.run(call)
+        except HoldfastError as error:
+            return error.code
+        return ""
 
     @precondition(lambda self: self.world.caller.calls)
     @rule(index=st.integers(0, 20))
@@ -276,56 +300,77 @@ class SessionsMachine(ComparingMachine):
 
     # Operators
 
-    @rule(session_id=sessions, to=st.sampled_from(("eve", "bob", None, None)))
-    def hand_over(self, *, session_id: str, to: str | None) -> None:
-        """A person answers, or gives the session back."""
+    @precondition(lambda self: self.model.talks)
+    @rule(user=users, chosen=st.lists(operations, min_size=1, max_size=3))
+    def operate(self, *, user: str, chosen: list[tuple[Any, ...]]) -> None:
+        """Do something to a session, and something else."""
+        for verb, *args in chosen:
+            getattr(self, f"_{verb}")(KEYS[user].id, *args)
+
+    def _handover(self, session_id: str, to: str | None) -> None:
         call = self.store.sessions.handover(session_id, to or "")
         self._compare(call, lambda: self.model.handover(session_id, to))
 
-    @rule(session_id=sessions, count=st.sampled_from((1, 1, 9)))
-    def say(self, *, session_id: str, count: int) -> None:
-        """A person replies."""
+    def _say(self, session_id: str, count: int) -> None:
         for _ in range(count):
             key = self._next()
+            self._compare(
+                self._send_reply(session_id, key),
+                lambda key=key: self.model.say(session_id, "eve", key),
+            )
 
-            async def say(key: str = key) -> int:
-                payload = msgspec.json.encode({"text": key})
-                said = await self.store.sessions.say(session_id, key, "eve", payload)
-                return said.number
+    async def _send_reply(self, session_id: str, key: str) -> int:
+        payload = msgspec.json.encode({"text": key})
+        return (await self.store.sessions.say(session_id, key, "eve", payload)).number
 
-            self._compare(say(), lambda key=key: self.model.say(session_id, "eve", key))
+    def _finish(self, session_id: str) -> None:
+        call = self.store.sessions.finish(session_id, "")
+        self._compare(call, lambda: self.model.finish(session_id))
 
-    @rule(session_id=sessions, verb=st.sampled_from(("finish", "cancel", "erase")))
-    def stop(self, *, session_id: str, verb: str) -> None:
-        """What runs is cancelled, with its session or alone, or everything is removed."""
-        if verb == "finish":
-            call = self.store.sessions.finish(session_id, "")
-            self._compare(call, lambda: self.model.finish(session_id))
-        elif verb == "erase" and not self.world.caller.lossy:
-            # Sent again, it finds nothing; the store's side of the engine knows that.
+    def _cancel(self, session_id: str) -> None:
+        talk = self.model.talks.get(session_id)
+        run = self.model.current(talk) if talk else None
+        if run:
+            call = self.store.executions.cancel(run.id, "")
+            self._compare(_none(call), lambda: self.model.end(run.id, "cancelled"))
+
+    def _erase(self, session_id: str) -> None:
+        # Sent again, it finds nothing; the caller of the function knows that.
+        if not self.world.caller.lossy:
             call = self.store.sessions.erase(session_id)
             self._compare(call, lambda: self.model.erase(session_id))
-        elif (talk := self.model.talks.get(session_id)) and (run := self.model.current(talk)):
-            cancel = self.store.executions.cancel(run.id, "")
-            self._compare(_none(cancel), lambda: self.model.end(run.id, "cancelled"))
 
-    @precondition(lambda self: self._ended())
-    @rule(index=st.integers(0, 5), keep_steps=st.booleans())
-    def replay(self, *, index: int, keep_steps: bool) -> None:
-        """An ended execution runs again, unless another one does."""
-        ended = self._ended()
-        run_id = ended[-1 - index % len(ended)]
-        call = self.store.executions.replay(run_id, keep_steps=keep_steps, from_step="", reason="")
-        self._compare(_none(call), lambda: self.model.replay(run_id, keep_steps=keep_steps))
+    def _resend(self, session_id: str) -> None:
+        talk = self.model.talks.get(session_id)
+        number = min(talk.dead, default=1) if talk else 1
+        # Sent again, it finds no dead reply.
+        if not self.world.caller.lossy:
+            call = self.store.sessions.resend(session_id, number)
+            self._compare(call, lambda: self.model.resend(session_id, number))
+
+    def _replay(self, session_id: str, index: int, keep_steps: bool) -> None:  # noqa: FBT001
+        ended = [run_id for run_id in self._ended() if run_id.startswith(session_id)]
+        if ended:
+            run_id = ended[-1 - index % len(ended)]
+            call = self.store.executions.replay(
+                run_id, keep_steps=keep_steps, from_step="", reason=""
+            )
+            self._compare(_none(call), lambda: self.model.replay(run_id, keep_steps=keep_steps))
 
     def _ended(self) -> list[str]:
         return [run.id for run in self.model.runs.values() if run.state in ENDED]
 
     # Senders
 
-    @rule(outcomes=st.lists(st.sampled_from(("sent", "sent", "retry", "dead", "gone")), max_size=4))
-    def send(self, *, outcomes: list[str]) -> None:
-        """A process takes what is to be sent, and sends some of it."""
+    @precondition(lambda self: any(talk.out_at for talk in self.model.talks.values()))
+    @rule(rounds=st.lists(outcomes, min_size=1, max_size=3), ms=times)
+    def send(self, *, rounds: list[list[str]], ms: int) -> None:
+        """A process takes what is to be sent, and sends some of it, again and again."""
+        for outcomes in rounds:
+            self._send(outcomes)
+            self._pass(ms)
+
+    def _send(self, outcomes: list[str]) -> None:
         fence = f"f{self._next()}"
         expected = self.model.outgoing(fence, SEND_MS)
         tries = {session_id: self.model.talks[session_id].tries for session_id in expected}
@@ -352,22 +397,14 @@ class SessionsMachine(ComparingMachine):
         )
         self._compare(call, lambda: self.model.settle(session_id, fence, number, outcome, ms))
 
-    @rule(session_id=sessions, number=st.integers(1, 10))
-    def resend(self, *, session_id: str, number: int) -> None:
-        """A dead reply is sent again."""
-        talk = self.model.talks.get(session_id)
-        dead = sorted(talk.dead) if talk else []
-        chosen = dead[number % len(dead)] if dead else number
-        if not self.world.caller.lossy:
-            # Sent again, it finds no dead reply.
-            call = self.store.sessions.resend(session_id, chosen)
-            self._compare(call, lambda: self.model.resend(session_id, chosen))
-
     # Time
 
     @rule(ms=st.sampled_from((0, 1, 999, 5_000, 20_000, 61_000, 300_000, 601_000)))
     def pass_time(self, *, ms: int) -> None:
         """Time passes: leases and waits end, sessions are forgotten."""
+        self._pass(ms)
+
+    def _pass(self, ms: int) -> None:
         self.model.now += ms
         self.world.run(self.world.clock.set(self.model.now))
         self.world.run(self.world.clock.advance_and_tick(0))
@@ -403,8 +440,7 @@ class SessionsMachine(ComparingMachine):
     async def _compare_session(self, session_id: str) -> None:
         try:
             found = await self.store.sessions.read(session_id, limit=2_000)
-        except HoldfastError as error:
-            assert error.code == "session_not_found"
+        except SessionNotFound:
             assert session_id not in self.model.talks
             return
         talk = self.model.talks[session_id]

@@ -121,16 +121,8 @@ class Model:
             if line.activity == activity:
                 known = None if line.execution is None else f"{session_id}~{line.execution}"
                 return line.effect, number, known
+        effect = self._effect(talk, busy) if talk else "started"
         run = self.current(talk) if talk else None
-        effect = "started"
-        if talk and talk.person:
-            effect = "person"
-        elif run and (run.state, run.hold) == ("suspended", "message"):
-            effect = "resumed"
-        elif run and busy == "reject":
-            raise Refused("session_busy")
-        elif run:
-            effect = "interrupted" if busy == "interrupt" else "buffered"
         talk = self.talks.setdefault(session_id, talk or Talk(session_id, sender))
         talk.busy = busy
         line = Line("in", text, activity=activity, effect=effect)
@@ -148,6 +140,19 @@ class Model:
                 self._end(run, "cancelled")
             self._start(talk, [number])
         return effect, number, f"{session_id}~{talk.current}"
+
+    def _effect(self, talk: Talk, busy: str) -> str:
+        """What a message will do."""
+        run = self.current(talk)
+        if talk.person:
+            return "person"
+        if run is None:
+            return "started"
+        if (run.state, run.hold) == ("suspended", "message"):
+            return "resumed"
+        if busy == "reject":
+            raise Refused("session_busy")
+        return "interrupted" if busy == "interrupt" else "buffered"
 
     def _append(self, talk: Talk, line: Line) -> int:
         talk.last += 1
