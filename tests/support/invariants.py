@@ -1,4 +1,4 @@
-"""What must always hold for the stored data (DESIGN, section 5, 1 to 5 and 9), checked from outside.
+"""What must always hold for the stored data (DESIGN, section 5: 1 to 5, 9), seen from outside.
 
 `violations` looks at all keys of a store at once and shares no code with the library: what each
 index must contain is computed anew from the records.
@@ -348,7 +348,7 @@ def _fit(leases: list[int], record: Record) -> bool:
     """Whether the epochs of leases are those that the record allows."""
     epoch = int(record.get("epoch", 0))
     if "limited" in record or "session" in record:
-        # A grant that came to nothing uses up an epoch; the transcript tells the turns of a session.
+        # A grant that came to nothing uses up an epoch; turns of a session are not logged.
         return leases == sorted(set(leases)) and leases[-1:] <= [epoch]
     return leases == list(range(1, epoch + 1))
 
@@ -382,9 +382,8 @@ def _due(record: Record) -> float | None:
     return min((float(record[name]) for name in names if name in record), default=None)
 
 
-def _check_state(record: Record) -> Iterator[str]:
-    """Check that the fields fit the state, and that the state vector follows from them."""
-    state = State(record["state"].decode())
+def _fields_of(state: State, record: Record) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return what a record must have in a state, and what it must not have."""
     granted = state is State.WAITING and "due" in record
     must, must_not = _FIELDS.get("granted" if granted else state.value, _FIELDS["terminal"])
     if "session" in record:
@@ -393,6 +392,13 @@ def _check_state(record: Record) -> Iterator[str]:
     if "graph" in record and state.is_terminal:
         # It is kept as long as its graph.
         must, must_not = tuple(set(must) - {"due"}), (*must_not, "due")
+    return must, must_not
+
+
+def _check_state(record: Record) -> Iterator[str]:
+    """Check that the fields fit the state, and that the state vector follows from them."""
+    state = State(record["state"].decode())
+    must, must_not = _fields_of(state, record)
     yield from (f"is {state} without {name}" for name in must if name not in record)
     yield from (f"is {state} with {name}" for name in must_not if name in record)
     hold = Hold(record["hold"].decode()) if "hold" in record else None

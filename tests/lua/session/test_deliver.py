@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 import pytest
 
@@ -248,7 +250,7 @@ async def test_what_was_buffered_starts_the_next_execution(
     store: Store, clock: Clock, dump: Dump
 ) -> None:
     """With the options of the one that ended."""
-    options = {"tags": {"team": "red"}, "priority": 1, "deadline_ms": 60_000}
+    options: dict[str, Any] = {"tags": {"team": "red"}, "priority": 1, "deadline_ms": 60_000}
     claim = await begin(store, **options)
     await deliver(store, "two", **options)
     await deliver(store, "three", **options)

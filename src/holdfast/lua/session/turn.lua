@@ -51,7 +51,7 @@ local function write_all(tag, id, session, execution, rec, replies, now)
 end
 
 --- The same call again, after its reply was lost.
-local function again(tag, execution, rec, step, replies)
+local function again(tag, execution, replies)
   local answer = { 'ok', 'suspended', '' }
   for _, given in ipairs(replies) do
     answer[#answer + 1] = tonumber(steps.result(tag, execution, given.step) or 0)
@@ -82,7 +82,7 @@ local function run(tag, args)
   if not rec then
     local parked = step ~= '' and found and found.fence == fence and found.awaits == step
     if parked and (found.state == 'suspended' or found.state == 'waiting') then
-      return again(tag, execution, found, step, replies)
+      return again(tag, execution, replies)
     end
     return refusal
   end

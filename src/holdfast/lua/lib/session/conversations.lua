@@ -166,7 +166,8 @@ function finish.converse(tag, execution, rec, now)
   sessions.clear(tag, id, session, { 'cur' })
   if session.streamed then cut_short(tag, id, session, now) end
   if rec.state == 'failed' or rec.state == 'expired' then
-    local payload = '{"text":' .. transcript.quoted(session.apology or APOLOGY) .. ',"error":"' .. rec.state .. '"}'
+    local text = transcript.quoted(session.apology or APOLOGY)
+    local payload = '{"text":' .. text .. ',"error":"' .. rec.state .. '"}'
     conversations.reply(tag, id, session, { p = payload, x = tonumber(number) }, now)
   end
   -- Whoever answers instead has read them.

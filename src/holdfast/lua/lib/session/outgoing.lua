@@ -2,7 +2,7 @@
 --- a sender may take it; taking it moves that time behind a lease, so one process at a time sends.
 ---   sent = the last reply that was settled   fence = of the process that sends   tries = of the next one
 ---   again = dead replies that are sent before the others
---- @requires lib/core/keys lib/core/wake lib/session/sessions lib/session/transcript
+--- @requires lib/core/keys lib/core/wake lib/session/transcript
 local outgoing = {}
 
 -- An attempt at one reply takes longer only if its sender is gone.
