@@ -354,7 +354,8 @@ def _entry(
     payload = values["p"].encode()
     delivery = None
     if not is_message and b"sender" in record:
-        settled = number <= int(record.get(b"sent", 0))
+        again = record.get(b"again", b"").split()
+        settled = number <= int(record.get(b"sent", 0)) and str(number).encode() not in again
         delivery = "dead" if number in dead else "sent" if settled else "pending"
     started = get("x")
     return Entry(

@@ -11,6 +11,7 @@
 --- @flags write
 --- @requires lib/core/keys lib/core/clock lib/core/record lib/core/reply lib/core/settings
 --- @requires lib/execution/finish lib/session/sessions lib/session/transcript lib/session/conversations
+--- @requires lib/session/outgoing
 
 local EFFECTS = { s = 'started', r = 'resumed', b = 'buffered', i = 'interrupted', p = 'person' }
 
@@ -69,7 +70,6 @@ end
 --- Cancel the turn that runs, so that another one starts.
 local function interrupt(tag, id, session, rec, number, now)
   local execution = sessions.current(id, session)
-  sessions.clear(tag, id, session, { 'cur' })
   server.call('DEL', keys.buffered(tag, id))
   finish.now(tag, execution, rec, 'cancelled', now, {}, {
     event = 'cancelled',
@@ -89,6 +89,7 @@ local function run(tag, args)
 
   local changes = fields_of(session, item, now)
   session = session or {}
+  if session.sender and item.sender then outgoing.move(tag, id, session, item.sender) end
   if #changes > 0 then sessions.write(tag, id, session, changes) end
   if not item.busy then sessions.clear(tag, id, session, { 'busy' }) end
   if not item.apology then sessions.clear(tag, id, session, { 'apology' }) end

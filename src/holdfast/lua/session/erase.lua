@@ -6,7 +6,7 @@
 --- @event cancelled
 --- @flags allow-oom @owned session
 --- @requires lib/core/keys lib/core/clock lib/core/record lib/core/reply lib/execution/finish
---- @requires lib/session/sessions lib/session/conversations lib/admin/archive
+--- @requires lib/session/sessions lib/admin/archive
 
 local MOST_IN_CALL = 100
 

@@ -4,7 +4,7 @@
 --- @ok
 --- @no session_not_found
 --- @flags write @owned session
---- @requires lib/core/keys lib/core/clock lib/core/record lib/core/reply lib/session/sessions
+--- @requires lib/core/clock lib/core/record lib/core/reply lib/session/sessions
 --- @requires lib/session/transcript lib/session/conversations
 
 local MOST_MESSAGES = 100

@@ -18,13 +18,13 @@ local function write(tag, id, session, execution, given, now)
   if not given.number then
     entry.open = given.open and 1 or nil
     local written = conversations.reply(tag, id, session, entry, now)
-    if given.open then sessions.write(tag, id, session, { 'streamed', written }) end
+    if given.open then sessions.add_to(tag, id, session, 'streamed', written) end
     return written
   end
   local opened = transcript.entry(tag, id, session, given.number)
-  if session.streamed == tostring(given.number) then sessions.clear(tag, id, session, { 'streamed' }) end
-  if opened then
-    opened.p, opened.open = given.payload, nil
+  sessions.remove_from(tag, id, session, 'streamed', given.number)
+  if opened and opened.x == entry.x and (opened.open or opened.cut) then
+    opened.p, opened.open, opened.cut = given.payload, nil, nil
     transcript.replace(tag, id, session, given.number, opened)
     outgoing.add(tag, id, session, now)
   end
@@ -51,7 +51,7 @@ local function write_all(tag, id, session, execution, rec, replies, now)
 end
 
 --- The same call again, after its reply was lost.
-local function again(tag, execution, rec, step, replies)
+local function again(tag, execution, replies)
   local answer = { 'ok', 'suspended', '' }
   for _, given in ipairs(replies) do
     answer[#answer + 1] = tonumber(steps.result(tag, execution, given.step) or 0)
@@ -82,7 +82,7 @@ local function run(tag, args)
   if not rec then
     local parked = step ~= '' and found and found.fence == fence and found.awaits == step
     if parked and (found.state == 'suspended' or found.state == 'waiting') then
-      return again(tag, execution, found, step, replies)
+      return again(tag, execution, replies)
     end
     return refusal
   end

@@ -14,7 +14,9 @@ local function run(tag, args)
   local rec = record.read(tag, id)
   if not rec then return reply.no('execution_not_found', 'id', id) end
   if log.find(tag, id, rec, { event = 'woken', request = request }) then return { 'ok', 'waiting' } end
-  if rec.state ~= 'suspended' or conversations.waits(rec) then return reply.no('not_suspended', 'id', id, 'state', rec.state) end
+  if rec.state ~= 'suspended' or conversations.waits(rec) then
+    return reply.no('not_suspended', 'id', id, 'state', rec.state)
+  end
 
   local signal = { at = now, name = 'resume', payload = payload, type = 'operator', identity = identity }
   signal.effect = 'resumed'

@@ -131,7 +131,7 @@ end
 function conversations.time_out(tag, execution, rec, now)
   local id = sessions.of(execution)
   local session = sessions.read(tag, id)
-  if session and rec.hold == 'person' then sessions.clear(tag, id, session, { 'person' }) end
+  if session and rec.hold == 'person' then sessions.clear(tag, id, session, { 'person', 'handed' }) end
   conversations.resume(tag, execution, rec, '[]', now)
   sessions.notify(tag, id, now)
 end
@@ -144,14 +144,16 @@ function conversations.reply(tag, id, session, entry, now)
   return number
 end
 
---- A reply that was being streamed when its execution ended stays as it is.
+--- Replies that were being streamed when their execution ended stay as they are.
 local function cut_short(tag, id, session, now)
-  local number = tonumber(session.streamed)
-  local entry = transcript.entry(tag, id, session, number)
+  for number in session.streamed:gmatch('%d+') do
+    local entry = transcript.entry(tag, id, session, tonumber(number))
+    if entry then
+      entry.open, entry.cut = nil, 1
+      transcript.replace(tag, id, session, tonumber(number), entry)
+    end
+  end
   sessions.clear(tag, id, session, { 'streamed' })
-  if not entry then return end
-  entry.open, entry.cut = nil, 1
-  transcript.replace(tag, id, session, number, entry)
   outgoing.add(tag, id, session, now)
 end
 
@@ -164,10 +166,13 @@ function finish.converse(tag, execution, rec, now)
   sessions.clear(tag, id, session, { 'cur' })
   if session.streamed then cut_short(tag, id, session, now) end
   if rec.state == 'failed' or rec.state == 'expired' then
-    local payload = '{"text":' .. transcript.quoted(session.apology or APOLOGY) .. ',"error":"' .. rec.state .. '"}'
+    local text = transcript.quoted(session.apology or APOLOGY)
+    local payload = '{"text":' .. text .. ',"error":"' .. rec.state .. '"}'
     conversations.reply(tag, id, session, { p = payload, x = tonumber(number) }, now)
   end
-  local numbers = not session.person and conversations.take(tag, id, session)
+  -- Whoever answers instead has read them.
+  if session.person then server.call('DEL', keys.buffered(tag, id)) end
+  local numbers = conversations.take(tag, id, session)
   if numbers then
     conversations.start(tag, id, session, birth.copy(tag, execution, rec), numbers, now)
   else
