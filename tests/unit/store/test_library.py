@@ -181,6 +181,8 @@ def test_every_function_defines_run(source: Source) -> None:
 
 #: Functions about one execution that no tenant's key reaches: the token is the right to call them.
 BY_TOKEN = {"waitpoint/signal", "waitpoint/read"}
+#: Called by processes that send replies: what they were handed out is the right to call it.
+BY_SENDERS = "session/settle"
 
 
 def _owned(source: Source) -> str:
@@ -190,8 +192,15 @@ def _owned(source: Source) -> str:
 @by_name
 def test_every_function_about_something_of_a_tenant_is_owned(source: Source) -> None:
     """What takes an id and can miss the thing is checked for the tenant of the caller."""
-    missing = {"execution_not_found", "graph_not_found", "waitpoint_not_found", "invalid_token"}
-    can_miss = missing & set(source.header.refusals) and source.name not in BY_TOKEN
+    missing = {
+        "execution_not_found",
+        "graph_not_found",
+        "session_not_found",
+        "waitpoint_not_found",
+        "invalid_token",
+    }
+    by_other_right = {*BY_TOKEN, BY_SENDERS}
+    can_miss = missing & set(source.header.refusals) and source.name not in by_other_right
     assert bool(_owned(source)) == bool(can_miss)
     if _owned(source) == "items":
         assert source.header.args[-1] == "items"

@@ -3,8 +3,7 @@
 --- @key tag the partition
 --- @arg id @arg activity the sender's id of the message
 --- @arg kind what it is, empty for a plain message @arg payload a JSON object
---- @arg item in msgpack: the options of an execution to start, and env, endpoint, conversation, user,
---- busy, apology, sender of the session
+--- @arg item in msgpack: options of an execution to start, and what the session's record needs
 --- @ok EFFECT NUMBER EXECUTION DUPLICATE: EXECUTION may be empty, DUPLICATE is 1 or 0
 --- @no session_busy | session_full | lane_draining
 --- @event created | cancelled

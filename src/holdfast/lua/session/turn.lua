@@ -2,8 +2,9 @@
 --- one that was buffered, or give the lease back until one comes.
 --- @key tag the partition
 --- @arg id of the execution @arg fence @arg replies in msgpack: step, payload, open, number of each
---- @arg step of the wait, empty for none @arg timeout_ms or empty @arg kept 1 if the worker keeps its
---- coroutine @arg person who answers from now on, empty: the next message ends the wait
+--- @arg step of the wait, empty for none @arg timeout_ms or empty
+--- @arg kept 1 if the worker keeps its coroutine
+--- @arg person who answers from now on, empty: the next message ends the wait
 --- @ok active or suspended, what the wait found or empty, then the number of each reply
 --- @no execution_not_found | not_active | stale_lease | lease_revoked | session_not_found | too_many_steps
 --- @flags write @owned execution

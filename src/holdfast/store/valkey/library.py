@@ -37,6 +37,8 @@ class Header:
 
     purpose: str
     requires: tuple[str, ...] = ()
+    #: Libs that fill in functions which this one calls, so they come along with it.
+    completed_by: tuple[str, ...] = ()
     args: tuple[str, ...] = ()
     oks: tuple[str, ...] = ()
     #: Refusal codes.
@@ -117,6 +119,7 @@ def parse_header(text: str) -> Header:
     return Header(
         purpose=purpose,
         requires=tuple(words.get("requires", ())),
+        completed_by=tuple(words.get("with", ())),
         args=tuple(value.split()[0] for value in entries.get("arg", ())),
         oks=tuple(entries.get("ok", ())),
         refusals=tuple(w for w in words.get("no", ()) if w != "|"),
@@ -160,10 +163,12 @@ def in_order(available: dict[str, Source]) -> list[Source]:
             visit(required, (*path, name))
         done.add(name)
         ordered.append(available[name])
+        for completing in available[name].header.completed_by:
+            visit(completing, ())
 
-    # A lib may fill in what another one, which it requires, calls: all of them are needed.
-    for source in sorted(available.values(), key=lambda source: not source.is_lib):
-        visit(source.name, ())
+    for source in available.values():
+        if not source.is_lib:
+            visit(source.name, ())
     return ordered
 
 
@@ -219,7 +224,7 @@ def _compose(*, fake_clock: bool) -> str:
 
 @cache
 def script(function: str, *, fake_clock: bool = False) -> str:
-    """Return a function as a standalone script, with the libs and the same flags."""
+    """Return a function as a standalone script, with the libs that it needs and the same flags."""
     available = _available(fake_clock=fake_clock)
     kept = {
         name: source

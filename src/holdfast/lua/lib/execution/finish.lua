@@ -2,6 +2,7 @@
 --- @requires lib/core/keys lib/core/record lib/core/index lib/execution/ready lib/core/settings
 --- @requires lib/core/timers lib/core/log lib/core/wake lib/waitpoint/waitpoints lib/stream/frames
 --- @requires lib/admin/schedules lib/limit/limits lib/execution/children
+--- @with lib/graph/resolve lib/session/conversations
 local finish = {}
 
 local TRANSIENT = {
