@@ -100,6 +100,8 @@ _BLOCKING_REASON = {
     Hold.RECLAIM: "waiting_for_reclaim_backoff",
     Hold.PAUSE: "waiting_for_resume_delay",
     Hold.SCHEDULE: "waiting_for_schedule",
+    Hold.MESSAGE: "waiting_for_message",
+    Hold.PERSON: "waiting_for_person",
     Hold.SIGNAL: "waiting_for_signal",
     Hold.APPROVAL: "waiting_for_approval",
     Hold.CALLBACK: "waiting_for_callback",
