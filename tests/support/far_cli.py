@@ -32,6 +32,7 @@ _VARYING = (
     (re.compile(r"\bk?[0-9a-f]{8}([0-9a-f]{8})?\b"), "MARK"),
     (re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)?"), "TIME"),
     (re.compile(r"(?<![\w.])\d+(\.\d+)? (ms|s|min|h|d)\b( \d+ (s|min|h)\b)?"), "SPAN"),
+    (re.compile(r"\b1\d{12}\b"), "MS"),
     (re.compile(r"[·█]+"), "BAR"),
     (re.compile(r" {2,}|─+"), " "),
 )
