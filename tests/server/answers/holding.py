@@ -106,7 +106,7 @@ async def _full_state(stage: Stage, name: str) -> Request:
     assert claim.session is not None
     values = [part for n in range(1_000) for part in (f"v{n}", _EMPTY)]
     tag = stage.engine.store.tag_of(claim.id)
-    await stage.write("HSET", f"{tag}:state:{claim.session.id}", *values)
+    await stage.write("HSET", f"{tag}:V:{claim.session.id}", *values)
     return await _holding(stage, name, claim)
 
 

@@ -66,7 +66,7 @@ async def _no_quota(stage: Stage, name: str) -> Request:
 @way(200, RESEND)
 async def _dead(stage: Stage, name: str) -> Request:
     session, _ = await conversing(stage.engine, OURS)
-    await stage.write("HSET", f"{stage.engine.store.tag_of(session)}:dead:{session}", "2", "{}")
+    await stage.write("HSET", f"{stage.engine.store.tag_of(session)}:D:{session}", "2", "{}")
     return await stage.request(name, {"id": session})
 
 
