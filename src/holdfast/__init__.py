@@ -11,30 +11,44 @@ if TYPE_CHECKING:
     from holdfast.model.effects import Push, Submit
     from holdfast.model.graphs import Join
     from holdfast.model.retry import Backoff, RetryPolicy
+    from holdfast.model.sessions import OutgoingReply
     from holdfast.worker.app import App
+    from holdfast.worker.asking import Answer
+    from holdfast.worker.chat import Chat
     from holdfast.worker.context import Context
+    from holdfast.worker.conversation import Conversation
     from holdfast.worker.handle import Handle
-    from holdfast.worker.outcomes import Denied, GiveUp, Retry, WaitTimedOut
+    from holdfast.worker.messages import Button, ChatMessage
+    from holdfast.worker.outcomes import Denied, GiveUp, InvalidAnswer, Retry, WaitTimedOut
     from holdfast.worker.resources import use
     from holdfast.worker.sync import SyncClient
+    from holdfast.worker.sync_chat import SyncChat
     from holdfast.worker.sync_context import SyncContext
     from holdfast.worker.task import Task
     from holdfast.worker.worker import WorkerSettings
 
 __all__ = [
+    "Answer",
     "App",
     "Backoff",
+    "Button",
+    "Chat",
+    "ChatMessage",
     "Client",
     "Context",
+    "Conversation",
     "Denied",
     "GiveUp",
     "Handle",
     "HoldfastError",
+    "InvalidAnswer",
     "Join",
+    "OutgoingReply",
     "Push",
     "Retry",
     "RetryPolicy",
     "Submit",
+    "SyncChat",
     "SyncClient",
     "SyncContext",
     "Task",
@@ -45,19 +59,27 @@ __all__ = [
 
 #: Where the names live. They are imported at their first use, so that the command line starts fast.
 _HOMES = {
+    "Answer": "worker.asking",
     "App": "worker.app",
     "Backoff": "model.retry",
+    "Button": "worker.messages",
+    "Chat": "worker.chat",
+    "ChatMessage": "worker.messages",
     "Client": "client",
     "Context": "worker.context",
+    "Conversation": "worker.conversation",
     "Denied": "worker.outcomes",
     "GiveUp": "worker.outcomes",
     "Handle": "worker.handle",
     "HoldfastError": "errors",
+    "InvalidAnswer": "worker.outcomes",
     "Join": "model.graphs",
+    "OutgoingReply": "model.sessions",
     "Push": "model.effects",
     "Retry": "worker.outcomes",
     "RetryPolicy": "model.retry",
     "Submit": "model.effects",
+    "SyncChat": "worker.sync_chat",
     "SyncClient": "worker.sync",
     "SyncContext": "worker.sync_context",
     "Task": "worker.task",

@@ -17,7 +17,7 @@ from holdfast.cli.terminal import opening
 from holdfast.model.frames import NewFrame
 from tests.acceptance.test_cli import background, write_shop
 from tests.acceptance.test_cli_docs import COMMANDS
-from tests.support.far_cli import Place, Shown, command, place
+from tests.support.far_cli import Place, Shown, command, place, session_key
 
 Make = Callable[[Place, str], Awaitable[object]]
 
@@ -33,7 +33,10 @@ async def here() -> AsyncIterator[Place]:
 
 @dataclass(frozen=True)
 class Case:
-    """A command, what is made before it, and a command that shows its effect. @ is a name."""
+    """A command, what is made before it, and a command that shows its effect.
+
+    @ is a name, and @@ the session of a user of that name.
+    """
 
     command: str
     make: Make
@@ -104,6 +107,18 @@ FAR = [
     Case("signal", Place.nothing, "@~w1 go"),
     Case("resume", Place.suspended, "@ -p 1", "explain @"),
     Case("resume", Place.waiting, "@"),
+    Case("sessions ls", Place.session, "--user @ --limit 1"),
+    Case("sessions show", Place.session, "@@"),
+    Case("sessions show", Place.nothing, "@@"),
+    Case("sessions transcript", Place.session, "@@ --after 1"),
+    Case("sessions say", Place.session, "@@ Hello --author bea --key k", "sessions show @@"),
+    Case("sessions handover", Place.session, "@@ bea", "sessions show @@"),
+    Case("sessions handover", Place.session, "@@ --back", "sessions show @@"),
+    Case("sessions end", Place.session, "@@ --reason why", "sessions show @@"),
+    Case("sessions resend", Place.session, "@@ 2"),
+    Case("sessions erase", Place.session, "@@ --yes", "sessions show @@"),
+    Case("explain", Place.session, "@@~1"),
+    Case("show", Place.session, "@@~1"),
     Case("keyring show", Place.nothing),
     Case("keyring rotate", Place.nothing, "--grace 2h"),
     Case("keyring rotate", Place.nothing, "--kid @ --secret-hex xy"),
@@ -207,9 +222,9 @@ FAR = [
 ]
 
 #: Those that work far and have a test of their own, below or in tests/server (test_far_commands.py,
-#: test_operability.py).
+#: test_operability.py), or in test_cli_sessions.py.
 APART = (
-    *("bench", "config show", "doctor", "worker"),
+    *("bench", "chat", "config show", "doctor", "worker"),
     *("archive export", "archive parquet", "archive status"),
     *("budgets attach", "budgets detach", "budgets rules"),
     *("keys create", "keys ls", "keys revoke"),
@@ -265,7 +280,7 @@ async def _beside(here: Place, case: Case, words: list[str], name: str) -> objec
 
 
 def _words(line: str, name: str) -> list[str]:
-    return shlex.split(line.replace("@", name))
+    return shlex.split(line.replace("@@", session_key(name).id).replace("@", name))
 
 
 @pytest.fixture(scope="module")

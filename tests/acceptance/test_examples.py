@@ -107,6 +107,44 @@ def test_queues_bills_every_order_without_a_failure(tmp_path: Path) -> None:
     assert shown.stdout.splitlines()[-1] == "corrected and billed: order 2"
 
 
+def test_support_bot_refunds_after_an_approval(tmp_path: Path) -> None:
+    """The customer is asked again, and the conversation waits for a colleague."""
+    shown = _run("support_bot.py", tmp_path)
+    assert shown.returncode == 0, shown.stderr
+    assert shown.stdout.splitlines() == [
+        "ann: hello",
+        "bot: Hello. I am the shop's bot.",
+        "bot: What can I do for you?",
+        "ann: a refund",
+        "bot: Which order?",
+        "ann: seventeen",
+        "bot: Please answer with a whole number. Which order?",
+        "ann: 17",
+        "bot: Order 17, a teapot, is sent.",
+        "bot: I am asking a colleague. This may take a while.",
+        "bot: Done. Your receipt is R-17-1250.",
+        "bot: Anything else?",
+        "ann: no",
+        "bot: Goodbye.",
+    ]
+
+
+def test_llm_assistant_uses_a_tool_and_remembers(tmp_path: Path) -> None:
+    """Against the fake model of fake_model.py; the second run knows of the first."""
+    first = _run("llm_assistant.py", tmp_path)
+    assert first.returncode == 0, first.stderr
+    *lines, used = first.stdout.splitlines()
+    assert lines == [
+        "user: Hello!",
+        "assistant: You have written 1 times. Ask me about the weather in Oslo.",
+        "user: How is the weather in Rome?",
+        "assistant: I looked it up: Rome has 16 degrees.",
+    ]
+    assert used.startswith("tokens used: ")
+    second = _run("llm_assistant.py", tmp_path)
+    assert "You have written 3 times." in second.stdout
+
+
 def test_the_quickstart_lists_every_example() -> None:
     """Each can be found from there."""
     page = (ROOT / "docs" / "quickstart.md").read_text()

@@ -8,12 +8,18 @@ from datetime import timedelta
 from typing import Any, assert_type
 
 from holdfast import (
+    Answer,
     App,
     Backoff,
+    Chat,
+    ChatMessage,
     Context,
+    Conversation,
     Handle,
     Join,
+    OutgoingReply,
     RetryPolicy,
+    SyncChat,
     SyncClient,
     SyncContext,
     WorkerSettings,
@@ -165,7 +171,7 @@ async def the_context_is_typed(ctx: Context) -> None:
     assert_type(await ctx.result(await ctx.submit(sync_plain, 1)), Receipt)
     await ctx.step("fetch", fetch, "x")  # type: ignore[arg-type]
     await ctx.submit(async_context, "x")  # type: ignore[arg-type]
-    await ctx.sleep("1")  # type: ignore[arg-type]
+    await ctx.sleep(b"1")  # type: ignore[arg-type]
 
 
 def the_sync_context_is_typed(ctx: SyncContext) -> None:
@@ -264,3 +270,48 @@ async def graphs_are_typed(ctx: Context) -> None:
     assert_type(await node.result(), Receipt)
     assert_type(await graph.result(timeout=5), dict[str, Any])
     assert_type(ctx.graph(), Graph)
+
+
+@app.conversation
+async def async_conversation(chat: Chat, state: int = 0) -> None:
+    """A conversation is typed as a context with messages."""
+    assert_type(chat.message, ChatMessage)
+    assert_type(await chat.receive(timeout="2d"), ChatMessage)
+    assert_type(await chat.ask("Name?"), Answer[str])
+    assert_type(await chat.ask("How many?", type=int), Answer[int])
+    assert_type((await chat.ask("What?", type=Receipt)).value, Receipt)
+    assert_type(await chat.choose("Which?", ["a", "b"]), str)
+    assert_type(await chat.state.get("n", 0), int)
+    assert_type(await chat.step("double", lambda: 2 * state), int)
+    async with chat.typing() as out:
+        await out.write("a")
+    await chat.ask("When?", timeout=b"2d")  # type: ignore[call-overload]
+    await chat.say(5)  # type: ignore[arg-type]
+    await chat.continue_as(state + 1)
+
+
+@app.conversation(name="plain", busy="merge", apology="Oh.", retries=3)
+def sync_conversation(chat: SyncChat) -> None:
+    """As the other, without awaiting."""
+    assert_type(chat.receive(), ChatMessage)
+    assert_type(chat.ask("How many?", type=int), Answer[int])
+    assert_type(chat.choose("Which?", {"a": "A"}), str)
+    with chat.typing() as out:
+        out.write("a")
+
+
+@app.sender("mail")
+async def send_mail(reply: OutgoingReply) -> None:
+    """A sender stays a function."""
+    assert_type(reply.idempotency_key, str)
+
+
+app.conversation(busy="sometimes")  # type: ignore[call-overload]
+
+
+async def conversations_are_typed() -> None:
+    """They are tasks that messages are sent to."""
+    conversation: Conversation[Any, None, Any] = async_conversation
+    assert_type(conversation.name, str)
+    answer = await async_conversation.send("hi", user="ann")
+    assert_type(answer.replies[0].text, str)

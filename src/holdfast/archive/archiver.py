@@ -14,6 +14,7 @@ that was replayed meanwhile is another end of it, and stays.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -23,11 +24,11 @@ from holdfast.archive import compaction, erasure
 from holdfast.archive.archive import KEY, Archive, entries_of
 from holdfast.archive.erasure import Erasure
 from holdfast.archive.segment import Builder
-from holdfast.errors import HoldfastError
+from holdfast.errors import HoldfastError, SessionNotFound
 from holdfast.fencing.lease import WriterLease
 from holdfast.fencing.objects import ObjectStore
 from holdfast.fencing.writer import ManifestWriter
-from holdfast.model import checks
+from holdfast.model import bounds, checks
 from holdfast.model.exports import Exported
 from holdfast.store.store import Store
 
@@ -37,6 +38,7 @@ _PAUSE_AFTER_ERROR_S = 5.0
 #: Per call to the store: bounds the time for which it keeps the server busy.
 _ROWS_IN_CALL = 100
 _BYTES_IN_CALL = 4 << 20
+_SESSIONS_IN_CALL = 100
 
 #: Called at named points of the work; tests stop or kill the process there.
 At = Callable[[str], Awaitable[None]]
@@ -152,14 +154,40 @@ class Archiver:
     async def erase_tenant(
         self, tenant: str, *, by: str, reason: str = "", wait_s: float = 0.0
     ) -> Erasure:
-        """Erase a tenant from the archive; what of it is in the store stays there."""
+        """Erase a tenant from the archive, and its sessions with their transcripts from the store.
+
+        Its other executions in the store stay there.
+        """
+        # Without a name, sessions of every tenant would be found.
+        checks.name("tenant", tenant)
+        checks.text("reason", reason, bounds.REASON_CHARS)
         async with self.lease(wait_s=wait_s) as lease:
             writer = await self._archive.manifest.open(lease)
             await self._recover(writer)
+            sessions = await self._erase_sessions(tenant)
             in_store = await self._store.queries.count(tenant)
             return await erasure.erase(
-                self._archive, writer, tenant, by=by, reason=reason, with_payloads=not in_store
+                self._archive,
+                writer,
+                tenant,
+                by=by,
+                reason=reason,
+                with_payloads=not in_store,
+                sessions=sessions,
             )
+
+    async def _erase_sessions(self, tenant: str) -> int:
+        """Remove the sessions of a tenant from the store; returns how many."""
+        removed = 0
+        sessions = self._store.sessions
+        while page := await sessions.page(
+            tenant=tenant, user=None, before=None, limit=_SESSIONS_IN_CALL
+        ):
+            for session in page:
+                with contextlib.suppress(SessionNotFound):
+                    await sessions.erase(session.id)
+                    removed += 1
+        return removed
 
     async def _recover(self, writer: ManifestWriter) -> int:
         """Forget what a predecessor committed and may not have forgotten."""

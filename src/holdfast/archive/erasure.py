@@ -37,6 +37,8 @@ class Erasure:
     payloads: int | None
     #: The old segments were looked for and are gone.
     confirmed: bool
+    #: Sessions of the store that were removed with their transcripts.
+    sessions: int = 0
     event: str = "tenant_erased"
 
 
@@ -48,6 +50,7 @@ async def erase(
     by: str,
     reason: str,
     with_payloads: bool,
+    sessions: int = 0,
 ) -> Erasure:
     """Erase a tenant. Nothing may be pending: `Archiver.erase_tenant` sees to it."""
     checks.name("tenant", tenant)
@@ -74,6 +77,7 @@ async def erase(
         at_ms=archive.manifest.times.wall_ms(),
         payloads=None,
         confirmed=False,
+        sessions=sessions,
     )
     before = list(writer.snapshot.facts.get("audit", ()))
     drop = [one["segment"] for one in replaced]

@@ -249,7 +249,10 @@ def erase(
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Erase a tenant from the archive; the proof is kept in its audit log."""
+    """Erase a tenant from the archive, and its sessions from the store.
+
+    The proof is kept in the audit log of the archive.
+    """
     if not yes and not (sys.stdin.isatty() and typer.confirm(f"erase {tenant} for ever?")):
         raise InvalidInput("erase: cannot be undone; say --yes", field="yes")
     wait_s = inputs.duration_ms("wait", wait) / 1000
@@ -266,7 +269,8 @@ def erase(
         number = len(proof.replaced)
         erased = output.count(proof.executions, "execution")
         replaced = output.count(number, "segment")
-        output.say(f"erased {erased} of {tenant}; {replaced} replaced")
+        sessions = f" and {output.count(proof.sessions, 'session')}" if proof.sessions else ""
+        output.say(f"erased {erased}{sessions} of {tenant}; {replaced} replaced")
 
 
 def _say(text: str, as_json: bool, **value: object) -> None:  # noqa: FBT001 - short calls

@@ -59,6 +59,17 @@ SECTIONS: dict[str, dict[str, Entry]] = {
             "worker",
         ),
     },
+    "Conversations": {
+        "chat": Entry(
+            "chat",
+            "Talk with a conversation of an app; a worker for it runs here. Ctrl-D or Ctrl-C "
+            "leaves.",
+            "chat",
+        ),
+        "sessions": Entry(
+            "sessions", "Sessions: list, show, transcript, say, hand over, end, resend, erase."
+        ),
+    },
     "Executions": {
         "submit": Entry(
             "submit",

@@ -13,6 +13,7 @@ from holdfast.cli.terminal.failures import one_line, printable
 from holdfast.cli.terminal.options import ExecutionId, JsonOption, StoreOption
 from holdfast.model.executions import Attempt, Execution, Step
 from holdfast.model.moments import from_ms
+from holdfast.model.session_keys import session_of
 from holdfast.model.states import State
 from holdfast.operate import picture
 from holdfast.operate.picture import Picture
@@ -126,10 +127,7 @@ def _facts(shown: Picture) -> Iterator[tuple[str, str]]:
     for name, moment in _moments(execution):
         if moment is not None:
             yield name, f"{times.stamp(moment)} ({times.ago(moment)})"
-    if execution.parent:
-        yield "parent", execution.parent
-    if execution.graph:
-        yield "graph", execution.graph
+    yield from _relations(execution)
     yield "tries", _tries(execution, shown.attempts)
     yield from _wishes(execution)
     yield "input", _short(shown.input, _PAYLOAD_CHARS)
@@ -140,6 +138,16 @@ def _facts(shown: Picture) -> Iterator[tuple[str, str]]:
         yield "error", one_line(f"{error.get('type')}: {error.get('message')}")
     if execution.reason:
         yield "reason", one_line(execution.reason)
+
+
+def _relations(execution: Execution) -> Iterator[tuple[str, str]]:
+    """Return what it belongs to."""
+    if (session := session_of(execution.id)) is not None:
+        yield "session", f"{session}: holdfast sessions show {session}"
+    if execution.parent:
+        yield "parent", execution.parent
+    if execution.graph:
+        yield "graph", execution.graph
 
 
 def _traceback(execution: Execution) -> list[str]:

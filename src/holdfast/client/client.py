@@ -23,6 +23,7 @@ from holdfast.client.operability import RemoteOperability
 from holdfast.client.queues import RemoteQueues
 from holdfast.client.quotas import RemoteQuotas
 from holdfast.client.schedules import RemoteSchedules
+from holdfast.client.sessions import RemoteSessions
 from holdfast.client.streams import RemoteStreams
 from holdfast.client.tasks import RemoteTasks
 from holdfast.client.waitpoints import RemoteWaitpoints
@@ -70,6 +71,7 @@ class Client(api.Engine):
         whose = tenant or EVERY_TENANT
         self.keyring: RemoteSigningKeys = RemoteSigningKeys(self._http)
         self.waitpoints: RemoteWaitpoints = RemoteWaitpoints(self._http, whose)
+        self.sessions: RemoteSessions = RemoteSessions(self._http, tenant)
         self.streams: RemoteStreams = RemoteStreams(self._http)
         self.graphs: RemoteGraphs = RemoteGraphs(
             self._http, tenant, EVERY_TENANT, self.executions.result

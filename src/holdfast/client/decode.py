@@ -12,6 +12,7 @@ import msgspec
 from holdfast.model.executions import Claim, Event, Execution, ExecutionId, Lease, Step
 from holdfast.model.explanations import Explanation
 from holdfast.model.moments import from_ms, to_ms
+from holdfast.model.session_keys import SessionKey, SessionRef
 from holdfast.model.states import AttemptKind, State
 from holdfast.model.waitpoints import Effect, Signal, Source
 
@@ -92,6 +93,9 @@ class _ClaimedReply(msgspec.Struct):
     steps_base64: dict[str, str] = msgspec.field(default_factory=dict)
     signals: list[_SignalReply] = msgspec.field(default_factory=list)
     resumed: str | None = None
+    continued: int = 0
+    session: dict[str, Any] | None = None
+    kept: bool = False
 
 
 class _ClaimsReply(msgspec.Struct):
@@ -137,7 +141,24 @@ def _claim(one: _ClaimedReply) -> Claim:
         steps=steps,
         signals=tuple(signal.signal() for signal in one.signals),
         resumed=one.resumed,
+        continued=one.continued,
+        session=_session(one.session),
+        kept=one.kept,
     )
+
+
+def _session(view: Mapping[str, Any] | None) -> SessionRef | None:
+    if view is None:
+        return None
+    return SessionRef(id=view["id"], key=session_key(view), turn=view["turn"])
+
+
+_KEY = ("tenant", "env", "endpoint", "conversation", "user")
+
+
+def session_key(view: Mapping[str, Any]) -> SessionKey:
+    """Read whose session it is."""
+    return SessionKey(**{name: view[name] for name in _KEY})
 
 
 def event(view: dict[str, Any]) -> Event:

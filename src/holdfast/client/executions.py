@@ -157,6 +157,15 @@ class RemoteExecutions(api.Executions):
         response = await self._http.send("POST", where, body=body)
         return decode.recorded(response.content)
 
+    @override
+    async def continue_as(
+        self, execution_id: str, lease: Lease, new_input: bytes, *, continued: int
+    ) -> None:
+        checks.payload("input", new_input)
+        checks.integer("continued", continued, 0, bounds.AMOUNT)
+        body = {"continued": continued, **payloads.fields("input", new_input)}
+        await self._hold(execution_id, lease, "continue", body)
+
     async def _hold(
         self, execution_id: str, lease: Lease, verb: str, body: Mapping[str, Any]
     ) -> Any:

@@ -16,11 +16,11 @@ from holdfast.api.executions import DEFAULT_LEASE_MS
 from holdfast.engine.admission import Admission
 from holdfast.engine.claimer import Claimer
 from holdfast.engine.courier import Courier
-from holdfast.engine.explain import explain, lacks_task
+from holdfast.engine.explain import CONVERSING, explain, lacks_task
 from holdfast.engine.limit_holds import blocking_limit
 from holdfast.engine.payloads import Payloads
 from holdfast.engine.results import Results
-from holdfast.errors import HoldfastError, InvalidInput
+from holdfast.errors import HoldfastError, InvalidInput, SessionNotFound
 from holdfast.model import bounds, calls, checks
 from holdfast.model.executions import (
     Attempt,
@@ -36,6 +36,8 @@ from holdfast.model.executions import (
 from holdfast.model.explanations import Explanation
 from holdfast.model.exports import Exported
 from holdfast.model.listing import Count, Filter, Page
+from holdfast.model.session_keys import session_of
+from holdfast.model.sessions import Session
 from holdfast.model.states import State
 from holdfast.store.declarations import blamed
 from holdfast.store.store import Store
@@ -287,14 +289,25 @@ class Executions(api.Executions):
         standing, workers = await asyncio.gather(
             self._store.queries.standing(_id(execution_id)), self._store.workers.list()
         )
-        wait = None
-        if standing.execution.state is State.SUSPENDED:
+        wait, session = None, None
+        if standing.execution.hold in CONVERSING:
+            session = await self._session_of(execution_id)
+        elif standing.execution.state is State.SUSPENDED:
             _, wait = await self._store.waitpoints.of(execution_id)
         limit = await blocking_limit(self._store, standing.execution)
         tasks = {}
         if lacks_task(standing, workers):
             tasks = await self._store.tasks.list(standing.execution.tenant)
-        return explain(standing, workers, wait=wait, limit=limit, tasks=tasks)
+        return explain(standing, workers, wait=wait, session=session, limit=limit, tasks=tasks)
+
+    async def _session_of(self, execution_id: str) -> Session | None:
+        session_id = session_of(execution_id)
+        if session_id is None:
+            return None
+        try:
+            return (await self._store.sessions.read(session_id)).session
+        except SessionNotFound:
+            return None
 
 
 def _id(execution_id: str) -> str:

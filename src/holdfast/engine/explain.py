@@ -13,6 +13,7 @@ from holdfast.model.explanations import Explanation
 from holdfast.model.moments import span, to_ms
 from holdfast.model.partitions import ROOT_SEPARATOR
 from holdfast.model.quotas import Quota
+from holdfast.model.sessions import Session
 from holdfast.model.states import Hold, State
 from holdfast.model.waitpoints import WaitpointState
 from holdfast.model.workers import Worker
@@ -31,6 +32,9 @@ _DELAYS = {
 }
 
 
+#: Why a conversation is suspended: for the next message, or while a person answers.
+CONVERSING = (Hold.MESSAGE, Hold.PERSON)
+
 #: What follows when no answer comes in time.
 _ON_TIMEOUT = {
     "resume": "WaitTimedOut",
@@ -46,6 +50,7 @@ def explain(
     workers: Sequence[Worker],
     *,
     wait: Awaited | None = None,
+    session: Session | None = None,
     limit: Budget | Quota | None = None,
     tasks: Iterable[str] = (),
 ) -> Explanation:
@@ -53,6 +58,8 @@ def explain(
     state = standing.execution.state
     if state.is_terminal:
         return Explanation(state=state, why=f"It has ended: {state}.")
+    if state is State.SUSPENDED and session is not None:
+        return _conversing(standing, session)
     if state is State.SUSPENDED and wait is not None:
         return _suspended(standing, wait)
     if state is State.RATE_LIMITED:
@@ -120,6 +127,24 @@ def _suspended(standing: Standing, wait: Awaited) -> Explanation:
         left = max((execution.wait_until - standing.now).total_seconds(), 0)
         why += f"; {span(left)} left, then {_ON_TIMEOUT[execution.on_timeout or 'fail']}"
     return Explanation(state=execution.state, why=f"{why}.", holds=holds)
+
+
+def _conversing(standing: Standing, session: Session) -> Explanation:
+    execution, user = standing.execution, session.key.user
+    since = (
+        ""
+        if session.since is None
+        else f" since {session.since.isoformat(timespec='milliseconds')}"
+    )
+    hold = {"type": "message", "id": session.id, "user": user, "since": session.since}
+    why = f"It waits for a message from user {user}{since}"
+    if session.person is not None:
+        hold = {"type": "person", "id": session.id, "person": session.person}
+        why = f"{session.person} answers user {user}; it continues when the session is given back"
+    if execution.wait_until is not None:
+        left = max((execution.wait_until - standing.now).total_seconds(), 0)
+        why += f"; {span(left)} left"
+    return Explanation(state=execution.state, why=f"{why}.", holds=[hold])
 
 
 def _dependent(standing: Standing) -> Explanation:

@@ -321,6 +321,11 @@ class Claim:
     kept: bool = False
 
     @property
+    def run(self) -> str:
+        """Which run of the function it is: it counts replays and starts with an empty journal."""
+        return f"{self.replays}.{self.continued}" if self.continued else str(self.replays)
+
+    @property
     def key(self) -> tuple[str, int]:
         """Which hand-out it is: a worker may get an execution again whose lease it lost."""
         return self.id, self.lease.epoch

@@ -15,8 +15,8 @@ from holdfast.model import bounds, checks
 from holdfast.model.states import State
 
 #: What a worker may append.
-FrameType = Literal["text", "json", "bytes", "log", "event", "summary"]
-TYPES: tuple[FrameType, ...] = ("text", "json", "bytes", "log", "event", "summary")
+FrameType = Literal["text", "json", "bytes", "log", "event", "summary", "reply"]
+TYPES: tuple[FrameType, ...] = ("text", "json", "bytes", "log", "event", "summary", "reply")
 
 #: Written by Holdfast: an attempt begins; the execution has ended; the reader must come back.
 ATTEMPT, END, RETRY = "attempt", "end", "retry"

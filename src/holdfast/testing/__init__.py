@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from holdfast.testing.app import NotIdle, TestApp
 from holdfast.testing.clock import Clock
+from holdfast.testing.conversations import Talk, TalkMatters, conversation, crash_every_line
 from holdfast.testing.crashes import (
     CrashesMatter,
     CrashReport,
@@ -22,9 +23,13 @@ __all__ = [
     "CrashTest",
     "CrashesMatter",
     "NotIdle",
+    "Talk",
+    "TalkMatters",
     "TestApp",
     "TestServer",
     "TestStore",
+    "conversation",
+    "crash_every_line",
     "crash_everywhere",
     "open_test_store",
     "start_cluster",

@@ -32,6 +32,7 @@ from holdfast.worker.durations import to_ms as duration_ms
 from holdfast.worker.encoding import Encoding
 from holdfast.worker.handle import Handle
 from holdfast.worker.limits import create_limits
+from holdfast.worker.parking import DEFAULT_KEPT
 from holdfast.worker.task import Task
 
 P = ParamSpec("P")
@@ -71,6 +72,7 @@ class TestApp:
         capabilities: Sequence[str] | None = None,
         slots: int = 100,
         lease_ms: int = 30_000,
+        kept: int = DEFAULT_KEPT,
     ) -> None:
         """Prepare a test.
 
@@ -83,6 +85,7 @@ class TestApp:
             capabilities: what the worker can do; absent means everything.
             slots: how many executions run at once.
             lease_ms: the length of leases; they are renewed whenever the clock moves.
+            kept: how many conversations are kept while they wait; 0: all run from their journals.
         """
         self.app = app
         #: The last error of each execution that failed an attempt, by id.
@@ -96,6 +99,7 @@ class TestApp:
         self._seen_capabilities: set[str] = set()
         self._slots = slots
         self._lease_ms = lease_ms
+        self._kept = kept
         self._answers = Answers()
         self._stack = contextlib.AsyncExitStack()
 
@@ -116,6 +120,7 @@ class TestApp:
                 slots=self._slots,
                 lease_ms=self._lease_ms,
                 resources=self._resources,
+                kept=self._kept,
             )
             self._attempts = await stack.enter_async_context(attempts)
             self._listen(stack)
@@ -143,6 +148,11 @@ class TestApp:
         """The time of the store."""
         return self.store.clock
 
+    @property
+    def held(self) -> frozenset[str]:
+        """The ids of executions whose lease the worker holds now."""
+        return frozenset(self._attempts.claims)
+
     @contextlib.asynccontextmanager
     async def fresh(self) -> AsyncIterator[TestApp]:
         """Attach the app to an empty store for as long as the block runs."""
@@ -154,6 +164,7 @@ class TestApp:
             capabilities=self._capabilities,
             slots=self._slots,
             lease_ms=self._lease_ms,
+            kept=self._kept,
         ) as other:
             other._answers = Answers(self._answers.all)
             yield other

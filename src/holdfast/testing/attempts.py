@@ -13,6 +13,7 @@ from holdfast.model import bounds
 from holdfast.model.executions import Claim
 from holdfast.testing.watching import Watch, WatchedEngine, Write
 from holdfast.worker.app import App
+from holdfast.worker.parking import DEFAULT_KEPT
 from holdfast.worker.pools import ProcessPool, ThreadPool
 from holdfast.worker.resources import Resource, Resources
 from holdfast.worker.runner import Runner
@@ -119,12 +120,15 @@ async def open_attempts(
     slots: int,
     lease_ms: int,
     resources: Mapping[Callable[[], Any], Any],
+    kept: int = DEFAULT_KEPT,
 ) -> AsyncIterator[Attempts]:
     """Make attempts possible: threads, slots, resources."""
     threads = ThreadPool(_THREADS)
     watched = _WatchedSlots(slots, watch.changed)
     processes = _NoProcesses(threads)
-    runner = Runner(app, slots=watched, lease_ms=lease_ms, threads=threads, processes=processes)
+    runner = Runner(
+        app, slots=watched, lease_ms=lease_ms, threads=threads, processes=processes, kept=kept
+    )
     runner.resources = _OverriddenResources(resources)
     attempts = Attempts(app, engine, watch, runner, watched)
     before, watch.dies = watch.dies, attempts.dies
@@ -133,7 +137,7 @@ async def open_attempts(
     finally:
         watch.dies = before
         await attempts.stop()
-        await runner.resources.close()
+        await runner.close()
 
 
 class _NoProcesses(ProcessPool):

@@ -14,7 +14,7 @@ from holdfast.store.valkey.urls import StoreUrl
 from holdfast.testing.clock import Clock
 from holdfast.testing.servers import TestServer, start_server
 from holdfast.testing.watched_graphs import WatchedGraphs
-from holdfast.testing.watching import Watch, WatchedExecutions
+from holdfast.testing.watching import Watch, WatchedExecutions, WatchedSessions
 
 _CONNECT_TIMEOUT_MS = 5_000
 
@@ -31,6 +31,7 @@ class TestStore(Store):
         self.clock: Clock = Clock(self)
         self.watch: Watch = Watch()
         self.executions: WatchedExecutions = WatchedExecutions(self, self.watch)
+        self.sessions: WatchedSessions = WatchedSessions(self, self.watch)
         self.graphs: WatchedGraphs = WatchedGraphs(self, self.watch)
 
     async def fresh(self) -> TestStore:

@@ -15,20 +15,29 @@ from holdfast.engine.graphs import Graphs
 from holdfast.errors import HoldfastError, StaleLease
 from holdfast.model.executions import Failure, Lease, NewExecution, Outcome, Submitted
 from holdfast.model.graphs import GraphState
+from holdfast.model.sessions import (
+    Activity,
+    Delivered,
+    MessageWait,
+    NewReply,
+    StateValue,
+    Turned,
+)
 from holdfast.model.states import State
 from holdfast.store.domain import Partitioned
 from holdfast.store.executions import Executions
+from holdfast.store.sessions import Sessions
 from holdfast.store.store import Store
 from holdfast.worker.outcomes import AttemptLost
 
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """Something that an attempt records: a step, a child, or its end."""
+    """Something that an attempt records: a step, a child, a turn's replies, or its end."""
 
     execution_id: str
-    what: Literal["step", "child", "end"]
-    #: The name of the step, the id of the child.
+    what: Literal["step", "child", "turn", "end"]
+    #: The name of the step, the id of the child, the steps of a turn.
     name: str = ""
 
     def __str__(self) -> str:
@@ -110,10 +119,55 @@ class WatchedExecutions(Executions):
         self._watch.changed.set()
         return answer
 
+    async def continue_as(
+        self, execution_id: str, lease: Lease, payload: bytes, continued: int
+    ) -> None:
+        """Start again with another input."""
+        self._watch.refuse_dead(execution_id, lease)
+        await super().continue_as(execution_id, lease, payload, continued)
+        self._watch.wrote(Write(execution_id, "step", f"start {continued + 1}"))
+
     async def progress(self, execution_id: str, lease: Lease, pct: float, message: str) -> None:
         """Record how far the holder is."""
         self._watch.refuse_dead(execution_id, lease)
         await super().progress(execution_id, lease, pct, message)
+
+
+class WatchedSessions(Sessions):
+    """Turns of conversations, none of them by a killed attempt."""
+
+    def __init__(self, store: Partitioned, watch: Watch) -> None:
+        super().__init__(store)
+        self._watch = watch
+
+    async def deliver(self, activity: Activity, item: NewExecution, **options: Any) -> Delivered:
+        """Deliver a message."""
+        delivered = await super().deliver(activity, item, **options)
+        self._watch.changed.set()
+        return delivered
+
+    async def turn(
+        self,
+        execution_id: str,
+        lease: Lease,
+        replies: Sequence[NewReply],
+        wait: MessageWait | None,
+    ) -> Turned:
+        """Write replies, and perhaps wait."""
+        self._watch.refuse_dead(execution_id, lease)
+        turned = await super().turn(execution_id, lease, replies, wait)
+        steps = [reply.step for reply in replies] + ([wait.step] if wait else [])
+        self._watch.wrote(Write(execution_id, "turn", ", ".join(steps)))
+        return turned
+
+    async def state(
+        self, execution_id: str, lease: Lease, step: str, name: str, **change: Any
+    ) -> StateValue:
+        """Read or change a value of a session's state."""
+        self._watch.refuse_dead(execution_id, lease)
+        value = await super().state(execution_id, lease, step, name, **change)
+        self._watch.wrote(Write(execution_id, "step", step))
+        return value
 
 
 class WatchedGraphOperations(Graphs):

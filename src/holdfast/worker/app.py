@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
-from typing import Any, Concatenate, ParamSpec, Self, TypeVar, Unpack, overload
+from typing import Any, Concatenate, Literal, ParamSpec, Self, TypeVar, Unpack, overload
 
 from holdfast.api import Engine
 from holdfast.client import Client, is_remote
@@ -15,13 +15,16 @@ from holdfast.errors import TaskError, TaskNotFound
 from holdfast.model import checks
 from holdfast.model.schedules import NewSchedule
 from holdfast.store.store import StoreSettings
+from holdfast.worker.chat import Chat
 from holdfast.worker.consumers import DEFAULT_BACKLOG, Consumer
 from holdfast.worker.context import Context
+from holdfast.worker.conversation import Conversation, ConversationDecorator, S, Sender
 from holdfast.worker.durations import Duration
 from holdfast.worker.graphs import Graph
 from holdfast.worker.limits import DeclaredLimits
 from holdfast.worker.queues import MessageQueue
 from holdfast.worker.scheduling import ScheduleFields, declare
+from holdfast.worker.sync_chat import SyncChat
 from holdfast.worker.sync_context import SyncContext
 from holdfast.worker.task import Pool, Task, TaskFields, TaskOptions
 from holdfast.worker.worker import Worker, WorkerSettings
@@ -36,6 +39,8 @@ DEFAULT_STORE = "embedded://.holdfast"
 
 #: A script that was killed should not be waited for long when it is started again.
 _RUN_LEASE_MS = 5_000
+
+BusyPolicy = Literal["queue", "merge", "interrupt", "reject"]
 
 #: Called with the context; `on_error` hooks also get the error.
 Hook = Callable[..., Awaitable[None] | None]
@@ -104,6 +109,8 @@ class App:
         #: Quotas and budgets that workers create if the store lacks them.
         self.limits: DeclaredLimits = DeclaredLimits()
         self.consumers: list[Consumer] = []
+        #: How replies of conversations reach users, by name.
+        self.senders: dict[str, Sender] = {}
         self.before_hooks: list[Hook] = []
         self.after_hooks: list[Hook] = []
         self.error_hooks: list[Hook] = []
@@ -179,6 +186,60 @@ class App:
         checks.known_fields("task", options, TaskOptions.__dataclass_fields__)
         decorator = TaskDecorator(self, name, pool, TaskOptions(**options))
         return decorator if fn is None else decorator(fn)
+
+    @overload
+    def conversation(
+        self, fn: Callable[Concatenate[Chat, P], Coroutine[Any, Any, R]], /
+    ) -> Conversation[P, R, Coroutine[Any, Any, R]]: ...
+    @overload
+    def conversation(
+        self, fn: Callable[Concatenate[SyncChat, P], R], /
+    ) -> Conversation[P, R, R]: ...
+    @overload
+    def conversation(
+        self,
+        *,
+        name: str | None = None,
+        busy: BusyPolicy = "queue",
+        apology: str | None = None,
+        **options: Unpack[TaskFields],
+    ) -> ConversationDecorator: ...
+    def conversation(  # type: ignore[misc]
+        self,
+        fn: Callable[..., Any] | None = None,
+        /,
+        *,
+        name: str | None = None,
+        busy: BusyPolicy = "queue",
+        apology: str | None = None,
+        **options: Unpack[TaskFields],
+    ) -> Any:
+        """Declare a conversation: `@app.conversation`, or with options.
+
+        The function takes a Chat, and perhaps a `state` to continue with. `busy` says what happens
+        to messages that arrive while a turn runs; `apology` is what users read when the
+        conversation fails. Further options are those of tasks.
+        """
+        checks.known_fields("conversation", options, TaskOptions.__dataclass_fields__)
+        decorator = ConversationDecorator(self, name, busy, apology, TaskOptions(**options))
+        return decorator if fn is None else decorator(fn)
+
+    def sender(self, name: str) -> Callable[[S], S]:
+        """Declare how replies reach users: `@app.sender("mail")` above `async def send(reply)`.
+
+        It is called for the replies of one session in order. If it raises, the reply is sent
+        again later, with the same `reply.idempotency_key`.
+        """
+        checks.name("name", name)
+
+        def declared(send: S) -> S:
+            if name in self.senders:
+                message = f"two senders are called {name!r}: give one of them another name"
+                raise TaskError(message, name=name)
+            self.senders[name] = send
+            return send
+
+        return declared
 
     def schedule(self, **fields: Unpack[ScheduleFields]) -> Callable[[T], T]:
         """Have a task submitted by the clock: `@app.schedule(cron="0 6 * * *")` above `@app.task`.

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from holdfast.errors import BudgetExceeded, LeaseLost
 from holdfast.model import names
 from holdfast.model.budgets import Charge, OnHard, Usage, checked_usage
+from holdfast.model.executions import Claim
 from holdfast.model.ids import id_of_key, new_id
 from holdfast.model.states import State
 from holdfast.worker.durations import Duration, to_ms
@@ -50,8 +51,11 @@ class ContextBudget:
 
     def __init__(self, context: Context, budgets: Budgets) -> None:
         self._context = context
-        self._claim = context.claim
         self._spending = budgets.spending
+
+    @property
+    def _claim(self) -> Claim:
+        return self._context.claim
 
     async def report(
         self,
@@ -142,7 +146,7 @@ class ContextBudget:
         if key is None:
             return new_id()
         execution = names.stored_id(claim.tenant, claim.id)
-        return id_of_key(claim.tenant, f"{execution}:{claim.replays}:{key}")
+        return id_of_key(claim.tenant, f"{execution}:{claim.run}:{key}")
 
     async def _ask(self, call: Coroutine[Any, Any, C]) -> C:
         try:

@@ -23,6 +23,7 @@ from functools import cached_property
 from typing import (
     TYPE_CHECKING,
     Any,
+    NoReturn,
     ParamSpec,
     TypeVar,
     TypeVarTuple,
@@ -31,7 +32,7 @@ from typing import (
 )
 
 from holdfast.api import Engine
-from holdfast.errors import LeaseLost
+from holdfast.errors import LeaseLost, TaskError
 from holdfast.model import bounds, checks
 from holdfast.model.executions import Claim
 from holdfast.model.moments import to_ms as moment_ms
@@ -44,7 +45,7 @@ from holdfast.worker.encoding import Encoding
 from holdfast.worker.graphs import Graph
 from holdfast.worker.handle import Handle
 from holdfast.worker.journal import Journal
-from holdfast.worker.outcomes import AttemptLost, AttemptPaused, Interruption
+from holdfast.worker.outcomes import AttemptLost, AttemptPaused, Continued, Interruption
 from holdfast.worker.slots import Slots
 from holdfast.worker.stepping import result_encoding, try_step
 from holdfast.worker.streaming import Stream
@@ -61,6 +62,8 @@ Ts = TypeVarTuple("Ts")
 #: A shorter sleep keeps its slot: giving the lease back and claiming again costs more.
 SHORTEST_PAUSE_MS = 1_000
 _STEP_BACKOFF_S, _STEP_BACKOFF_MOST_S = 0.1, 10.0
+#: Numbers of children that each start of a continued execution has for itself.
+CHILDREN_BETWEEN = 100_000
 
 _ANY = Encoding("result of a step", Any)
 
@@ -76,6 +79,7 @@ class Context:
         slots: Slots,
         *,
         keep_logs: str | None = None,
+        encode_input: Callable[..., bytes] | None = None,
     ) -> None:
         self._engine = engine
         self._claim = claim
@@ -92,6 +96,7 @@ class Context:
         self._main = asyncio.current_task()
         self._thread = threading.get_ident()
         self._keep_logs = keep_logs
+        self._encode_input = encode_input
         #: The lease is gone; set once, from the event loop.
         self.lost: bool = False
         #: The worker stops and the attempt goes on elsewhere.
@@ -151,8 +156,12 @@ class Context:
     def stream(self) -> Stream:
         """The stream of the execution: output that others read while it runs."""
         if self._stream is None:
-            self._stream = Stream(self._engine, self._claim, self)
+            self._stream = Stream(self._engine, self)
         return self._stream
+
+    def finish(self) -> None:
+        """Check at the end of the function that its journal fits."""
+        self._journal.finish()
 
     async def flush(self) -> None:
         """Have what was streamed in the store."""
@@ -171,7 +180,7 @@ class Context:
 
     def idempotency_key(self, step: str) -> str:
         """Return a key for another system, the same in every attempt at this step."""
-        return f"{self._claim.id}:{self._claim.replays}:{step}"
+        return f"{self._claim.id}:{self._claim.run}:{step}"
 
     def check(self) -> None:
         """Raise through the task if its lease is lost; every call of the context does it."""
@@ -366,6 +375,28 @@ class Context:
 
         return int(await self.once(name or self.number("sleep"), make))
 
+    async def continue_as(self, *args: Any, **kwargs: Any) -> NoReturn:
+        """Start the task again with other arguments and an empty journal, in one atomic call.
+
+        For tasks that never end: the journal stays short. The id, the lease, waitpoints and the
+        stream stay. Nothing after this line runs.
+        """
+        if self._encode_input is None:
+            message = "continue_as needs a task"
+            raise TaskError(message)
+        await self.start_again(self._encode_input(args, kwargs))
+
+    async def start_again(self, payload: bytes) -> NoReturn:
+        """Start again with another input; raises Continued through the task."""
+        checks.payload("input", payload)
+        await self.flush()
+        claim = self._claim
+        with self.holding():
+            await self._engine.continue_as(
+                claim.id, claim.lease, payload, continued=claim.continued
+            )
+        raise Continued(payload)
+
     async def progress(self, pct: float, message: str = "") -> None:
         """Report how far the task is, 0 to 100."""
         with self.holding():
@@ -380,7 +411,8 @@ class Context:
         """
         self.check()
         self._children += 1
-        child = f"{self.id}~{self._claim.replays}.{self._children}"
+        number = self._claim.continued * CHILDREN_BETWEEN + self._children
+        child = f"{self.id}~{self._claim.replays}.{number}"
         return await task.options(id=child, tenant=self._claim.tenant).submit(*args, **kwargs)
 
     @contextlib.asynccontextmanager
@@ -404,10 +436,11 @@ class Context:
         """
         self.check()
         self._graphs += 1
+        number = self._claim.continued * CHILDREN_BETWEEN + self._graphs
         return Graph(
             lambda: self._engine,
             wait=self.outlast,
-            id=f"{self.id}~{self._claim.replays}.g{self._graphs}",
+            id=f"{self.id}~{self._claim.replays}.g{number}",
             tenant=self._claim.tenant,
             deadline=deadline,
         )

@@ -55,6 +55,15 @@ class Journal:
             self._refuse_leftovers(name)
         return found
 
+    def has(self, name: str) -> bool:
+        """Whether a step is recorded, without asking for it."""
+        return name in self._recorded
+
+    @property
+    def outstanding(self) -> int:
+        """How many steps were asked for and are not done."""
+        return self._outstanding
+
     def settle(self) -> None:
         """Register that a step is done."""
         self._outstanding -= 1

@@ -24,6 +24,10 @@ class WaitTimedOut(Exception):
     """Nobody answered in time. A task may catch it and go on."""
 
 
+class InvalidAnswer(GiveUp):
+    """The user gave no valid answer, however often the conversation asked."""
+
+
 class Denied(Exception):
     """Somebody denied what `wait_for(..., approvers=n)` asked for."""
 
@@ -51,3 +55,11 @@ class AttemptSuspended(Interruption):
 
 class AttemptLost(Interruption):
     """The lease is gone: cancelled, revoked, expired. Nothing more may be written."""
+
+
+class Continued(Interruption):
+    """The execution starts again with this input and an empty journal, under the same lease."""
+
+    def __init__(self, payload: bytes) -> None:
+        super().__init__("starts again with another input")
+        self.payload = payload

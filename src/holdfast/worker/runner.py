@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import inspect
 import logging
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -13,19 +14,24 @@ from holdfast.errors import HoldfastError, InvalidInput, LeaseLost, TaskError, T
 from holdfast.model import bounds, checks
 from holdfast.model.executions import Claim, Failure
 from holdfast.worker import logs, tracebacks
+from holdfast.worker.chat import Chat
 from holdfast.worker.context import Context
+from holdfast.worker.conversation import Conversation
 from holdfast.worker.durations import optional_ms
 from holdfast.worker.outcomes import (
     AttemptLost,
     AttemptPaused,
     AttemptSuspended,
+    Continued,
     GiveUp,
     Interruption,
     Retry,
 )
+from holdfast.worker.parking import DEFAULT_KEPT, Kept, Parking
 from holdfast.worker.pools import ProcessPool, ThreadPool
 from holdfast.worker.resources import Resources
 from holdfast.worker.slots import Slots
+from holdfast.worker.sync_chat import SyncChat
 from holdfast.worker.sync_context import SyncContext
 from holdfast.worker.task import Task
 
@@ -50,6 +56,7 @@ class Runner:
         threads: ThreadPool,
         processes: ProcessPool,
         keep_logs: str | None = None,
+        kept: int = DEFAULT_KEPT,
     ) -> None:
         self._app = app
         self._engine = app.engine
@@ -59,19 +66,32 @@ class Runner:
         self._processes = processes
         self._keep_logs = keep_logs
         self.resources: Resources = Resources()
+        #: Conversations that wait for a message.
+        self.parking: Parking = Parking(kept)
         #: The contexts of what runs now, by execution and epoch.
         self.running: dict[tuple[str, int], Context] = {}
 
+    async def close(self) -> None:
+        """Drop the conversations that are kept, and close resources."""
+        await self.parking.close()
+        await self.resources.close()
+
     async def run(self, claim: Claim) -> None:
         """Run one execution to the end of its attempt. Never raises but for cancellation."""
+        following: Claim | None = claim
+        while following is not None:
+            following = await self._run(following)
+
+    async def _run(self, claim: Claim) -> Claim | None:
+        """Run a claim; returns it with another input if the execution starts again."""
         task = self._app.tasks[claim.kind]
-        context = Context(
-            self._engine, claim, self._lease_ms, self._slots, keep_logs=self._keep_logs
-        )
-        self.running[claim.key] = context
         try:
+            context, kept = await self._context(task, claim)
+            self.running[claim.key] = context
             with context.trace.attempt(claim):
-                await self._attempt(task, context)
+                await self._attempt(task, context, kept)
+        except Continued as again:
+            return again_of(claim, again.payload)
         except LeaseLost as error:
             log.info("the lease was lost: %s", error, extra=logs.fields(claim))
         except HoldfastError as error:
@@ -79,15 +99,42 @@ class Runner:
             log.warning("the outcome is not recorded: %s", error, extra=logs.fields(claim))
         finally:
             self.running.pop(claim.key, None)
+        return None
 
-    async def _attempt(self, task: Task[Any, Any, Any], context: Context) -> None:
+    async def _context(
+        self, task: Task[Any, Any, Any], claim: Claim
+    ) -> tuple[Context, Kept | None]:
+        """Return the context of a claim, and the coroutine of a conversation that is kept."""
+        kept = None if claim.session is None else await self.parking.take(claim)
+        if kept is not None:
+            return kept.chat, kept
+        if claim.kept:
+            # The store handed out the last step only, but the coroutine was dropped.
+            steps = await self._engine.steps(claim.id)
+            claim = replace(claim, steps={step.name: step.result for step in steps}, kept=False)
+        make = Chat if isinstance(task, Conversation) else Context
+        context = make(
+            self._engine,
+            claim,
+            self._lease_ms,
+            self._slots,
+            keep_logs=self._keep_logs,
+            encode_input=task.encode_input,
+        )
+        return context, None
+
+    async def _attempt(
+        self, task: Task[Any, Any, Any], context: Context, kept: Kept | None
+    ) -> None:
         claim = context.claim
         try:
-            result, content_type = await self._call_and_flush(task, context)
+            result, content_type = await self._call_and_flush(task, context, kept)
         except AttemptPaused as pause:
             await self._engine.delay(claim.id, claim.lease, pause.delay_ms)
         except AttemptSuspended:
             pass
+        except Continued:
+            raise
         except AttemptLost as lost:
             log.info("stopped: %s", lost, extra=logs.fields(claim))
         except asyncio.CancelledError as error:
@@ -103,40 +150,62 @@ class Runner:
             await self._engine.complete(claim.id, claim.lease, result, content_type=content_type)
 
     async def _call_and_flush(
-        self, task: Task[Any, Any, Any], context: Context
+        self, task: Task[Any, Any, Any], context: Context, kept: Kept | None
     ) -> tuple[bytes, str | None]:
         """Call the task; what it streamed is in the store before its attempt ends or pauses."""
         try:
-            answer = await self._call(task, context)
+            answer = await self._call(task, context, kept)
+        except (AttemptSuspended, Continued):
+            # It gave its lease back, or starts again: everything was written before.
+            raise
         except Interruption:
             await context.flush()
             raise
         await context.flush()
         return answer
 
-    async def _call(self, task: Task[Any, Any, Any], context: Context) -> tuple[bytes, str | None]:
-        signature = task.signature
-        arguments = signature.decode(context.claim.input)
-        for name, resource in signature.resources.items():
-            arguments[name] = await self.resources.open(resource)
-        if self._app.before_hooks:
-            await _call_hooks(self._app.before_hooks, context)
-        if task.is_async:
-            value = await self._call_async(task, context, arguments)
+    async def _call(
+        self, task: Task[Any, Any, Any], context: Context, kept: Kept | None
+    ) -> tuple[bytes, str | None]:
+        if kept is None:
+            value = await self._begin(task, context)
         else:
-            value = await self._call_blocking(task, context, arguments)
-        context.journal.finish()
-        encoded, content_type = signature.encode_result(value, task.name)
+            value = await self._continue(kept)
+        context.finish()
+        encoded, content_type = task.signature.encode_result(value, task.name)
         checks.payload("result", encoded)
         if self._app.after_hooks:
             await _call_hooks(self._app.after_hooks, context)
         return encoded, content_type
+
+    async def _begin(self, task: Task[Any, Any, Any], context: Context) -> Any:
+        if isinstance(context, Chat):
+            context.open()
+        arguments = task.arguments(context.claim.input)
+        for name, resource in task.signature.resources.items():
+            arguments[name] = await self.resources.open(resource)
+        if self._app.before_hooks:
+            await _call_hooks(self._app.before_hooks, context)
+        if task.is_async:
+            return await self._call_async(task, context, arguments)
+        return await self._call_blocking(task, context, arguments)
+
+    async def _continue(self, kept: Kept) -> Any:
+        if self._app.before_hooks:
+            try:
+                await _call_hooks(self._app.before_hooks, kept.chat)
+            except BaseException:
+                self.parking.drop(kept)
+                raise
+        return await self.parking.resume(kept)
 
     async def _call_async(
         self, task: Task[Any, Any, Any], context: Context, arguments: dict[str, Any]
     ) -> Any:
         if task.signature.context is not None:
             arguments[task.signature.context] = context
+        if isinstance(context, Chat) and self.parking.most > 0:
+            return await self.parking.run(context, task.fn(**arguments))
         return await task.fn(**arguments)
 
     async def _call_blocking(
@@ -146,8 +215,7 @@ class Runner:
             returned, value = await self._processes.run(task.fn, arguments)
         else:
             if task.signature.context is not None:
-                loop = asyncio.get_running_loop()
-                arguments[task.signature.context] = SyncContext(context, loop, self._threads)
+                arguments[task.signature.context] = self._blocking(context)
             returned, value = await self._threads.run(partial(task.fn, **arguments))
         if returned:
             return value
@@ -155,6 +223,12 @@ class Runner:
             # It would end the coroutine instead of being raised.
             value = RuntimeError(f"StopIteration: {value}")
         raise value
+
+    def _blocking(self, context: Context) -> SyncContext:
+        loop = asyncio.get_running_loop()
+        if isinstance(context, Chat):
+            return SyncChat(context, loop, self._threads)
+        return SyncContext(context, loop, self._threads)
 
     async def _failed(self, context: Context, error: BaseException) -> None:
         claim = context.claim
@@ -176,6 +250,19 @@ class Runner:
             else (type(error), error, tracebacks.of_task(error)),
             extra=logs.fields(claim),
         )
+
+
+def again_of(claim: Claim, payload: bytes) -> Claim:
+    """Return a claim as the execution has it after it started again with another input."""
+    return replace(
+        claim,
+        input=payload,
+        steps={},
+        continued=claim.continued + 1,
+        kept=False,
+        resumed=None,
+        signals=(),
+    )
 
 
 def failure_of(error: BaseException) -> Failure:

@@ -34,6 +34,8 @@ GATHER_S = 0.005
 NOTED_S = 0.5
 _MOST_GATHERED = 250
 _MOST_GATHERED_BYTES = 512 << 10
+#: Places that each start of a continued execution has for itself.
+_PLACES_BETWEEN = 1 << 32
 
 _JSON = Encoding("frame", Any)
 
@@ -56,6 +58,11 @@ class Attempt(Protocol):
 
     lost: bool
 
+    @property
+    def claim(self) -> Claim:
+        """The claim."""
+        ...
+
     def check(self) -> None:
         """Raise if the lease is lost."""
         ...
@@ -68,9 +75,8 @@ class Attempt(Protocol):
 class Stream:
     """The stream of a running attempt."""
 
-    def __init__(self, engine: Engine, claim: Claim, attempt: Attempt) -> None:
+    def __init__(self, engine: Engine, attempt: Attempt) -> None:
         self._engine = engine
-        self._claim = claim
         self._attempt = attempt
         self._gathered: list[NewFrame] = []
         self._bytes = 0
@@ -79,7 +85,8 @@ class Stream:
         self._sending = asyncio.Lock()
         self._planned: asyncio.TimerHandle | None = None
         self._flushing: asyncio.Task[None] | None = None
-        self._place = 0
+        # A start with an empty journal says new frames, in the same attempt.
+        self._place = attempt.claim.continued * _PLACES_BETWEEN
 
     async def text(self, text: str, *, live: bool = False) -> None:
         """Stream text, such as the words of an answer. `live`: kept for some seconds only."""
@@ -117,6 +124,14 @@ class Stream:
         """Stream something that happened."""
         await self._put("event", _JSON.encode({"name": name, "data": data}), live=live)
 
+    async def reply(self, number: int, text: str, start: int) -> None:
+        """Stream a part of a reply; `start` is where in the reply it begins.
+
+        It has no place: a run that continues may say other words, and begins the reply again.
+        """
+        part = {"number": number, "start": start, "text": text}
+        await self._put("reply", _JSON.encode(part), placed=False)
+
     async def summary(self, patch: Mapping[str, Any]) -> None:
         """Merge a patch into the held document: None deletes, lists are replaced whole."""
         await self.flush()
@@ -136,7 +151,7 @@ class Stream:
                 self._sent = None
 
     async def _send(self, key: str, frames: list[NewFrame]) -> None:
-        claim = self._claim
+        claim = self._attempt.claim
         try:
             await self._engine.streams.append(claim.id, claim.lease, frames, key=key)
         except LeaseLost as error:
@@ -147,10 +162,12 @@ class Stream:
             self._sent = None
             raise
 
-    async def _put(self, kind: FrameType, payload: Payload, *, live: bool = False) -> None:
+    async def _put(
+        self, kind: FrameType, payload: Payload, *, live: bool = False, placed: bool = True
+    ) -> None:
         self._attempt.check()
         place = None
-        if not _in_step.get():
+        if placed and not _in_step.get():
             self._place += 1
             place = self._place
         self._gathered.append(NewFrame(type=kind, payload=payload, live=live, place=place))
@@ -176,7 +193,7 @@ class Stream:
         except AttemptLost:
             pass
         except HoldfastError as error:
-            fields = logs.fields(self._claim)
+            fields = logs.fields(self._attempt.claim)
             log.log(level(error), "frames wait for the store: %s", error, extra=fields)
 
 

@@ -253,6 +253,14 @@ class Task(Generic[P, R, C]):
             "options": options,
         }
 
+    def arguments(self, payload: bytes) -> dict[str, Any]:
+        """Return the arguments of the function from an input; raises InvalidInput."""
+        return self.signature.decode(payload)
+
+    def encode_input(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bytes:
+        """Return an input with which an execution starts again; raises InvalidInput."""
+        return self.signature.encode(args, kwargs)
+
     def handle(self, execution_id: str) -> Handle[R]:
         """Return a handle on an execution that was submitted earlier."""
         checked = checks.execution_id("id", execution_id)

@@ -144,7 +144,7 @@ class Waiting:
         claim = self._context.claim
 
         async def prepare() -> bytes:
-            keyed = replace(item, key=f"{claim.replays}:{step}")
+            keyed = replace(item, key=f"{claim.run}:{step}")
             with self._context.holding():
                 (point,) = await self._engine.waitpoints.prepare(claim.id, claim.lease, [keyed])
             # The journal keeps what the token is made of, never the token.
@@ -165,7 +165,9 @@ class Waiting:
         item, schema = _item(waitpoint, schema, options)
         came = await self.until(
             [item],
-            {"waitpoint": item.name} if approvers is None else _approval(item.name, approvers),
+            {"waitpoint": item.name}
+            if approvers is None
+            else approval_condition(item.name, approvers),
             step=f"wait:{item.name}",
             timeout=options.get("timeout"),
             on_timeout=options.get("on_timeout", "raise"),
@@ -174,13 +176,7 @@ class Waiting:
         encoding = Encoding("schema", Any if isinstance(schema, Mapping | None) else schema)
         if approvers is None:
             return encoding.decode(came[-1].payload)
-        for signal in came:
-            if signal.name == "deny":
-                raise Denied(signal.value, signal.source)
-        by_source: dict[Source, Signal] = {}
-        for signal in came:
-            by_source.setdefault(signal.source, signal)
-        return [encoding.decode(signal.payload) for signal in by_source.values()]
+        return [encoding.decode(signal.payload) for signal in approved(came)]
 
     async def until(
         self,
@@ -198,7 +194,7 @@ class Waiting:
         what = step.removeprefix("wait:")
         step = self._context.number(step)
         claim = self._context.claim
-        key = f"{claim.replays}:{step}"
+        key = f"{claim.run}:{step}"
 
         async def wait() -> bytes:
             if claim.resumed == key:
@@ -232,12 +228,23 @@ def _json_schema(schema: Any) -> Any:
     return schemas.checkable(Encoding("schema", schema).adapter.json_schema())
 
 
-def _approval(name: str, approvers: int) -> Mapping[str, Any]:
+def approval_condition(name: str, approvers: int) -> Mapping[str, Any]:
     """Return the condition of so many different people approving, or of one who denies."""
     checks.integer("approvers", approvers, 1, bounds.BATCH_ITEMS)
     approved = {"waitpoint": name, "signal": "approve"}
     enough = {"count": approvers, "distinct": "sources", "of": [approved]}
     return {"any": [enough, {"waitpoint": name, "signal": "deny"}]}
+
+
+def approved(came: Sequence[Signal]) -> list[Signal]:
+    """Return the first signal of each who approved; raises Denied if one of them denied."""
+    for signal in came:
+        if signal.name == "deny":
+            raise Denied(signal.value, signal.source)
+    by_source: dict[Source, Signal] = {}
+    for signal in came:
+        by_source.setdefault(signal.source, signal)
+    return list(by_source.values())
 
 
 def _item(

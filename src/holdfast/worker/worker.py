@@ -24,6 +24,7 @@ from holdfast.worker import logs
 from holdfast.worker.consumers import consume_until
 from holdfast.worker.heartbeats import Heartbeats
 from holdfast.worker.limits import create_limits
+from holdfast.worker.parking import DEFAULT_KEPT
 from holdfast.worker.patience import insist, pause
 from holdfast.worker.pools import ProcessPool, ThreadPool
 from holdfast.worker.runner import Runner
@@ -60,6 +61,9 @@ class WorkerSettings:
     lease_ms: int = 30_000
     #: Lines of `ctx.logger` from this level on are kept with the execution; None keeps none.
     keep_logs: str | None = None
+    #: Conversations whose coroutine is kept while they wait for a message; others run again from
+    #: their journal.
+    kept: int = DEFAULT_KEPT
 
     def __post_init__(self) -> None:
         checks.name("name", self.name)
@@ -68,6 +72,7 @@ class WorkerSettings:
         checks.integer("slots", self.slots, 1, bounds.SLOTS)
         checks.integer("threads", self.threads, 1, bounds.SLOTS)
         checks.integer("processes", self.processes, 1, bounds.SLOTS)
+        checks.integer("kept", self.kept, 0, bounds.SLOTS)
         checks.lease_ms("lease_ms", self.lease_ms)
         if self.keep_logs is not None:
             checks.one_of("keep_logs", self.keep_logs, logs.LEVELS)
@@ -99,6 +104,7 @@ class Worker:
             threads=self._threads,
             processes=self._processes,
             keep_logs=settings.keep_logs,
+            kept=settings.kept,
         )
 
     def drain(self) -> None:
@@ -143,7 +149,7 @@ class Worker:
             if not await self._threads.wait_idle(_THREADS_GRACE_S):
                 log.warning("tasks in threads have not stopped; they end with the process")
             self._processes.close()
-            await self._runner.resources.close()
+            await self._runner.close()
             await asyncio.to_thread(self._heartbeats.stop)
 
     async def _register(self) -> bool:

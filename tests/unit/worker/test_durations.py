@@ -21,6 +21,11 @@ from holdfast.worker.durations import Duration, optional_ms, to_ms
         (0.0004, 0),
         (0.0006, 1),
         (timedelta(minutes=1), 60_000),
+        ("2d", 172_800_000),
+        ("1h 30m", 5_400_000),
+        ("1.5s", 1_500),
+        ("250ms", 250),
+        ("1w", 604_800_000),
         (timedelta(days=366 * 100), bounds.DURATION_MS),
     ],
 )
@@ -37,7 +42,20 @@ def test_no_duration_stays_none() -> None:
 
 @pytest.mark.parametrize(
     "duration",
-    [-1, timedelta(seconds=-1), float("nan"), float("inf"), True, "5", None, 1e12],
+    [
+        -1,
+        timedelta(seconds=-1),
+        float("nan"),
+        float("inf"),
+        True,
+        "5",
+        "",
+        "2 days",
+        "-1s",
+        "1d" * 40,
+        None,
+        1e12,
+    ],
 )
 def test_anything_else_is_refused_by_field(duration: Any) -> None:
     """The error names the option that was wrong."""

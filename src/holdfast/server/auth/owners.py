@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from holdfast.errors import ExecutionNotFound, GraphNotFound
+from holdfast.errors import ExecutionNotFound, GraphNotFound, SessionNotFound
 from holdfast.server.http.call import Call
 from holdfast.server.http.declare import Owner
 
@@ -35,3 +35,14 @@ def _no_graph(graph_id: str) -> GraphNotFound:
 
 
 GRAPH: Owner = Owner("id", _of_graph, _no_graph)
+
+
+async def _of_session(call: Call, session_id: str) -> str:
+    return (await call.engine.sessions.get(session_id)).key.tenant
+
+
+def _no_session(session_id: str) -> SessionNotFound:
+    return SessionNotFound(f"no session has the id {session_id}", id=session_id)
+
+
+SESSION: Owner = Owner("id", _of_session, _no_session)

@@ -31,7 +31,7 @@ FrameId = Annotated[int, Meta(ge=0, le=bounds.FRAME_ID)]
 class FrameBody(Body):
     """A frame to be appended."""
 
-    type: Literal["text", "json", "bytes", "log", "event", "summary"]
+    type: Literal["text", "json", "bytes", "log", "event", "summary", "reply"]
     #: A string for text and bytes, any JSON for the others; a summary is a merge patch.
     payload: Raw
     #: Kept for the reader; `base64` for bytes that are no text.

@@ -12,6 +12,7 @@ from holdfast.model.states import StateVector
 from holdfast.server.auth import shown
 from holdfast.server.views.derive import ModelView
 from holdfast.server.views.fields import View
+from holdfast.server.views.sessions import SessionRefView
 from holdfast.server.views.times import optional, rfc3339
 from holdfast.server.views.waitpoints import SignalView
 
@@ -264,6 +265,12 @@ class ClaimView(View):
     resumed: str | None
     input_base64: str | UnsetType = UNSET
     steps_base64: dict[str, str] | UnsetType = UNSET
+    #: How often it started again with another input and an empty journal; absent: never.
+    continued: int | UnsetType = UNSET
+    #: The session whose conversation it runs.
+    session: SessionRefView | UnsetType = UNSET
+    #: The worker keeps its place: `steps` has only the step at which that waits.
+    kept: bool | UnsetType = UNSET
 
     @classmethod
     def of(cls, claim: Claim) -> ClaimView:
@@ -304,6 +311,9 @@ class ClaimView(View):
             resumed=claim.resumed,
             input_base64=UNSET if value is not None else as_base64(claim.input),
             steps_base64=encoded or UNSET,
+            continued=claim.continued or UNSET,
+            session=SessionRefView.of(claim.session),
+            kept=claim.kept or UNSET,
         )
 
 

@@ -82,15 +82,12 @@ function conversations.park(tag, execution, rec, wait, now)
   local before = rec.state
   local changes = { 'state', 'suspended', 'hold', wait.hold, 'open', '1', 'awaits', wait.step, 'since', now }
   if rec.limited then limits.leave(tag, execution, rec, before, now) end
-  if rec.timeout_at then
-    changes[#changes + 1] = 'timeout_left'
-    changes[#changes + 1] = tonumber(rec.timeout_at) - now
-  end
   if wait.kept then
     changes[#changes + 1] = 'kept'
     changes[#changes + 1] = rec.epoch
   end
-  record.clear(tag, execution, rec, { 'timeout_at', 'resumed', 'due', 'kept', 'tail' })
+  -- A turn succeeded: the next one has its own time, retries and losses, however long they talk.
+  record.clear(tag, execution, rec, { 'timeout_at', 'resumed', 'due', 'kept', 'tail', 'failures', 'reclaims' })
   if wait.timeout then
     changes[#changes + 1] = 'due'
     changes[#changes + 1] = now + wait.timeout

@@ -5,7 +5,7 @@
 --- It stays after its end until the next one, so that a new attempt gets the same signals.
 --- @requires lib/core/keys lib/core/record lib/core/index lib/core/timers lib/core/log
 --- @requires lib/execution/requeue lib/execution/finish lib/waitpoint/waitpoints lib/waitpoint/conditions
---- @requires lib/waitpoint/signals lib/limit/limits
+--- @requires lib/waitpoint/signals lib/limit/limits lib/session/sessions
 local suspensions = {}
 
 function suspensions.read(tag, id)
@@ -127,6 +127,8 @@ function suspensions.suspend(tag, id, rec, wait, now, hold)
   record.write(tag, id, rec, changes)
   index.move(tag, id, rec, before)
   rearm(tag, id, rec, wait, now)
+  -- Who waits for the replies of this turn gets no more of them for now.
+  if rec.session then sessions.notify(tag, (sessions.of(id)), now) end
 end
 
 local TIMED_OUT = '{"type":"wait_timeout","message":"nobody answered in time"}'
