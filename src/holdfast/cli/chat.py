@@ -39,30 +39,31 @@ _LEASE_MS = 5_000
 MAIN = "main"
 
 
+ConversationName = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="[NAME]", help="The conversation.", show_default="the only one of the app"
+    ),
+]
+User = Annotated[str | None, typer.Option("--user", help="Who talks.", show_default="your login")]
+Which = Annotated[
+    str | None,
+    typer.Option(
+        "--conversation", help="Tells several with the same user apart.", show_default=MAIN
+    ),
+]
+Whose = Annotated[
+    str | None, typer.Option("--tenant", help="Whose session it is.", show_default=DEFAULT_TENANT)
+]
+
+
 def chat(
     target: AppTarget,
-    name: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="[NAME]", help="The conversation.", show_default="the only one of the app"
-        ),
-    ] = None,
+    name: ConversationName = None,
     *,
-    user: Annotated[
-        str | None, typer.Option("--user", help="Who talks.", show_default="your login")
-    ] = None,
-    conversation: Annotated[
-        str | None,
-        typer.Option(
-            "--conversation",
-            help="Tells several with the same user apart.",
-            show_default=MAIN,
-        ),
-    ] = None,
-    tenant: Annotated[
-        str | None,
-        typer.Option("--tenant", help="Whose session it is.", show_default=DEFAULT_TENANT),
-    ] = None,
+    user: User = None,
+    conversation: Which = None,
+    tenant: Whose = None,
     store: AppStoreOption = None,
     as_json: JsonOption = False,
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import builtins
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
@@ -39,6 +40,8 @@ from holdfast.model.sessions import (
 
 #: Who answers when no person does.
 _FLOW = "flow"
+#: One long poll for the end of a turn; the next follows at once.
+_WAIT_MS = 20_000
 
 
 class RemoteSessions(api.Sessions):
@@ -67,12 +70,23 @@ class RemoteSessions(api.Sessions):
         sender: str | None = None,
         wait_ms: int = 10_000,
     ) -> TurnAnswer:
-        checks.integer("wait_ms", wait_ms, 0, bounds.DURATION_MS)
-        body = {**self._delivery(activity, sender), "wait_ms": wait_ms}
-        response = await self._http.send(
-            "POST", _to(name, "activities"), body=body, wait_s=wait_ms / 1000
-        )
-        return decode.answer(response.content, done=response.status != HTTPStatus.ACCEPTED)
+        checks.integer("wait_ms", wait_ms, 0, bounds.SEND_WAIT_MS)
+        body = self._delivery(activity, sender)
+        loop = asyncio.get_running_loop()
+        ends_at = loop.time() + wait_ms / 1000
+        while True:
+            left_ms = max(0, int((ends_at - loop.time()) * 1000))
+            poll_ms = min(left_ms, _WAIT_MS)
+            # The activity's id makes it safe to send the message again.
+            response = await self._http.send(
+                "POST",
+                _to(name, "activities"),
+                body={**body, "wait_ms": poll_ms},
+                wait_s=poll_ms / 1000,
+            )
+            done = response.status != HTTPStatus.ACCEPTED
+            if done or poll_ms == left_ms:
+                return decode.answer(response.content, done=done)
 
     def _delivery(self, activity: Activity, sender: str | None) -> dict[str, Any]:
         key = checks.instance("activity", activity, Activity).key
