@@ -275,6 +275,8 @@ class Model:
         run.state, run.hold, run.awaits = "suspended", "person" if person else "message", step
         run.due = None if timeout_ms is None else self.now + timeout_ms
         run.kept = run.epoch if kept else None
+        # The next turn may lose as many workers as this one.
+        run.reclaims = 0
         return numbers, None, True
 
     def _write(self, talk: Talk, run: Run, text: str, number: int | None, *, is_open: bool) -> int:

@@ -228,16 +228,15 @@ class Sessions(api.Sessions):
         if to is not None:
             checks.text("to", to, bounds.NAME_CHARS, empty=False)
         checks.text("reason", reason, bounds.REASON_CHARS)
-        await self._sessions.handover(session_id, to or "")
-        return await self.get(session_id)
+        return await self._sessions.handover(session_id, to or "")
 
     @override
     async def end(self, session_id: str, *, reason: str = "") -> Session:
         _check_id(session_id)
         checks.text("reason", reason, bounds.REASON_CHARS)
-        await self._sessions.finish(session_id, reason)
+        session = await self._sessions.finish(session_id, reason)
         self._courier.poke(self._store.tag_of(session_id))
-        return await self.get(session_id)
+        return session
 
     @override
     async def erase(self, session_id: str) -> None:

@@ -206,15 +206,17 @@ class Sessions(Domain):
         )
         return _entry(session_id, int(number), packed, {}, set())
 
-    async def handover(self, session_id: str, to: str) -> None:
+    async def handover(self, session_id: str, to: str) -> Session:
         """Let a person answer, or give the session back: an empty name."""
         tag = self._store.tag_of(session_id)
-        await self._call.write("hf_session_handover", tag, session_id, to)
+        (row,) = await self._call.write("hf_session_handover", tag, session_id, to)
+        return _session(row)
 
-    async def finish(self, session_id: str, reason: str) -> None:
+    async def finish(self, session_id: str, reason: str) -> Session:
         """Cancel what runs or waits, and drop what was buffered."""
         tag = self._store.tag_of(session_id)
-        await self._call.write("hf_session_finish", tag, session_id, reason)
+        (row,) = await self._call.write("hf_session_finish", tag, session_id, reason)
+        return _session(row)
 
     async def erase(self, session_id: str) -> None:
         """Remove a session, its transcript and its executions."""

@@ -86,7 +86,7 @@ async def test_the_end_of_a_turn_gives_the_lease_back(
     assert await state_of(store, claim.id) is State.SUSPENDED
     await deliver(store, "two")
     again = await claim_one(store, claim.id)
-    assert again.timeout_at == from_ms(clock.now_ms + 59_000)
+    assert again.timeout_at == from_ms(clock.now_ms + 60_000)
 
 
 async def test_the_same_call_again_gets_the_first_answer(
@@ -364,6 +364,21 @@ async def test_an_open_reply_survives_a_retry(store: Store, clock: Clock, dump: 
     done = [reply("say:1:end", "hello", number=again.numbers[0])]
     await store.sessions.turn(second.id, second.lease, done, None)
     assert await lines(store, session_of(first)) == ["> hi", "< hello"]
+
+
+async def test_the_next_turn_has_losses_of_its_own(store: Store, clock: Clock) -> None:
+    """However many workers a long conversation has lost."""
+    first = await begin(store, max_reclaims=1)
+    for n in range(1, 4):
+        await clock.advance_and_tick(30_000)
+        claim = await claim_one(store, first.id)
+        await turn(store, claim, wait=f"receive:{n}")
+        await deliver(store, str(n))
+        claim = await claim_one(store, first.id)
+    await clock.advance_and_tick(30_000)
+    claim = await claim_one(store, first.id)
+    await clock.advance_and_tick(30_000)
+    assert await state_of(store, first.id) is State.FAILED
 
 
 async def test_readers_are_told_of_replies(store: Store, mailbox: Mailbox) -> None:
