@@ -21,7 +21,7 @@ each_owned_route = pytest.mark.parametrize(
 )
 
 #: Called when the check is done: in partitions of their own, and for as long as somebody listens.
-LATER = {"hf_budget_spent", "hf_execution_follow"}
+LATER = {"hf_budget_spent", "hf_execution_follow", "hf_session_listen"}
 _HOLDER = ["hf_lease_check", "hf_waitpoint_list"]
 _GROWTH = ["hf_graph_describe", "hf_graph_members"]
 #: What routes ask about the thing that their path names, where it is not one call.
@@ -37,6 +37,7 @@ SEVERAL = {
         "hf_execution_steps",
     ],
     "GET /v1/graphs/{id}": ["hf_graph_describe", "hf_graph_members"],
+    "GET /v1/sessions/{id}": ["hf_session_read", "hf_session_read"],
     "GET /v1/graphs/{id}/layout": ["hf_graph_describe", "hf_graph_members"],
     "GET /v1/executions/{id}/waitpoints/{wp}/token": ["hf_waitpoint_list", "hf_waitpoint_token"],
 }
