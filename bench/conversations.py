@@ -89,13 +89,6 @@ async def _bytes_out(engine: Engine) -> int:
     return int(count)
 
 
-def _near(app: App) -> Engine:
-    if not isinstance(app.engine, Engine):
-        message = "an embedded store has its engine near"
-        raise TypeError(message)
-    return app.engine
-
-
 async def _bytes_parked() -> float:
     """Return the memory of a parked session with five lines, by the difference of many."""
     with tempfile.TemporaryDirectory(prefix="holdfast-bench-") as folder:

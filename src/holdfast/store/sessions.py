@@ -57,8 +57,9 @@ class Sessions(Domain):
         busy: Busy,
         apology: str | None,
         sender: str | None,
+        process: str = "",
     ) -> Delivered:
-        """Deliver a message: resume, buffer or start."""
+        """Deliver a message: resume, buffer or start; a process is notified of what follows."""
         key = activity.key
         limits = await self._store.attach(item) if item.budgets or item.quotas else ""
         fields = item_fields(item, key.id, limits) | {
@@ -81,6 +82,7 @@ class Sessions(Domain):
             "" if activity.kind == "message" else activity.kind,
             activity.payload,
             _pack(fields),
+            process,
         )
         return Delivered(
             session=key.id,

@@ -4,6 +4,7 @@
 --- @arg id @arg activity the sender's id of the message
 --- @arg kind what it is, empty for a plain message @arg payload a JSON object
 --- @arg item in msgpack: options of an execution to start, and what the session's record needs
+--- @arg process that reads live from now on, or empty
 --- @ok EFFECT NUMBER EXECUTION DUPLICATE: EXECUTION may be empty, DUPLICATE is 1 or 0
 --- @no session_busy | session_full | lane_draining
 --- @event created | cancelled
@@ -78,7 +79,8 @@ local function interrupt(tag, id, session, rec, number, now)
 end
 
 local function run(tag, args)
-  local id, activity, kind, payload, item = args[1], args[2], args[3], args[4], cmsgpack.unpack(args[5])
+  local id, activity, kind, payload, _, process = unpack(args)
+  local item = cmsgpack.unpack(args[5])
   local now = clock.now(tag)
   local session = sessions.read(tag, id)
   local answer = session and known(tag, id, session, activity)
@@ -107,5 +109,6 @@ local function run(tag, args)
     execution = conversations.start(tag, id, session, item, { number }, now)
   end
   sessions.notify(tag, id, now)
+  if process ~= '' then sessions.listen(tag, id, process, now) end
   return { 'ok', EFFECTS[effect], number, effect ~= 'p' and execution or '', 0 }
 end
