@@ -125,8 +125,8 @@ class Tails:
         """Return the feed of a stream, begun if nobody follows it yet."""
         await self._mailbox.open(self._store.tag_of(execution_id))
         while execution_id in self._opening:
-            with contextlib.suppress(Exception):
-                await asyncio.shield(self._opening[execution_id])
+            # Lets others run also if it has just opened; to await it then would not, for ever.
+            await asyncio.wait([self._opening[execution_id]])
         found = self._feeds.get(execution_id)
         if found is not None and found.error is None and found.end is None:
             return found
