@@ -21,6 +21,7 @@ from holdfast.model.states import State
 from holdfast.model.waitpoints import NewSignal, Source, WaitpointState
 from holdfast.testing.app import TestApp
 from holdfast.testing.servers import TestServer
+from holdfast.testing.stores import TestStore
 from holdfast.testing.watching import Write
 from holdfast.worker.app import App
 from holdfast.worker.conversation import Conversation
@@ -167,6 +168,7 @@ async def conversation(
     kind: Conversation[Any, Any, Any],
     *,
     user: str = "user",
+    store: TestStore | None = None,
     server: TestServer | None = None,
     test: TestApp | None = None,
     kept: int = DEFAULT_KEPT,
@@ -177,13 +179,16 @@ async def conversation(
         app: the app.
         kind: one of its conversations.
         user: who talks.
+        store: an open, empty store of this event loop, such as the fixture `holdfast_store`.
         server: a server on which a store is opened; absent means one of its own.
         test: where the app is attached already.
         kept: how many conversations are kept while they wait; 0: all run from their journals.
     """
     async with contextlib.AsyncExitStack() as stack:
         if test is None:
-            test = await stack.enter_async_context(TestApp(app, server=server, kept=kept))
+            test = await stack.enter_async_context(
+                TestApp(app, store=store, server=server, kept=kept)
+            )
         await test.engine.tasks.publish({kind.name: kind.describe()})
         key = SessionKey(conversation="test", user=user, endpoint=kind.name)
         yield Talk(test, kind, key)
@@ -198,6 +203,7 @@ async def crash_every_line(
     kind: Conversation[Any, Any, Any],
     script: Callable[[Talk], Awaitable[object]],
     *,
+    store: TestStore | None = None,
     server: TestServer | None = None,
     kept: int = DEFAULT_KEPT,
 ) -> list[Line]:
@@ -205,7 +211,7 @@ async def crash_every_line(
 
     Returns the transcript. Raises TalkMatters if a crash changes it, or repeats a step.
     """
-    async with TestApp(app, server=server, kept=kept) as test:
+    async with TestApp(app, store=store, server=server, kept=kept) as test:
         wanted, writes = await _scripted(test, kind, script, None)
         for number in range(1, len(writes) + 1):
             killer = _Killer(number)

@@ -14,11 +14,12 @@ from holdfast.engine import open_engine
 from holdfast.errors import TaskError, TaskNotFound
 from holdfast.model import checks
 from holdfast.model.schedules import NewSchedule
+from holdfast.model.sessions import Send
 from holdfast.store.store import StoreSettings
 from holdfast.worker.chat import Chat
 from holdfast.worker.consumers import DEFAULT_BACKLOG, Consumer
 from holdfast.worker.context import Context
-from holdfast.worker.conversation import Conversation, ConversationDecorator, S, Sender
+from holdfast.worker.conversation import Conversation, ConversationDecorator, S
 from holdfast.worker.durations import Duration
 from holdfast.worker.graphs import Graph
 from holdfast.worker.limits import DeclaredLimits
@@ -110,7 +111,7 @@ class App:
         self.limits: DeclaredLimits = DeclaredLimits()
         self.consumers: list[Consumer] = []
         #: How replies of conversations reach users, by name.
-        self.senders: dict[str, Sender] = {}
+        self.senders: dict[str, Send] = {}
         self.before_hooks: list[Hook] = []
         self.after_hooks: list[Hook] = []
         self.error_hooks: list[Hook] = []

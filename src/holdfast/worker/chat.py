@@ -26,6 +26,7 @@ from holdfast.worker.durations import Duration, optional_ms
 from holdfast.worker.messages import Button, Buttons, ChatMessage, merged, opening, reply_payload
 from holdfast.worker.outcomes import AttemptLost, InvalidAnswer, WaitTimedOut
 from holdfast.worker.session_state import ChatState
+from holdfast.worker.streaming import is_inside_step
 from holdfast.worker.turns import Turns
 from holdfast.worker.waiting import approval_condition, approved
 from holdfast.worker.writing import Pieces, Writing
@@ -216,7 +217,7 @@ class Chat(Context):
     async def _asked(
         self, step: str, make: Callable[[], Awaitable[bytes]], *, frames_only: bool = False
     ) -> bytes:
-        self._ask(step)
+        self.register(step)
         try:
             self.check()
             found = self._journal.find(step)
@@ -389,6 +390,12 @@ class Chat(Context):
 
     def register(self, step: str) -> None:
         """Say to the journal that the code asks for a step."""
+        if is_inside_step():
+            message = (
+                f"{step}: a step cannot talk with the user, because a later attempt does not run "
+                "it again; return a value from the step, and talk outside"
+            )
+            raise TaskError(message, step=step)
         self._ask(step)
 
     def open(self) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any, Concatenate, NoReturn, ParamSpec, TypeVar, overload
 
 import msgspec
@@ -14,7 +14,7 @@ from holdfast.model import bounds, checks
 from holdfast.model.ids import new_id
 from holdfast.model.names import DEFAULT_TENANT
 from holdfast.model.session_keys import SessionKey
-from holdfast.model.sessions import Activity, Busy, OutgoingReply, TurnAnswer
+from holdfast.model.sessions import Activity, Busy, Send, TurnAnswer
 from holdfast.worker.chat import Chat, state_input
 from holdfast.worker.durations import Duration, to_ms
 from holdfast.worker.sync_chat import SyncChat
@@ -27,9 +27,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 C = TypeVar("C")
 
-#: Delivers a reply to where the user reads it; it raises if the reply has to be sent again.
-Sender = Callable[[OutgoingReply], Awaitable[None]]
-S = TypeVar("S", bound=Sender)
+S = TypeVar("S", bound=Send)
 
 STATE = "state"
 

@@ -55,7 +55,8 @@ class Kept:
 
     def can_resume(self, claim: Claim) -> bool:
         """Whether a claim brings what this coroutine waits for."""
-        return claim.kept and not self.chat.lost and self.chat.parked_at in claim.steps
+        is_same = claim.kept and claim.id == self.chat.id and not self.chat.lost
+        return is_same and self.chat.parked_at in claim.steps
 
     def resume(self) -> None:
         """Let it continue with what its claim brought."""
@@ -90,6 +91,7 @@ class Parking:
 
     def __init__(self, most: int) -> None:
         self.most = most
+        #: By session, of which at most one execution has not ended.
         self._parked: OrderedDict[str, Kept] = OrderedDict()
         #: Those whose turn runs now.
         self._running: dict[str, Kept] = {}
@@ -98,13 +100,16 @@ class Parking:
     def __len__(self) -> int:
         return len(self._parked)
 
-    async def take(self, claim: Claim) -> Kept | None:
+    async def take(self, claim: Claim, session: str) -> Kept | None:
         """Return the parked coroutine that continues with a claim; another one is dropped."""
-        running = self._running.get(claim.id)
-        if claim.kept and running is not None:
+        running = self._running.get(session)
+        if running is not None and running.chat.id != claim.id:
+            # A newer message ended it; heartbeats would notice only later.
+            self._drop(running)
+        elif running is not None and claim.kept:
             # The message came before the answer that its turn has ended.
             await running.turn_ended()
-        kept = self._parked.pop(claim.id, None)
+        kept = self._parked.pop(session, None)
         if kept is None:
             return None
         if not kept.can_resume(claim):
@@ -123,19 +128,20 @@ class Parking:
         return await self._run(kept)
 
     async def _run(self, kept: Kept) -> Any:
-        name = kept.chat.id
-        self._running[name] = kept
+        session = kept.chat.session.id
+        self._running[session] = kept
         try:
             return await kept.turn()
         finally:
-            if self._running.get(name) is kept:
-                del self._running[name]
+            if self._running.get(session) is kept:
+                del self._running[session]
 
     def _park(self, kept: Kept) -> None:
-        earlier = self._parked.pop(kept.chat.id, None)
+        session = kept.chat.session.id
+        earlier = self._parked.pop(session, None)
         if earlier is not None:
             self._drop(earlier)
-        self._parked[kept.chat.id] = kept
+        self._parked[session] = kept
         while len(self._parked) > self.most:
             _, oldest = self._parked.popitem(last=False)
             self._drop(oldest)

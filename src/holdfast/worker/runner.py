@@ -105,9 +105,10 @@ class Runner:
         self, task: Task[Any, Any, Any], claim: Claim
     ) -> tuple[Context, Kept | None]:
         """Return the context of a claim, and the coroutine of a conversation that is kept."""
-        kept = None if claim.session is None else await self.parking.take(claim)
-        if kept is not None:
-            return kept.chat, kept
+        if claim.session is not None:
+            kept = await self.parking.take(claim, claim.session.id)
+            if kept is not None:
+                return kept.chat, kept
         if claim.kept:
             # The store handed out the last step only, but the coroutine was dropped.
             steps = await self._engine.steps(claim.id)

@@ -53,6 +53,11 @@ def inside_step() -> Iterator[None]:
         _in_step.reset(token)
 
 
+def is_inside_step() -> bool:
+    """Whether the code that runs belongs to a step."""
+    return _in_step.get()
+
+
 class Attempt(Protocol):
     """What a stream needs of the attempt that it belongs to."""
 

@@ -14,7 +14,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from holdfast.api import Claimer
-from holdfast.errors import HoldfastError, StoreFull
+from holdfast.errors import HoldfastError, NotOverHttp, StoreFull
 from holdfast.model import bounds, checks
 from holdfast.model.executions import Claim
 from holdfast.model.ids import new_id
@@ -144,13 +144,24 @@ class Worker:
         if not await self._register():
             return
         try:
-            await self._claim_until_drained()
+            async with self._sending():
+                await self._claim_until_drained()
         finally:
             if not await self._threads.wait_idle(_THREADS_GRACE_S):
                 log.warning("tasks in threads have not stopped; they end with the process")
             self._processes.close()
             await self._runner.close()
             await asyncio.to_thread(self._heartbeats.stop)
+
+    def _sending(self) -> contextlib.AbstractAsyncContextManager[None]:
+        """Deliver replies of conversations through the app's senders, if it has some."""
+        senders = self._app.senders
+        if senders:
+            try:
+                return self._engine.sessions.sending(senders)
+            except NotOverHttp as error:
+                log.warning("senders %s are not used: %s", ", ".join(sorted(senders)), error)
+        return contextlib.nullcontext()
 
     async def _register(self) -> bool:
         """Wait until the worker is registered; returns False if it is drained before."""

@@ -489,6 +489,39 @@ async def test_a_conversation_is_not_submitted(app: App, talking: Talking) -> No
         assert "send it messages" in str(described.error)
 
 
+async def test_a_step_cannot_talk(app: App, talking: Talking) -> None:
+    """A later attempt would not run it, and take its lines for those that follow."""
+
+    @app.conversation
+    async def confused(chat: Chat) -> None:
+        with pytest.raises(TaskError, match="say:1: a step cannot talk"):
+            await chat.step("wrong", chat.say, "hi")
+        with pytest.raises(TaskError, match="say:2: a step cannot talk"):
+            await chat.step("worse", lambda: chat.ask("hi?"))
+        await chat.say("ok")
+
+    async with talking(confused) as talk:
+        await talk.say("hi")
+        await talk.expect("ok")
+
+
+async def test_every_turn_has_its_own_time_and_losses(app: App, talking: Talking) -> None:
+    """A conversation of many turns does not run out of them."""
+
+    @app.conversation(timeout=60, max_reclaims=1)
+    async def long(chat: Chat) -> None:
+        while True:
+            message = await chat.receive()
+            await chat.step(chat.number("work"), lambda: None)
+            await chat.say(message.text)
+
+    async with talking(long) as talk:
+        for number in range(4):
+            talk.test.kill_after(f"work:{number + 1}")
+            await talk.say(str(number))
+        await talk.expect("0", "1", "2", "3")
+
+
 async def test_an_empty_reply_is_refused(app: App, talking: Talking) -> None:
     """Nothing would be shown, so it is an error of the author."""
 

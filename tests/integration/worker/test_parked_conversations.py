@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from holdfast import App, Chat, Context, WorkerSettings
+from holdfast import App, Chat, Context, OutgoingReply, WorkerSettings
 from holdfast.engine import Engine
 from holdfast.errors import ExecutionNotFound
 from holdfast.model.session_keys import SessionKey
@@ -15,7 +15,9 @@ from holdfast.model.sessions import SessionState
 from holdfast.testing.polling import wait_for
 from holdfast.worker.outcomes import AttemptLost
 from holdfast.worker.worker import Worker
-from tests.integration.worker.conftest import LEASE_MS
+from tests.integration.worker.conftest import LEASE_MS, near
+
+ALSO_OVER_HTTP = True
 
 SETTINGS = WorkerSettings(lease_ms=LEASE_MS, slots=1)
 
@@ -237,6 +239,64 @@ async def test_a_revoked_lease_ends_the_turn_and_the_conversation_continues(
         await engine.revoke_lease(execution, "test")
         assert [reply.text for reply in (await sending).replies] == ["two", "three"]
     assert runs == ["slow", "slow"]
+
+
+async def test_an_interrupted_turn_stops_at_once(app: App) -> None:
+    """The worker that starts the next execution of the session cancels the one before."""
+    stopped: list[tuple[str, bool]] = []
+    begun = asyncio.Event()
+
+    @app.conversation(busy="interrupt")
+    async def thinker(chat: Chat) -> None:
+        if chat.message.text == "quick":
+            await chat.say("done")
+            return
+        await chat.say("thinking")
+        await chat.step("think", lambda: None)
+        begun.set()
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            stopped.append((chat.message.text, chat.interrupted))
+            raise
+
+    async with app.worker(WorkerSettings(lease_ms=60_000)) as worker:
+        slow = asyncio.ensure_future(thinker.send("slow", user="ann", wait=30))
+        await begun.wait()
+        answer = await thinker.send("quick", user="ann")
+        assert [reply.text for reply in answer.replies] == ["done"]
+        assert [reply.text for reply in (await slow).replies] == ["thinking"]
+        assert stopped == [("slow", True)]
+
+        async def is_free() -> bool:
+            return worker._slots.busy == 0
+
+        await wait_for(is_free)
+
+
+@near
+async def test_the_senders_of_an_app_deliver_replies(app: App) -> None:
+    """In order, each with a key that is the same for every try."""
+    declare(app, Runs())
+    sent: list[str] = []
+    keys: list[str] = []
+
+    @app.sender("mail")
+    async def send(reply: OutgoingReply) -> None:
+        keys.append(reply.idempotency_key)
+        if len(keys) == 1:
+            raise ConnectionError
+        sent.append(reply.value["text"])
+
+    async with app.worker(SETTINGS):
+        for text in ("a", "b"):
+            await app.find("echo").send(text, user="ann", sender="mail")  # type: ignore[attr-defined]
+
+        async def are_sent() -> bool:
+            return sent == ["a", "b"]
+
+        await wait_for(are_sent)
+    assert keys[0] == keys[1] != keys[2]
 
 
 async def test_two_workers_share_racing_sessions(app: App, engine: Engine) -> None:
