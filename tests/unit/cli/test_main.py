@@ -177,7 +177,7 @@ _LARGE = (
     *("holdfast.model.executions", "holdfast.worker", "holdfast.server", "holdfast.archive"),
     *("glide", "holdfast.engine"),
 )
-_LIST = ["asyncio", "msgspec", "pydantic", "holdfast.model.executions"]
+_LIST = ["asyncio", "msgspec", "holdfast.model.executions"]
 
 
 def _loaded(args: list[str], folder: Path) -> str:
