@@ -165,3 +165,13 @@ def test_unnamed_steps_are_numbered_by_kind() -> None:
         "wait:1",
         "sleep:2",
     ]
+
+
+def test_a_step_can_be_looked_for_without_asking() -> None:
+    """It counts neither as asked nor as new."""
+    journal = Journal("e1", {"a": b"1"})
+    assert journal.has("a")
+    assert not journal.has("b")
+    assert journal.outstanding == 0
+    with pytest.raises(JournalMismatch):
+        journal.finish()
