@@ -125,8 +125,8 @@ class Tails:
         """Return the followed stream of an execution, started if it has no reader yet."""
         await self._mailbox.open(self._store.tag_of(execution_id))
         while execution_id in self._opening:
-            with contextlib.suppress(Exception):
-                await asyncio.shield(self._opening[execution_id])
+            # This lets other tasks run even if the stream has just opened; awaiting it would not.
+            await asyncio.wait([self._opening[execution_id]])
         feed = self._feeds.get(execution_id)
         if feed is not None and feed.error is None and feed.end is None:
             return feed
