@@ -158,12 +158,15 @@ async def test_a_wait_for_a_message_times_out(
     claim = await park(store, "one", timeout_ms=5_000)
     session_id = session_of(claim)
     await store.sessions.read(session_id, process=mailbox.process)
+    waiting = await store.queries.describe(claim.id)
+    assert waiting.wait_until == from_ms(clock.now_ms + 5_000)
     await clock.advance_and_tick(4_999)
     assert await state_of(store, claim.id) is State.SUSPENDED
     await clock.advance_and_tick(1)
     assert await state_of(store, claim.id) is State.WAITING
     assert await mailbox.wait() == [f"session {session_id}"]
     assert (await deliver(store, "late")).effect == "buffered"
+    assert (await store.queries.describe(claim.id)).wait_until is None
     again = await claim_one(store, claim.id)
     assert texts_of(again.steps["receive:1"]) == []
     assert texts_of((await turn(store, again, wait="receive:2")).received) == ["late"]

@@ -11,6 +11,12 @@ local conversations = {}
 
 conversations.MOST_BUFFERED = 100
 
+-- What a parked execution forgets: a turn succeeded, so the next one has its own time, retries and
+-- losses, however long they talk.
+local STALE = {
+  'timeout_at', 'resumed', 'due', 'wait_until', 'kept', 'tail', 'failures', 'reclaims',
+}
+
 local APOLOGY = 'Something went wrong. Please try again.'
 
 --- What a conversation receives: the messages of these numbers, as JSON. Their entries say by which
@@ -86,9 +92,10 @@ function conversations.park(tag, execution, rec, wait, now)
     changes[#changes + 1] = 'kept'
     changes[#changes + 1] = rec.epoch
   end
-  -- A turn succeeded: the next one has its own time, retries and losses, however long they talk.
-  record.clear(tag, execution, rec, { 'timeout_at', 'resumed', 'due', 'kept', 'tail', 'failures', 'reclaims' })
+  record.clear(tag, execution, rec, STALE)
   if wait.timeout then
+    changes[#changes + 1] = 'wait_until'
+    changes[#changes + 1] = now + wait.timeout
     changes[#changes + 1] = 'due'
     changes[#changes + 1] = now + wait.timeout
   end
@@ -100,7 +107,7 @@ end
 --- End a wait with what came.
 function conversations.resume(tag, execution, rec, result, now)
   record_step(tag, execution, rec, rec.awaits, result, now)
-  record.clear(tag, execution, rec, { 'since' })
+  record.clear(tag, execution, rec, { 'since', 'wait_until' })
   requeue.ready(tag, execution, rec, now, {})
 end
 
