@@ -86,3 +86,12 @@ def test_wrong_usage_is_one_line(queues: Any) -> None:
         lines = queues(*args, code=code)
         assert len(lines) == 1
         assert word in lines[0]
+
+
+def test_queues_are_listed_in_the_same_order(queues: Any) -> None:
+    """By name, whatever the order of their creation."""
+    names = ["pears", "apples", "figs", "dates", "kiwis"]
+    for name in names:
+        queues("define", name)
+    _, _, *rows = queues()
+    assert [row.split()[0] for row in rows] == sorted(names)
