@@ -89,9 +89,15 @@ def test_wrong_usage_is_one_line(queues: Any) -> None:
 
 
 def test_queues_are_listed_in_the_same_order(queues: Any) -> None:
-    """By name, whatever the order of their creation."""
-    names = ["pears", "apples", "figs", "dates", "kiwis"]
-    for name in names:
+    """By name, whatever the order of their creation, whether they have groups or not."""
+    for name in ("pears", "apples", "figs"):
         queues("define", name)
+    for name in ("dates", "kiwis"):
+        queues("define", name, "--mode", "fanout")
+    groups = [f"g{number}" for number in range(9, 0, -1)]
+    for group in groups:
+        queues("group", "kiwis", group)
     _, _, *rows = queues()
-    assert [row.split()[0] for row in rows] == sorted(names)
+    members = [f"kiwis > {group}" for group in sorted(groups)]
+    names = ["apples", "dates", "figs", *members, "pears"]
+    assert [row.partition("  ")[0] for row in rows] == names
