@@ -27,6 +27,7 @@ from holdfast.errors import (
     Malformed,
     MethodNotAllowed,
     StoreFull,
+    StoreReadOnly,
     StoreUnavailable,
     TooLarge,
 )
@@ -49,6 +50,8 @@ BODY_TIMEOUT_S = 30.0
 _SHOWN = 2 * bounds.ID_CHARS
 #: The parameter by which an operator says whose the thing is that a path names.
 _TENANT = "tenant"
+#: Codes of calls that the store refused as a whole.
+_CHANGED_NOTHING = (StoreUnavailable.code, StoreReadOnly.code, StoreFull.code)
 _UNKNOWN_ERROR = "the server failed; its log has the request id"
 
 
@@ -170,7 +173,7 @@ class Pipeline:
             await call.engine.audit.append(log_of, entry)
         except HoldfastError as error:
             # What failed as the log did changed nothing, and the outage has its own line.
-            changed_nothing = code in (StoreUnavailable.code, StoreFull.code)
+            changed_nothing = code in _CHANGED_NOTHING
             urgency = level(error) if changed_nothing else logging.ERROR
             text = msgspec.json.encode(entry).decode()
             log.log(urgency, "not in the audit log (%s): %s", error, text)
