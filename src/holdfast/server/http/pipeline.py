@@ -27,6 +27,7 @@ from holdfast.errors import (
     Malformed,
     MethodNotAllowed,
     StoreFull,
+    StoreReadOnly,
     StoreUnavailable,
     TooLarge,
 )
@@ -47,6 +48,8 @@ log: logging.Logger = logging.getLogger(__name__)
 BODY_TIMEOUT_S = 30.0
 #: No valid name is longer; the audit log truncates longer ones.
 _SHOWN = 2 * bounds.ID_CHARS
+#: Codes of calls that the store refused as a whole.
+_CHANGED_NOTHING = (StoreUnavailable.code, StoreReadOnly.code, StoreFull.code)
 _UNKNOWN_ERROR = "the server failed; find the request id in its log"
 
 
@@ -173,7 +176,7 @@ class Pipeline:
             await call.engine.audit.append(log_of, entry)
         except HoldfastError as error:
             # A call that failed with the outage changed nothing, and the outage is logged itself.
-            changed_nothing = code in (StoreUnavailable.code, StoreFull.code)
+            changed_nothing = code in _CHANGED_NOTHING
             urgency = level(error) if changed_nothing else logging.ERROR
             text = msgspec.json.encode(entry).decode()
             log.log(urgency, "not in the audit log (%s): %s", error, text)
