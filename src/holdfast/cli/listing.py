@@ -204,7 +204,7 @@ def _end_of(item: Execution) -> str | None:
 
 def _waits_for(item: Execution) -> str:
     if item.hold is Hold.ESCALATED:
-        return "waits for an operator: nothing answered in time"
+        return "waits for an operator: no answer came in time"
     note = f"waits for {_AWAITED.get(str(item.hold), 'an answer')}"
     return f"{note}, {times.left(item.wait_until)}" if item.wait_until else note
 

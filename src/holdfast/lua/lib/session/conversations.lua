@@ -14,7 +14,7 @@ conversations.MOST_BUFFERED = 100
 -- What a parked execution forgets: a turn succeeded, so the next one has its own time, retries and
 -- losses, however long they talk.
 local STALE = {
-  'timeout_at', 'resumed', 'due', 'wait_until', 'kept', 'tail', 'failures', 'reclaims',
+  'timeout_at', 'resumed', 'due', 'wait_until', 'on_timeout', 'kept', 'tail', 'failures', 'reclaims',
 }
 
 local APOLOGY = 'Something went wrong. Please try again.'
@@ -94,10 +94,10 @@ function conversations.park(tag, execution, rec, wait, now)
   end
   record.clear(tag, execution, rec, STALE)
   if wait.timeout then
-    changes[#changes + 1] = 'wait_until'
-    changes[#changes + 1] = now + wait.timeout
-    changes[#changes + 1] = 'due'
-    changes[#changes + 1] = now + wait.timeout
+    local ends = now + wait.timeout
+    for _, value in ipairs({ 'wait_until', ends, 'on_timeout', 'resume', 'due', ends }) do
+      changes[#changes + 1] = value
+    end
   end
   record.write(tag, execution, rec, changes)
   index.move(tag, execution, rec, before)
@@ -107,7 +107,7 @@ end
 --- End a wait with what came.
 function conversations.resume(tag, execution, rec, result, now)
   record_step(tag, execution, rec, rec.awaits, result, now)
-  record.clear(tag, execution, rec, { 'since', 'wait_until' })
+  record.clear(tag, execution, rec, { 'since', 'wait_until', 'on_timeout' })
   requeue.ready(tag, execution, rec, now, {})
 end
 
