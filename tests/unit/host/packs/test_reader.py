@@ -9,41 +9,7 @@ import pytest
 from holdfast.errors import InvalidPack
 from holdfast.host.packs import reader
 from holdfast.host.packs.definition import Busy, ComponentKind, Definition
-from tests.support.packs import MAIN, PACK, files_of
-
-FULL = """\
-id: support.eu
-version: 1.2.0-rc.1+build.5
-entry: main
-flows: [main.yaml, flows/helper.yaml]
-components:
-  orders:
-    kind: wasm
-    source: components/orders.wasm
-    operations: [find, cancel]
-    limits: {timeout: 10s, memory_mb: 64, fuel: 1000000, output_kb: 128}
-  remote: {kind: http, source: "https://api.example.org/v1", operations: [send]}
-providers:
-  - {type: slack, component: remote, operations: [send], identify: {headers: [X-Team]}}
-welcome: helper
-routing:
-  rules:
-    - {when: "input.text == 'hi'", dispatch: main, entities: {a: 1}}
-    - {when: "true", dispatch: other/flow}
-    - {when: "true", respond: "Closed today"}
-    - {when: "true", deny: "No"}
-  component: orders
-  budget_ms: 100
-  on_error: fail
-busy: merge
-schedules:
-  - {flow: main, cron: "0 8 * * 1", timezone: Europe/Berlin}
-secrets: [MODEL_KEY, other.key]
-http_allow: [api.example.org, "*.example.com:8443"]
-requires: [gpu]
-models:
-  small: {base_url: "http://localhost:8000/v1", model: tiny, key_secret: MODEL_KEY}
-"""
+from tests.support.packs import FULL, MAIN, PACK, files_of
 
 
 def _read(pack: str, **flows: str) -> Definition:
