@@ -106,9 +106,9 @@ async def test_tasks_that_no_worker_has_are_warned_of(tmp_path: Path) -> None:
 async def test_a_server_that_keeps_nothing_is_a_problem(single_server: TestServer) -> None:
     """The servers of tests have no append-only file, and another library than ours."""
     url = StoreUrl(addresses=(("127.0.0.1", single_server.port),))
-    found = {f.check: f for f in await examine(url)}
+    found = {f.check: f for f in await examine(url, Engine)}
     assert found["durability"].level is Level.ERROR
-    assert "restart of the server forgets" in found["durability"].text
+    assert "restart of the server loses" in found["durability"].text
 
 
 async def _executions(engine: Engine) -> dict[str, str]:

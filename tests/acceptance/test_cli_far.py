@@ -159,7 +159,7 @@ FAR = [
         "budgets show @ --tenant @",
     ),
     Case("budgets reset", Place.budget, "@ --tenant @", "budgets show @ --tenant @"),
-    Case("budgets history", Place.budget, "@ --tenant @"),
+    Case("budgets breaches", Place.budget, "@ --tenant @"),
     Case("quotas ls", Place.quota, "--tenant @"),
     Case("quotas show", Place.quota, "@ --tenant @"),
     Case(
@@ -284,7 +284,10 @@ async def test_what_needs_the_store_itself_says_so(
     """In one line, with a code for programs."""
     words = shlex.split(f"{line} {args}".replace("@FILE", exported))
     shown = await command(*words, "--store", here.far)
-    why = f"this needs the store itself, and {here.far} is a server: say with --store where it is"
+    why = (
+        f"this needs the store itself, and {here.far} is a server: "
+        "pass the store's URL with --store"
+    )
     assert shown == Shown(2, "", f"holdfast: {why} (not_over_http)\n")
 
 
@@ -357,7 +360,7 @@ async def test_a_key_that_may_not_says_what_it_lacks(monkeypatch: pytest.MonkeyP
         _, viewer = await own.engine.api_keys.create(roles=["viewer"])
         _, tenants = await own.engine.api_keys.create(roles=["admin"], tenant="acme")
         no_key = "an API key is needed: send `Authorization: Bearer KEY`"
-        hint = "(it is taken from HOLDFAST_KEY) (unauthorized)"
+        hint = "(the key comes from HOLDFAST_KEY) (unauthorized)"
         assert await ended("", "ls") == (1, f"holdfast: {no_key} {hint}\n")
         assert await ended("wrong", "ls") == (1, f"holdfast: there is no such API key {hint}\n")
         needed = "this needs an API key with the role operator (forbidden)"
@@ -393,7 +396,7 @@ async def test_another_server_is_told_with_4() -> None:
     async with await asyncio.start_server(answer, "127.0.0.1", 0) as server:
         port = server.sockets[0].getsockname()[1]
         shown = await command("ls", "--store", f"http://127.0.0.1:{port}")
-    told = f"holdfast: http://127.0.0.1:{port} does not answer as a server of Holdfast does ("
+    told = f"holdfast: http://127.0.0.1:{port} does not answer like a Holdfast server ("
     assert (shown.code, shown.err[: len(told)]) == (4, told)
 
 

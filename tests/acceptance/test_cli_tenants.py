@@ -54,7 +54,7 @@ async def test_commands_take_the_tenant_of_a_name(here: Place, where: str) -> No
         assert f"k{n}" in await said(url, f"show {tenant}=order-1")
         await said(url, f"budgets set packers --hard tokens=9 {whose}")
         await said(url, f"budgets reset packers {whose}")
-        await said(url, f"budgets history packers {whose}")
+        await said(url, f"budgets breaches packers {whose}")
         await said(url, f"quotas set packers --max-concurrent 9 {whose}")
         for verb in ("pause", "resume", "trigger", "next", "delete"):
             await said(url, f"schedules {verb} nightly {whose}")

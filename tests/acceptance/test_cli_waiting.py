@@ -74,7 +74,7 @@ async def test_two_approve(desk: Shop) -> None:
     assert asked("waitpoints", folder=folder)["items"][0]["id"] == point
     assert done("approve", point, "--as", "ann", folder=folder).startswith("appended: counted")
     again = done("approve", execution_id, "--as", "ann", folder=folder)
-    assert again == "duplicate: known already; it changes nothing\n"
+    assert again == "duplicate: already received; nothing changes\n"
     assert asked("approve", point, "--as", "ben", folder=folder)["effect"] == "resumed"
     assert _result(execution_id, folder) == "paid after 2"
     assert point not in done("waitpoints", "ls", folder=folder)

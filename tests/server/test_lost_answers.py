@@ -128,5 +128,5 @@ async def test_a_full_store_is_said_once_by_a_server(
     lines = [(record.levelname, record.getMessage()) for record in records]
     assert [level for level, _ in lines].count("ERROR") == 0
     assert len([line for _, line in lines if line.startswith("the store is full")]) == 1
-    assert len([line for _, line in lines if line.startswith("the store takes new data")]) == 1
+    assert len([line for _, line in lines if line.startswith("the store accepts new data")]) == 1
     assert len(lines) <= 4, lines

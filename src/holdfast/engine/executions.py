@@ -83,7 +83,7 @@ class Executions(api.Executions):
         completed = await self._store.declarations.complete(items)
         good = [item for item in completed if isinstance(item, NewExecution)]
         made = iter(await self._create(good))
-        answers = [one if isinstance(one, InvalidInput) else next(made) for one in completed]
+        answers = [item if isinstance(item, InvalidInput) else next(made) for item in completed]
         return [
             blamed(item, answer) if isinstance(answer, HoldfastError) else answer
             for item, answer in zip(items, answers, strict=True)
@@ -123,7 +123,7 @@ class Executions(api.Executions):
 
     @override
     def beats(self, *, timeout_s: float) -> Beats:
-        # It loads a second client library, which workers need and nothing else does.
+        # This loads a second client library, which only workers need.
         from holdfast.store.valkey.blocking import BlockingStore  # noqa: PLC0415
 
         return BlockingStore(self._store, timeout_s=timeout_s)
@@ -265,7 +265,7 @@ class Executions(api.Executions):
     ) -> Page:
         calls.check_page(limit)
         wanted = Filter() if wanted is None else checks.instance("wanted", wanted, Filter)
-        return await self._store.queries.page(wanted, limit, cursor)
+        return await self._store.queries.list_executions(wanted, limit, cursor)
 
     @override
     async def count(self, tenant: str | None = None) -> Sequence[Count]:
@@ -275,17 +275,17 @@ class Executions(api.Executions):
 
     @override
     async def explain(self, execution_id: str) -> Explanation:
-        standing, workers = await asyncio.gather(
-            self._store.queries.standing(_id(execution_id)), self._store.workers.list()
+        facts, workers = await asyncio.gather(
+            self._store.queries.explain_facts(_id(execution_id)), self._store.workers.list()
         )
         wait = None
-        if standing.execution.state is State.SUSPENDED:
+        if facts.execution.state is State.SUSPENDED:
             _, wait = await self._store.waitpoints.of(execution_id)
-        limit = await blocking_limit(self._store, standing.execution)
+        limit = await blocking_limit(self._store, facts.execution)
         tasks = {}
-        if lacks_task(standing, workers):
-            tasks = await self._store.tasks.list(standing.execution.tenant)
-        return explain(standing, workers, wait=wait, limit=limit, tasks=tasks)
+        if lacks_task(facts, workers):
+            tasks = await self._store.tasks.list(facts.execution.tenant)
+        return explain(facts, workers, wait=wait, limit=limit, tasks=tasks)
 
 
 def _id(execution_id: str) -> str:

@@ -72,7 +72,7 @@ def test_the_commands_are_those_that_were_promised() -> None:
     verbs += [f"archive {verb}" for verb in ("status", "enable", "disable", "run", "export")]
     verbs += [f"archive {verb}" for verb in ("import", "parquet", "verify", "erase")]
     common = ("ls", "show", "create", "set", "attach", "detach", "rules")
-    verbs += [f"budgets {verb}" for verb in (*common, "reset", "history")]
+    verbs += [f"budgets {verb}" for verb in (*common, "reset", "breaches")]
     verbs += [f"quotas {verb}" for verb in (*common, "delete")]
     verbs += ["approve", "deny", "signal", "resume", "keyring show", "keyring rotate"]
     verbs += [f"waitpoints {verb}" for verb in ("ls", "show", "token", "revoke")]

@@ -1,10 +1,10 @@
---- Run a terminal execution again: retries start anew, a deadline counts from now.
+--- Run a terminal execution again: retries start from zero, a deadline counts from now.
 --- @key tag the partition
 --- @arg id @arg request id of this call @arg keep_steps 1 or 0 @arg from_step or empty @arg reason
 --- @ok waiting
 --- @no execution_not_found | not_terminal | member_of_graph | replay_limit | step_not_found
 --- @event replayed
---- @flags write
+--- @flags write @owned execution
 --- @requires lib/core/keys lib/core/clock lib/core/record lib/core/reply lib/core/log
 --- @requires lib/execution/steps lib/execution/requeue lib/admin/archive
 

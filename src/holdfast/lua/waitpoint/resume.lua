@@ -1,10 +1,10 @@
---- Let a suspended execution go on without what it waits for: a signal named `resume`.
+--- Let a suspended execution continue without the signals that it waits for, by a signal named `resume`.
 --- @key tag the partition
 --- @arg id @arg request id of this call @arg payload @arg identity who does it
 --- @ok waiting
 --- @no execution_not_found | not_suspended
 --- @event woken
---- @flags write
+--- @flags write @owned execution
 --- @requires lib/core/clock lib/core/log lib/core/record lib/core/reply lib/waitpoint/suspensions
 --- @requires lib/waitpoint/signals
 

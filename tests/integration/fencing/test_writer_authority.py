@@ -1,4 +1,4 @@
-"""The known traps of writer leases, one test each: L rows (what must hold), W rows (weaknesses)."""
+"""Only the holder of a writer lease writes: L rows (what must hold), W rows (weaknesses)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Traps of scheduling: heads, lanes, tenants, priorities, states; the table is in test_traps.py."""
+"""Who is claimed first: lanes, tenants, priorities; the table is in test_lease_guarantees.py."""
 
 from __future__ import annotations
 

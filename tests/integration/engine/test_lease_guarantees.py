@@ -1,7 +1,8 @@
-"""What went wrong elsewhere, and must not here; in this file: leases.
+"""Leases are renewed, lost, revoked and reclaimed without losing or doubling work.
 
-GAP or trap -> test (files: L = test_traps.py, R = test_traps_retries.py, T = test_traps_time.py,
-S = test_traps_scheduling.py, K = test_traps_keeping.py, others by name)
+What went wrong in other systems, and the test that it does not here (L = this file,
+R = test_retry_guarantees.py, T = test_time_limits_and_replays.py, S = test_claim_order.py,
+K = test_retention_and_keys.py, others by name):
 
     lane states not enforced         engine: test_lanes_can_be_paused_drained_and_opened
     stored state != derived          S test_the_state_is_written_as_a_unit_at_every_step

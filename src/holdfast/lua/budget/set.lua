@@ -1,4 +1,4 @@
---- Change limits of a budget; whoever waits for it goes on if something is left now.
+--- Change limits of a budget; executions that wait for it continue if something is left now.
 --- @key tag the partition of budgets
 --- @arg id @arg request id of this call @arg limits h|DIM or s|DIM, amount or empty for none
 --- @ok
@@ -21,7 +21,7 @@ local function run(tag, args)
     else
       server.call('HSET', key, args[i], args[i + 1])
     end
-    -- Whether it is over a soft limit is found out anew.
+    -- Whether it exceeds a soft limit is determined again.
     server.call('HDEL', key, 'over|' .. args[i]:sub(3))
   end
   budget.wake(tag, id, clock.now(tag))

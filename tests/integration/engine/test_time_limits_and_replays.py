@@ -1,4 +1,4 @@
-"""Traps of time limits and replays; the table is in test_traps.py."""
+"""Time limits hold, and replays start fresh; the table is in test_lease_guarantees.py."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Traps that queues fall into (reference Q1 to Q34), each by the behaviour that avoids it.
+"""What queues guarantee under concurrency (traps Q1 to Q34 of the reference).
 
 Most are tested beside the function that could fall into them, on one server and on a cluster:
 

@@ -1,4 +1,4 @@
-"""Traps of retries; the table is in test_traps.py."""
+"""Retries follow their policy; the table is in test_lease_guarantees.py."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Traps of keys, retention, idempotency, the registry, boot; the table is in test_traps.py."""
+"""Keys, retention, idempotency, the registry, boot; the table is in test_lease_guarantees.py."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The known traps of writer leases, continued: records, listings, garbage."""
+"""Records of writer leases: damaged ones, listings, garbage."""
 
 from __future__ import annotations
 
