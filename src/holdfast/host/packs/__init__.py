@@ -11,6 +11,7 @@ from holdfast.host.packs.packs import (
     load,
     load_archive,
     load_folder,
+    read_archive_file,
     sign,
 )
 from holdfast.host.packs.problems import Problem
@@ -30,5 +31,6 @@ __all__ = [
     "load",
     "load_archive",
     "load_folder",
+    "read_archive_file",
     "sign",
 ]
