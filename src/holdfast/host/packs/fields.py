@@ -21,6 +21,10 @@ LIST_ITEMS = 1_000
 _DURATION = re.compile(r"([0-9]{1,9})(ms|s|m|h|d)")
 _UNITS_MS = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 _SHOWN = 60
+#: After so many defects the rest of the files is not looked at.
+MOST_DEFECTS = 100
+#: Among more names than this the nearest is not looked for: that takes time for each defect.
+_MOST_KNOWN = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +45,8 @@ class Defect:
 
 def closest(word: str, known: Collection[str]) -> str:
     """Return a suggestion: the nearest known word, or all of them if they are few."""
+    if len(known) > _MOST_KNOWN:
+        return ""
     near = difflib.get_close_matches(word[:NAME_CHARS], sorted(known), 1)
     if near:
         return f"did you mean `{near[0]}`?"
@@ -55,8 +61,10 @@ class Defects:
         self.found: list[Defect] = []
 
     def add(self, problem: Problem, at: Position, sentence: str, suggestion: str = "") -> None:
-        """Note a defect."""
+        """Note a defect; raises InvalidPack if there are enough of them."""
         self.found.append(Defect(problem, at.file, at.line, at.column, sentence, suggestion))
+        if len(self.found) >= MOST_DEFECTS:
+            self.finish()
 
     def finish(self) -> None:
         """Raise InvalidPack for the first defect, with all of them in its context."""
@@ -198,14 +206,14 @@ class Defects:
         """Return a check of a list of texts that are all different."""
 
         def check_list(node: Node, what: str) -> tuple[str, ...] | None:
-            seen: list[str] = []
+            seen: dict[str, None] = {}
             for item, words in self.items(node, what):
                 text = check(item, words)
                 if text in seen:
                     sentence = f"{what} has `{text}` twice"
                     self.add(Problem.DUPLICATE_ID, item.position, sentence)
                 elif text is not None:
-                    seen.append(text)
+                    seen[text] = None
             if node.kind == "list" and not node.items and not empty:
                 self.wrong(node, what, "must not be empty")
             return tuple(seen)

@@ -138,8 +138,9 @@ def sign(data: bytes, key: PrivateKey) -> bytes:
 class Bundle:
     """A main pack with its overlays: what a revision runs.
 
-    Flows, components, providers, models, secrets, hosts and schedules of all packs count. The
-    entry, the welcome flow, the routing and what happens while a turn runs are the main pack's.
+    Flows, components, providers, models and schedules of all packs count; each of them may use
+    the secrets and hosts that its own pack declares. The entry, the welcome flow, the routing and
+    what happens while a turn runs are the main pack's.
     """
 
     main: Pack

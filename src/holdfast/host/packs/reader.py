@@ -80,6 +80,7 @@ class _Reader:
         self._flows: dict[str, FlowFile] = {}
         self._components: dict[str, Component] = {}
         self._secrets: tuple[str, ...] = ()
+        self._sources = frozenset(name for name in files if name.startswith("components/"))
 
     def definition(self) -> Definition:
         """Read all of it. After a defect the values are only there to find more defects."""
@@ -277,8 +278,7 @@ class _Reader:
         if kind is ComponentKind.HTTP:
             self._url(node, words)
             return
-        names = [name for name in self._files if name.startswith("components/")]
-        self._defects.known(node, words, source, names, "file")
+        self._defects.known(node, words, source, self._sources, "file")
 
     def _url(self, node: Node, what: str) -> str | None:
         text = self._defects.text(node, what)
@@ -319,15 +319,13 @@ class _Reader:
         headers = defects.optional(node, what, "identify", self._identify) or ()
         if kind is None or name is None:
             return None
-        component = self._components.get(name)
-        if component is None:
-            words = f"`component` of {what}"
-            defects.known(node.entries["component"], words, name, self._components, "component")
-        else:
-            for item in node.entries["operations"].items if "operations" in node.entries else ():
-                if item.value in operations:
-                    words = f"`operations` of {what}"
-                    defects.known(item, words, item.value, component.operations, "operation")
+        words = f"`component` of {what}"
+        defects.known(node.entries["component"], words, name, self._components, "component")
+        if name in self._components and "operations" in node.entries:
+            known = frozenset(self._components[name].operations)
+            for item, words in defects.items(node.entries["operations"], "`operations`"):
+                if isinstance(item.value, str):
+                    defects.known(item, f"{words} of {what}", item.value, known, "operation")
         return Provider(type=kind, component=name, operations=operations, identify_headers=headers)
 
     def _identify(self, node: Node, what: str) -> tuple[str, ...] | None:

@@ -9,6 +9,7 @@ import pytest
 from holdfast.errors import InvalidPack
 from holdfast.host.packs import reader
 from holdfast.host.packs.definition import Busy, ComponentKind, Definition
+from holdfast.host.packs.fields import MOST_DEFECTS
 from tests.support.packs import FULL, MAIN, PACK, files_of
 
 
@@ -136,6 +137,21 @@ def test_flows_that_are_not_listed_do_not_count() -> None:
             "providers: [{type: a, component: b, operations: [c]}]",
             *("unknown_name", 3, "the component `b`"),
         ),
+        (
+            (
+                "components: {c: {kind: http, source: 'http://x', operations: [send]}}\n"
+                "providers: [{type: a, component: c, operations: [sent]}]"
+            ),
+            *("unknown_name", 4, "did you mean `send`?"),
+        ),
+        (
+            (
+                "components: {c: {kind: http, source: 'http://x', operations: [send]}}\n"
+                "providers: [{type: a, component: c, operations: [send]},\n"
+                "  {type: a, component: c, operations: [send]}]"
+            ),
+            *("duplicate_id", 5, "have the type `a`"),
+        ),
         ("providers: [{type: a}]", "missing_field", 3, "needs the field"),
         ("providers: {type: a}", "invalid_field", 3, "must be a list"),
         ("routing: {rules: [{when: 'true'}]}", "invalid_field", 3, "exactly one of"),
@@ -220,6 +236,13 @@ def test_all_defects_are_told_at_once() -> None:
     assert len(defects) == 5
     assert "(and 4 more)" in caught.value.message
     assert [defect["file"] for defect in defects][-3:] == ["pack.yaml"] * 3
+
+
+def test_defects_without_end_are_cut_off() -> None:
+    """A hostile file costs a moment, not minutes."""
+    pack = "id: a\nversion: 1.0.0\n" + "".join(f"entri{n}: 1\n" for n in range(20_000))
+    defects = _defects(pack)
+    assert len(defects) == MOST_DEFECTS
 
 
 @pytest.mark.parametrize(

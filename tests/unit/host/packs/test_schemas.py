@@ -28,6 +28,12 @@ def test_schemas_are_schemas(name: str) -> None:
     jsonschema.Draft202012Validator.check_schema(json.loads(schemas.text(name)))
 
 
+def test_the_schema_of_flows_is_that_of_the_language() -> None:
+    """The published file is written from the model of flows."""
+    module = pytest.importorskip("holdfast.host.flows.schema", reason="comes with the language")
+    assert schemas.text("flow") == f"{json.dumps(module.flow_schema(), indent=2)}\n"
+
+
 def test_good_files_fit_their_schemas() -> None:
     """Those that the reader accepts."""
     assert _fits("pack", PACK)
