@@ -82,6 +82,12 @@ class CycleDetected(InvalidGraph):
     code = "cycle_detected"
 
 
+class InvalidPack(InvalidInput):
+    """A pack is damaged, unsafe or wrong; `context["problem"]` is a word for what is wrong."""
+
+    code = "invalid_pack"
+
+
 class Malformed(InvalidInput):
     """A request is not valid HTTP or JSON."""
 

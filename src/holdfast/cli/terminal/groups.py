@@ -23,3 +23,9 @@ class Settings(Noun):
     """A group for which `holdfast config` means `holdfast config show`."""
 
     verb = "show"
+
+
+class Verbs(Noun):
+    """A group without a usual verb: `holdfast pack` shows its help."""
+
+    verb = "--help"

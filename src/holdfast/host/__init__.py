@@ -1,0 +1,1 @@
+"""The host: packs, and what runs the flows in them."""
