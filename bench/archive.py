@@ -77,7 +77,7 @@ async def _lease_latencies(name: str, store: ObjectStore) -> Figures:
 
 
 async def measure_archive(engine: Engine, count: int) -> Figures:
-    """Archive and read back executions with a 100 byte input and result."""
+    """Archive and read back executions with an input and a result of 100 bytes."""
     await engine.store.archives.set_url("file:///bench")
     payload = b'"' + b"x" * 98 + b'"'
     for _ in range(count // _BATCH):

@@ -41,8 +41,7 @@ async def measure_conversations() -> dict[str, float]:
                 await chat.say(received.text)
 
         async with app.worker(WorkerSettings(slots=400)):
-            engine = app.engine
-            assert isinstance(engine, Engine)
+            engine = _near(app)
             idle = await _turns(engine, "ann", ROUNDS)
             start = time.perf_counter()
             await asyncio.gather(*(_turns(engine, f"user{n}", TURNS_EACH) for n in range(AT_ONCE)))
@@ -64,6 +63,12 @@ async def measure_conversations() -> dict[str, float]:
         f"turn {LONG:,} / turn 50, bytes read": read_late / read_early,
         "bytes per parked session of 5 lines": await _bytes_parked(),
     }
+
+
+def _near(app: App) -> Engine:
+    if not isinstance(app.engine, Engine):
+        raise TypeError(app.engine)
+    return app.engine
 
 
 async def _turns(engine: Engine, user: str, count: int) -> list[float]:
@@ -88,8 +93,7 @@ async def _bytes_parked() -> float:
     """Return the memory of a parked session with five lines, by the difference of many."""
     with tempfile.TemporaryDirectory(prefix="holdfast-bench-") as folder:
         async with App(f"embedded://{folder}") as app:
-            engine = app.engine
-            assert isinstance(engine, Engine)
+            engine = _near(app)
             await engine.tasks.publish({NAME: {"conversation": {}}})
             before = await _used(engine)
             async with engine.claimer(worker="bench", kinds=(NAME,)) as claimer:

@@ -1,4 +1,4 @@
-"""Does the cost of a call grow with the backlog? Server microseconds at several depths."""
+"""Measure whether the cost of a call grows with the backlog: server us at several depths."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ async def measure_graphs() -> dict[str, float]:
 
 
 class _Latencies:
-    """How long each of several things took, and all of them together."""
+    """The time of each repetition, and of all together."""
 
     def __init__(self, each: list[float], seconds: float) -> None:
         self._each = each
@@ -68,7 +68,7 @@ class _Latencies:
 
 
 async def _latencies(count: int, at_once: int, work: Callable[[], Awaitable[float]]) -> _Latencies:
-    """Do something `count` times, some at once."""
+    """Repeat work `count` times, some of it concurrently."""
     left, each = count, []
 
     async def go_on() -> None:
@@ -92,7 +92,7 @@ async def _run_linear(app: App, step: Task[..., int, Any]) -> float:
         for _ in range(LENGTH - 1):
             node = graph.add(step, node)
     if await graph.result() != {node.key: LENGTH}:
-        message = "a chain came to a wrong result"
+        message = "a chain returned a wrong result"
         raise AssertionError(message)
     return time.perf_counter() - start
 
@@ -103,13 +103,13 @@ async def _run_wide(app: App, step: Task[..., int, Any], total: Task[..., int, A
         first = graph.add(step, 0)
         graph.reduce(total, [graph.add(step, first) for _ in range(WIDTH)])
     if await graph.result() != {"total": 2 * WIDTH}:
-        message = "a fan-in came to a wrong result"
+        message = "a fan-in returned a wrong result"
         raise AssertionError(message)
     return time.perf_counter() - start
 
 
 async def _run_race(app: App) -> float:
-    """Let one of many upstreams win; returns how long it takes until the others are cancelled."""
+    """Let one of many upstreams win; return how long it takes to cancel the others."""
     engine = app.engine
     keys = [f"racer-{n}" for n in range(RACERS)]
     members = {key: NewExecution(kind="race") for key in (*keys, "goal")}

@@ -1,6 +1,6 @@
-"""The HTTP server beside the engine: creates, batches, wake-up of a long poll, live streams.
+"""The HTTP server compared with the engine: creates, batches, long polls, live streams.
 
-The server is a process of its own, as is the store; the load comes from this process over plain
+The server and the store are separate processes. The load comes from this process over plain
 sockets, because an HTTP client library would cost more than the server.
 """
 
@@ -36,7 +36,7 @@ _INPUT = "x" * 98
 
 
 class Connection:
-    """One kept HTTP/1.1 connection."""
+    """A persistent HTTP/1.1 connection."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader = reader
@@ -67,7 +67,7 @@ class Connection:
         return answer
 
     async def wait_for(self, text: bytes) -> None:
-        """Read until a text has come."""
+        """Read until a text arrives."""
         await self._reader.readuntil(text)
 
 
@@ -114,7 +114,7 @@ async def _batches(engine: Engine, connections: list[Connection]) -> dict[str, f
     rounds = [
         (
             await _rate(count, [near() for _ in range(AT_ONCE)]),
-            await _rate(count, [far(one) for one in connections[:AT_ONCE]]),
+            await _rate(count, [far(connection) for connection in connections[:AT_ONCE]]),
         )
         for _ in range(3)
     ]
@@ -133,7 +133,7 @@ async def _singles(connections: list[Connection]) -> float:
         for _ in range(SINGLES // CONNECTIONS):
             await connection.call("POST", "/v1/executions", body)
 
-    return await _rate(SINGLES, [create(one) for one in connections])
+    return await _rate(SINGLES, [create(connection) for connection in connections])
 
 
 async def _wake_up(connections: list[Connection]) -> float:
@@ -154,7 +154,7 @@ async def _wake_up(connections: list[Connection]) -> float:
 async def _tails(engine: Engine, address: tuple[str, int]) -> dict[str, float]:
     """Follow executions live, all at once, and cancel them all."""
     ids = [f"tail-{n}" for n in range(TAILS)]
-    await engine.submit_many([NewExecution(kind="bench", id=one) for one in ids])
+    await engine.submit_many([NewExecution(kind="bench", id=execution_id) for execution_id in ids])
     tails = [await Connection.open(address) for _ in ids]
     started = time.perf_counter()
     for tail, one in zip(tails, ids, strict=True):
@@ -179,7 +179,7 @@ async def _tails(engine: Engine, address: tuple[str, int]) -> dict[str, float]:
 
 
 async def _far(engine: Engine, address: tuple[str, int]) -> float:
-    """Claim and complete through the Python client; returns how many in a second."""
+    """Claim and complete through the Python client; return how many per second."""
     await workloads.submit(engine, FAR, b'"x"')
     async with Client("http://{}:{}".format(*address)) as client:
         rate = await workloads.timed(FAR, lambda: workloads.drain(client, FAR))

@@ -10,15 +10,15 @@ from holdfast.engine import Engine
 from holdfast.model.executions import Claim, NewExecution
 
 COUNT = 6_000
-#: The best of so many rounds counts: what disturbs one kind of life should not count against it.
+#: The best of this many rounds counts, so that a disturbance does not distort one variant.
 ROUNDS = 2
 CHARGES = 20_000
-#: Calls under way at once.
+#: Calls in flight at once.
 WIDTH = 200
 
 
 async def _charge(count: int, call: Callable[[int], Awaitable[object]]) -> float:
-    """Return how many of a call are answered per second."""
+    """Return how many calls are answered per second."""
     numbers = iter(range(count))
 
     async def go_on() -> None:
@@ -54,7 +54,7 @@ async def _lives(engine: Engine, **fields: object) -> dict[str, float]:
     claims = (await workloads.timed(COUNT, claim)).per_second
     for start in range(0, COUNT, workloads.CLAIM_BATCH):
         chunk = held[start : start + workloads.CLAIM_BATCH]
-        await asyncio.gather(*(engine.complete(one.id, one.lease) for one in chunk))
+        await asyncio.gather(*(engine.complete(claim.id, claim.lease) for claim in chunk))
     await engine.courier.settle()
     await submit()
     both = (await workloads.timed(COUNT, lambda: workloads.drain(engine, COUNT))).per_second

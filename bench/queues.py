@@ -19,7 +19,7 @@ ROUNDS = 10
 BATCH = 100
 DEPTHS = (1_000, 10_000, 100_000, 1_000_000)
 GROUPS = (1, 10, 100, 1_000)
-#: Calls of single messages under way at once.
+#: Calls with single messages in flight at once.
 WIDTH = 64
 
 Figures = dict[str, float]
@@ -69,7 +69,7 @@ async def _drain(engine: Engine, count: int, width: int) -> None:
 
 
 async def _latency(engine: Engine) -> Figures:
-    """Return how long after a push a reader that waits has the message."""
+    """Return how long a message takes from the push to a waiting reader."""
     spans = []
     for _ in range(WAKE_ROUNDS):
         reading = asyncio.ensure_future(engine.queues.read("bench", consumer="w", wait_ms=10_000))
@@ -126,7 +126,7 @@ async def _costs(engine: Engine, queue: str, group: str | None, where: str) -> F
 
 
 async def _freed(engine: Engine) -> None:
-    """Wait until the server has freed what was purged, which it does beside its work."""
+    """Wait until the server has freed the purged messages, which it does in the background."""
 
     async def freed() -> bool:
         info: bytes = await engine.store.client.call(["INFO", "memory"])

@@ -44,7 +44,7 @@ Figures = dict[str, float]
 
 
 def run(main: Coroutine[Any, Any, None]) -> None:
-    """Run on uvloop where it is installed."""
+    """Run on uvloop if it is installed."""
     try:
         import uvloop  # noqa: PLC0415
     except ImportError:
@@ -54,10 +54,10 @@ def run(main: Coroutine[Any, Any, None]) -> None:
 
 
 async def info(engine: Engine, section: str, field: str) -> float:
-    """Return one number of INFO."""
+    """Return a number from INFO."""
     text = (await engine.store.client.call(["INFO", section])).decode()
-    found = re.search(rf"{field}[:=]([\d.]+)", text)
-    return float(found[1]) if found else 0.0
+    match = re.search(rf"{field}[:=]([\d.]+)", text)
+    return float(match[1]) if match else 0.0
 
 
 async def function_us(engine: Engine) -> float:
@@ -155,7 +155,7 @@ class _fresh_engine:  # noqa: N801 - used like a function
 
 
 def machine() -> dict[str, Any]:
-    """Describe where this ran."""
+    """Describe the machine of this run."""
     git = shutil.which("git") or "git"
     commit = subprocess.run(
         [git, "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False
@@ -174,7 +174,7 @@ def machine() -> dict[str, Any]:
 
 
 def table(results: dict[str, Figures]) -> str:
-    """Lay the figures out for reading."""
+    """Format the results as a table."""
     lines = []
     for title, figures in results.items():
         lines.append(f"\n{title}")
@@ -185,9 +185,9 @@ def table(results: dict[str, Figures]) -> str:
 
 
 def main() -> None:
-    """Measure, print, and keep the result."""
+    """Measure, print and save the results."""
     parser = argparse.ArgumentParser(prog="make bench", description=__doc__)
-    parser.add_argument("--backlog", type=int, default=1_000_000, help="0 leaves it out")
+    parser.add_argument("--backlog", type=int, default=1_000_000, help="0 skips it")
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
     options = parser.parse_args()
     results: dict[str, Figures] = {}

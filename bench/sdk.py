@@ -1,4 +1,4 @@
-"""The SDK beside the engine: tasks end to end, journaled steps, memory of sleeping executions."""
+"""The SDK compared with the engine: tasks end to end, recorded steps, memory of sleepers."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ async def measure_sdk() -> dict[str, float]:
 
 
 async def _done(app: App, kind: str, count: int) -> None:
-    """Wait until so many have completed, looking seldom enough not to disturb."""
+    """Wait until this many have completed, with few enough looks not to disturb the run."""
     done = 0
     while done < count:
         await asyncio.sleep(0.05)

@@ -1,4 +1,4 @@
-"""Streams: how fast frames are appended, and how soon after it they are read live."""
+"""Streams: how fast frames are appended, and how soon live readers get them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ROUNDS = 800
 
 
 async def measure_streams(engine: Engine) -> dict[str, float]:
-    """Measure all of it."""
+    """Measure appends and deliveries."""
     await engine.streams.set_tails(TAILS_OF_MANY)
     many = await _latencies(engine, await _claim(engine, TAILS_OF_MANY), tails=1)
     one = await _latencies(engine, await _claim(engine, 1), tails=TAILS_OF_ONE)

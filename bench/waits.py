@@ -1,4 +1,4 @@
-"""Waiting: from the suspension over the signal to the handler that goes on, and idle waits."""
+"""Waits: from the suspension and the signal to the handler that continues, and idle waits."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ async def _waiting(engine: Engine, count: int) -> None:
 
 
 async def _idle_calls(folder: str) -> float:
-    """Return how many functions a process with maintenance calls while nothing is due."""
+    """Return how many function calls a process with maintenance makes while nothing is due."""
     async with App(f"embedded://{folder}") as app:
         before = await _calls(app.engine)
         await asyncio.sleep(5)

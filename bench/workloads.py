@@ -1,4 +1,4 @@
-"""What is measured: the life of executions beside a raw list queue, through the same client."""
+"""The workloads: the life of executions and a raw list queue, through the same client."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from holdfast.store.valkey.client import Client
 
 SUBMIT_BATCH = 100
 CLAIM_BATCH = 100
-#: Batches of submits, and claimers, under way at once.
+#: Batches of submissions, and claimers, in flight at once.
 WIDTH = 4
 LEASE_MS = 60_000
 
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """How many in how long."""
+    """A count and the time that it took."""
 
     count: int
     seconds: float
@@ -39,7 +39,7 @@ async def timed(count: int, work: Callable[[], Awaitable[None]]) -> Rate:
 
 
 async def spread(batches: int, work: Callable[[], Awaitable[object]]) -> None:
-    """Do some batches, several at once."""
+    """Run batches, several at once."""
     left = batches
 
     async def go_on() -> None:
@@ -60,7 +60,7 @@ async def submit(engine: Engine, count: int, payload: bytes) -> None:
 
 
 async def drain(engine: Engine, count: int) -> None:
-    """Claim and complete until so many are done."""
+    """Claim and complete until this many are done."""
     left = count
 
     async def work(number: int) -> None:
@@ -87,7 +87,7 @@ async def end_to_end(engine: Engine, count: int, payload: bytes) -> None:
 
 
 async def raw_push(client: Client, key: str, count: int, payload: bytes) -> None:
-    """Push to a list, one item a call, calls coalesced by the client."""
+    """Push to a list, one item per call; the client coalesces the calls."""
 
     async def push() -> None:
         calls = (client.call(["RPUSH", key, payload]) for _ in range(SUBMIT_BATCH))

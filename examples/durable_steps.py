@@ -45,7 +45,7 @@ async def main() -> None:
     async with app.worker(WorkerSettings(lease_ms=2_000)):
         # With this id, both runs refer to the same order.
         handle = await fulfil.options(id="order-7").submit(7, cents=1250)
-        print("order 7 was known already" if handle.duplicate else "order 7 is new", flush=True)
+        print("order 7 already exists" if handle.duplicate else "order 7 is new", flush=True)
         print("done:", await handle.result())
 
 

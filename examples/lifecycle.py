@@ -142,7 +142,7 @@ async def send_invoice(engine: Engine, claim: Claim) -> None:
 
 
 async def fulfil_order(engine: Engine, claim: Claim, charges: Path) -> None:
-    """Charge a card as a recorded step, then do something that takes long."""
+    """Charge a card as a recorded step, then do something slow."""
     if "charge-card" in claim.steps:
         receipt = claim.steps["charge-card"]
         say("step charge-card is recorded already: does not charge again")
@@ -190,7 +190,7 @@ class WorkerProcess:
         async for line in self._lines():
             if words in line:
                 return
-        raise WentWrongError(f"{self.name} ended before it said '{words}'")
+        raise WentWrongError(f"{self.name} ended before it printed '{words}'")
 
     async def _lines(self) -> AsyncIterator[str]:
         assert self._process.stdout is not None  # noqa: S101
@@ -222,16 +222,16 @@ StartWorker = Callable[[str], contextlib.AbstractAsyncContextManager[WorkerProce
 
 async def show_retry(engine: Engine, worker_1: WorkerProcess, invoice: str) -> None:
     """Show how the policy of an execution retries a failed attempt."""
-    title("2. A worker process claims it, fails, and is given another try")
+    title("2. A worker process claims it, fails, and gets another attempt")
     await worker_1.relay_until("reports the failure")
-    say(f"The policy says: up to 3 attempts, {RETRY_AFTER_MS} ms apart. Nobody has to ask.")
+    say(f"The policy says: up to 3 attempts, {RETRY_AFTER_MS} ms apart. No action is needed.")
     await worker_1.relay_until("completes")
     result = await engine.result(invoice, timeout_s=5)
     say(f"Result: {paint('32', result.decode())}. Its history, kept by the store:")
     history = await engine.history(invoice)
     show_history(history)
-    told = ["created", "claimed", "failed", "claimed", "completed"]
-    expect([event.event for event in history] == told, f"the history of {invoice} differs")
+    expected = ["created", "claimed", "failed", "claimed", "completed"]
+    expect([event.event for event in history] == expected, f"the history of {invoice} differs")
     expect(result == b'"sent"', f"the result of {invoice} differs")
 
 
@@ -244,21 +244,21 @@ async def show_crash(engine: Engine, worker_1: WorkerProcess) -> str:
     say(f"It holds a lease of {LEASE_MS} ms and renews it. Now: kill -9.")
     expect(await worker_1.kill() == -signal.SIGKILL, "the worker was not killed")
     say(f"explain: {paint('35', (await engine.explain(order)).why)}")
-    say("The store cannot know yet. But nobody renews the lease any more.")
+    say("The store does not know yet, but the lease is no longer renewed.")
     return order
 
 
 async def show_reclaim(engine: Engine, start: StartWorker, order: str, charges: Path) -> None:
     """Show how another worker gets the execution and does not repeat the recorded step."""
-    title("4. The execution is reclaimed, and goes on after its recorded step")
+    title("4. The execution is reclaimed and continues after its recorded step")
     async with start("worker-2") as worker_2:
         await worker_2.relay_until("completes")
         result = await engine.result(order, timeout_s=5)
     say(f"Result: {paint('32', result.decode())}. Its history:")
     history = await engine.history(order)
     show_history(history)
-    told = ["created", "claimed", "lease_expired", "claimed", "completed"]
-    expect([event.event for event in history] == told, f"the history of {order} differs")
+    expected = ["created", "claimed", "lease_expired", "claimed", "completed"]
+    expect([event.event for event in history] == expected, f"the history of {order} differs")
     expect(json.loads(result) == {"shipped": True, "receipt": "receipt-1"}, "the result differs")
     charged = len(charges.read_text().splitlines())  # noqa: ASYNC240 - one line
     expect(charged == 1, f"the card was charged {charged} times")
@@ -321,7 +321,7 @@ def main() -> int:
         print(f"\nThis did not finish within {GIVE_UP_AFTER_S} s.", file=sys.stderr)
         return 1
     except WentWrongError as problem:
-        print(f"\nThis did not go as told: {problem}.", file=sys.stderr)
+        print(f"\nThis did not go as expected: {problem}.", file=sys.stderr)
         return 1
     show_what_next()
     return 0

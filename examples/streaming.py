@@ -36,7 +36,7 @@ async def main() -> None:
             if frame.type == "text":
                 print(frame.text, end="")
             elif frame.type == "attempt":
-                print("... once more:")
+                print("... trying again:")
         print(f"\n{frame.state}: {await handle.summary()}")
 
 

@@ -1,7 +1,7 @@
-"""Lint the Lua library and check that LOCK pins it; --write pins it anew.
+"""Lint the Lua library and check that LOCK pins it; --write updates LOCK.
 
-Rules: no globals but the server's own, no unused locals, every lib that is used is required and
-the other way round, no foreign clock or randomness, short lines and functions.
+Rules: no globals but the server's own, no unused locals, every used lib is required and
+vice versa, no foreign clock or randomness, short lines and functions.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ BUILTINS = frozenset(
 )
 FORBIDDEN = (
     (re.compile(r"\bredis\."), "use `server`, not `redis`"),
-    (re.compile(r"\bmath\.random\b"), "math.random is seeded alike in every call"),
+    (re.compile(r"\bmath\.random\b"), "math.random has the same seed in every call"),
     (re.compile(r"'TIME'"), "time comes from lib/core/clock only"),
     (re.compile(r"\bKEYS\b|\bARGV\b"), "functions get tag and args"),
     (re.compile(r"\t"), "tab"),
@@ -50,7 +50,7 @@ FUNCTION_LINES = 40
 
 
 class Scopes:
-    """Follows names through nested scopes; collects what is wrong with them."""
+    """Follows names through nested scopes and collects problems."""
 
     def __init__(self) -> None:
         self.globals: set[str] = set()
@@ -70,7 +70,7 @@ class Scopes:
         self.globals.add(name)
 
     def leave(self) -> None:
-        """Leave a scope; what was not used in it is a problem."""
+        """Leave a scope; unused locals are problems."""
         for name, used in self._stack.pop().items():
             if not used:
                 self.problems.append(f"local {name} is never used")
@@ -156,7 +156,7 @@ class Scopes:
 
 
 def lint(source: Source) -> Iterator[str]:
-    """Yield what is wrong with a file."""
+    """Yield the problems of a file."""
     for number, line in enumerate(source.text.splitlines(), 1):
         if line != line.rstrip():
             yield f"line {number}: trailing white space"
@@ -183,7 +183,7 @@ def lint(source: Source) -> Iterator[str]:
 
 
 def lint_header(source: Source) -> Iterator[str]:
-    """Yield what is missing from a header."""
+    """Yield the missing parts of a header."""
     header = source.header
     if not header.purpose:
         yield "no purpose"
@@ -202,16 +202,16 @@ def pin() -> None:
 
 
 def main() -> int:
-    """Print problems; returns 1 if there are any."""
+    """Print problems; return 1 if there are any."""
     if "--write" in sys.argv:
         pin()
         return 0
-    found = [f"{s.name}.lua: {p}" for s in library.sources().values() for p in lint(s)]
+    problems = [f"{s.name}.lua: {p}" for s in library.sources().values() for p in lint(s)]
     if library.digest_of(library.body()) != library.read_lock()[1]:
-        found.append("LOCK does not pin the library as it is: run `make lock`")
-    for line in found:
+        problems.append("LOCK does not pin the current library: run `make lock`")
+    for line in problems:
         print(line)
-    return 1 if found else 0
+    return 1 if problems else 0
 
 
 if __name__ == "__main__":

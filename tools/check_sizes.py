@@ -8,7 +8,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 
-#: Lines at which a file must be split, by pattern; the first match counts.
+#: The most lines of a file, by pattern; the first match decides.
 FILE_LIMITS = (
     ("src/**/*.lua", 200),
     ("src/**/*.py", 500),
@@ -20,7 +20,7 @@ FILE_LIMITS = (
 LUA_FUNCTION_FILE = 120
 PYTHON_FUNCTION = 50
 
-#: Path to reason, for what may be larger.
+#: Files that may be larger, with the reason.
 ALLOWED: dict[str, str] = {
     "src/holdfast/errors.py": "a flat list of classes, the whole hierarchy in one place",
 }
@@ -28,7 +28,7 @@ ALLOWED: dict[str, str] = {
 
 def oversized_files() -> list[str]:
     """Return a line for each file over its limit."""
-    found = []
+    problems = []
     for pattern, limit in FILE_LIMITS:
         for path in sorted(ROOT.glob(pattern)):
             name = str(path.relative_to(ROOT))
@@ -36,29 +36,29 @@ def oversized_files() -> list[str]:
             most = LUA_FUNCTION_FILE if is_function else limit
             lines = len(path.read_text().splitlines())
             if lines > most and name not in ALLOWED:
-                found.append(f"{name}: {lines} lines, at most {most}")
-    return found
+                problems.append(f"{name}: {lines} lines, at most {most}")
+    return problems
 
 
 def oversized_functions() -> list[str]:
     """Return a line for each Python function of the package over its limit."""
-    found = []
+    problems = []
     for path in sorted(ROOT.glob("src/**/*.py")):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 lines = (node.end_lineno or node.lineno) - node.lineno + 1
                 name = f"{path.relative_to(ROOT)}:{node.lineno} {node.name}"
                 if lines > PYTHON_FUNCTION:
-                    found.append(f"{name}: {lines} lines, at most {PYTHON_FUNCTION}")
-    return found
+                    problems.append(f"{name}: {lines} lines, at most {PYTHON_FUNCTION}")
+    return problems
 
 
 def main() -> int:
-    """Print what is too large."""
-    found = oversized_files() + oversized_functions()
-    for line in found:
+    """Print the files and functions that are too large."""
+    problems = oversized_files() + oversized_functions()
+    for line in problems:
         print(line)
-    return 1 if found else 0
+    return 1 if problems else 0
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Refuse names that take a word which the glossary reserves.
+"""Refuse names that use a word which the glossary reserves.
 
 The words come from the table *Reserved* of docs/glossary.md, so a feature frees its words by
 moving their row to *In use*.
@@ -14,7 +14,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "src" / "holdfast"
-#: Also a verb: it is reserved only as a noun, at the end of the name of a module or class.
+#: Also verbs: reserved only as nouns, at the end of the name of a module or class.
 VERB = "wait"
 _LUA_FUNCTION = re.compile(r"^(?:local )?function (?:\w+\.)?(\w+)", re.MULTILINE)
 
@@ -27,7 +27,7 @@ def reserved() -> frozenset[str]:
 
 
 def offends(name: str, words: frozenset[str], *, is_noun: bool) -> bool:
-    """Whether a name has a reserved word in it, in any case and number."""
+    """Whether a name contains a reserved word, in any case, singular or plural."""
     spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name)
     parts = [word.lower() for word in spaced.split("_") if word]
     if is_noun and VERB in words and parts[-1:] in ([VERB], [f"{VERB}s"]):
@@ -42,7 +42,7 @@ def _plural(word: str) -> str:
 
 
 def names_in(path: Path) -> Iterator[tuple[str, bool]]:
-    """Yield the names that a file gives, and whether each is that of a thing."""
+    """Yield the names that a file defines, and whether each names a module or class."""
     yield path.stem, True
     text = path.read_text("utf-8")
     if path.suffix == ".lua":
@@ -56,17 +56,17 @@ def names_in(path: Path) -> Iterator[tuple[str, bool]]:
 
 
 def taken() -> list[str]:
-    """Return a line for each name that takes a reserved word."""
+    """Return a line for each name that uses a reserved word."""
     words = reserved()
     files = [path for path in sorted(PACKAGE.rglob("*")) if path.suffix in {".py", ".lua"}]
     folders = sorted({path.parent for path in files})
-    found = [
+    problems = [
         f"{folder.relative_to(ROOT)}: a reserved word"
         for folder in folders
         if offends(folder.name, words, is_noun=True)
     ]
-    return found + [
-        f"{path.relative_to(ROOT)}: {name} takes a reserved word (docs/glossary.md)"
+    return problems + [
+        f"{path.relative_to(ROOT)}: {name} uses a reserved word (docs/glossary.md)"
         for path in files
         for name, is_noun in names_in(path)
         if offends(name, words, is_noun=is_noun)
@@ -74,11 +74,11 @@ def taken() -> list[str]:
 
 
 def main() -> int:
-    """Check, and say what is wrong."""
-    found = taken()
-    for line in found:
+    """Check the names and print the problems."""
+    problems = taken()
+    for line in problems:
         print(line)
-    return 1 if found else 0
+    return 1 if problems else 0
 
 
 if __name__ == "__main__":

@@ -2,25 +2,25 @@
 
 HoldfastError
 ├─ InvalidInput            the caller's fault; nothing was written
-├─ AccessDenied            Unauthorized: not proved that it may; Forbidden: known, and may not
-├─ NotFound                there is no such thing, or no longer
-├─ Conflict                the thing is not in a state that allows this
-├─ LeaseLost               stop work, write nothing more
+├─ AccessDenied            Unauthorized: no valid credentials; Forbidden: valid, but not enough
+├─ NotFound                the resource does not exist, or no longer exists
+├─ Conflict                the state of the resource does not allow this
+├─ LeaseLost               the holder must stop and write nothing more
 ├─ TaskError               a task and its code do not fit together
 ├─ NotSerializable         a result has no JSON form, or does not fit its hint
-├─ ExecutionFailed         what waiting for a result raises when the execution did not complete
-├─ GraphFailed             the same of a graph
-├─ Refused                 try again later
-├─ ReadCancelled           a read that waited was told to stop
+├─ ExecutionFailed         raised by a wait for a result if the execution did not complete
+├─ GraphFailed             the same for a graph
+├─ Refused                 not now; try again later
+├─ ReadCancelled           a waiting read was cancelled
 ├─ StoreUnavailable        nothing was sent, safe to retry
-├─ BackendFailed, BackendUnfit, InvalidRecord    of object stores
-├─ OutcomeUnknown          sent, the answer is lost and the deadline passed; it may have happened
+├─ BackendFailed, BackendUnfit, InvalidRecord    errors of object stores
+├─ OutcomeUnknown          sent, but no answer came before the deadline; it may have happened
 ├─ StoreFault              the store answered with an error that it should never give
-├─ InternalError           a bug of the server
+├─ InternalError           a bug in the server
 └─ StoreIncompatible       the store must be changed before Holdfast can use it
 
-`code` is stable and is what programs compare; `context` holds ids and values. docs/errors.md lists
-all codes.
+Programs compare `code`, which is stable; `context` holds ids and values. docs/errors.md lists all
+codes.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from typing import Any, ClassVar
 
 
 class HoldfastError(Exception):
-    """Root of all errors of Holdfast."""
+    """The root of all errors of Holdfast."""
 
     code: ClassVar[str] = "error"
 
@@ -53,13 +53,13 @@ class InvalidInput(HoldfastError):
 
 
 class TooLarge(InvalidInput):
-    """A payload is over its limit."""
+    """A payload exceeds its size limit."""
 
     code = "too_large"
 
 
 class InvalidCondition(InvalidInput):
-    """The condition of a wait has a form that does not exist, or names what is not there."""
+    """The condition of a wait has an unknown form, or names a waitpoint that the wait lacks."""
 
     code = "invalid_condition"
 
@@ -71,7 +71,7 @@ class InvalidPayload(InvalidInput):
 
 
 class InvalidGraph(InvalidInput):
-    """A graph's shape makes no sense; `context["problem"]` is a word for what is wrong."""
+    """A graph has an invalid shape; `context["problem"]` is a word for what is wrong."""
 
     code = "invalid_graph"
 
@@ -89,25 +89,25 @@ class InvalidPack(InvalidInput):
 
 
 class Malformed(InvalidInput):
-    """A request is not what HTTP or JSON allow."""
+    """A request is not valid HTTP or JSON."""
 
     code = "malformed"
 
 
 class MethodNotAllowed(InvalidInput):
-    """The path exists, but not with this method."""
+    """The path exists, but does not support this method."""
 
     code = "method_not_allowed"
 
 
 class NotOverHttp(InvalidInput):
-    """What was asked for is done where the store is; a server does not offer it."""
+    """The operation needs direct access to the store; servers do not offer it."""
 
     code = "not_over_http"
 
 
 class NotFound(HoldfastError):
-    """There is no such thing, or no longer."""
+    """The resource does not exist, or no longer exists."""
 
     code = "not_found"
 
@@ -125,7 +125,7 @@ class WorkerNotFound(NotFound):
 
 
 class StepNotFound(NotFound):
-    """The journal has no step of this name."""
+    """The journal has no step with this name."""
 
     code = "step_not_found"
 
@@ -137,7 +137,7 @@ class ResultNotReady(NotFound):
 
 
 class WaitpointNotFound(NotFound):
-    """The execution has no such waitpoint."""
+    """The execution has no waitpoint with this id."""
 
     code = "waitpoint_not_found"
 
@@ -167,7 +167,7 @@ class QuotaNotFound(NotFound):
 
 
 class ReservationNotFound(NotFound):
-    """Nothing was reserved under this key, or it is too long ago."""
+    """The budget has no reservation with this key, or no longer remembers it."""
 
     code = "reservation_not_found"
 
@@ -197,19 +197,19 @@ class QueueNotFound(NotFound):
 
 
 class GroupNotFound(NotFound):
-    """The queue has no group of this name."""
+    """The queue has no group with this name."""
 
     code = "group_not_found"
 
 
 class MessageNotFound(NotFound):
-    """The queue has no message of this id that has arrived."""
+    """The queue has no message with this id."""
 
     code = "message_not_found"
 
 
 class UnknownDelivery(NotFound):
-    """The handle was never issued by this queue."""
+    """This queue never issued the handle."""
 
     code = "unknown_delivery"
 
@@ -221,19 +221,19 @@ class KeyNotFound(NotFound):
 
 
 class Conflict(HoldfastError):
-    """The thing is not in a state that allows this."""
+    """The state of the resource does not allow this."""
 
     code = "conflict"
 
 
 class IdConflict(Conflict):
-    """The id belongs to an execution with other content."""
+    """An execution with different content has this id."""
 
     code = "id_conflict"
 
 
 class IdempotencyConflict(Conflict):
-    """The idempotency key was used with other content."""
+    """The idempotency key was used with different content."""
 
     code = "idempotency_conflict"
 
@@ -251,7 +251,7 @@ class NotTerminal(Conflict):
 
 
 class ReplayLimit(Conflict):
-    """The execution was replayed as often as it may be."""
+    """The execution reached its maximum number of replays."""
 
     code = "replay_limit"
 
@@ -287,37 +287,37 @@ class LaneDraining(Conflict):
 
 
 class NotSuspended(Conflict):
-    """The execution does not wait for signals; `context["state"]` says what it is."""
+    """The execution is not waiting for signals; `context["state"]` is its state."""
 
     code = "not_suspended"
 
 
 class WaitpointExists(Conflict):
-    """The execution has an open waitpoint of this name."""
+    """The execution already has an open waitpoint with this name."""
 
     code = "waitpoint_exists"
 
 
 class WaitpointClosed(Conflict):
-    """The waitpoint takes no more signals; `context["why"]` says since what."""
+    """The waitpoint accepts no more signals; `context["why"]` says why."""
 
     code = "waitpoint_closed"
 
 
 class TooManyWaitpoints(Conflict):
-    """The execution has had as many waitpoints as it may."""
+    """The execution reached its maximum number of waitpoints."""
 
     code = "too_many_waitpoints"
 
 
 class TooManySignals(Conflict):
-    """The execution has had as many signals as it may."""
+    """The execution reached its maximum number of signals."""
 
     code = "too_many_signals"
 
 
 class TokenUsedUp(Conflict):
-    """The token was used as often as it may be."""
+    """The token reached its maximum number of uses."""
 
     code = "token_used_up"
 
@@ -329,7 +329,7 @@ class RotationConflict(Conflict):
 
 
 class GraphFinished(Conflict):
-    """The graph has ended or was cancelled: it takes no members and no second end."""
+    """The graph has ended or was cancelled: it accepts no members and cannot end again."""
 
     code = "graph_finished"
 
@@ -341,13 +341,13 @@ class GraphNotFinished(Conflict):
 
 
 class StaleGraph(Conflict):
-    """The graph has another shape than the caller knows; `context["revision"]` is its version."""
+    """The graph has changed since the caller read it; `context["revision"]` is its version."""
 
     code = "stale_graph_revision"
 
 
 class MemberStarted(Conflict):
-    """The member has started and takes no new upstreams."""
+    """The member has started and accepts no new upstreams."""
 
     code = "member_started"
 
@@ -365,31 +365,31 @@ class NothingToReplay(Conflict):
 
 
 class StagingLost(Conflict):
-    """A large graph was not put in place in time; submitting it again is safe."""
+    """A large graph was not uploaded in time; submitting it again is safe."""
 
     code = "staging_lost"
 
 
 class ScheduleConflict(Conflict):
-    """The id belongs to a schedule that says something else."""
+    """A schedule with different content has this id."""
 
     code = "schedule_conflict"
 
 
 class ScheduleChanged(Conflict):
-    """Somebody else has changed the schedule meanwhile."""
+    """Another caller changed the schedule in the meantime."""
 
     code = "schedule_changed"
 
 
 class ScheduleMoved(Conflict):
-    """The schedule no longer stands at this tick, or is gone: the tick was dealt with."""
+    """The schedule has passed this tick, or no longer exists: the tick was handled."""
 
     code = "schedule_moved"
 
 
 class BudgetConflict(Conflict):
-    """The id belongs to a budget with other content."""
+    """A budget with different content has this id."""
 
     code = "budget_conflict"
 
@@ -401,13 +401,13 @@ class BudgetTooDeep(Conflict):
 
 
 class QuotaConflict(Conflict):
-    """The id belongs to a quota with other content."""
+    """A quota with different content has this id."""
 
     code = "quota_conflict"
 
 
 class QueueConflict(Conflict):
-    """The mode of the queue does not allow this, and it never changes."""
+    """The mode of the queue, which never changes, does not allow this."""
 
     code = "queue_conflict"
 
@@ -419,19 +419,19 @@ class InvalidDeadLetter(Conflict):
 
 
 class TooManyGroups(Conflict):
-    """The queue has as many groups as it may have."""
+    """The queue reached its maximum number of groups."""
 
     code = "too_many_groups"
 
 
 class DedupConflict(Conflict):
-    """The message's id or dedup key was used with another body."""
+    """The message's id or dedup key was used with a different body."""
 
     code = "dedup_conflict"
 
 
 class StaleDelivery(Conflict):
-    """The delivery was settled otherwise, or expired, or is another consumer's now."""
+    """The delivery was settled in another way, expired, or now belongs to another consumer."""
 
     code = "stale_delivery"
 
@@ -443,19 +443,19 @@ class Held(Conflict):
 
 
 class LostRace(Conflict):
-    """Another contender took the writer lease, or committed, a moment before us."""
+    """Another contender acquired the writer lease, or committed, just before this one."""
 
     code = "lost_race"
 
 
 class VersionConflict(Conflict):
-    """An object is not there, is there already, or has another version than expected."""
+    """An object is missing, already exists, or has a different version than expected."""
 
     code = "version_conflict"
 
 
 class TooManyKeys(Conflict):
-    """There are as many API keys as there may be."""
+    """The store reached its maximum number of API keys."""
 
     code = "too_many_keys"
 
@@ -479,13 +479,13 @@ class Forbidden(AccessDenied):
 
 
 class InvalidToken(Unauthorized):
-    """The token is not one of ours, or not of this waitpoint; an unknown waitpoint looks alike."""
+    """The token is not valid for this waitpoint; an unknown waitpoint gives the same error."""
 
     code = "invalid_token"
 
 
 class TokenExpired(Unauthorized):
-    """The token is signed with a key whose grace is over."""
+    """The key that signed the token was retired, and its grace period is over."""
 
     code = "token_expired"
 
@@ -509,19 +509,19 @@ class StaleLease(LeaseLost):
 
 
 class LeaseRevoked(LeaseLost):
-    """An operator took the lease away."""
+    """An operator revoked the lease."""
 
     code = "lease_revoked"
 
 
 class NotActive(LeaseLost):
-    """The execution is not running; `context["state"]` says what it is."""
+    """The execution is not running; `context["state"]` is its state."""
 
     code = "not_active"
 
 
 class Fenced(LeaseLost):
-    """A writer of a newer token was seen; `context` has `current_term`."""
+    """A writer with a newer token exists; `context` has `current_term`."""
 
     code = "fenced"
 
@@ -533,7 +533,7 @@ class TaskError(HoldfastError):
 
 
 class JournalMismatch(TaskError):
-    """The function asks for other steps than earlier attempts of it recorded."""
+    """The function asks for different steps than earlier attempts recorded."""
 
     code = "journal_mismatch"
 
@@ -551,7 +551,7 @@ class NotSerializable(HoldfastError):
 
 
 class TaskNotFound(TaskError):
-    """The app has no task of this name."""
+    """The app has no task with this name."""
 
     code = "task_not_found"
 
@@ -563,7 +563,7 @@ class ExecutionFailed(HoldfastError):
 
 
 class GraphFailed(HoldfastError):
-    """The graph did not complete; `context` has `state` and the members that ended badly."""
+    """The graph did not complete; `context` has `state` and the members that failed."""
 
     code = "graph_failed"
 
@@ -587,31 +587,31 @@ class RotationBusy(Refused):
 
 
 class TooManyTails(Refused):
-    """The tenant reads as many streams live as it may; `context["retry_after_ms"]` says when."""
+    """The tenant reached its maximum of live streams; retry after `context["retry_after_ms"]`."""
 
     code = "too_many_tails"
 
 
 class BudgetExceeded(Refused):
-    """It would pass a hard limit; `context` has budget, dimension, current and limit."""
+    """The charge would exceed a hard limit; `context` has budget, dimension, current and limit."""
 
     code = "budget_exceeded"
 
 
 class QueueFull(Refused):
-    """The queue has as many messages as it may have."""
+    """The queue reached its maximum number of messages."""
 
     code = "queue_full"
 
 
 class ReadCancelled(HoldfastError):
-    """A read that waited for messages was told to stop; nothing was handed out."""
+    """A read that waited for messages was cancelled; nothing was handed out."""
 
     code = "read_cancelled"
 
 
 class RateLimited(Refused):
-    """Too many calls at once; `context["retry_after_ms"]` says how long to wait."""
+    """Too many calls in a short time; `context["retry_after_ms"]` says how long to wait."""
 
     code = "rate_limited"
 
@@ -623,28 +623,28 @@ class StoreUnavailable(HoldfastError):
 
 
 class StoreReadOnly(StoreUnavailable):
-    """The server is a replica that accepts no writes; nothing was changed."""
+    """The server is a read-only replica; nothing was changed."""
 
     code = "store_read_only"
 
 
 class OutcomeUnknown(HoldfastError):
-    """The call was sent and its answer lost; it may have happened.
+    """The call was sent, but its answer was lost; it may have happened.
 
-    Not a kind of StoreUnavailable, so that a plain retry cannot catch it by accident.
+    This is not a StoreUnavailable, so that a plain retry cannot catch it by accident.
     """
 
     code = "outcome_unknown"
 
 
 class BackendFailed(HoldfastError):
-    """An object store did not answer or could not; `maybe_done` says if it may have happened."""
+    """An object store failed or did not answer; `maybe_done` says whether it may have happened."""
 
     code = "backend"
 
     @property
     def maybe_done(self) -> bool:
-        """Whether the request may have had its effect, or may have it later."""
+        """Whether the request may have taken effect, or may still do so."""
         return bool(self.context.get("maybe_done", True))
 
 
@@ -655,7 +655,7 @@ class BackendUnfit(HoldfastError):
 
 
 class InvalidRecord(HoldfastError):
-    """A lease or manifest object is not what it should be; an operator must look at it."""
+    """A lease or manifest object is damaged or invalid; an operator must inspect it."""
 
     code = "invalid_record"
 
@@ -667,7 +667,7 @@ class StoreFault(HoldfastError):
 
 
 class InternalError(HoldfastError):
-    """The server failed where it never should; its log has the request id."""
+    """The server failed because of a bug; its log has the request id."""
 
     code = "internal_error"
 

@@ -1,6 +1,6 @@
-"""Outages: what is away or full is logged once when that begins, and once when it is over.
+"""Outages: one log line when the store becomes unavailable or full, and one when it recovers.
 
-Every call passes one of these, so nothing else has to log that a call failed for this reason.
+Every call reports to one of these, so no other code has to log a call that failed for this reason.
 """
 
 from __future__ import annotations
@@ -12,33 +12,33 @@ import time
 from holdfast.errors import HoldfastError, OutcomeUnknown, Refused, StoreFull, StoreUnavailable
 
 log: logging.Logger = logging.getLogger(__name__)
-# A command that logs nothing else says by its error what is wrong.
+# A command without logging shows the problem through its error.
 log.addHandler(logging.NullHandler())
 
-#: What is over sooner is no outage: connections are lost and made again all the time.
+#: A shorter problem is not an outage: connections break and are made again all the time.
 _PATIENCE_S = 1.0
 
 
 class Outage:
-    """One thing that can be out of order, for all who use it; threads may share it."""
+    """The state of one dependency that can fail, shared by all its users; it is thread-safe."""
 
     def __init__(self, begun: str, over: str, *, patience_s: float = _PATIENCE_S) -> None:
-        #: What is logged, with the reason, and at the end with the seconds that it took.
+        #: The log messages: the first takes the reason, the second the duration in seconds.
         self._begun = begun
         self._over = over
         self._patience_s = patience_s
-        #: Since when, for each place that is concerned.
+        #: When the problem began, by affected place.
         self._since: dict[str, float] = {}
         self._began: float | None = None
         self._lock = threading.Lock()
 
     @property
     def suspected(self) -> bool:
-        """Whether a call failed, and none got through to the same place since."""
+        """Whether a call to some place failed, and none to that place has succeeded since."""
         return bool(self._since)
 
     def failed(self, why: str, place: str = "", *, took_s: float = 0.0) -> None:
-        """Note that a call failed, after `took_s`."""
+        """Record that a call failed after `took_s`."""
         now = time.monotonic()
         with self._lock:
             since = self._since.setdefault(place, now - took_s)
@@ -47,7 +47,7 @@ class Outage:
                 log.warning(self._begun, why)
 
     def worked(self, place: str = "") -> None:
-        """Note that a call got through; costs next to nothing while all is well."""
+        """Record that a call succeeded; this costs almost nothing while there is no outage."""
         if not self._since:
             return
         with self._lock:
@@ -64,6 +64,6 @@ def will_pass(error: HoldfastError) -> bool:
 
 
 def level(error: Exception) -> int:
-    """Return the level at which to log what an error put off; outages have their own lines."""
+    """Return the level for the log line of an error; outages already have their own lines."""
     is_outage = isinstance(error, StoreFull | StoreUnavailable | OutcomeUnknown)
     return logging.DEBUG if is_outage else logging.WARNING

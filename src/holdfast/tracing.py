@@ -1,8 +1,8 @@
-"""Traces with OpenTelemetry, where the process has set it up; otherwise nothing, at no cost.
+"""Traces with OpenTelemetry, if the process has set it up; otherwise they cost nothing.
 
-An execution carries the `traceparent` of its submission. Each attempt is a span of that trace, on
-whatever worker and whenever it runs; steps and waits are spans inside it. Spans have names and ids,
-never payloads.
+An execution carries the `traceparent` of its submission. Each attempt is a span of that trace, no
+matter when and on which worker it runs; steps and waits are spans inside it. Spans have names and
+ids, never payloads.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ _NAME = "holdfast"
 
 
 def _is_set_up() -> bool:
-    """Whether somebody in this process uses OpenTelemetry; we never load it by ourselves."""
+    """Whether this process uses OpenTelemetry; Holdfast never loads it on its own."""
     return "opentelemetry.sdk.trace" in sys.modules
 
 
 def current_traceparent() -> str | None:
-    """Return the place in a trace at which we are, if there is one."""
+    """Return the `traceparent` of the current span, if there is one."""
     if not _is_set_up():
         return None
     from opentelemetry import propagate  # noqa: PLC0415 - an extra
@@ -44,7 +44,7 @@ def current_traceparent() -> str | None:
 
 @contextlib.contextmanager
 def submission(kind: str, tenant: str) -> Iterator[None]:
-    """Make a span of a submission; what is submitted belongs to it."""
+    """Open a span for a submission; the submitted executions belong to it."""
     if not _is_set_up():
         yield
         return
@@ -60,19 +60,21 @@ def submission(kind: str, tenant: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def answering(method: str, route: str, headers: Mapping[str, str]) -> Iterator[dict[str, Any]]:
-    """Make a span of a call that we answer, in its caller's trace; yields what is said of it."""
-    said: dict[str, Any] = {"http.request.method": method, "http.route": route}
+    """Open a span for an incoming call, in its caller's trace; yields its attributes."""
+    attributes: dict[str, Any] = {"http.request.method": method, "http.route": route}
     if not _is_set_up():
-        yield said
+        yield attributes
         return
     from opentelemetry import propagate, trace  # noqa: PLC0415 - an extra
 
     with trace.get_tracer(_NAME).start_as_current_span(
         f"{method} {route}", context=propagate.extract(headers), kind=trace.SpanKind.SERVER
     ) as span:
-        yield said
-        span.set_attributes({name: value for name, value in said.items() if value is not None})
-        if said.get(STATUS, 0) >= _FIRST_FAILURE:
+        yield attributes
+        span.set_attributes(
+            {name: value for name, value in attributes.items() if value is not None}
+        )
+        if attributes.get(STATUS, 0) >= _FIRST_FAILURE:
             span.set_status(trace.StatusCode.ERROR)
 
 
@@ -84,7 +86,7 @@ class Trace:
 
     @contextlib.contextmanager
     def attempt(self, claim: Claim) -> Iterator[None]:
-        """Make a span of an attempt."""
+        """Open a span for an attempt."""
         if not _is_set_up():
             yield
             return
@@ -108,15 +110,15 @@ class Trace:
                 self._context = None
 
     def step(self, name: str) -> AbstractContextManager[None]:
-        """Make a span of a step that runs; one that is found in the journal has none."""
+        """Open a span for a step that runs; a step that is read from the journal has none."""
         return self._span(f"step {name}")
 
     def wait(self, what: str) -> AbstractContextManager[None]:
-        """Make a span of a wait; one that gives the lease back ends there, as its attempt does."""
+        """Open a span for a wait; it ends with its attempt if the wait returns the lease."""
         return self._span(f"wait {what}")
 
     def fail(self, error: BaseException) -> None:
-        """Say that the attempt failed."""
+        """Mark the span of the attempt as failed."""
         if self._context is None:
             return
         from opentelemetry import trace  # noqa: PLC0415 - an extra
@@ -132,13 +134,13 @@ class Trace:
             return
         from opentelemetry import trace  # noqa: PLC0415 - an extra
 
-        # The parent is named: a step may run in a thread, which knows nothing of our context.
+        # The parent is explicit: a step may run in a thread, which does not have this context.
         with trace.get_tracer(_NAME).start_as_current_span(name, context=self._context):
             yield
 
 
 def set_up_from_environment(service: str) -> bool:
-    """Export traces where the environment says, if the extra is installed."""
+    """Export traces to the endpoint that the environment names, if the extra is installed."""
     if not any(os.environ.get(name) for name in _ENDPOINTS):
         return False
     try:

@@ -11,12 +11,13 @@ ROOT = Path(__file__).parents[2]
 TIMEOUT_S = 45
 
 
-def python(*args: str, folder: Path) -> subprocess.CompletedProcess[str]:
+def python(*args: str, folder: Path, typed: str | None = None) -> subprocess.CompletedProcess[str]:
     """Run Python in a folder that also takes its temporary files."""
     return subprocess.run(
         [sys.executable, *args],
         cwd=folder,
         env=environment(folder),
+        input=typed,
         capture_output=True,
         text=True,
         timeout=TIMEOUT_S,

@@ -358,7 +358,7 @@ async def test_replay_from_a_step_keeps_the_steps_before_it(shop: Shop) -> None:
     """The step and what follows run again; a step that does not exist is not found."""
     sent = await shop.ended("send", {"to": []}, lane="mail")
     before = await shop.engine.steps(sent)
-    assert "runs again" in done("replay", sent, "--from-step", "double", folder=shop.folder)
+    assert "replayed" in done("replay", sent, "--from-step", "double", folder=shop.folder)
     assert asked("result", sent, "--wait", "10", folder=shop.folder)["result"] == 0
     after = await shop.engine.steps(sent)
     assert after[0] == before[0]
@@ -371,7 +371,7 @@ async def test_revoke_takes_a_running_execution_from_its_worker(shop: Shop) -> N
     gate = shop.folder / "gate-revoke"
     held = await shop.submit("hold", {"gate": str(gate)})
     await wait_for_file(Path(f"{gate}.started"))
-    assert "took" in done("revoke", held, "--reason", "test", folder=shop.folder)
+    assert "revoked the lease" in done("revoke", held, "--reason", "test", folder=shop.folder)
     gate.touch()
     assert await shop.engine.result(held, timeout_s=TIMEOUT_S) == b'"released"'
     assert "lease_revoked" in [event.event for event in await shop.engine.history(held)]
@@ -390,7 +390,7 @@ def test_a_kind_that_nobody_has_published_is_pointed_out(shop: Shop) -> None:
     """It is accepted, since a worker may come, but a typing error is noticed."""
     shown = holdfast("submit", "gret", "--lane", "nobody", folder=shop.folder)
     assert shown.returncode == 0
-    assert "no worker has published a task 'gret'; known are: broken, flaky" in shown.stderr
+    assert "no worker has published a task 'gret'; known tasks: broken, flaky" in shown.stderr
 
 
 def test_lanes_are_listed_paused_resumed_drained_and_weighted(shop: Shop) -> None:

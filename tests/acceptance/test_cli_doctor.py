@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from holdfast.store.store import Store, open_store
 from holdfast.store.valkey.urls import StoreUrl
 from holdfast.testing.clock import Clock
 from holdfast.testing.servers import TestServer
+from tests.acceptance.processes import ROOT
 from tests.acceptance.test_cli import holdfast
 
 
@@ -39,6 +41,17 @@ async def test_a_fresh_embedded_store_is_sound(tmp_path: Path) -> None:
     assert (code, {item["level"] for item in found.values()}) == (0, {"ok"})
     assert "appendfsync always" in found["durability"]["text"]
     assert found.keys() >= {"server", "memory", "clock", "library", "timers", "drift"}
+
+
+async def test_a_sound_store_is_told_every_check_of_the_page(tmp_path: Path) -> None:
+    """Also what is well: a check that is not printed was maybe not made."""
+    _, _, section = (ROOT / "docs" / "cli.md").read_text().partition("\n### `holdfast doctor`\n")
+    table, _, _ = section.partition("\n### ")
+    listed = re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE)
+    async with open_store(f"embedded://{tmp_path}"):
+        _, found = await _doctor(tmp_path, "--drift")
+    assert "data" in listed
+    assert sorted(found) == sorted(listed)
 
 
 async def test_a_lost_library_is_found_and_loaded_by_fix(tmp_path: Path) -> None:
@@ -106,9 +119,9 @@ async def test_tasks_that_no_worker_has_are_warned_of(tmp_path: Path) -> None:
 async def test_a_server_that_keeps_nothing_is_a_problem(single_server: TestServer) -> None:
     """The servers of tests have no append-only file, and another library than ours."""
     url = StoreUrl(addresses=(("127.0.0.1", single_server.port),))
-    found = {f.check: f for f in await examine(url)}
+    found = {f.check: f for f in await examine(url, Engine)}
     assert found["durability"].level is Level.ERROR
-    assert "restart of the server forgets" in found["durability"].text
+    assert "restart of the server loses" in found["durability"].text
 
 
 async def _executions(engine: Engine) -> dict[str, str]:

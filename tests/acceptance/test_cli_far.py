@@ -17,7 +17,7 @@ from holdfast.cli.terminal import opening
 from holdfast.model.frames import NewFrame
 from tests.acceptance.test_cli import background, write_shop
 from tests.acceptance.test_cli_docs import COMMANDS
-from tests.support.far_cli import Place, Shown, command, place
+from tests.support.far_cli import Place, Shown, command, place, session_key
 
 Make = Callable[[Place, str], Awaitable[object]]
 
@@ -33,7 +33,10 @@ async def here() -> AsyncIterator[Place]:
 
 @dataclass(frozen=True)
 class Case:
-    """A command, what is made before it, and a command that shows its effect. @ is a name."""
+    """A command, what is made before it, and a command that shows its effect.
+
+    @ is a name, and @@ the session of a user of that name.
+    """
 
     command: str
     make: Make
@@ -104,6 +107,18 @@ FAR = [
     Case("signal", Place.nothing, "@~w1 go"),
     Case("resume", Place.suspended, "@ -p 1", "explain @"),
     Case("resume", Place.waiting, "@"),
+    Case("sessions ls", Place.session, "--user @ --limit 1"),
+    Case("sessions show", Place.session, "@@"),
+    Case("sessions show", Place.nothing, "@@"),
+    Case("sessions transcript", Place.session, "@@ --after 1"),
+    Case("sessions say", Place.session, "@@ Hello --author bea --key k", "sessions show @@"),
+    Case("sessions handover", Place.session, "@@ bea", "sessions show @@"),
+    Case("sessions handover", Place.session, "@@ --back", "sessions show @@"),
+    Case("sessions end", Place.session, "@@ --reason why", "sessions show @@"),
+    Case("sessions resend", Place.session, "@@ 2"),
+    Case("sessions erase", Place.session, "@@ --yes", "sessions show @@"),
+    Case("explain", Place.session, "@@~1"),
+    Case("show", Place.session, "@@~1"),
     Case("keyring show", Place.nothing),
     Case("keyring rotate", Place.nothing, "--grace 2h"),
     Case("keyring rotate", Place.nothing, "--kid @ --secret-hex xy"),
@@ -159,7 +174,7 @@ FAR = [
         "budgets show @ --tenant @",
     ),
     Case("budgets reset", Place.budget, "@ --tenant @", "budgets show @ --tenant @"),
-    Case("budgets history", Place.budget, "@ --tenant @"),
+    Case("budgets breaches", Place.budget, "@ --tenant @"),
     Case("quotas ls", Place.quota, "--tenant @"),
     Case("quotas show", Place.quota, "@ --tenant @"),
     Case(
@@ -207,9 +222,9 @@ FAR = [
 ]
 
 #: Those that work far and have a test of their own, below or in tests/server (test_far_commands.py,
-#: test_operability.py).
+#: test_operability.py), or in test_cli_sessions.py.
 APART = (
-    *("bench", "config show", "doctor", "worker"),
+    *("bench", "chat", "config show", "doctor", "worker"),
     *("archive export", "archive parquet", "archive status"),
     *("budgets attach", "budgets detach", "budgets rules"),
     *("keys create", "keys ls", "keys revoke"),
@@ -230,10 +245,13 @@ LOCAL = {
     "server": "--listen 127.0.0.1:0",
 }
 
+#: They work on files and need no store.
+FILES = (*("pack build", "pack keygen", "pack new", "pack show", "pack sign", "pack verify"),)
+
 
 def test_every_command_is_in_one_of_the_tables() -> None:
     """A new command works far, or says why not."""
-    known = [*{case.command for case in FAR}, *APART, *LOCAL]
+    known = [*{case.command for case in FAR}, *APART, *LOCAL, *FILES]
     assert sorted(known) == sorted(COMMANDS)
 
 
@@ -265,7 +283,7 @@ async def _beside(here: Place, case: Case, words: list[str], name: str) -> objec
 
 
 def _words(line: str, name: str) -> list[str]:
-    return shlex.split(line.replace("@", name))
+    return shlex.split(line.replace("@@", session_key(name).id).replace("@", name))
 
 
 @pytest.fixture(scope="module")
@@ -284,7 +302,10 @@ async def test_what_needs_the_store_itself_says_so(
     """In one line, with a code for programs."""
     words = shlex.split(f"{line} {args}".replace("@FILE", exported))
     shown = await command(*words, "--store", here.far)
-    why = f"this needs the store itself, and {here.far} is a server: say with --store where it is"
+    why = (
+        f"this needs the store itself, and {here.far} is a server: "
+        "pass the store's URL with --store"
+    )
     assert shown == Shown(2, "", f"holdfast: {why} (not_over_http)\n")
 
 
@@ -357,7 +378,7 @@ async def test_a_key_that_may_not_says_what_it_lacks(monkeypatch: pytest.MonkeyP
         _, viewer = await own.engine.api_keys.create(roles=["viewer"])
         _, tenants = await own.engine.api_keys.create(roles=["admin"], tenant="acme")
         no_key = "an API key is needed: send `Authorization: Bearer KEY`"
-        hint = "(it is taken from HOLDFAST_KEY) (unauthorized)"
+        hint = "(the key comes from HOLDFAST_KEY) (unauthorized)"
         assert await ended("", "ls") == (1, f"holdfast: {no_key} {hint}\n")
         assert await ended("wrong", "ls") == (1, f"holdfast: there is no such API key {hint}\n")
         needed = "this needs an API key with the role operator (forbidden)"
@@ -393,7 +414,7 @@ async def test_another_server_is_told_with_4() -> None:
     async with await asyncio.start_server(answer, "127.0.0.1", 0) as server:
         port = server.sockets[0].getsockname()[1]
         shown = await command("ls", "--store", f"http://127.0.0.1:{port}")
-    told = f"holdfast: http://127.0.0.1:{port} does not answer as a server of Holdfast does ("
+    told = f"holdfast: http://127.0.0.1:{port} does not answer like a Holdfast server ("
     assert (shown.code, shown.err[: len(told)]) == (4, told)
 
 

@@ -83,7 +83,7 @@ def test_a_failed_graph_is_found_drawn_and_replayed(store_url: str) -> None:
     assert len([line for line in chart if "-->" in line]) == 4
 
     replayed = holdfast(store_url, "graphs", "replay", graph, "--reason", "again")
-    assert replayed.stdout == f"{graph} runs again\n"
+    assert replayed.stdout == f"replayed {graph}\n"
     found = shown(store_url, "graphs", "show", graph)
     assert found["graph"]["state"] == "running"
     assert sorted(member["state"] for member in found["members"].values()) == [

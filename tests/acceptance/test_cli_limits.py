@@ -66,7 +66,7 @@ async def test_a_budget_from_its_creation_to_its_reset(shop: Shop) -> None:
     command = ("budgets", "create", "team", "--parent", "org", "--hard", "tokens=10")
     assert done(*command, "--soft", "tokens=5", folder=folder) == "budget team is created\n"
     again = done(*command, "--soft", "tokens=5", folder=folder)
-    assert again == "budget team is there already\n"
+    assert again == "budget team already exists\n"
     # A task is submitted with the budgets that it declares.
     arguments = json.dumps({"tokens": 8})
     assert asked("submit", "spend", "-i", arguments, "--wait", folder=folder)["result"] == "spent"
@@ -74,7 +74,7 @@ async def test_a_budget_from_its_creation_to_its_reset(shop: Shop) -> None:
     assert (found["usage"], found["over_soft"]) == ({"tokens": 8}, ["tokens"])
     broke = holdfast("submit", "spend", "-i", arguments, "--wait", folder=folder)
     assert broke.returncode == 1
-    assert "budget team has no more tokens" in broke.stderr
+    assert "budget team has no tokens left" in broke.stderr
     await shop.engine.budgets.report("team", {"tokens": 2})
     waiting = done("submit", "spend", "-i", '{"tokens": 1}', folder=folder).strip()
 
@@ -84,7 +84,7 @@ async def test_a_budget_from_its_creation_to_its_reset(shop: Shop) -> None:
     await wait_for(blocked)
     said = "It waits for budget team: 10 of 10 tokens are used up, until it is reset or raised."
     assert said in done("explain", waiting, folder=folder)
-    kinds = [one["kind"] for one in asked("budgets", "history", "team", folder=folder)["items"]]
+    kinds = [one["kind"] for one in asked("budgets", "breaches", "team", folder=folder)["items"]]
     assert kinds == ["soft", "hard"]
     done("budgets", "set", "team", "--hard", "tokens=11", folder=folder)
     assert (await shop.engine.wait(waiting, timeout_s=20)).state is State.COMPLETED

@@ -24,7 +24,7 @@ from tests.acceptance.test_cli import TIMEOUT_S, Background, background, holdfas
 from tests.support.killing import kill, restart
 
 _STARTED = "holdfast is running shop:app"
-_WAITS = "the worker cannot register and waits until it can"
+_WAITS = "cannot register the worker, trying again"
 _AWAY, _BACK = "does not answer as it should", "answers again, after"
 _BLOCKED = "the event loop has been blocked"
 
@@ -141,7 +141,7 @@ async def test_a_worker_waits_for_its_store_when_it_starts(
             return app.engine.store.partitions
 
     async def has_waited() -> bool:
-        return caplog.text.count("the worker waits for its store") > 1
+        return caplog.text.count("the worker is waiting for its store") > 1
 
     with caplog.at_level(logging.WARNING):
         opening = asyncio.ensure_future(use())

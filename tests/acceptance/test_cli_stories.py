@@ -91,7 +91,7 @@ async def test_all_that_failed_are_replayed_by_a_filter(stories: Path) -> None:
     assert asked("ls", "--state", "failed", folder=stories)["items"][0]["replays"] == 0
     assert asked("replay", "--failed", "--error", "KeyError", folder=stories)["replayed"] == []
     shown = done("replay", *filters, "--keep-steps", "--reason", "again", folder=stories)
-    assert shown.endswith("2 executions run again\n")
+    assert shown.endswith("2 executions replayed\n")
     assert holdfast("result", failed, "--wait", "10", folder=stories).returncode == 1
     assert asked("show", failed, folder=stories)["execution"]["replays"] == 1
 

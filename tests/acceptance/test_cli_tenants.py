@@ -54,7 +54,7 @@ async def test_commands_take_the_tenant_of_a_name(here: Place, where: str) -> No
         assert f"k{n}" in await said(url, f"show {tenant}=order-1")
         await said(url, f"budgets set packers --hard tokens=9 {whose}")
         await said(url, f"budgets reset packers {whose}")
-        await said(url, f"budgets history packers {whose}")
+        await said(url, f"budgets breaches packers {whose}")
         await said(url, f"quotas set packers --max-concurrent 9 {whose}")
         for verb in ("pause", "resume", "trigger", "next", "delete"):
             await said(url, f"schedules {verb} nightly {whose}")
@@ -62,6 +62,26 @@ async def test_commands_take_the_tenant_of_a_name(here: Place, where: str) -> No
         await said(url, f"quotas delete packers {whose}")
     missing = await command("quotas", "show", "packers", "--store", url)
     assert (missing.code, "quota_not_found" in missing.err) == (3, True)
+
+
+@pytest.mark.parametrize("where", ["near", "far"])
+async def test_retention_is_set_for_all_and_for_a_tenant(here: Place, where: str) -> None:
+    """What is set can be listed, and taken back."""
+    url = getattr(here, where)
+    await said(url, "retention set completed=1h failed=2d")
+    shown = await said(url, "retention set completed=90s --tenant acme")
+    assert shown == "retention of completed, tenant acme: 1 min 30 s\n"
+    hour = 3_600_000
+    for_all = {"completed": hour, "failed": 48 * hour}
+    assert await here.engine.lanes.retention() == {None: for_all, "acme": {"completed": 90_000}}
+    rows = (await said(url, "retention")).splitlines()[2:]
+    assert [row.split(None, 2) for row in rows] == [
+        ["all", "completed", "1 h 0 min"],
+        ["all", "failed", "2 d 0 h"],
+        ["acme", "completed", "1 min 30 s"],
+    ]
+    await said(url, "retention set completed= --tenant acme")
+    assert "acme" not in await said(url, "retention")
 
 
 async def test_a_worker_boots_whatever_another_tenant_has(

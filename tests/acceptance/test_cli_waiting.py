@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from holdfast.cli.terminal import times
 from holdfast.engine import open_engine
 from holdfast.model.states import State
 from holdfast.testing.polling import wait_for
@@ -31,6 +33,11 @@ async def pay(ctx: Context) -> str:
 @app.task
 async def ask(ctx: Context) -> object:
     return await ctx.wait_for("anything")
+
+
+@app.task
+async def release(ctx: Context) -> object:
+    return await ctx.wait_for("release", approvers=2, timeout=7_000)
 """
 
 
@@ -74,12 +81,25 @@ async def test_two_approve(desk: Shop) -> None:
     assert asked("waitpoints", folder=folder)["items"][0]["id"] == point
     assert done("approve", point, "--as", "ann", folder=folder).startswith("appended: counted")
     again = done("approve", execution_id, "--as", "ann", folder=folder)
-    assert again == "duplicate: known already; it changes nothing\n"
+    assert again == "duplicate: already received; nothing changes\n"
     assert asked("approve", point, "--as", "ben", folder=folder)["effect"] == "resumed"
     assert _result(execution_id, folder) == "paid after 2"
     assert point not in done("waitpoints", "ls", folder=folder)
     late = holdfast("approve", point, "--as", "ann", folder=folder)
     assert (late.returncode, "waitpoint_closed" in late.stderr) == (1, True)
+
+
+async def test_a_wait_with_a_timeout_says_until_when(desk: Shop) -> None:
+    """In the inbox, in the list of the execution, in JSON; the waitpoint itself never expires."""
+    execution_id, point = await _suspended(desk, "release")
+    (row,) = [line for line in done("waitpoints", folder=desk.folder).splitlines() if point in line]
+    assert " in 1 h " in row
+    (shown,) = asked("waitpoints", "show", execution_id, folder=desk.folder)["waitpoints"]
+    until = (await desk.engine.describe(execution_id)).wait_until
+    assert until is not None
+    assert (datetime.fromisoformat(shown["until"]), shown["expires_at"]) == (until, None)
+    listed = done("waitpoints", "show", execution_id, folder=desk.folder)
+    assert str(times.stamp(until)) in listed
 
 
 async def test_one_denies(desk: Shop) -> None:

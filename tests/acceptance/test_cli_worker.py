@@ -66,6 +66,8 @@ async def test_an_operator_drains_a_worker_and_options_are_as_given(tmp_path: Pa
         assert (said["slots"], said["lanes"], said["capabilities"]) == (7, ["a", "b"], ["gpu"])
         assert said["instance"].startswith("pool.")
         assert said["tasks"]["broken"] == 'broken(why: string = "no way") -> null'
-        assert done("workers", "drain", said["instance"], folder=tmp_path).endswith(" drains\n")
+        assert done("workers", "drain", said["instance"], folder=tmp_path).endswith(
+            " is draining\n"
+        )
         assert worker.process.wait(TIMEOUT_S) == 0
     assert asked("workers", folder=tmp_path)["items"] == []

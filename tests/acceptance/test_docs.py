@@ -10,7 +10,9 @@ import pytest
 
 from holdfast.errors import HoldfastError
 from holdfast.model import bounds
+from holdfast.store.store import open_store
 from holdfast.store.valkey.call import REFUSALS
+from holdfast.worker.sync_context import SyncContext
 from tests.acceptance.processes import ROOT
 
 DOCS = ROOT / "docs"
@@ -24,6 +26,7 @@ _KEY_FUNCTION = re.compile(r"^function keys\.(\w+)\([^)]*\)\s+return (.*?)\s+end
 _LIMIT_ROW = re.compile(r"^\| `([A-Z_]+)` \| (\d+) \|", re.MULTILINE)
 _LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 _HEADING = re.compile(r"^#+ +(.*)$", re.MULTILINE)
+_VARIABLE = re.compile(r'"(HOLDFAST_[A-Z_]+)"')
 _FENCED = re.compile(r"^ *```.*?^ *```$", re.MULTILINE | re.DOTALL)
 
 
@@ -92,3 +95,59 @@ def test_every_decision_is_in_the_index() -> None:
     records = {path.name for path in (DOCS / "decisions").glob("0*.md")}
     assert records
     assert set(_LINK.findall(index)) == records
+
+
+def test_cli_md_lists_every_variable_of_the_environment() -> None:
+    """Those that the source reads, and those that the libraries heed."""
+    sources = (ROOT / "src" / "holdfast").rglob("*.py")
+    read = {name for path in sources for name in _VARIABLE.findall(path.read_text())}
+    _, _, section = (DOCS / "cli.md").read_text().partition("\n## Environment\n")
+    listed = re.findall(r"^\| `([A-Z_*]+)` \|", section, re.MULTILINE)
+    assert sorted(listed) == sorted(read | {"SSL_CERT_FILE", "OTEL_*"})
+
+
+def test_tasks_md_lists_every_member_of_the_context() -> None:
+    """Waits, budgets and graphs, too."""
+    _, _, section = (DOCS / "tasks.md").read_text().partition("\n## Context\n")
+    table, _, _ = section.partition("\n## ")
+    listed = set(re.findall(r"`ctx\.(\w+)", table))
+    members = {name for name in vars(SyncContext) if not name.startswith("_")}
+    assert members - listed == set()
+
+
+def _names(folder: Path) -> list[str]:
+    return [f"{one.name}/" if one.is_dir() else one.name for one in folder.iterdir()]
+
+
+async def test_operations_md_lists_every_file_of_an_embedded_folder(tmp_path: Path) -> None:
+    """Whoever finds one can look it up."""
+    page = (DOCS / "operations.md").read_text()
+    async with open_store(f"embedded://{tmp_path}"):
+        names = _names(tmp_path)
+    assert len(names) > 3
+    assert [name for name in names if f"`{name}`" not in page] == []
+
+
+def test_pages_tell_the_shortest_interval_of_a_schedule() -> None:
+    """The one that is checked."""
+    shortest = f"at least {bounds.EVERY_MIN_MS} ms"
+    for name, row in {"cli.md": "| `--every DURATION` |", "schedules.md": "| `every` |"}.items():
+        lines = (DOCS / name).read_text().splitlines()
+        (line,) = [line for line in lines if line.startswith(row)]
+        assert shortest in line, name
+
+
+@pytest.mark.parametrize(
+    ("word", "page"),
+    [
+        ("beat_schedule", "schedules.md"),
+        ("rate_limit", "quotas.md"),
+        ("group(", "graphs.md"),
+        ("chord(", "graphs.md"),
+    ],
+)
+def test_the_celery_page_leads_to_what_there_is(word: str, page: str) -> None:
+    """Periodic tasks, rate limits and canvas shapes have a row, which says where to read on."""
+    lines = (DOCS / "migrate-from-celery.md").read_text().splitlines()
+    (row,) = [line for line in lines if line.startswith(f"| `{word}")]
+    assert f"({page})" in row

@@ -54,7 +54,7 @@ def test_durable_steps_goes_on_after_the_crash(tmp_path: Path) -> None:
     second = _run("durable_steps.py", tmp_path)
     assert second.returncode == 0, second.stderr
     assert second.stdout.splitlines() == [
-        "order 7 was known already",
+        "order 7 already exists",
         "shipping order 7",
         "done: {'receipt': 'receipt-1250', 'parcel': 'parcel-7'}",
     ]
@@ -72,7 +72,7 @@ def test_streaming_is_heard_word_by_word_and_again(tmp_path: Path) -> None:
     shown = _run("streaming.py", tmp_path)
     assert shown.returncode == 0, shown.stderr
     assert shown.stdout.splitlines() == [
-        "Good morning Ada, ... once more:",
+        "Good morning Ada, ... trying again:",
         "Good morning Ada, how are you? ",
         "completed: {'words': 6, 'asked': True}",
     ]

@@ -15,7 +15,7 @@ from typing import Any
 
 import httpx
 import pytest
-import yaml  # type: ignore[import-untyped]
+import yaml
 from packaging.requirements import Requirement
 
 from holdfast.testing.servers import free_port, start_server

@@ -25,7 +25,10 @@ PAGES = {
     path.name: path.read_text()
     for path in (
         ROOT / "README.md",
-        *(ROOT / "docs" / f"{name}.md" for name in ("quickstart", "tasks", "testing")),
+        *(
+            ROOT / "docs" / f"{name}.md"
+            for name in ("quickstart", "tasks", "testing", "conversations")
+        ),
         ROOT / "docs" / "migrate-from-celery.md",
     )
 }
@@ -35,6 +38,7 @@ needs_curl = pytest.mark.skipif(shutil.which("curl") is None, reason="curl is no
 _PROGRAM = re.compile(r'^```python title="([\w.]+)"\n(.*?)^```$', re.DOTALL | re.MULTILINE)
 _PYTHON = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 _SHOWN = re.compile(r"^```text\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+_TALK = re.compile(r"^    \$ holdfast chat bot:app\n((?:    .*\n)+)", re.MULTILINE)
 _CURL = re.compile(r"^    (curl .*)$", re.MULTILINE)
 _COMMAND = re.compile(r"(?:`|^    |\$\()holdfast ([^`\n#]*)", re.MULTILINE)
 
@@ -163,6 +167,27 @@ def test_the_commands_of_the_readme_run_as_written(tmp_path: Path) -> None:
         assert "completed" in _holdfast(tmp_path, "ls")
 
 
+def test_the_bot_of_the_readme_talks_as_written(tmp_path: Path) -> None:
+    """What a person types in the terminal, and what the bot answers."""
+    _write_programs("README.md", tmp_path)
+    dialogue = _TALK.findall(PAGES["README.md"])[0].replace("    ", "", 1).replace("\n    ", "\n")
+    typed = re.findall(r"^you: (.*)$", dialogue, re.MULTILINE)
+    shown = python(
+        *("-m", "holdfast.cli", "chat", "bot:app"),
+        folder=tmp_path,
+        typed="".join(f"{line}\n" for line in typed),
+    )
+    assert shown.returncode == 0, shown.stderr
+    assert shown.stdout.partition("(the conversation has ended")[0] == dialogue
+    assert "this continues the conversation: holdfast chat bot:app support" in shown.stderr
+
+
+def test_the_bot_has_at_most_15_lines() -> None:
+    """As its heading says."""
+    programs = dict(_PROGRAM.findall(PAGES["README.md"]))
+    assert len(programs["bot.py"].splitlines()) <= 15
+
+
 def test_make_help_lists_the_commands() -> None:
     """The commands that the README names are there, each with its sentence."""
     shown = subprocess.run(
@@ -238,6 +263,28 @@ def test_the_python_of_the_tasks_page_is_one_program_that_runs(tmp_path: Path) -
     assert "no worker runs here, so it waits: It waits for a worker" in shown.stdout
 
 
+def test_the_conversations_of_their_page_talk(tmp_path: Path) -> None:
+    """Every block of the page, as one app; each conversation is talked with."""
+    page = PAGES["conversations.md"]
+    ((_, program),) = _PROGRAM.findall(page)
+    (tmp_path / "bots.py").write_text("\n\n".join([program, *_PYTHON.findall(page)]))
+    talks = {
+        "support": ("hi 17 no", "Order 17 is on its way."),
+        "say": ("hi", "say: Let me see."),
+        "assistant": ("why", "That was 14 characters long."),
+        "survey": ("hi old 30 blue 2 none", "30, blue, l, none"),
+        "echo": ("hi bye", "You said: hi"),
+        "greeter": ("hi", "Welcome, visit 1."),
+        "counter": ("a b", "Message 2: b"),
+        "complaints": ("hi", "I pass you on to a person."),
+    }
+    for name, (typed, said) in talks.items():
+        lines = "".join(f"{word}\n" for word in typed.split())
+        command = ("-m", "holdfast.cli", "chat", "bots:app", name)
+        shown = python(*command, folder=tmp_path, typed=lines)
+        assert (shown.returncode, said in shown.stdout) == (0, True), shown.stdout + shown.stderr
+
+
 def test_the_tests_of_the_testing_page_pass(tmp_path: Path) -> None:
     """Every file of the page, together, as a project of its own."""
     _write_programs("testing.md", tmp_path)
@@ -246,7 +293,7 @@ def test_the_tests_of_the_testing_page_pass(tmp_path: Path) -> None:
     found = any(e.value == "holdfast.testing.plugin" for e in entry_points(group="pytest11"))
     plugin = () if found else ("-p", "holdfast.testing.plugin")
     shown = python("-m", "pytest", "-q", *plugin, folder=tmp_path)
-    assert "9 passed" in shown.stdout, shown.stdout + shown.stderr
+    assert "11 passed" in shown.stdout, shown.stdout + shown.stderr
 
 
 @pytest.mark.parametrize("page", PAGES)

@@ -121,7 +121,7 @@ async def test_a_worker_that_comes_back_after_its_lease_changes_nothing(
     stale.send_signal(signal.SIGCONT)
     await crew.kill(other)
     assert await (await app.find("where").submit()).result(timeout=30) == stale.pid
-    await until(lambda: "lease lost: " in crew.log() or "stopped: " in crew.log())
+    await until(lambda: "the lease was lost: " in crew.log() or "stopped: " in crew.log())
     assert world.effects() == done
     assert await app.engine.steps(handle.id) == steps
     assert await handle.result(timeout=5) == result == [done[0].token, done[2].token, done[3].token]

@@ -170,7 +170,7 @@ async def test_a_full_store_without_library_can_be_drained(
         await _lives_without_library(f"valkey://127.0.0.1:{server.port}", [server])
     lines = [record.getMessage() for record in caplog.records if record.name == OUTAGES]
     assert len([line for line in lines if line.startswith("the store is full")]) == 1
-    assert len([line for line in lines if line.startswith("the store takes new data")]) == 1
+    assert len([line for line in lines if line.startswith("the store accepts new data")]) == 1
     assert len([line for line in lines if "is loaded, after" in line]) == 1
 
 
@@ -208,10 +208,16 @@ async def test_a_worker_starts_in_a_full_store(server: TestServer) -> None:
 @pytest.mark.parametrize("fake_clock", [False, True])
 def test_every_function_is_also_a_script(server: TestServer, *, fake_clock: bool) -> None:
     """Servers compile them all, and they have the flags of the function."""
-    functions = [source for source in library.sources().values() if not source.is_lib]
+    functions = [
+        (source, name)
+        for source in library.sources().values()
+        if not source.is_lib
+        for name in (source.function, source.owned_function)
+        if name == source.function or source.header.owned
+    ]
     with server.raw() as raw:
-        for source in functions:
-            script = library.script(source.function, fake_clock=fake_clock)
+        for source, name in functions:
+            script = library.script(name, fake_clock=fake_clock)
             assert raw.script_load(script)
             first, _, _ = script.partition("\n")
             flags = "".join(f" flags={flag}" for flag in library.FLAGS[source.header.flags])

@@ -71,7 +71,7 @@ async def test_a_service_that_stops_is_restarted(
     status = status_of(kept, "failing")
     assert status.last_error == "it returned"
     assert status.last_error_at is not None
-    assert "the service failing stopped and restarts in 0.0 s: ValueError: broken" in caplog.text
+    assert "service failing stopped; restarting it in 0.0 s: ValueError: broken" in caplog.text
     assert "Traceback" in caplog.text
 
 
@@ -159,4 +159,4 @@ async def test_doctor_names_the_service_that_does_not_run() -> None:
         Level.OK,
         "1 in 1 process, restarted 1 times",
     )
-    assert findings.services([]).text == "no process runs any now"
+    assert findings.services([]).text == "no process runs any service"

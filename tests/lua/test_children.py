@@ -23,7 +23,7 @@ async def create(store: Store, execution_id: str, tenant: str = "default", **mor
 
 async def children(store: Store, parent: str, **more: Any) -> list[str]:
     """Return the ids of the children of an execution, newest first."""
-    page = await store.queries.page(Filter(parent=parent, **more), 10, None)
+    page = await store.queries.list_executions(Filter(parent=parent, **more), 10, None)
     return [one.id for one in page.items]
 
 
@@ -44,8 +44,8 @@ async def test_children_are_filtered_and_paged_like_all_others(store: Store) -> 
         await create(store, execution_id)
     await store.executions.cancel("p~0.2", "")
     assert await children(store, "p", state="cancelled") == ["p~0.2"]
-    first = await store.queries.page(Filter(parent="p"), 2, None)
-    rest = await store.queries.page(Filter(parent="p"), 2, first.next_cursor)
+    first = await store.queries.list_executions(Filter(parent="p"), 2, None)
+    rest = await store.queries.list_executions(Filter(parent="p"), 2, first.next_cursor)
     assert [one.id for one in (*first.items, *rest.items)] == ["p~0.3", "p~0.2", "p~0.1"]
 
 

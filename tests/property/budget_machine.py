@@ -167,7 +167,7 @@ class BudgetMachine(ComparingMachine):
     )
     def limit(self, *, name: str, dimension: str, kind: str, amount: int | None) -> None:
         """An operator changes a limit."""
-        self.world.run(self.store.budgets.limit(name, {(dimension, kind): amount}))
+        self.world.run(self.store.budgets.set(name, {(dimension, kind): amount}))
         limits = self.plain[name].limits.setdefault(dimension, {})
         limits.pop(kind, None)
         if amount is not None:

@@ -35,6 +35,31 @@ _VERBS = (
     *("cancel", "stop", "expire", "grow", "link", "lose", "replay"),
 )
 
+#: The edges that lead to a member, as upstream and on, and its join.
+_Planned = tuple[list[tuple[str, str]], Join]
+_M = ("m0", "success")
+#: Graphs in which losers once overtook ends.
+_KNOWN: tuple[tuple[_Planned, ...], ...] = (
+    (
+        ([], Join()),
+        *(([(f"m{n}", "success")], Join()) for n in range(3)),
+        ([_M, ("m3", "success")], Join.quorum(2, losers="cancel")),
+    ),
+    (
+        ([], Join()),
+        ([], Join()),
+        ([("m0", "failure")], Join()),
+        ([("m2", "always"), ("m1", "success")], Join.any()),
+        ([("m3", "success"), _M], Join.any(losers="cancel")),
+    ),
+    (
+        *(([], Join()) for _ in range(3)),
+        *(([_M], Join()) for _ in range(4)),
+        ([("m6", "success")], Join()),
+        ([(f"m{n}", "success") for n in (2, 1, 7)], Join.any(losers="cancel")),
+    ),
+)
+
 _Draw = Callable[[Any], Any]
 
 
@@ -58,7 +83,7 @@ class Run:
         self.model = GraphModel(eager=not exact)
         self.held: dict[str, Claim] = {}
         self.id = ""
-        self.hub = False
+        self.shape = "free"
 
     def join(self, count: int) -> tuple[Join, Node]:
         """Draw a join for so many upstreams."""
@@ -73,17 +98,27 @@ class Run:
 
     def upstreams(self, keys: list[str]) -> list[tuple[str, str]]:
         """Draw edges from some of the members."""
-        chosen = self.draw(st.lists(st.sampled_from(keys), max_size=4, unique=True)) if keys else []
-        if len(keys) > 2 and keys[0] not in chosen and self.hub:
+        most = 1 if self.shape == "chain" else 4
+        some = st.lists(st.sampled_from(keys), max_size=most, unique=True)
+        chosen = self.draw(some) if keys else []
+        if len(keys) > 2 and keys[0] not in chosen and self.shape == "hub":
             chosen.append(keys[0])
+        if keys and keys[-1] not in chosen and self.shape == "chain":
+            chosen.append(keys[-1])
         ons = st.sampled_from(("success", "success", "failure", "always"))
         return [(key, self.draw(ons)) for key in chosen]
 
-    def member(self, key: str, keys: list[str]) -> tuple[list[Edge], Join]:
-        """Draw a member, which the model gets at once."""
-        ins = self.upstreams(keys)
-        join, node = self.join(len(ins))
-        node.ins = ins
+    def member(
+        self, key: str, keys: list[str], planned: _Planned | None = None
+    ) -> tuple[list[Edge], Join]:
+        """Draw a member, unless it is planned; the model gets it at once."""
+        if planned is None:
+            ins = self.upstreams(keys)
+            join, node = self.join(len(ins))
+        else:
+            ins, join = planned
+            node = Node([], policy=join.policy, k=join.k or 0, losers=join.losers == "cancel")
+        node.ins = list(ins)
         self.model.nodes[key] = node
         edges = [
             Edge(source=source, target=key, on=on, input=self.draw(st.sampled_from((None, "in[]"))))
@@ -92,14 +127,15 @@ class Run:
         return edges, join
 
     def submit(self) -> None:
-        """Submit a random graph; in some, nearly all wait for the first member."""
-        self.hub = self.draw(st.booleans())
-        count = self.draw(st.integers(1, 9) | st.integers(5, 12))
+        """Submit a random graph; in some, nearly all wait for the first member, or in a row."""
+        self.shape = self.draw(st.sampled_from(("free", "hub", "chain")))
+        known = self.draw(st.sampled_from((None, None, None, *_KNOWN)))
+        count = len(known) if known else self.draw(st.integers(1, 9) | st.integers(5, 12))
         keys = [f"m{n}" for n in range(count)]
         edges: list[Edge] = []
         joins: dict[str, Join] = {}
         for n, key in enumerate(keys):
-            found, joins[key] = self.member(key, keys[:n])
+            found, joins[key] = self.member(key, keys[:n], known[n] if known else None)
             edges += found
         deadline = self.draw(st.sampled_from((None, None, 3_600_000)))
         members = {key: NewExecution(kind="work") for key in keys}

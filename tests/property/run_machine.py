@@ -14,6 +14,7 @@ from tests.property.machine import LifecycleMachine
 from tests.property.queue_machine import QueueMachine
 from tests.property.quota_machine import QuotaMachine
 from tests.property.running import thorough
+from tests.property.sessions_machine import SessionsMachine
 from tests.property.stream_machine import StreamMachine
 from tests.property.waits_machine import WaitsMachine
 from tests.property.world import open_world
@@ -25,6 +26,7 @@ MACHINES: dict[str, tuple[type[ComparingMachine], int, int]] = {
     "budgets": (BudgetMachine, 50, 50),
     "quotas": (QuotaMachine, 50, 50),
     "queues": (QueueMachine, 50, 30),
+    "sessions": (SessionsMachine, 50, 40),
     "waits": (WaitsMachine, 25, 40),
 }
 

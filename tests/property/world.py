@@ -16,6 +16,7 @@ from holdfast.store.lanes import Lanes
 from holdfast.store.leases import Leases
 from holdfast.store.outboxes import Outboxes
 from holdfast.store.quotas import Quotas
+from holdfast.store.sessions import Sessions
 from holdfast.store.store import Store, StoreSettings
 from holdfast.store.streams import Streams
 from holdfast.store.timers import Timers
@@ -120,6 +121,7 @@ class World:
         store.quotas = Quotas(store)
         store.outboxes = Outboxes(store)
         store.waitpoints = Waitpoints(store)
+        store.sessions = Sessions(store)
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         """Run to the end."""

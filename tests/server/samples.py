@@ -17,10 +17,12 @@ from holdfast.archive import Archiver, open_archive, set_archive
 from holdfast.engine import Engine
 from holdfast.fencing import Ask, Leases
 from holdfast.fencing.in_store import StoreObjects
-from holdfast.model.executions import NewExecution
+from holdfast.model.executions import Claim, NewExecution
 from holdfast.model.graphs import Edge
 from holdfast.model.ids import new_id
 from holdfast.model.schedules import NewSchedule
+from holdfast.model.session_keys import SessionKey
+from holdfast.model.sessions import Activity, MessageWait, NewReply
 from holdfast.model.timing import Timing
 from holdfast.model.waitpoints import NewWaitpoint, waitpoint_id
 from holdfast.server.http.declare import Route
@@ -131,6 +133,43 @@ async def _archived(engine: Engine, tenant: str) -> str:
     return made.id
 
 
+async def conversation(engine: Engine, tenant: str, **about: Any) -> str:
+    """Publish a conversation, as a worker of the tenant would."""
+    name = f"talk-{new_id()}"
+    await engine.tasks.publish({name: {"conversation": {}, **about}}, tenant=tenant)
+    return name
+
+
+def activity(name: str, tenant: str, user: str = "ann") -> Activity:
+    """Make a message of a user."""
+    key = SessionKey(tenant=tenant, endpoint=name, conversation="room-1", user=user)
+    return Activity(key=key, payload=b'{"text":"hello"}')
+
+
+async def _session(engine: Engine, tenant: str) -> str:
+    """Make a session whose conversation has written a reply and waits."""
+    return (await conversing(engine, tenant))[0]
+
+
+async def conversing(engine: Engine, tenant: str) -> tuple[str, str]:
+    """Return a session with a reply, and the name of its conversation."""
+    lane = f"lane-{new_id()}"
+    name = await conversation(engine, tenant, options={"lane": lane})
+    await engine.sessions.deliver(name, activity(name, tenant))
+    claim = await claimed(engine, lane)
+    assert claim.session is not None
+    replies = [NewReply(step="say:1", payload=b'{"text":"Which order?"}')]
+    await engine.sessions.turn(claim.id, claim.lease, replies, MessageWait(step="receive:1"))
+    return claim.session.id, name
+
+
+async def claimed(engine: Engine, lane: str) -> Claim:
+    """Claim from a lane."""
+    async with engine.claimer(worker="w", lanes=[lane]) as claimer:
+        (claim,) = await claimer.claim(1, 60_000)
+    return claim
+
+
 #: By the name of the parameter, or by route and name where the same name means something else.
 MAKERS: dict[str, Make] = {
     "id": _execution,
@@ -147,6 +186,8 @@ MAKERS: dict[str, Make] = {
     "quotas.id": _quota,
     "group": _group,
     "archive.id": _archived,
+    "conversations.name": conversation,
+    "sessions.id": _session,
 }
 
 

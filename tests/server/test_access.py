@@ -43,7 +43,7 @@ async def test_an_open_server_says_so_and_takes_any_key(
 ) -> None:
     """Every call is the operator's; with a key in the store only those with a valid one."""
     async with serve() as site, site.client("hf_" + "x" * 40) as client:
-        assert "there is no API key: loopback only" in caplog.text
+        assert "there is no API key: only loopback is served" in caplog.text
         assert (await client.get("/v1/lanes")).status_code == 200
         await client.post("/v1/keys", json={"roles": ["admin"]})
         assert (await client.get("/v1/lanes")).status_code == 401

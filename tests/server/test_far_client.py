@@ -12,6 +12,7 @@ import pytest
 from holdfast import App
 from holdfast.archive import set_archive
 from holdfast.client import Client
+from holdfast.client.queues import RemoteQueues
 from holdfast.engine import Engine
 from holdfast.errors import (
     BudgetExceeded,
@@ -155,6 +156,7 @@ async def test_a_read_that_waits(far: Client) -> None:
     )
 
     async def reading() -> bool:
+        assert isinstance(far.queues, RemoteQueues)
         return bool(far.queues._reading)
 
     await wait_for(reading)
@@ -177,7 +179,7 @@ async def test_budgets_and_quotas(far: Client) -> None:
     assert (await far.budgets.get("b")) == budget
     assert (await far.budgets.report("b", {"tokens": 9})).status == "soft_breach"
     assert (await far.budgets.reserve("b", {"tokens": 2}, key="k")).accepted is False
-    changed = await far.budgets.set_limits("b", {"tokens": {"hard": 20, "soft": None}})
+    changed = await far.budgets.set("b", {"tokens": {"hard": 20, "soft": None}})
     assert changed.limits["tokens"].hard == 20
     assert (await far.budgets.reserve("b", {"tokens": 2}, key="k")).reserved == {"tokens": 2}
     assert (await far.budgets.settle("b", {"tokens": 1}, key="k")).status == "ok"

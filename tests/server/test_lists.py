@@ -82,3 +82,13 @@ async def test_a_wrong_page_is_refused(anyone: httpx.AsyncClient) -> None:
         for query in ({"limit": "0"}, {"limit": "1001"}, {"cursor": "x"}):
             refused = await anyone.get(f"/v1/executions/{one}/{name}", params=query)
             assert code_of(refused) == (422, "invalid_input")
+
+
+async def test_parents_and_children_are_linked_both_ways(anyone: httpx.AsyncClient) -> None:
+    """A child names its parent, and the list of a parent's children has it."""
+    for execution_id in ("p", "p~0.1", "p~0.2"):
+        await submit(anyone, id=execution_id)
+    child = (await anyone.get("/v1/executions/p~0.1")).json()
+    assert child["parent"] == "p"
+    listed = (await anyone.get("/v1/executions", params={"parent": "p"})).json()["items"]
+    assert [(one["id"], one["parent"]) for one in listed] == [("p~0.2", "p"), ("p~0.1", "p")]

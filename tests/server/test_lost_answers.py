@@ -128,5 +128,32 @@ async def test_a_full_store_is_said_once_by_a_server(
     lines = [(record.levelname, record.getMessage()) for record in records]
     assert [level for level, _ in lines].count("ERROR") == 0
     assert len([line for _, line in lines if line.startswith("the store is full")]) == 1
-    assert len([line for _, line in lines if line.startswith("the store takes new data")]) == 1
+    assert len([line for _, line in lines if line.startswith("the store accepts new data")]) == 1
     assert len(lines) <= 4, lines
+
+
+@pytest.mark.parametrize(
+    ("spoil", "outage"),
+    [(_fill, "the store is full"), (_make_replica, "the store does not answer")],
+)
+async def test_a_call_that_the_store_refuses_has_no_line_of_its_own(
+    server: TestServer,
+    caplog: pytest.LogCaptureFixture,
+    spoil: Callable[[TestServer], None],
+    outage: str,
+) -> None:
+    """Also if the audit log cannot take it: nothing was changed, and the outage is said already."""
+    async with _served(server) as (engine, proxy):
+        _, secret = await engine.api_keys.create(roles=[Role.ADMIN])
+        headers = {"Authorization": f"Bearer {secret}"}
+        async with httpx.AsyncClient(headers=headers) as client:
+            url = f"http://127.0.0.1:{proxy.port}/v1/schedules"
+            body = {"id": "s", "every_ms": 60_000, "execution": {"kind": "k"}}
+            spoil(server)
+            with caplog.at_level(logging.INFO, "holdfast"):
+                caplog.clear()
+                for _ in range(5):
+                    assert (await client.post(url, json=body)).status_code == 503
+    loud = [r.getMessage() for r in caplog.records if r.levelno >= logging.WARNING]
+    assert [line for line in loud if not line.startswith(outage)] == []
+    assert len(loud) <= 1

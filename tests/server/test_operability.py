@@ -171,7 +171,7 @@ async def test_top_shows_a_server(site: Site, monkeypatch: pytest.MonkeyPatch) -
     assert [queue["queue"] for queue in view["queues"]] == ["ours/orders", "theirs/orders"]
     code, out, _ = await _command(site, "top", "--once")
     assert "ours/orders" in out
-    assert "service ticker of host.1.ab restarts" in out
+    assert "service ticker of host.1.ab is restarting" in out
 
 
 async def test_the_timeline_of_an_execution(site: Site, operator: httpx.AsyncClient) -> None:

@@ -72,7 +72,7 @@ async def test_a_person_answers(site: Site, anyone: httpx.AsyncClient, page: Pag
     await page.get_by_role("button", name="Approve").click()
     await expect(said).to_contain_text("Thank you")
     await page.get_by_role("button", name="Approve").click()
-    await expect(said).to_have_text("You have answered already.")
+    await expect(said).to_have_text("You have already answered.")
     (came,) = (await anyone.get(f"/v1/executions/{one}/signals")).json()["items"]
     assert (came["name"], came["payload"], came["source"]["identity"]) == (
         "approve",
@@ -115,7 +115,7 @@ async def test_people_approve(site: Site, anyone: httpx.AsyncClient, page: Page)
 async def test_a_link_that_was_cut_is_told_so(site: Site, page: Page) -> None:
     """And so is a wrong token."""
     await page.goto(f"{site.url}/answer/x1~w1")
-    await expect(page.get_by_role("status")).to_contain_text("not complete")
+    await expect(page.get_by_role("status")).to_contain_text("incomplete")
     await page.goto(f"{site.url}/answer/x2~w1#hf1.k1.a.b")
     await expect(page.get_by_role("status")).to_have_text("This link is not valid.")
 
@@ -170,4 +170,4 @@ async def test_the_contract_is_read_by_people(site: Site, page: Page) -> None:
     claim = page.locator("#workers_claim")
     await expect(claim).to_have_attribute("open", "")
     await expect(claim).to_contain_text("curl -X POST")
-    await expect(claim).to_contain_text("Wait so long for the first.")
+    await expect(claim).to_contain_text("How long to wait for the first execution.")

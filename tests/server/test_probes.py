@@ -66,7 +66,7 @@ async def test_a_service_that_stopped_is_not_ready_until_it_runs_again(
             return not all(one.running for one in engine.services.statuses())
 
         await wait_for(stopped)
-        await assert_unready(client, f"the service {name} restarts: it was cancelled")
+        await assert_unready(client, f"the service {name} is restarting: it was cancelled")
         figures = (await client.get("/metrics")).text
         assert f'holdfast_service_up{{service="{name}"}} 0.0' in figures
 

@@ -260,7 +260,7 @@ async def test_near_and_far_limits_have_the_same_names(site: Site, engine: Engin
                 assert (budget.tenant, budget.limits["tokens"].hard) == (tenant, most)
         assert (await ours.quotas.get("packers")).max_concurrent == 1
         await operator.quotas.set("packers", max_concurrent=9, tenant=OURS)
-        await operator.budgets.set_limits("packers", {"tokens": {"hard": 9}}, tenant=OURS)
+        await operator.budgets.set("packers", {"tokens": {"hard": 9}}, tenant=OURS)
         assert (await ours.quotas.get("packers")).max_concurrent == 9
         charge = await operator.budgets.report("packers", {"tokens": 10}, tenant=OURS)
         assert charge.budget == "packers"

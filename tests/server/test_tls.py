@@ -84,11 +84,11 @@ def _holdfast(folder: Path, command: str, argument: str, store: str) -> tuple[in
     [
         ("nothing", "a key", "tls-cert: {certificate} cannot be read: No such file"),
         ("a folder", "a key", "tls-cert: {certificate} cannot be read: Is a directory"),
-        ("junk", "a key", "tls-cert: {certificate} is no certificate in PEM"),
-        ("a key", "a certificate", "tls-cert: {certificate} is no certificate in PEM"),
+        ("junk", "a key", "tls-cert: {certificate} is not a PEM certificate"),
+        ("a key", "a certificate", "tls-cert: {certificate} is not a PEM certificate"),
         ("a certificate", "nothing", "tls-key: {key} cannot be read: No such file"),
-        ("a certificate", "junk", "tls-key: {key} is no key in PEM without a password"),
-        ("a certificate", "a locked key", "tls-key: {key} is no key in PEM without a password"),
+        ("a certificate", "junk", "tls-key: {key} is not a PEM key without a password"),
+        ("a certificate", "a locked key", "tls-key: {key} is not a PEM key without a password"),
         ("a certificate", "a key of another", "tls-key: {key} is not the key of {certificate}"),
     ],
 )

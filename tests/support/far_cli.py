@@ -13,6 +13,8 @@ from holdfast.cli.main import run
 from holdfast.engine import Engine, open_engine
 from holdfast.model.executions import Claim, Failure
 from holdfast.model.frames import NewFrame
+from holdfast.model.session_keys import SessionKey
+from holdfast.model.sessions import Activity, MessageWait, NewReply
 from holdfast.model.states import State
 from holdfast.model.waitpoints import NewWaitpoint
 from holdfast.server.run import serving
@@ -26,10 +28,11 @@ from tests.support.scheduling import plan
 _VARYING = (
     (re.compile(r"\bhf1\.[\w.-]+"), "TOKEN"),
     (re.compile(r"\b[0-9a-f]{32}-\d+-[0-9a-f]{12}\b"), "HANDLE"),
-    (re.compile(r"\b([0-9a-hjkmnp-tv-z]{20}|k[0-9a-hjkmnp-tv-z]{24})\b"), "ID"),
+    (re.compile(r"\b([0-9a-hjkmnp-tv-z]{20}|[ks][0-9a-hjkmnp-tv-z]{24})\b"), "ID"),
     (re.compile(r"\bk?[0-9a-f]{8}([0-9a-f]{8})?\b"), "MARK"),
     (re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)?"), "TIME"),
     (re.compile(r"(?<![\w.])\d+(\.\d+)? (ms|s|min|h|d)\b( \d+ (s|min|h)\b)?"), "SPAN"),
+    (re.compile(r"\b1\d{12}\b"), "MS"),
     (re.compile(r"[·█]+"), "BAR"),
     (re.compile(r" {2,}|─+"), " "),
 )
@@ -57,6 +60,11 @@ def _general(text: str, name: str) -> str:
     for pattern, word in _VARYING:
         text = pattern.sub(word, text)
     return text
+
+
+def session_key(name: str) -> SessionKey:
+    """Return the key of the session with a user of that name."""
+    return SessionKey(endpoint="talk", conversation="room", user=name)
 
 
 async def command(*args: str) -> Shown:
@@ -97,6 +105,17 @@ class Place:
         async with self.engine.claimer(worker="w", lanes=[lane]) as claimer:
             (claim,) = await claimer.claim(1, 60_000, wait_ms=5_000)
         return claim
+
+    async def session(self, name: str) -> None:
+        """Let a user of that name talk until the conversation waits."""
+        described = {"conversation": {}, "options": {"lane": name}}
+        await self.engine.tasks.publish({"talk": described})
+        activity = Activity(key=session_key(name), id=name, payload=b'{"text": "hello"}')
+        await self.engine.sessions.deliver("talk", activity)
+        claim = await self._claim(name)
+        replies = [NewReply(step="say:1", payload=b'{"text": "Which order?"}')]
+        wait = MessageWait(step="receive:1")
+        await self.engine.sessions.turn(claim.id, claim.lease, replies, wait)
 
     async def completed(self, name: str) -> None:
         """Run an execution with a step and a stream to its end."""

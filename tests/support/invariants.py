@@ -1,4 +1,4 @@
-"""What must always hold for the stored data (DESIGN, section 5, 1 to 5), checked from outside.
+"""What must always hold for the stored data (DESIGN, section 5: 1 to 5, 9), seen from outside.
 
 `violations` looks at all keys of a store at once and shares no code with the library: what each
 index must contain is computed anew from the records.
@@ -15,6 +15,12 @@ import msgspec
 from holdfast.model.states import TERMINAL, AttemptKind, Hold, State, state_vector
 from holdfast.model.waitpoints import WAIT_REASONS
 from tests.support.graph_invariants import GRAPH_FAMILIES, graph_problems, graph_timers
+from tests.support.session_invariants import (
+    HOLDS,
+    SESSION_FAMILIES,
+    check_session_timers,
+    session_problems,
+)
 from tests.support.wait_invariants import check_waits, timers_of
 
 Record = dict[str, bytes]
@@ -38,6 +44,7 @@ _FAMILIES = frozenset("xirtnlswcgqpyzkf") | {
     *("tenants", "cells", "routes", "pass", "turns", "timers"),
     *("settings", "meta", "alias", "worker", "workers", "tasks", "open", "keyring"),
     *GRAPH_FAMILIES,
+    *SESSION_FAMILIES,
     *("stream", "frames", "live", "doc", "tails"),
     *("schedule", "plan", "schedules", "dues", "fired", "lined"),
     *("unarchived", "o", "objects"),
@@ -48,6 +55,7 @@ _FAMILIES = frozenset("xirtnlswcgqpyzkf") | {
 }
 #: Timers of partitions of their own: quotas, budgets, reservations; of API keys and feeds.
 _ELSEWHERE = (b"q:", b"b:", b"v:", b"a:", b"f:")
+_SESSION_HOLDS = tuple(Hold(hold.decode()) for hold in HOLDS)
 _ENDED = ("ended", "result", "content_type")
 #: What only a suspended execution has, and what one has after it, until its end or its next wait.
 _WAIT = ("wait_until", "on_timeout")
@@ -130,6 +138,7 @@ class _Partition:
         yield from self._check_workers()
         yield from check_waits(self._families, self._records, self._now_ms)
         yield from graph_problems(self._families, self._records)
+        yield from session_problems(self._families, self._records)
         yield from self._check_schedules()
         yield from self._check_unarchived()
 
@@ -205,12 +214,15 @@ class _Partition:
         found = self._families["timers"].get("", {})
         # The timer of a schedule that is due rings again and again, so its time is its own.
         ringing = {member for member in found if member.startswith(b"s:")}
+        sessions = {member for member in found if member.startswith(b"c:")}
         # Those of other partitions, such as quotas, are theirs.
-        kept = {m: due for m, due in found.items() if m not in ringing and m[:2] not in _ELSEWHERE}
+        others = ringing | sessions
+        kept = {m: due for m, due in found.items() if m not in others and m[:2] not in _ELSEWHERE}
         yield from _differences("timer", kept, expected)
         dues = {b"s:" + name for name in self._families["dues"].get("", {})}
         if ringing != dues:
             yield f"the timers {ringing} of schedules should be {dues}"
+        yield from check_session_timers(self._families, sessions)
 
     def _check_owners(self) -> Iterator[str]:
         for family in (*_OWNED, *_WAITS, "l", "stream", "frames", "live", "doc", "m"):
@@ -335,8 +347,8 @@ class _Partition:
 def _fit(leases: list[int], record: Record) -> bool:
     """Whether the epochs of leases are those that the record allows."""
     epoch = int(record.get("epoch", 0))
-    if "limited" in record:
-        # A grant that came to nothing uses up an epoch.
+    if "limited" in record or "session" in record:
+        # A grant that came to nothing uses up an epoch; turns of a session are not logged.
         return leases == sorted(set(leases)) and leases[-1:] <= [epoch]
     return leases == list(range(1, epoch + 1))
 
@@ -370,14 +382,23 @@ def _due(record: Record) -> float | None:
     return min((float(record[name]) for name in names if name in record), default=None)
 
 
-def _check_state(record: Record) -> Iterator[str]:
-    """Check that the fields fit the state, and that the state vector follows from them."""
-    state = State(record["state"].decode())
+def _fields_of(state: State, record: Record) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return what a record must have in a state, and what it must not have."""
     granted = state is State.WAITING and "due" in record
     must, must_not = _FIELDS.get("granted" if granted else state.value, _FIELDS["terminal"])
+    if "session" in record:
+        # Its turns are not logged, so neither is its claim.
+        must_not = tuple(set(must_not) - {"claimed"})
     if "graph" in record and state.is_terminal:
         # It is kept as long as its graph.
         must, must_not = tuple(set(must) - {"due"}), (*must_not, "due")
+    return must, must_not
+
+
+def _check_state(record: Record) -> Iterator[str]:
+    """Check that the fields fit the state, and that the state vector follows from them."""
+    state = State(record["state"].decode())
+    must, must_not = _fields_of(state, record)
     yield from (f"is {state} without {name}" for name in must if name not in record)
     yield from (f"is {state} with {name}" for name in must_not if name in record)
     hold = Hold(record["hold"].decode()) if "hold" in record else None
@@ -386,13 +407,15 @@ def _check_state(record: Record) -> Iterator[str]:
         yield f"is held by {hold}, which does not fit its due time"
     if state is State.DELAYED and is_open != (hold is Hold.PAUSE):
         yield f"is held by {hold}, which does not fit its attempt"
-    if state is State.SUSPENDED and hold not in (*WAIT_REASONS, Hold.ESCALATED):
+    if state is State.SUSPENDED and hold not in (*WAIT_REASONS, Hold.ESCALATED, *_SESSION_HOLDS):
         yield f"is suspended by {hold}"
     if ("on_timeout" in record) != ("wait_until" in record):
         yield "has a timeout of its wait without what it does, or the reverse"
     if state is State.ACTIVE and ("timeout_at" in record) != ("attempt_timeout" in record):
         yield "has a time-out without reason, or none"
-    if is_open and ("timeout_left" in record) != ("attempt_timeout" in record):
+    # The next turn of a session has a time of its own.
+    anew = "session" in record and "timeout_left" not in record
+    if is_open and not anew and ("timeout_left" in record) != ("attempt_timeout" in record):
         yield "has time left without reason, or none"
     kind = AttemptKind(record.get("turn", b"initial").decode())
     vector = state_vector(state, hold, kind, attempt_open=is_open)

@@ -63,5 +63,5 @@ def step(hour: int, **fields: Any) -> Step:
 
 async def fired(store: Store, schedule_id: str = "daily") -> list[str]:
     """Return the ids of what a schedule has fired, oldest first."""
-    page = await store.queries.page(Filter(tag=("schedule", schedule_id)), 1000, None)
+    page = await store.queries.list_executions(Filter(tag=("schedule", schedule_id)), 1000, None)
     return [execution.id for execution in reversed(page.items)]

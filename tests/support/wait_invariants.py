@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from holdfast.model.states import TERMINAL
+from tests.support.session_invariants import HOLDS
 
 Record = dict[str, bytes]
 Families = Mapping[str, Mapping[str, Any]]
@@ -29,6 +30,8 @@ class Waiting:
         self.id = execution_id
         self.record = record
         self.state = record["state"].decode()
+        #: Suspended by a wait with a condition: one for a message has none.
+        self.suspended = self.state == "suspended" and record.get("hold") not in HOLDS
         self._raw: dict[bytes, bytes] = dict(families["p"].get(execution_id, {}))
         self.living = [int(n) for n in self._raw.pop(b"living", b"").split(b",") if n]
         self.points = {int(number): _unpack(packed) for number, packed in self._raw.items()}
@@ -67,7 +70,7 @@ class Waiting:
                 yield f"closed its waitpoint {number} or not: {point}"
             if point["state"] != "pending" and "held" in point:
                 yield f"holds signals at its waitpoint {number}, which is {point['state']}"
-            waited = self.wait["points"] if self.wait and self.state == "suspended" else []
+            waited = self.wait["points"] if self.wait and self.suspended else []
             if (point["state"] == "open") and number not in waited:
                 yield f"has the open waitpoint {number} without waiting for it"
             if (point["state"] == "pending") and number in waited:
@@ -108,10 +111,10 @@ class Waiting:
 
     def _check_wait(self, now_ms: int | None) -> Iterator[str]:
         if self.wait is None:
-            if self.state == "suspended" or "resumed" in self.record:
+            if self.suspended or "resumed" in self.record:
                 yield "has no wait"
             return
-        suspended = self.state == "suspended"
+        suspended = self.suspended
         # One that its execution's end cut short has no signals either.
         if (suspended and "signals" in self.wait) or (
             "resumed" in self.record and "signals" not in self.wait
@@ -148,7 +151,7 @@ class Waiting:
                 yield "was claimed while it was suspended"
             elif event in ("cancelled", "expired", "failed"):
                 waiting = False
-        if waiting != (self.state == "suspended"):
+        if waiting != self.suspended:
             yield f"is {self.state}, its history says otherwise"
 
 

@@ -20,6 +20,7 @@ from holdfast.model.waitpoints import (
 )
 from holdfast.store.executions import Executions
 from holdfast.store.keyrings import KeyRings
+from holdfast.store.sessions import Sessions
 from holdfast.store.store import Store
 from holdfast.store.valkey.call import Caller
 from holdfast.store.waitpoints import Sender, Waitpoints
@@ -50,6 +51,7 @@ def record_calls(store: Store) -> RecordingCaller:
     caller = RecordingCaller(store)
     store.caller = caller
     store.executions = Executions(store)
+    store.sessions = Sessions(store)
     store.waitpoints = Waitpoints(store)
     store.keyrings = KeyRings(store)
     return caller

@@ -61,6 +61,6 @@ def test_a_misspelt_attribute_of_a_client_is_an_error(tmp_path: Path) -> None:
     report, status = check(module)
     assert status == 1
     assert 'misspelt.py:4: error: "Client" has no attribute "graph"' in report
-    assert 'misspelt.py:5: error: "RemoteBudgets" has no attribute "reset_"' in report
+    assert 'misspelt.py:5: error: "Budgets" has no attribute "reset_"' in report
     assert "misspelt.py:6: error: Argument 1" in report
     assert 'misspelt.py:7: error: "Client" has no attribute "store"' in report

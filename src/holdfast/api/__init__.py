@@ -1,7 +1,7 @@
-"""What can be asked of Holdfast: one abstract noun per file.
+"""The contract of Holdfast: one abstract class per noun, one noun per file.
 
-`holdfast.engine` and its parts implement the nouns where the store is, `holdfast.client` over HTTP.
-Signatures, docstrings and errors are written here, once.
+`holdfast.engine` and its parts implement the nouns on the store itself, `holdfast.client` over
+HTTP. Signatures, docstrings and errors are written here, once.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from holdfast.api.feeds import Feeds
 from holdfast.api.graphs import Graphs
 from holdfast.api.keyring import SigningKeys
 from holdfast.api.lanes import Lanes
+from holdfast.api.operability import Operability
 from holdfast.api.queues import Queues
 from holdfast.api.quotas import Quotas
 from holdfast.api.rules import Rules
@@ -43,6 +44,7 @@ __all__ = [
     "Feeds",
     "Graphs",
     "Lanes",
+    "Operability",
     "Queues",
     "Quotas",
     "Rules",

@@ -21,15 +21,15 @@ class ApiKeys(ABC):
         ttl_ms: int | None = None,
         secret: str | None = None,
     ) -> tuple[ApiKey, str]:
-        """Create a key; returns it and its secret, which is shown this once only.
+        """Create a key; return it and its secret, which is shown only this once.
 
-        Without a tenant it is an operator key: it may act for all of them.
+        Without a tenant it is an operator key, which can act for all tenants.
         """
 
     @abstractmethod
     async def list(self, *, tenant: str | None = None) -> list[ApiKey]:
-        """Return the keys, of one tenant or all, oldest first; those that ended lately too."""
+        """Return the keys of one tenant or all, oldest first, including recently ended ones."""
 
     @abstractmethod
     async def revoke(self, key_id: str, *, tenant: str | None = None) -> None:
-        """Revoke a key; with a tenant, only if it belongs to that. Safe to repeat."""
+        """Revoke a key; with a tenant, only if it belongs to that tenant. Safe to repeat."""

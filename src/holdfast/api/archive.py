@@ -11,30 +11,30 @@ from holdfast.model.listing import Filter, Page
 
 
 class Archive(ABC):
-    """Archived executions, for reading. A key of one tenant reads those of its own."""
+    """Archived executions, read-only. A key of one tenant reads only that tenant's."""
 
     @abstractmethod
     async def survey(self) -> Survey:
-        """Say where the archive is, what is in it, and what waits for it."""
+        """Return where the archive is, what it holds, and how many executions wait for it."""
 
     @abstractmethod
     async def status(self) -> ArchiveStatus:
-        """Return what is there."""
+        """Return the size and contents of the archive."""
 
     @abstractmethod
     async def get(self, execution_id: str) -> Exported:
-        """Return an archived execution, its last end; raises ExecutionNotFound."""
+        """Return an archived execution with its last end; raise ExecutionNotFound if absent."""
 
     @abstractmethod
     async def owner(self, execution_id: str) -> str:
-        """Return the tenant of an archived execution; raises ExecutionNotFound."""
+        """Return the tenant of an archived execution; raise ExecutionNotFound if there is none."""
 
     @abstractmethod
     async def page(
         self, wanted: Filter | None = None, *, limit: int = 50, cursor: str | None = None
     ) -> Page:
-        """Return a page of archived executions, newest first, each as it ended last."""
+        """Return a page of archived executions, newest first, each with its last end."""
 
     @abstractmethod
     def rows(self, wanted: Filter | None = None) -> AsyncIterator[Exported]:
-        """Go through archived executions, segment by segment, each as it ended last."""
+        """Yield archived executions, segment by segment, each with its last end."""

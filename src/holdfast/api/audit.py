@@ -1,4 +1,4 @@
-"""The audit log, read newest first."""
+"""The audit log."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from holdfast.model.audit import AuditEntry
 class Audit(ABC):
     """The audit log of a store.
 
-    Entries that come while an append is under way go out together with the next one, so a busy
-    server appends many in one call.
+    Entries that arrive during an append are sent together with the next one, so a busy server
+    appends many in one call.
     """
 
     @abstractmethod
@@ -26,4 +26,4 @@ class Audit(ABC):
         limit: int = 50,
         cursor: str | None = None,
     ) -> tuple[Sequence[AuditEntry], str | None]:
-        """Return a page of both logs, newest first, and the cursor of the next one."""
+        """Return a page of both logs, newest first, and the cursor of the next page."""

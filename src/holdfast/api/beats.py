@@ -1,4 +1,4 @@
-"""Heartbeats: what a thread of a worker needs of an engine, near or far, one blocking call each."""
+"""Heartbeats: the blocking calls that a worker's heartbeat thread makes, near or over HTTP."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ class Beats(Protocol):
         ...
 
     def register_worker(self, beat: Beat) -> bool:
-        """Register or refresh a worker; returns whether it should drain."""
+        """Register or refresh a worker; return whether it should drain."""
         ...
 
     def remove_worker(self, instance: str) -> None:
-        """Take a worker off the registry."""
+        """Remove a worker from the registry."""
         ...
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""Budgets: limits on what executions use, by any named dimension."""
+"""Budgets: limits on the usage of executions, by named dimension."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ DEFAULT_TTL_MS = 600_000
 
 
 class Spending(ABC):
-    """Charges by the holders of leases. Without a budget to charge they are all accepted."""
+    """Charges by lease holders. An execution without a budget can charge any amount."""
 
     @abstractmethod
     async def report(
@@ -34,10 +34,10 @@ class Spending(ABC):
         key: str | None = None,
         budget: str | None = None,
     ) -> Charge:
-        """Charge what an execution used to its budgets, or to one of them.
+        """Charge the usage of an execution to its budgets, or to one of them.
 
-        With several budgets all are charged or none: amounts are reserved in each first. A hard
-        breach of a budget that says so suspends or cancels the execution: see its `state`.
+        With several budgets, all are charged or none: the amounts are reserved in each first. A
+        hard breach suspends or cancels the execution if the budget says so; see the `state`.
         """
 
     @abstractmethod
@@ -51,9 +51,9 @@ class Spending(ABC):
         ttl_ms: int = DEFAULT_TTL_MS,
         budget: str | None = None,
     ) -> Reservation:
-        """Set amounts aside in the budgets of an execution, in all of them or in none.
+        """Reserve amounts in the budgets of an execution, in all of them or in none.
 
-        A hard breach does to the execution what it does in `report`.
+        A hard breach affects the execution as it does in `report`.
         """
 
     @abstractmethod
@@ -66,9 +66,9 @@ class Spending(ABC):
         key: str,
         budget: str | None = None,
     ) -> Charge:
-        """Charge what was used of a reservation; the rest returns.
+        """Charge the usage of a reservation and release the rest.
 
-        It never suspends: what was set aside can always be charged.
+        This never suspends the execution: a reserved amount can always be charged.
         """
 
 
@@ -76,7 +76,7 @@ class Budgets(ABC):
     """Operations on budgets."""
 
     rules: Rules
-    #: Charges by the holders of leases.
+    #: Charges by lease holders.
     spending: Spending
 
     @abstractmethod
@@ -90,7 +90,7 @@ class Budgets(ABC):
         reset_ms: int | None = None,
         on_hard: str = OnHard.REFUSE,
     ) -> tuple[Budget, bool]:
-        """Create a budget; returns it and whether it is new. Its id is minted if absent.
+        """Create a budget; return it and whether it is new. The id is generated if absent.
 
         `limits` are by dimension: `{"tokens": {"hard": 1000, "soft": 800}}`.
         """
@@ -103,20 +103,21 @@ class Budgets(ABC):
     async def list(
         self, tenant: str | None = None, *, limit: int = 50, cursor: str | None = None
     ) -> tuple[list[Budget], str | None]:
-        """Return a page of budgets in the order of tenant and id, and the cursor to go on with."""
+        """Return a page of budgets in the order of tenant and id, and the next cursor."""
 
     @abstractmethod
-    async def set_limits(
+    async def set(
         self, budget_id: str, limits: Mapping[str, Any], *, tenant: str = DEFAULT_TENANT
     ) -> Budget:
         """Change limits by dimension: `{"tokens": {"hard": 2000}}`; None removes a limit.
 
-        What is not named stays. Executions that wait go on if something is left now.
+        Limits that you omit keep their value. Waiting executions continue if the budget now
+        allows it.
         """
 
     @abstractmethod
     async def reset(self, budget_id: str, *, tenant: str = DEFAULT_TENANT) -> Budget:
-        """Start again: nothing is used. What is reserved stays so."""
+        """Reset the usage to zero. Reservations stay."""
 
     @abstractmethod
     async def report(
@@ -127,7 +128,7 @@ class Budgets(ABC):
         key: str | None = None,
         tenant: str = DEFAULT_TENANT,
     ) -> Charge:
-        """Charge what was used, once per key: all of it, or nothing on a hard breach."""
+        """Charge usage, once per key: all of it, or nothing on a hard breach."""
 
     @abstractmethod
     async def reserve(
@@ -139,13 +140,13 @@ class Budgets(ABC):
         ttl_ms: int = DEFAULT_TTL_MS,
         tenant: str = DEFAULT_TENANT,
     ) -> Reservation:
-        """Set amounts aside until they are settled or `ttl_ms` has passed, once per key."""
+        """Reserve amounts until they are settled or `ttl_ms` has passed, once per key."""
 
     @abstractmethod
     async def settle(
         self, budget_id: str, usage: Usage, *, key: str, tenant: str = DEFAULT_TENANT
     ) -> Charge:
-        """Charge what was used of a reservation, once; the rest returns."""
+        """Charge the usage of a reservation, once, and release the rest."""
 
     @abstractmethod
     async def breaches(self, budget_id: str, *, tenant: str = DEFAULT_TENANT) -> Sequence[Breach]:
@@ -155,8 +156,8 @@ class Budgets(ABC):
     async def spent(
         self, execution_id: str, *, tenant: str = DEFAULT_TENANT
     ) -> dict[str, dict[str, int]]:
-        """Return what an execution spent, by dimension and budget, as its tenant knows it."""
+        """Return the spending of an execution, by dimension and budget, as its tenant knows it."""
 
     @abstractmethod
     async def total(self, tenant: str) -> dict[str, int]:
-        """Return what the budgets of a tenant were charged since the beginning, by dimension."""
+        """Return the total that the budgets of a tenant were ever charged, by dimension."""

@@ -1,4 +1,4 @@
-"""Following one execution: its history and its state, live."""
+"""Follow one execution: its history and its state, live."""
 
 from __future__ import annotations
 
@@ -13,4 +13,4 @@ class Changes(ABC):
 
     @abstractmethod
     def follow(self, execution_id: str, after: str | None = None) -> AsyncIterator[Change]:
-        """Yield what happened so far, or since a position, then what happens, until its end."""
+        """Yield the history, from its start or from a position, then live events until the end."""

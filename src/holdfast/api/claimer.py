@@ -1,4 +1,4 @@
-"""Claiming executions for a worker."""
+"""Claims of executions for a worker."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from holdfast.model.executions import Claim
 
 
 class Claimer(ABC):
-    """Claims for one worker on fixed lanes with fixed capabilities and kinds."""
+    """Claims executions for one worker, with fixed lanes, capabilities and kinds."""
 
     @abstractmethod
     def stop(self) -> None:
-        """Have `claim` return at once, with what it has."""
+        """Make `claim` return at once, with what it has."""
 
     @abstractmethod
     async def claim(
@@ -28,7 +28,6 @@ class Claimer(ABC):
     ) -> list[Claim]:
         """Return up to `limit` claims, waiting up to `wait_ms` for the first.
 
-        A `request` that is sent `again` gets the leases that it got before, as far as they are
-        still held; with a limit of 0 that and nothing else. Once `given_up` is set, no more is
-        asked for.
+        A `request` sent `again` gets the same leases as before, as far as they are still held; with
+        a limit of 0 it gets nothing else. Once `given_up` is set, nothing more is claimed.
         """

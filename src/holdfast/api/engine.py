@@ -1,4 +1,4 @@
-"""The engine: every noun, and short forms of the calls on executions."""
+"""The engine: all nouns, and short forms of the calls on executions."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from holdfast.api.feeds import Feeds
 from holdfast.api.graphs import Graphs
 from holdfast.api.keyring import SigningKeys
 from holdfast.api.lanes import Lanes
+from holdfast.api.operability import Operability
 from holdfast.api.queues import Queues
 from holdfast.api.quotas import Quotas
 from holdfast.api.schedules import Schedules
@@ -67,18 +68,19 @@ class Engine(ABC):
     archive: Archive
     feeds: Feeds
     changes: Changes
+    operability: Operability
 
     @abstractmethod
     async def pulse(self) -> Pulse:
-        """Return how the store is doing: waiting times, late timers, incidents."""
+        """Return the health of the store: waiting times, overdue timers, incidents."""
 
     @abstractmethod
     async def ping(self) -> None:
-        """Ask for a sign of life, that of the store included."""
+        """Check that the engine and its store answer."""
 
     @abstractmethod
     async def close(self) -> None:
-        """Stop listening, and close what this engine opened."""
+        """Stop listening and close everything that this engine opened."""
 
     # Short forms
 

@@ -1,4 +1,4 @@
-"""Executions: submit, run, operate, ask."""
+"""Executions: submit, run, operate, read."""
 
 from __future__ import annotations
 
@@ -36,15 +36,15 @@ class Executions(ABC):
 
     @abstractmethod
     async def submit(self, /, kind: str, **fields: Any) -> Submitted:
-        """Create an execution; the fields are those of NewExecution.
+        """Create an execution. The fields are those of NewExecution.
 
-        Options that are not given are those that workers published of the task. Its input must fit
-        the published schema, unless `check` is False.
+        Options that you omit come from the task's declaration, if a worker has published it. The
+        input must match the published schema, unless `check` is False.
         """
 
     @abstractmethod
     async def submit_many(self, items: Sequence[NewExecution]) -> list[Submitted | HoldfastError]:
-        """Create up to 1,000 executions: an answer or an error for each, in order."""
+        """Create up to 1,000 executions; return an answer or an error for each, in order."""
 
     @abstractmethod
     def claimer(
@@ -56,17 +56,17 @@ class Executions(ABC):
         kinds: Sequence[str] | None = None,
         tenant: str | None = None,
     ) -> AbstractAsyncContextManager[Claimer]:
-        """Open a claimer for one worker; it listens for work while the block runs."""
+        """Open a claimer for one worker. It listens for work while the block runs."""
 
     @abstractmethod
     def beats(self, *, timeout_s: float) -> Beats:
-        """Open a blocking connection for heartbeats, which a thread of its own sends."""
+        """Open a blocking connection for heartbeats, which a separate thread sends."""
 
     @abstractmethod
     async def renew(
         self, held: Sequence[tuple[str, Lease]], lease_ms: int = DEFAULT_LEASE_MS
     ) -> list[datetime | HoldfastError]:
-        """Extend leases: the new expiry or an error for each, in order."""
+        """Extend leases; return the new expiry or an error for each, in order."""
 
     @abstractmethod
     async def complete(
@@ -77,27 +77,27 @@ class Executions(ABC):
         *,
         content_type: str | None = None,
     ) -> None:
-        """End an execution with its result; safe to repeat."""
+        """End an execution with its result. Safe to repeat."""
 
     @abstractmethod
     async def fail(
         self, execution_id: str, lease: Lease, failure: Failure
     ) -> tuple[State, datetime | None]:
-        """End an attempt; returns the state and when it is tried again. Safe to repeat."""
+        """End an attempt with an error; return the state and the retry time. Safe to repeat."""
 
     @abstractmethod
     async def delay(self, execution_id: str, lease: Lease, delay_ms: int) -> tuple[State, datetime]:
-        """Give the lease back and go on with the same attempt later; safe to repeat."""
+        """Release the lease and continue the same attempt later. Safe to repeat."""
 
     @abstractmethod
     async def progress(
         self, execution_id: str, lease: Lease, pct: float, message: str = ""
     ) -> None:
-        """Record how far the holder is."""
+        """Record the progress of the attempt."""
 
     @abstractmethod
     async def checkpoint(self, execution_id: str, lease: Lease, name: str, result: bytes) -> bytes:
-        """Record a step; returns its recorded result, which never changes."""
+        """Record a step; return its recorded result, which never changes."""
 
     @abstractmethod
     async def continue_as(
@@ -111,7 +111,7 @@ class Executions(ABC):
 
     @abstractmethod
     async def cancel(self, execution_id: str, reason: str = "") -> None:
-        """Cancel an execution that has not ended; a holder learns it at its next call."""
+        """Cancel an execution that has not ended. Its lease holder is notified at its next call."""
 
     @abstractmethod
     async def replay(
@@ -122,55 +122,55 @@ class Executions(ABC):
         from_step: str | None = None,
         reason: str = "",
     ) -> State:
-        """Run a terminal execution again, from its start or from a step."""
+        """Run an ended execution again, from the beginning or from a step."""
 
     @abstractmethod
     async def revoke_lease(self, execution_id: str, reason: str = "") -> None:
-        """Take the lease from its holder; the execution is ready again at once."""
+        """Revoke the lease of an execution. It is ready again at once."""
 
     @abstractmethod
     async def prioritize(self, execution_id: str, priority: int) -> int:
-        """Change the priority; returns the previous one."""
+        """Change the priority of an execution; return the previous one."""
 
     @abstractmethod
     async def describe(self, execution_id: str) -> Execution:
-        """Return what is known about an execution."""
+        """Return an execution."""
 
     @abstractmethod
     async def owner(self, execution_id: str) -> str:
-        """Return the tenant that it belongs to."""
+        """Return the tenant of an execution."""
 
     @abstractmethod
     async def input(self, execution_id: str) -> bytes:
-        """Return the input as it was submitted."""
+        """Return the input of an execution as it was submitted."""
 
     @abstractmethod
     async def history(self, execution_id: str) -> list[Event]:
-        """Return what happened to it, oldest first."""
+        """Return the history of an execution, oldest first."""
 
     @abstractmethod
     async def attempts(self, execution_id: str) -> list[Attempt]:
-        """Return its attempts, oldest first."""
+        """Return the attempts of an execution, oldest first."""
 
     @abstractmethod
     async def steps(self, execution_id: str) -> list[Step]:
-        """Return its journal in the order of recording."""
+        """Return the recorded steps of an execution, in the order of recording."""
 
     @abstractmethod
     async def outcome(self, execution_id: str) -> Outcome | None:
-        """Return how it ended, or None."""
+        """Return how an execution ended, or None if it has not."""
 
     @abstractmethod
     async def wait(self, execution_id: str, *, timeout_s: float | None = None) -> Outcome:
-        """Wait for its end; raises ResultNotReady when the time is over."""
+        """Wait for the end of an execution; raise ResultNotReady when the time is over."""
 
     async def result(self, execution_id: str, *, timeout_s: float | None = None) -> bytes:
-        """Wait for its result; raises ExecutionFailed if it ended without one."""
+        """Wait for the result of an execution; raise ExecutionFailed if it ended without one."""
         return result_of(await self.wait(execution_id, timeout_s=timeout_s))
 
     @abstractmethod
     async def export(self, execution_id: str) -> Exported:
-        """Return everything of an execution that has ended; raises NotTerminal."""
+        """Return the complete record of an execution; raise NotTerminal if it has not ended."""
 
     @abstractmethod
     async def list(
@@ -184,4 +184,4 @@ class Executions(ABC):
 
     @abstractmethod
     async def explain(self, execution_id: str) -> Explanation:
-        """Say why it is not running."""
+        """Explain why an execution is not running."""

@@ -1,4 +1,4 @@
-"""Event feeds: every change of state of a tenant's executions, in one order, live."""
+"""Event feeds: all changes of state of a tenant's executions, in one order, live."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ class Feeds(ABC):
     def follow(
         self, tenant: str, after: str | None = None
     ) -> AsyncIterator[StateChange | Gap | None]:
-        """Yield changes as they happen, from now or from a position on.
+        """Yield changes as they happen, from now or from a position.
 
-        First comes None, once nothing that happens from now on can be missed; then changes, and a
-        Gap where some are gone.
+        The first item is None: no change after it is missed. Changes follow, with a Gap where some
+        are no longer kept.
         """

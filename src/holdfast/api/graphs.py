@@ -1,4 +1,4 @@
-"""Graphs: submit them whole, let them grow, wait for them, cancel and replay them."""
+"""Graphs: submit, extend, wait, cancel, replay."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Graphs(ABC):
         joins: Mapping[str, Join] | None = None,
         **fields: Any,
     ) -> SubmittedGraph:
-        """Create a graph, all of it or nothing; further fields are those of NewGraph."""
+        """Create a graph, all or nothing. Further fields are those of NewGraph."""
 
     @abstractmethod
     async def extend(
@@ -47,8 +47,8 @@ class Graphs(ABC):
     ) -> SubmittedGraph:
         """Add members and edges to a graph that has not ended.
 
-        A cycle is looked for here, in the shape of the expected version; the store accepts the
-        addition only if the graph still has that version.
+        The check for cycles happens here, on the expected version; the store accepts the addition
+        only if the graph still has that version.
         """
 
     @abstractmethod
@@ -60,7 +60,7 @@ class Graphs(ABC):
         edges: Sequence[Edge] = (),
         joins: Mapping[str, Join] | None = None,
     ) -> SubmittedGraph:
-        """Add to the version that the graph has, and retry if another process was faster."""
+        """Extend the current version of the graph; retry if another process changed it first."""
 
     @abstractmethod
     async def cancel(
@@ -71,15 +71,15 @@ class Graphs(ABC):
         reason: str = "",
         wait_s: float | None = None,
     ) -> CancelledGraph:
-        """Cancel a graph; once this returns, the store sees it through whatever happens here.
+        """Cancel a graph. Once this returns, the store completes the cancellation by itself.
 
-        With `wait_s` the answer comes when the members that it ends have ended, or names those that
-        have not. Those that the policy leaves alone are not among them.
+        With `wait_s` this returns when the cancelled members have ended, or names those that have
+        not. Members that the policy leaves alone are not included.
         """
 
     @abstractmethod
     async def replay(self, graph_id: str, *, reason: str = "") -> None:
-        """Run what failed again, and what was skipped because of it; the rest stays."""
+        """Run the failed members of a graph again, and those skipped because of them."""
 
     @abstractmethod
     async def describe(self, graph_id: str) -> GraphView:
@@ -87,7 +87,7 @@ class Graphs(ABC):
 
     @abstractmethod
     async def owner(self, graph_id: str) -> str:
-        """Return the tenant that it belongs to."""
+        """Return the tenant of a graph."""
 
     @abstractmethod
     async def outcome(self, graph_id: str) -> GraphState | None:
@@ -95,14 +95,14 @@ class Graphs(ABC):
 
     @abstractmethod
     async def wait(self, graph_id: str, *, timeout_s: float | None = None) -> GraphState:
-        """Wait until all members have ended; raises ResultNotReady when the time is over."""
+        """Wait until all members have ended; raise ResultNotReady when the time is over."""
 
     async def results(
         self, graph_id: str, keys: Sequence[str] | None = None, *, timeout_s: float | None = None
     ) -> dict[str, bytes]:
         """Wait for a graph and return results by key: of its leaves, unless `keys` are given.
 
-        Members that have no result are left out. Raises GraphFailed if it did not complete.
+        Members without a result are left out. Raises GraphFailed if the graph did not complete.
         """
         state = await self.wait(graph_id, timeout_s=timeout_s)
         view = await self.describe(graph_id)

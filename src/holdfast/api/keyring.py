@@ -1,4 +1,4 @@
-"""The signing keys of tokens: rotated, shown."""
+"""The keys that sign tokens: rotate, read."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 
 from holdfast.model.tokens import KeyRing
 
-#: The grace of the outgoing key when none is given.
+#: The default grace period of the previous key.
 DEFAULT_GRACE_MS = 86_400_000
 
 
@@ -21,12 +21,12 @@ class SigningKeys(ABC):
         *,
         grace_ms: int = DEFAULT_GRACE_MS,
     ) -> tuple[str, str | None]:
-        """Make a new key the current one; the outgoing one stays good for the grace.
+        """Rotate the signing key. Tokens of the previous key stay valid for the grace period.
 
-        Without kid and secret both are made up. Safe to repeat. Returns the current kid and the
-        one before.
+        kid and secret are generated if absent. Safe to repeat. Return the current and the previous
+        kid.
         """
 
     @abstractmethod
     async def ring(self) -> KeyRing:
-        """Return the ring as it is now; a new one gets its first key."""
+        """Return the key ring; a new ring gets its first key."""

@@ -1,4 +1,4 @@
-"""Lanes: pause, resume, drain; shares of tenants; retention."""
+"""Lanes: pause, resume, drain; weights of tenants; retention."""
 
 from __future__ import annotations
 
@@ -9,31 +9,31 @@ from holdfast.model.lanes import LaneView
 
 
 class Lanes(ABC):
-    """Operations on lanes. A lane needs no creation: its name is enough."""
+    """Operations on lanes. A lane exists without being created."""
 
     @abstractmethod
     async def pause(self, lane: str) -> None:
-        """Claim nothing from the lane until it is resumed; what runs goes on."""
+        """Stop claims from the lane until it is resumed. Running executions continue."""
 
     @abstractmethod
     async def resume(self, lane: str) -> None:
-        """Open the lane again."""
+        """Resume a lane that is paused or draining."""
 
     @abstractmethod
     async def drain(self, lane: str) -> None:
-        """Accept nothing new on the lane; what is there runs."""
+        """Refuse new executions on the lane. Those already there still run."""
 
     @abstractmethod
     async def set_weights(self, lane: str, weights: Mapping[str, float | None]) -> None:
-        """Set tenants' shares of the lane's claims; None goes back to the default, 1."""
+        """Set tenants' weights in the lane's claims; None restores the default, 1."""
 
     @abstractmethod
     async def set_retention(
         self, keep_ms: Mapping[str, int | None], *, tenant: str | None = None
     ) -> None:
-        """Set how long ended executions are kept, by state; None goes back to the default.
+        """Set how long ended executions are kept, by final state; None restores the default.
 
-        It holds for executions that end from now on.
+        It applies to executions that end from now on.
         """
 
     @abstractmethod
@@ -42,8 +42,8 @@ class Lanes(ABC):
 
     @abstractmethod
     async def retention(self) -> dict[str | None, dict[str, int]]:
-        """Return what was set of retention, in ms by tenant and state; None is all tenants."""
+        """Return the retention settings in ms, by tenant and state; None stands for all tenants."""
 
     @abstractmethod
     async def views(self, *, tenant: str | None = None) -> Sequence[LaneView]:
-        """Return what is known of each lane; with a tenant, only what concerns it."""
+        """Return all lanes; with a tenant, count only its executions and workers."""

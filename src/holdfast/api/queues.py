@@ -35,9 +35,9 @@ class Queues(ABC):
 
     @abstractmethod
     async def define(self, name: str, settings: QueueSettings | None = None, **fields: Any) -> bool:
-        """Define a queue, or change its definition; returns whether it is new.
+        """Define a queue, or change its definition; return whether it is new.
 
-        The fields are those of QueueSettings. The dead-letter queue is made if it does not exist.
+        The fields are those of QueueSettings. A missing dead-letter queue is created.
         """
 
     @abstractmethod
@@ -48,37 +48,37 @@ class Queues(ABC):
     async def list(
         self, *, limit: int = 50, after: str | None = None, tenant: str | None = None
     ) -> list[Queue]:
-        """Return queues by name, those after a name; of one tenant, or of all."""
+        """Return queues by name, optionally after a name; of one tenant or of all."""
 
     @abstractmethod
     async def delete(self, name: str) -> None:
-        """Remove a queue with its messages. What it owes to others is delivered first."""
+        """Remove a queue and its messages. Messages owed to other queues are delivered first."""
 
     @abstractmethod
     async def add_group(self, name: str, group: str, start: Start | None = None) -> bool:
-        """Add a group to a FANOUT queue; returns whether it is new."""
+        """Add a group to a FANOUT queue; return whether it is new."""
 
     @abstractmethod
     async def remove_group(self, name: str, group: str) -> None:
-        """Remove a group; messages that only it had yet to retire are collected."""
+        """Remove a group. Messages that only it had not settled are collected."""
 
     @abstractmethod
     async def pause(self, name: str, group: str | None = None) -> None:
-        """Hand out nothing, to a group or to all, until resumed."""
+        """Stop deliveries, to one group or to all, until the queue is resumed."""
 
     @abstractmethod
     async def resume(self, name: str, group: str | None = None) -> None:
-        """Hand out again."""
+        """Resume deliveries."""
 
     @abstractmethod
     async def push(self, name: str, payload: bytes, **fields: Any) -> Pushed:
-        """Push a message; the fields are those of NewMessage."""
+        """Push a message. The fields are those of NewMessage."""
 
     @abstractmethod
     async def push_many(
         self, name: str, items: Sequence[NewMessage]
     ) -> Sequence[Pushed | HoldfastError]:
-        """Push up to 1,000 messages: an answer or an error for each, in order."""
+        """Push up to 1,000 messages; return an answer or an error for each, in order."""
 
     @abstractmethod
     async def read(
@@ -92,39 +92,39 @@ class Queues(ABC):
         wait_ms: int = 0,
         stop: Callable[[], bool] = bool,
     ) -> Sequence[Delivery]:
-        """Hand out up to `count` messages, waiting up to `wait_ms` for the first.
+        """Deliver up to `count` messages, waiting up to `wait_ms` for the first.
 
-        Returns nothing when the time is over. Raises ReadCancelled when the engine closes, or when
-        `stop` returns True, which is asked after every wake-up (`wake` makes one).
+        Returns no messages when the time is over. Raises ReadCancelled when the engine closes or
+        when `stop` returns True; `stop` is called after every wake-up (`wake` causes one).
         """
 
     @abstractmethod
     def wake(self, name: str) -> None:
-        """Have readers of this process that wait for a queue look again."""
+        """Make readers of this process that wait for a queue check it again."""
 
     @abstractmethod
     async def settle(
         self, name: str, verb: Verb, items: Sequence[Settle]
     ) -> Sequence[Settled | HoldfastError]:
-        """Settle up to 1,000 deliveries: an answer or an error for each, in order."""
+        """Settle up to 1,000 deliveries; return an answer or an error for each, in order."""
 
     @abstractmethod
     async def ack(self, name: str, handle: str, *effects: Effect) -> Settled:
-        """Retire a message for its group; with effects, all or nothing and once per handle."""
+        """Acknowledge a message for its group; with effects, all or nothing and once per handle."""
 
     async def nack(
         self, name: str, handle: str, *, delay_ms: int | None = None, reason: str = ""
     ) -> Settled:
-        """Give a message back as failed: again later, or a dead letter if its budget is spent."""
+        """Return a failed message: it is delivered again later, or becomes a dead letter."""
         item = Settle(handle=handle, delay_ms=delay_ms, reason=reason)
         return await self._settle_one(name, "nack", item)
 
     async def release(self, name: str, handle: str) -> Settled:
-        """Give a message back untouched; the hand-out counts all the same."""
+        """Return a message unprocessed. The delivery still counts as an attempt."""
         return await self._settle_one(name, "release", Settle(handle=handle))
 
     async def reject(self, name: str, handle: str, reason: str = "") -> Settled:
-        """Give a message up: it becomes a dead letter now."""
+        """Reject a message: it becomes a dead letter now."""
         return await self._settle_one(name, "reject", Settle(handle=handle, reason=reason))
 
     async def _settle_one(self, name: str, verb: Verb, item: Settle) -> Settled:
@@ -137,7 +137,7 @@ class Queues(ABC):
     async def extend(
         self, name: str, items: Sequence[tuple[str, int | None]]
     ) -> Sequence[datetime | HoldfastError]:
-        """Extend locks from now on, by ms or by the queue's lock time: deadlines or errors."""
+        """Extend locks from now, by ms or the queue's lock time; return deadlines or errors."""
 
     @abstractmethod
     async def claim(
@@ -150,15 +150,15 @@ class Queues(ABC):
         count: int = 1,
         cursor: str | None = None,
     ) -> Claimed:
-        """Take over deliveries of the group that are idle; each is a hand-out."""
+        """Take over idle deliveries of the group; each counts as a delivery."""
 
     @abstractmethod
     async def purge(self, name: str) -> int:
-        """Remove all messages, those in flight too; definition and groups stay."""
+        """Remove all messages, including those in flight. The definition and groups stay."""
 
     @abstractmethod
     async def move(self, name: str, to: str, limit: int, *, dry_run: bool = False) -> int:
-        """Move ready messages to another queue, where their attempts start anew."""
+        """Move ready messages to another queue, where their attempts start again at zero."""
 
     @abstractmethod
     async def redrive(
@@ -171,19 +171,19 @@ class Queues(ABC):
         rate_per_s: float | None = None,
         dry_run: bool = False,
     ) -> int:
-        """Send dead letters back to where each came from, or to another queue."""
+        """Send dead letters back to the queues they came from, or to another queue."""
 
     @abstractmethod
     async def peek(
         self, name: str, *, group: str | None = None, count: int = 1
     ) -> Sequence[Message]:
-        """Return the next messages without handing them out."""
+        """Return the next messages without delivering them."""
 
     @abstractmethod
     async def pending(
         self, name: str, *, group: str | None = None, limit: int = 50, offset: int = 0
     ) -> Sequence[PendingDelivery]:
-        """Return deliveries under way, those that expire first first."""
+        """Return the deliveries in flight, soonest to expire first."""
 
     @abstractmethod
     async def stats(self, name: str, group: str | None = None) -> QueueStats:

@@ -1,4 +1,4 @@
-"""Quotas: how many executions run at once, and how many start in a window."""
+"""Quotas: limits on how many executions run at once or start within a window."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ class Quotas(ABC):
         max_per_window: int | None = None,
         max_concurrent: int | None = None,
     ) -> tuple[Quota, bool]:
-        """Create a quota; returns it and whether it is new. Its id is minted if absent."""
+        """Create a quota; return it and whether it is new. The id is generated if absent."""
 
     @abstractmethod
     async def get(
         self, quota_id: str, *, value: str | None = None, tenant: str = DEFAULT_TENANT
     ) -> Quota:
-        """Return a quota; `value` counts one value of the tag of its rule only."""
+        """Return a quota. With `value`, count only that value of the tag of its rule."""
 
     @abstractmethod
     async def list(
         self, tenant: str | None = None, *, limit: int = 50, cursor: str | None = None
     ) -> tuple[list[Quota], str | None]:
-        """Return a page of quotas in the order of tenant and id, and the cursor to go on with."""
+        """Return a page of quotas in the order of tenant and id, and the next cursor."""
 
     @abstractmethod
     async def set(
@@ -48,8 +48,8 @@ class Quotas(ABC):
         max_concurrent: int | None = None,
         tenant: str = DEFAULT_TENANT,
     ) -> Quota:
-        """Replace the limits of a quota; executions that wait start if there is room now."""
+        """Replace the limits of a quota. Waiting executions start if there is room now."""
 
     @abstractmethod
     async def delete(self, quota_id: str, *, tenant: str = DEFAULT_TENANT) -> None:
-        """Remove a quota and its rules: it limits nothing any more."""
+        """Remove a quota and its rules. Executions that wait for it continue."""

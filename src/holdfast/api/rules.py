@@ -1,4 +1,4 @@
-"""Rules: limits that new executions get by their tenant, lane, kind or tag."""
+"""Rules: limits that apply to new executions by tenant, lane, kind or tag."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from holdfast.model.quotas import Rule
 
 
 class Rules(ABC):
-    """Rules of one kind of limit. They hold for executions submitted after them."""
+    """Rules of one kind of limit. They apply to executions submitted after them."""
 
     _limit: Literal["budget", "quota"]
 
     @abstractmethod
     async def attach(self, limit_id: str, **subject: str) -> Rule:
-        """Add a rule for one of tenant=, lane=, kind= or tag=; it may be there already.
+        """Add a rule for one of tenant=, lane=, kind= or tag=. Safe to repeat.
 
-        Rules are about all tenants, so the limit of another tenant than `default` is named in
-        full, as TENANT/NAME.
+        Rules affect all tenants, so name the limit of a tenant other than `default` in full, as
+        TENANT/NAME.
 
         Raises:
-            BudgetNotFound, QuotaNotFound: there is nothing to attach.
+            BudgetNotFound, QuotaNotFound: the limit does not exist.
         """
 
     @abstractmethod
     async def detach(self, limit_id: str, **subject: str) -> Rule:
-        """Remove a rule; executions that were submitted under it keep their limits."""
+        """Remove a rule. Executions submitted under it keep the limit."""
 
     @abstractmethod
     async def list(self) -> list[Rule]:

@@ -1,4 +1,4 @@
-"""Schedules: create, change, pause, trigger, ask."""
+"""Schedules: create, change, pause, trigger, read."""
 
 from __future__ import annotations
 
@@ -18,38 +18,38 @@ class Schedules(ABC):
 
     @abstractmethod
     async def create(self, plan: NewSchedule) -> tuple[Schedule, bool]:
-        """Create a schedule; returns it, and whether it is new.
+        """Create a schedule; return it and whether it is new.
 
-        It belongs to the tenant of its executions.
+        The schedule belongs to the tenant of its executions.
 
         Raises:
-            ScheduleConflict: its id belongs to one of the tenant that says something else.
+            ScheduleConflict: the tenant has a schedule with this id and other content.
         """
 
     @abstractmethod
     async def put(self, plan: NewSchedule) -> Schedule:
-        """Create a schedule, or have it say something else; one that is paused stays so."""
+        """Create a schedule, or replace its content. A paused schedule stays paused."""
 
     @abstractmethod
     async def update(
         self, schedule_id: str, changes: Mapping[str, Any], *, tenant: str = DEFAULT_TENANT
     ) -> Schedule:
-        """Change some fields, such as {"cron": "0 6 * * *"} or {"paused": True}.
+        """Change some fields of a schedule, such as {"cron": "0 6 * * *"} or {"paused": True}.
 
-        The tick at which it stands stays the same, unless its timing changes or it was paused.
+        The next tick stays the same, unless the timing changes or the schedule was paused.
         """
 
     async def pause(self, schedule_id: str, *, tenant: str = DEFAULT_TENANT) -> Schedule:
-        """Fire no more ticks until it is resumed; what was fired goes on."""
+        """Pause a schedule. Executions that it has fired continue."""
         return await self.update(schedule_id, {"paused": True}, tenant=tenant)
 
     async def resume(self, schedule_id: str, *, tenant: str = DEFAULT_TENANT) -> Schedule:
-        """Go on with the next tick from now; those since the pause are not made up for."""
+        """Resume a schedule at its next tick from now. Ticks during the pause do not fire."""
         return await self.update(schedule_id, {"paused": False}, tenant=tenant)
 
     @abstractmethod
     async def get(self, schedule_id: str, *, tenant: str = DEFAULT_TENANT) -> Schedule:
-        """Return what is known of a schedule."""
+        """Return a schedule."""
 
     @abstractmethod
     async def list(
@@ -59,16 +59,16 @@ class Schedules(ABC):
 
     @abstractmethod
     async def delete(self, schedule_id: str, *, tenant: str = DEFAULT_TENANT) -> None:
-        """Remove a schedule; what it has fired goes on."""
+        """Remove a schedule. Executions that it has fired continue."""
 
     @abstractmethod
     async def trigger(
         self, schedule_id: str, *, key: str | None = None, tenant: str = DEFAULT_TENANT
     ) -> Submitted:
-        """Fire now, besides its ticks, also when it is paused; the same key does so once."""
+        """Fire a schedule now, in addition to its ticks, even if it is paused; once per key."""
 
     @abstractmethod
     async def next_times(
         self, schedule_id: str, count: int = 10, *, tenant: str = DEFAULT_TENANT
     ) -> builtins.list[datetime]:
-        """Return when it fires next, jitter included; of a paused one, when it would."""
+        """Return the next fire times, with jitter; of a paused schedule, when it would fire."""

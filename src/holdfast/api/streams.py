@@ -1,4 +1,4 @@
-"""Streams: the output of an execution while it runs, and the document it keeps up to date."""
+"""Streams: the frames that an execution emits while it runs, and its held document."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ from holdfast.model.frames import (
 
 
 class Tail(ABC):
-    """One reader of a stream, live: `async for frame in tail`, until the `end` frame.
+    """A live reader of a stream: `async for frame in tail`, until the `end` frame.
 
-    A reader that must make room, or whose process stops, gets a last frame `retry` instead; it
-    can go on elsewhere after the frame that it saw last.
+    A reader that must make room, or whose process stops, gets a last frame `retry` instead. It can
+    continue elsewhere after the last frame that it received.
     """
 
-    #: It has given its last frame, or was closed.
+    #: Whether it has returned its last frame or was closed.
     done: bool
 
     @abstractmethod
     async def next(self, wait_s: float | None = None) -> Sequence[Frame]:
-        """Return the next frames; none when the time is over or there are no more.
+        """Return the next frames; none if the time is over or the stream has ended.
 
         Raises:
-            ExecutionNotFound: it was removed meanwhile.
+            ExecutionNotFound: the execution was removed meanwhile.
         """
 
     async def __aiter__(self) -> AsyncIterator[Frame]:
@@ -46,7 +46,7 @@ class Tail(ABC):
 
     @abstractmethod
     def close(self) -> None:
-        """Give its place to others."""
+        """Close the reader, which frees its place for others."""
 
 
 class Streams(ABC):
@@ -61,30 +61,30 @@ class Streams(ABC):
         *,
         key: str | None = None,
     ) -> Appended:
-        """Append frames, all or none; only the holder of the lease may.
+        """Append frames, all or none. Only the holder of the lease can append.
 
-        Repeated with the same `key` within a minute, it gets its first answer. Frames of type
-        `summary` are JSON merge patches and change the held document in the same call.
+        A call repeated with the same `key` within a minute gets the first answer again. Frames of
+        type `summary` are JSON merge patches and change the held document in the same call.
         """
 
     @abstractmethod
     async def read(self, execution_id: str, *, after: int = 0, limit: int = 100) -> FramePage:
-        """Return frames after a number, of all attempts in order."""
+        """Return the frames after a frame id, of all attempts in order."""
 
     @abstractmethod
     async def summary(self, execution_id: str) -> Summary:
-        """Return the held document and its version: {} and 0 at first."""
+        """Return the held document and its version; at first {} and 0."""
 
     @abstractmethod
     async def tail(self, execution_id: str, *, after: int = 0) -> Tail:
-        """Read a stream live, after a frame; close the tail when you leave before its end.
+        """Read a stream live, after a frame. Close the tail if you stop before its end.
 
         Raises:
-            TooManyTails: the tenant of the execution reads as many as it may.
+            TooManyTails: the tenant of the execution has reached its limit of readers.
         """
 
     async def follow(self, execution_id: str, *, after: int = 0) -> AsyncGenerator[Frame]:
-        """Read a stream live to its end, and go on where it was when a tail has to end before."""
+        """Read a stream live to its end; if a tail ends early, continue where it was."""
         while True:
             tail = await self.tail(execution_id, after=after)
             try:
@@ -108,16 +108,16 @@ class Streams(ABC):
         size: int | None = None,
         age_ms: int | None = None,
     ) -> None:
-        """Set how much of each stream is kept; what is absent goes back to the default.
+        """Set how much of each stream is kept. Arguments that you omit return to the default.
 
-        The oldest frames go first, when the next ones are appended. Without a tenant it is for
-        all that have no bounds of their own.
+        The oldest frames are removed first, at the next append. Without a tenant the bounds apply
+        to all tenants that have none of their own.
         """
 
     @abstractmethod
     async def set_tails(self, most: int | None, *, tenant: str | None = None) -> None:
-        """Set how many tails a tenant may have in one process; None: the default."""
+        """Set how many tails a tenant can have in one process; None restores the default."""
 
     @abstractmethod
     async def settings(self) -> dict[str | None, StreamSettings]:
-        """Return what was set of bounds and tails, by tenant; None is all that have none."""
+        """Return the bounds that were set, by tenant; None stands for tenants without their own."""

@@ -1,4 +1,4 @@
-"""Tasks: what workers published of them."""
+"""Tasks: the descriptions that workers have published."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from typing import Any
 
 
 class Tasks(ABC):
-    """Descriptions of tasks, which submissions follow."""
+    """The published descriptions of tasks, which provide the defaults of submissions."""
 
     @abstractmethod
     async def list(self, *, tenant: str | None = None) -> dict[str, dict[str, Any]]:
-        """Return what workers published of their tasks: those of all tenants and of this one.
+        """Return the tasks that workers of all tenants and of this tenant have published.
 
-        What a worker of the tenant published of a task replaces what one of all tenants did.
+        A task from a worker of the tenant replaces one from a worker of all tenants.
         """
 
     @abstractmethod
     async def publish(
         self, described: Mapping[str, Mapping[str, Any]], *, tenant: str | None = None
     ) -> None:
-        """Publish descriptions of tasks, as `Task.describe` gives them; submissions follow them.
+        """Publish descriptions of tasks, as `Task.describe` returns them, for submissions.
 
-        Those of the same name are replaced.
+        They replace descriptions of the same name.
         """

@@ -1,4 +1,4 @@
-"""Waitpoints: prepare them, suspend on them, signal them."""
+"""Waitpoints: prepare, suspend, signal."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Waitpoints(ABC):
     async def prepare(
         self, execution_id: str, lease: Lease, items: Sequence[NewWaitpoint]
     ) -> list[Waitpoint]:
-        """Make waitpoints before the wait; signals that come early are held.
+        """Create waitpoints before the wait. Signals that arrive early are kept for it.
 
         Safe to repeat for items with a key.
         """
@@ -47,52 +47,53 @@ class Waitpoints(ABC):
         reason: str = "signal",
         key: str | None = None,
     ) -> Suspension:
-        """Give the lease back until a condition on waitpoints holds.
+        """Suspend an execution until a condition on waitpoints holds.
 
-        Waitpoints are new, or prepared ones, which may be given by their ids. The condition
-        calls them by their names: `{"waitpoint": NAME}` holds with any signal to one. If signals
-        that came early fulfil it, the lease is kept. Safe to repeat with the same `key`.
+        Waitpoints are new, or prepared ones given by their ids. The condition refers to them by
+        name: any signal to a waitpoint fulfils `{"waitpoint": NAME}`. If early signals already
+        fulfil the condition, the caller keeps the lease; otherwise the lease is released. Safe to
+        repeat with the same `key`.
         """
 
     @abstractmethod
     async def token_of(self, grant: Grant) -> Token:
-        """Return the token of a waitpoint that the caller has made."""
+        """Return the token of a waitpoint that the caller created."""
 
     @abstractmethod
     async def signal(self, item: NewSignal, token: str | None = None) -> Effect:
-        """Send a signal: with a token, or without one as an operator.
+        """Send a signal, with a token, or without one as an operator.
 
-        With a token nothing is said about a waitpoint before the token is proved. An answer to an
-        execution that asks for more of a budget raises its limit before this returns.
+        With a token, errors reveal nothing about a waitpoint unless the token is valid. An answer
+        to an execution that asks for more of a budget raises its limit before this returns.
         """
 
     @abstractmethod
     async def read(self, waitpoint: str, token: str) -> Waitpoint:
-        """Return a waitpoint to whoever has its token: what is asked for, and until when."""
+        """Return a waitpoint to the holder of its token: its question and its deadline."""
 
     @abstractmethod
     async def signal_many(
         self, items: Sequence[tuple[NewSignal, str | None]]
     ) -> list[Effect | HoldfastError]:
-        """Send up to 1,000 signals, each with its token or None: an answer for each, in order."""
+        """Send up to 1,000 signals, each with its token or None; return the answers in order."""
 
     @abstractmethod
     async def resume(
         self, execution_id: str, payload: bytes = b"null", *, identity: str = ""
     ) -> State:
-        """Let a suspended execution go on without what it waits for."""
+        """Resume a suspended execution without the answer that it waits for."""
 
     @abstractmethod
     async def revoke(self, waitpoint: str) -> str:
-        """Close a waitpoint: its token is worth nothing any more. Returns why it is closed."""
+        """Close a waitpoint; return why it is closed. Its token becomes invalid."""
 
     @abstractmethod
     async def token(self, waitpoint: str, *, reader: str) -> Token:
-        """Return the token of a waitpoint, signed anew; the history tells who read it."""
+        """Return the token of a waitpoint, newly signed. The history records who read it."""
 
     @abstractmethod
     async def of(self, execution_id: str) -> list[Waitpoint]:
-        """Return the waitpoints of an execution in the order they were made, without tokens."""
+        """Return the waitpoints of an execution in the order of creation, without tokens."""
 
     @abstractmethod
     async def signals(self, execution_id: str) -> list[Signal]:
@@ -102,4 +103,4 @@ class Waitpoints(ABC):
     async def inbox(
         self, tenant: str | None = None, *, limit: int = 50, cursor: str | None = None
     ) -> Inbox:
-        """Return waitpoints that can be answered, the oldest first."""
+        """Return the waitpoints that can be answered, oldest first."""

@@ -1,11 +1,12 @@
-"""Workers: registration, heartbeats, drain."""
+"""Workers: register, send heartbeats, drain."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
-from holdfast.model.workers import Registration, Worker
+from holdfast.model import bounds, checks
+from holdfast.model.workers import Beat, Registration, Worker
 
 DEFAULT_TTL_MS = 30_000
 
@@ -13,7 +14,6 @@ DEFAULT_TTL_MS = 30_000
 class Workers(ABC):
     """The registry of workers."""
 
-    @abstractmethod
     async def register(
         self,
         instance: str,
@@ -27,19 +27,35 @@ class Workers(ABC):
         tenant: str | None = None,
         kinds: Sequence[str] | None = None,
     ) -> Registration:
-        """Register a worker, or say that it is still there."""
+        """Register a worker, or send its heartbeat."""
+        beat = Beat(
+            instance=checks.name("instance", instance),
+            worker=checks.name("worker", worker),
+            lanes=checks.names("lanes", lanes, bounds.LANES, least=1),
+            capabilities=checks.names("capabilities", capabilities, bounds.CAPABILITIES),
+            slots=checks.integer("slots", slots, 1, bounds.SLOTS),
+            busy=checks.integer("busy", busy, 0, bounds.SLOTS),
+            ttl_ms=checks.lease_ms("ttl_ms", ttl_ms),
+            tenant=None if tenant is None else checks.name("tenant", tenant),
+            kinds=checks.kinds("kinds", kinds),
+        )
+        return await self._register(beat)
+
+    @abstractmethod
+    async def _register(self, beat: Beat) -> Registration:
+        """Register the worker of a beat that has been checked."""
 
     @abstractmethod
     async def drain(self, instance: str, *, tenant: str | None = None) -> None:
-        """Ask a worker to finish and claim no more; it learns so at its next heartbeat or claim.
+        """Ask a worker to finish and claim no more. It learns of it at its next heartbeat or claim.
 
-        With a tenant, only a worker that serves that one alone.
+        With a tenant, only a worker that serves just that tenant.
         """
 
     @abstractmethod
     async def remove(self, instance: str, *, tenant: str | None = None) -> bool:
-        """Take a worker off the registry; returns whether it was on it."""
+        """Remove a worker from the registry; return whether it was registered."""
 
     @abstractmethod
     async def list(self) -> list[Worker]:
-        """Return the workers that are alive."""
+        """Return the live workers."""

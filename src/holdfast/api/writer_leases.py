@@ -17,7 +17,7 @@ from holdfast.model.writer_leases import (
 
 
 class WriterLeases(ABC):
-    """Writer leases. It remembers since when it has seen which version, so keep one per process."""
+    """Writer leases. Keep one instance per process: it remembers when it first saw each version."""
 
     #: The clocks of the holder.
     times: Times
@@ -25,47 +25,47 @@ class WriterLeases(ABC):
     @property
     @abstractmethod
     def name(self) -> str:
-        """Where they are, for people."""
+        """Where the leases are kept, for people."""
 
     @abstractmethod
     async def require_fit(self) -> None:
-        """Raise BackendUnfit where leases cannot be fenced."""
+        """Raise BackendUnfit if the backend cannot fence leases."""
 
     @abstractmethod
     async def read(self, key: str) -> Published | None:
-        """Return what is published, None if the key was never held."""
+        """Return the published lease, or None if the key was never held."""
 
     @abstractmethod
     async def acquire(self, key: str, ask: Ask) -> Grant:
-        """Take the lease, or raise Fenced, Held or LostRace.
+        """Acquire the lease, or raise Fenced, Held or LostRace.
 
-        Only a contender that has seen a silent holder's version for its whole patience gets it,
-        so a first call on a live record is always refused; call again.
+        A contender gets the lease of a silent holder only after it has seen the same version for
+        its whole patience, so the first call on a live record is always refused; call again.
         """
 
     @abstractmethod
     async def refresh(self, grant: Grant, ttl_ms: int | None = None) -> Grant:
-        """Extend the lease; raises StaleLease or Fenced if it is another's."""
+        """Extend the lease; raise StaleLease or Fenced if another holder has it."""
 
     @abstractmethod
     async def release(self, grant: Grant) -> None:
-        """Give the lease up: the record stays, and the next contender need not wait."""
+        """Release the lease. The record stays, and the next contender does not have to wait."""
 
     @abstractmethod
     async def hand_over(self, grant: Grant, to: str) -> None:
-        """Give the lease to a named successor, who may take it at once; others must wait."""
+        """Hand the lease over to a named successor, who can take it at once. Others must wait."""
 
     @abstractmethod
     async def repair(self, key: str, floor: Token) -> LeaseRecord:
-        """Put a released record with this token in place of one that cannot be read.
+        """Replace an unreadable record with a released one that has this token.
 
-        For operators: the floor must not be below any token that was ever granted.
+        For operators: the floor must not be lower than any token ever granted.
         """
 
     async def current(self, key: str, holder: str, incarnation: str, token: Token) -> Grant:
-        """Return the grant of a holder that only knows its token, such as a client over HTTP.
+        """Return the grant of a holder that knows only its token, such as an HTTP client.
 
-        Raises StaleLease or Fenced if it is not the holder. The grant has no authority left:
+        Raises StaleLease or Fenced if it is not the holder. The grant has no remaining time:
         refresh it.
         """
         published = await self.read(key)

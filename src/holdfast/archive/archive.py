@@ -1,4 +1,4 @@
-"""Reading the archive: look-ups, lists, whole segments. Readers follow the manifest."""
+"""Reads the archive: look-ups, lists, whole segments. Readers follow the manifest."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from holdfast.model.listing import Filter, Page
 T = TypeVar("T")
 
 KEY = "archive"
-#: Segments may be replaced under a reader, which then starts anew.
+#: Segments may be replaced during a read, which then starts again.
 _ROUNDS = 5
 _INDEXES_KEPT = 64
 _READS_AT_ONCE = 8
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-#: What follows the id of the parent in the id of a child.
+#: The part of a child's id that follows the id of its parent.
 _CHILD = re.compile(r"~[0-9]+\.[0-9]+")
 
 
@@ -46,7 +46,7 @@ class Archive:
         self._entries: Mapping[str, Entry] = {}
 
     async def status(self) -> ArchiveStatus:
-        """Return what is there."""
+        """Return the status of the archive."""
         snapshot = await self.manifest.read()
         entries = [entry for _, entry in entries_of(snapshot)]
         tenants: dict[str, int] = {}
@@ -102,7 +102,7 @@ class Archive:
         return best
 
     async def whole(self, row: Exported) -> Exported:
-        """Return an execution with its input and result, where they are kept beside it."""
+        """Return an execution with its input and result, even if they are stored separately."""
         data, result = row.input(), row.result()
         if not any(references.is_reference(payload or b"") for payload in (data, result)):
             return row
@@ -120,11 +120,11 @@ class Archive:
         before = _parse_cursor(cursor)
 
         async def look(snapshot: Snapshot | None) -> Page:
-            found = await self._newest(entries_of(snapshot), wanted, before, limit + 1)
-            rows = await self._fetch(found[:limit])
+            lines = await self._newest(entries_of(snapshot), wanted, before, limit + 1)
+            rows = await self._fetch(lines[:limit])
             more = None
-            if len(found) > limit:
-                last = found[limit - 1][1]
+            if len(lines) > limit:
+                last = lines[limit - 1][1]
                 more = f"{last.born}.{last.id}"
             return Page(items=tuple(row.describe() for row in rows), next_cursor=more)
 
@@ -161,7 +161,7 @@ class Archive:
         return ranked
 
     async def rows(self, wanted: Filter | None = None) -> AsyncIterator[Exported]:
-        """Go through archived executions, segment by segment, each as it ended last."""
+        """Iterate over archived executions, segment by segment, each as it ended last."""
         wanted = wanted or Filter()
         snapshot = await self.manifest.read()
         last: dict[str, tuple[int, int]] = {}
@@ -203,7 +203,7 @@ class Archive:
         return len(seen), problems
 
     async def load(self, name: str, entry: Entry) -> Segment:
-        """Return a whole segment, its digest checked."""
+        """Return a whole segment after checking its digest."""
         body = await self.manifest.get(name)
         if body is None:
             raise _Replaced(f"{name} is missing")
@@ -214,7 +214,7 @@ class Archive:
         wanted: dict[tuple[str, int], list[Line]] = {}
         for name, line in lines:
             wanted.setdefault((name, line.block), []).append(line)
-        found: dict[tuple[str, int, int], Exported] = {}
+        rows_by_identity: dict[tuple[str, int, int], Exported] = {}
         for (name, number), members in wanted.items():
             entry = self._entries.get(name)
             if entry is None:
@@ -224,8 +224,8 @@ class Archive:
             if data is None:
                 raise _Replaced
             rows = segment.rows_of(data)
-            found |= {line.identity: rows[line.place] for line in members}
-        return [found[line.identity] for _, line in lines]
+            rows_by_identity |= {line.identity: rows[line.place] for line in members}
+        return [rows_by_identity[line.identity] for _, line in lines]
 
     async def _each_index(self, names: list[tuple[str, Entry]]) -> AsyncIterator[tuple[str, Index]]:
         for start in range(0, len(names), _READS_AT_ONCE):
@@ -247,7 +247,7 @@ class Archive:
         return self._indexes[name]
 
     async def _consistently(self, look: Callable[[Snapshot | None], Awaitable[T]]) -> T:
-        """Read by one manifest; start anew if its segments were replaced meanwhile."""
+        """Read by one manifest; start again if its segments were replaced in the meantime."""
         for _ in range(_ROUNDS):
             try:
                 snapshot = await self.manifest.read()
@@ -255,12 +255,12 @@ class Archive:
                 return await look(snapshot)
             except _Replaced:
                 continue
-        message = "the archive names segments that are not there"
+        message = "the archive names segments that do not exist"
         raise InvalidRecord(message, object=self.manifest.where)
 
 
 def entries_of(snapshot: Snapshot | None) -> Iterator[tuple[str, Entry]]:
-    """Go through the segments of a manifest."""
+    """Iterate over the segments of a manifest."""
     for name, value in (snapshot.objects if snapshot else {}).items():
         if value.get("kind") == "segment":
             yield name, segment.entry_of(name, value)
@@ -304,5 +304,5 @@ def _parse_cursor(cursor: str | None) -> tuple[int, str] | None:
     checks.text("cursor", cursor, 2 * bounds.ID_CHARS)
     born, _, execution_id = cursor.partition(".")
     if not born.isdecimal() or not execution_id:
-        raise InvalidInput("cursor: is not one that a list returned", field="cursor")
+        raise InvalidInput("cursor: must be one that a list returned", field="cursor")
     return int(born), execution_id

@@ -1,19 +1,20 @@
 """The archiver: moves ended executions from the store to the archive.
 
-Any number of processes may run it. Whoever has the writer lease works; it is taken when something
-waits and given up when nothing does. The order makes every crash harmless:
+Any number of processes may run it. The holder of the writer lease works; it acquires the lease when
+executions wait and releases it when none do. The order makes every crash harmless:
 
     read executions that wait -> put a segment -> commit it, as pending -> forget them in the store
 
-A committed segment stays pending until the next commit, so whoever comes after a crash forgets
-its executions first, before it reads what waits. So nothing is forgotten before it is committed,
-and nothing is read again that was committed. Forgetting names exactly what was read: an execution
-that was replayed meanwhile is another end of it, and stays.
+A committed segment stays pending until the next commit, so the next archiver after a crash forgets
+its executions before it reads others. No execution is forgotten before it is committed, and no
+committed one is read again. Forgetting names exactly the ends that were read: an execution that was
+replayed in the meantime has another end, and stays.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -23,20 +24,21 @@ from holdfast.archive import compaction, erasure
 from holdfast.archive.archive import KEY, Archive, entries_of
 from holdfast.archive.erasure import Erasure
 from holdfast.archive.segment import Builder
-from holdfast.errors import HoldfastError
+from holdfast.errors import HoldfastError, SessionNotFound
 from holdfast.fencing.lease import WriterLease
 from holdfast.fencing.objects import ObjectStore
 from holdfast.fencing.writer import ManifestWriter
-from holdfast.model import checks
+from holdfast.model import bounds, checks
 from holdfast.model.exports import Exported
 from holdfast.store.store import Store
 
 log: logging.Logger = logging.getLogger(__name__)
 
 _PAUSE_AFTER_ERROR_S = 5.0
-#: Per call to the store: bounds the time for which it keeps the server busy.
+#: Executions per call to the store: bounds how long a call keeps the server busy.
 _ROWS_IN_CALL = 100
 _BYTES_IN_CALL = 4 << 20
+_SESSIONS_IN_CALL = 100
 
 #: Called at named points of the work; tests stop or kill the process there.
 At = Callable[[str], Awaitable[None]]
@@ -44,16 +46,16 @@ At = Callable[[str], Awaitable[None]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArchiverSettings:
-    """How the archiver works."""
+    """The settings of the archiver."""
 
-    #: A segment is closed when it has so many executions, or so many bytes before compression.
+    #: A segment is closed at this many executions, or this many bytes before compression.
     segment_rows: int = 5_000
     segment_bytes: int = 16 << 20
-    #: How often it looks whether something waits.
+    #: How often it checks whether executions wait.
     poll_s: float = 5.0
-    #: With fewer executions than a segment holds, how long the oldest of them waits for company.
+    #: If fewer executions wait than fill a segment: how long the oldest waits for more to come.
     linger_s: float = 60.0
-    #: Of the writer lease: how long others wait when this process falls silent.
+    #: The ttl of the writer lease: how long others wait when this process stops refreshing it.
     ttl_ms: int = 30_000
     holder: str | None = None
 
@@ -66,12 +68,12 @@ class ArchiverSettings:
 
 @dataclass(slots=True)
 class Report:
-    """What a run did."""
+    """The work that a run did."""
 
     archived: int = 0
     segments: int = 0
     bytes: int = 0
-    #: Committed by a predecessor that did not come to forget them.
+    #: Executions committed by a predecessor that died before it could forget them.
     recovered: int = 0
     compacted: int = 0
     collected: int = 0
@@ -108,7 +110,7 @@ class Archiver:
         )
 
     async def run(self) -> None:
-        """Archive what waits, until cancelled."""
+        """Archive waiting executions, until cancelled."""
         waits_since: float | None = None
         loop = asyncio.get_running_loop()
         while True:
@@ -122,7 +124,7 @@ class Archiver:
             except HoldfastError as error:
                 log.log(
                     logging.INFO if error.code == "held" else logging.WARNING,
-                    "archiving: %s",
+                    "archiving failed: %s",
                     error,
                 )
                 await asyncio.sleep(min(_PAUSE_AFTER_ERROR_S, self._settings.poll_s))
@@ -132,7 +134,7 @@ class Archiver:
         return waiting >= self._settings.segment_rows or waited_s >= self._settings.linger_s
 
     async def run_once(self, *, wait_s: float = 0.0) -> Report:
-        """Archive everything that waits now; raises Held if another process is at it."""
+        """Archive everything that waits now; raises Held if another process archives."""
         report = Report()
         async with self.lease(wait_s=wait_s) as lease:
             writer = await self._archive.manifest.open(lease)
@@ -152,17 +154,43 @@ class Archiver:
     async def erase_tenant(
         self, tenant: str, *, by: str, reason: str = "", wait_s: float = 0.0
     ) -> Erasure:
-        """Erase a tenant from the archive; what of it is in the store stays there."""
+        """Erase a tenant from the archive, and its sessions with their transcripts from the store.
+
+        Its other executions in the store stay there.
+        """
+        # Without a name, sessions of every tenant would be found.
+        checks.name("tenant", tenant)
+        checks.text("reason", reason, bounds.REASON_CHARS)
         async with self.lease(wait_s=wait_s) as lease:
             writer = await self._archive.manifest.open(lease)
             await self._recover(writer)
+            sessions = await self._erase_sessions(tenant)
             in_store = await self._store.queries.count(tenant)
             return await erasure.erase(
-                self._archive, writer, tenant, by=by, reason=reason, with_payloads=not in_store
+                self._archive,
+                writer,
+                tenant,
+                by=by,
+                reason=reason,
+                with_payloads=not in_store,
+                sessions=sessions,
             )
 
+    async def _erase_sessions(self, tenant: str) -> int:
+        """Remove the sessions of a tenant from the store; returns how many."""
+        removed = 0
+        sessions = self._store.sessions
+        while page := await sessions.page(
+            tenant=tenant, user=None, before=None, limit=_SESSIONS_IN_CALL
+        ):
+            for session in page:
+                with contextlib.suppress(SessionNotFound):
+                    await sessions.erase(session.id)
+                    removed += 1
+        return removed
+
     async def _recover(self, writer: ManifestWriter) -> int:
-        """Forget what a predecessor committed and may not have forgotten."""
+        """Forget executions that a predecessor committed and may not have forgotten."""
         forgotten = 0
         entries = dict(entries_of(writer.snapshot))
         for name in writer.snapshot.facts.get("pending", ()):
@@ -175,7 +203,7 @@ class Archiver:
         return forgotten
 
     async def _segments(self) -> AsyncIterator[list[Exported]]:
-        """Read what waits, in portions for a segment each."""
+        """Read waiting executions, one portion per segment."""
         portion: list[Exported] = []
         size = 0
         for tag in self._store.tags():
@@ -196,7 +224,7 @@ class Archiver:
             yield portion
 
     async def _move(self, writer: ManifestWriter, rows: list[Exported], report: Report) -> None:
-        """Put, commit, forget: in this order."""
+        """Put, commit, forget, in this order."""
         builder = Builder()
         await asyncio.to_thread(builder.add, rows)
         body, entry = await asyncio.to_thread(builder.finish)

@@ -1,4 +1,4 @@
-"""Merging small segments, so that the manifest stays small however slowly executions trickle in."""
+"""Merges small segments, so that the manifest stays small even if executions arrive slowly."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from holdfast.archive.archive import Archive, entries_of
 from holdfast.archive.segment import Builder
 from holdfast.fencing.writer import ManifestWriter
 
-#: So many small segments may stand until they are merged.
+#: This many small segments may exist before they are merged.
 MOST_SMALL = 16
 
 

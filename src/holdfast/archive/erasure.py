@@ -1,7 +1,7 @@
-"""Erasing a tenant from the archive: its blocks are left out of rewritten segments.
+"""Erases a tenant from the archive: rewritten segments leave out its blocks.
 
-Other tenants' blocks are copied as they are, never unpacked. One commit replaces all segments, then
-the old ones are deleted and looked for, and the proof is written down in the manifest's audit log.
+Other tenants' blocks are copied unchanged, without unpacking. One commit replaces all segments.
+Then the old ones are deleted and verified as absent, and the manifest's audit log gets the proof.
 """
 
 from __future__ import annotations
@@ -16,27 +16,29 @@ from holdfast.errors import BackendFailed
 from holdfast.fencing.writer import ManifestWriter
 from holdfast.model import bounds, checks, references
 
-#: The last entries of the audit log are kept.
+#: How many entries of the audit log are kept.
 AUDIT_ENTRIES = 1_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Erasure:
-    """The proof of an erasure, as it is in the audit log."""
+    """The proof of an erasure, as the audit log has it."""
 
     tenant: str
     executions: int
-    #: Digest and name of each segment that held the tenant; all are deleted.
+    #: Digest and name of each deleted segment that had data of the tenant.
     replaced: Sequence[dict[str, str]]
     by: str
     reason: str
     token: str
     at_ms: int
-    #: Large inputs and results that were kept beside the segments and are deleted; None: kept,
+    #: Deleted large inputs and results, which are stored beside the segments; None: they stay,
     #: because the store still has executions of the tenant.
     payloads: int | None
-    #: The old segments were looked for and are gone.
+    #: Whether the absence of the old segments was verified.
     confirmed: bool
+    #: Sessions of the store that were removed with their transcripts.
+    sessions: int = 0
     event: str = "tenant_erased"
 
 
@@ -48,8 +50,9 @@ async def erase(
     by: str,
     reason: str,
     with_payloads: bool,
+    sessions: int = 0,
 ) -> Erasure:
-    """Erase a tenant. Nothing may be pending: `Archiver.erase_tenant` sees to it."""
+    """Erase a tenant. No segment may be pending: `Archiver.erase_tenant` ensures that."""
     checks.name("tenant", tenant)
     checks.text("reason", reason, bounds.REASON_CHARS)
     add: dict[str, Any] = {}
@@ -74,14 +77,15 @@ async def erase(
         at_ms=archive.manifest.times.wall_ms(),
         payloads=None,
         confirmed=False,
+        sessions=sessions,
     )
     before = list(writer.snapshot.facts.get("audit", ()))
-    drop = [one["segment"] for one in replaced]
+    drop = [entry["segment"] for entry in replaced]
     await writer.commit(add=add, drop=drop, facts={"audit": _log(before, done), "pending": None})
     await writer.collect()
     for name in drop:
         if await archive.manifest.get(name) is not None:
-            raise BackendFailed(f"{name} is still there after it was deleted", maybe_done=True)
+            raise BackendFailed(f"{name} still exists after it was deleted", maybe_done=True)
     payloads = await _delete_payloads(archive, tenant) if with_payloads else None
     confirmed = Erasure(**{**asdict(done), "payloads": payloads, "confirmed": True})
     await writer.commit(facts={"audit": _log(before, confirmed)})

@@ -1,4 +1,4 @@
-"""Payloads that are kept in the storage of the archive, with a reference in their place."""
+"""Payloads that are kept in the storage of the archive, and references to them."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from holdfast.model import references
 
 
 async def fetch(objects: ObjectStore, payload: bytes) -> bytes:
-    """Return what a reference stands for, or the payload itself if it is none."""
+    """Return the payload behind a reference, or the payload itself if it is not a reference."""
     if not references.is_reference(payload):
         return payload
     reference = references.decode(payload)
-    found = await objects.get(reference.key)
-    if found is None or hashlib.sha256(found.body).hexdigest() != reference.sha256:
+    stored = await objects.get(reference.key)
+    if stored is None or hashlib.sha256(stored.body).hexdigest() != reference.sha256:
         message = f"{reference.key} in {objects.name} is missing or damaged"
         raise InvalidRecord(message, object=reference.key)
-    return found.body
+    return stored.body

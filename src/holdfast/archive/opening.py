@@ -1,4 +1,4 @@
-"""Setting the archive of a store."""
+"""Sets the archive of a store."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from holdfast.store.store import Store
 
 
 async def set_archive(store: Store, url: str, *, offload_bytes: int | None = None) -> None:
-    """Have ended executions kept back for the archive at this URL, which must be able to fence.
+    """Keep ended executions for the archive at this URL, whose storage must be able to fence.
 
-    Inputs and results over `offload_bytes` are kept there from the start, fetched when needed.
+    Inputs and results over `offload_bytes` are stored there from the start and fetched on demand.
     """
     if offload_bytes is not None:
         checks.integer("offload_bytes", offload_bytes, LEAST_BYTES, bounds.PAYLOAD_BYTES)
@@ -24,8 +24,8 @@ async def set_archive(store: Store, url: str, *, offload_bytes: int | None = Non
 
 
 async def unset_archive(store: Store) -> None:
-    """Archive nothing more; what waits is given back to retention.
+    """Stop archiving; retention applies to the waiting executions again.
 
-    Executions whose input or result is kept there lose it: let them end and be archived first.
+    Executions whose input or result is stored there lose it: let them be archived first.
     """
     await store.archives.set_url(None)

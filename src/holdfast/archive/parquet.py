@@ -1,4 +1,4 @@
-"""Writing archived executions as Parquet, which other tools read. Needs the extra `parquet`."""
+"""Writes archived executions as Parquet, for other tools. Needs the extra `parquet`."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def _text(data: bytes) -> str:
 
 
 async def write_parquet(archive: Archive, path: Path, wanted: Filter | None = None) -> int:
-    """Write the executions that match to a file, a group at a time; returns how many."""
+    """Write matching executions to a file, a row group at a time; returns how many."""
     pa = _pyarrow()
     import pyarrow.parquet as pq  # noqa: PLC0415 - optional
 

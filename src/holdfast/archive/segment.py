@@ -3,8 +3,8 @@ r"""A segment: many executions in one object.
     HFSEG1\n | block | block | ... | index
 
 A block is a zlib-compressed list of rows of one tenant and one day, so that reading one execution
-costs little and erasing a tenant copies the blocks of others as they are. The index is a
-compressed list of what lists and look-ups need of each row; the manifest says where it starts.
+costs little and erasing a tenant copies the blocks of others unchanged. The index is a compressed
+list of the fields of each row that lists and look-ups need; the manifest says where it starts.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from holdfast.model.moments import from_ms
 
 MAGIC = b"HFSEG1\n"
 FORMAT = 1
-#: Before compression. What one look-up has to read and unpack.
+#: The size of a block before compression: one look-up has to read and unpack this much.
 BLOCK_BYTES = 256 << 10
 _LEVEL = 6
 
@@ -33,10 +33,10 @@ _unpack = msgspec.msgpack.Decoder().decode
 
 
 class Line(msgspec.Struct, array_like=True, frozen=True):
-    """What the index knows of a row."""
+    """The entry of a row in the index."""
 
     id: str
-    #: Birth stamp in us.
+    #: The birth stamp in us.
     born: int
     #: How often it had been replayed.
     run: int
@@ -46,13 +46,13 @@ class Line(msgspec.Struct, array_like=True, frozen=True):
     state: str
     ended_ms: int
     tags: dict[str, str]
-    #: Number of the block and place in it.
+    #: The number of the block and the position in it.
     block: int
     place: int
 
     @property
     def identity(self) -> tuple[str, int, int]:
-        """What must be in the archive once."""
+        """The identity of an end, which occurs once in the archive."""
         return self.id, self.born, self.run
 
 
@@ -76,7 +76,7 @@ class Index(msgspec.Struct, array_like=True, frozen=True):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """What the manifest says of a segment."""
+    """The entry of a segment in the manifest."""
 
     rows: int
     bytes: int
@@ -95,12 +95,12 @@ class Entry:
     kind: str = "segment"
 
     def to_value(self) -> dict[str, Any]:
-        """Return it as JSON holds it."""
+        """Return the JSON value."""
         return asdict(self)
 
 
 def entry_of(name: str, value: Any) -> Entry:
-    """Decode what the manifest says; raises InvalidRecord."""
+    """Decode an entry of the manifest; raises InvalidRecord."""
     try:
         return msgspec.convert(value, Entry)
     except msgspec.ValidationError as error:
@@ -109,7 +109,7 @@ def entry_of(name: str, value: Any) -> Entry:
 
 @dataclass(slots=True)
 class Builder:
-    """Puts a segment together, block by block."""
+    """Builds a segment, block by block."""
 
     _body: bytearray = field(default_factory=lambda: bytearray(MAGIC))
     _blocks: list[Block] = field(default_factory=list)
@@ -117,7 +117,7 @@ class Builder:
 
     @property
     def rows(self) -> int:
-        """How many rows there are."""
+        """The number of rows."""
         return len(self._lines)
 
     @property
@@ -125,11 +125,11 @@ class Builder:
         """The lines of its index."""
         return self._lines
 
-    def add(self, found: Iterable[Exported]) -> None:
+    def add(self, executions: Iterable[Exported]) -> None:
         """Add executions; they are grouped by tenant and day."""
         groups: dict[tuple[str, str], list[Exported]] = {}
-        for one in found:
-            groups.setdefault((one.tenant, day_of(one.ended_ms)), []).append(one)
+        for execution in executions:
+            groups.setdefault((execution.tenant, day_of(execution.ended_ms)), []).append(execution)
         for (tenant, day), members in sorted(groups.items()):
             for chunk in _chunks(members):
                 self._add_block(tenant, day, chunk)
@@ -144,7 +144,7 @@ class Builder:
             self._lines.append(_line(one, number, place))
 
     def copy(self, other: Segment, *, without_tenant: str | None = None) -> None:
-        """Add the blocks of another segment as they are, but for those of a tenant."""
+        """Add the blocks of another segment unchanged, except those of a tenant."""
         numbers: dict[int, int] = {}
         for number, block in enumerate(other.index.blocks):
             if block.tenant != without_tenant:
@@ -157,7 +157,7 @@ class Builder:
                 self._lines.append(msgspec.structs.replace(line, block=numbers[line.block]))
 
     def finish(self) -> tuple[bytes, Entry]:
-        """Return the bytes and what the manifest says of them."""
+        """Return the bytes and their entry in the manifest."""
         start = len(self._body)
         index = zlib.compress(_pack(Index(FORMAT, self._blocks, self._lines)), _LEVEL)
         body = bytes(self._body) + index
@@ -185,13 +185,13 @@ class Builder:
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """A whole segment in memory, its digest checked."""
+    """A whole segment in memory, with a verified digest."""
 
     body: bytes
     index: Index
 
     def rows(self) -> Iterator[tuple[Line, Exported]]:
-        """Go through its executions with what the index says of each."""
+        """Iterate over its executions, each with its index entry."""
         places: dict[int, list[Line]] = {}
         for line in self.index.lines:
             places.setdefault(line.block, []).append(line)
@@ -204,7 +204,7 @@ class Segment:
 def open_segment(name: str, entry: Entry, body: bytes) -> Segment:
     """Check the bytes of a segment against the manifest; raises InvalidRecord."""
     if len(body) != entry.bytes or hashlib.sha256(body).hexdigest() != entry.sha256:
-        message = f"{name} is not what was committed: its digest differs"
+        message = f"{name} has changed since it was committed: its digest differs"
         raise InvalidRecord(message, object=name)
     data = body[entry.index_start : entry.index_start + entry.index_bytes]
     return Segment(body, index_of(name, data))
@@ -220,31 +220,31 @@ def index_of(name: str, data: bytes) -> Index:
 
 def rows_of(data: bytes) -> list[Exported]:
     """Decode a block; raises InvalidRecord."""
-    found = []
+    rows = []
     try:
         raw = zlib.decompress(data)
         at = 0
         while at < len(raw):
             length = int.from_bytes(raw[at : at + 4], "big")
-            found.append(exports.from_row(_unpack(raw[at + 4 : at + 4 + length])))
+            rows.append(exports.from_row(_unpack(raw[at + 4 : at + 4 + length])))
             at += 4 + length
     except (zlib.error, msgspec.DecodeError, ValueError) as error:
         raise InvalidRecord(f"a block is damaged ({error})") from error
-    return found
+    return rows
 
 
 def day_of(ms: int) -> str:
-    """Return the day in UTC of a moment."""
+    """Return the UTC day of a moment."""
     return from_ms(ms).date().isoformat()
 
 
 def _chunks(members: list[Exported]) -> Iterator[list[tuple[Exported, bytes]]]:
-    """Split into blocks; a row is preceded by its length."""
+    """Split rows into blocks; each row is preceded by its length."""
     chunk: list[tuple[Exported, bytes]] = []
     size = 0
-    for one in sorted(members, key=lambda one: one.born):
-        packed = _pack(one.to_row())
-        chunk.append((one, len(packed).to_bytes(4, "big") + packed))
+    for execution in sorted(members, key=lambda execution: execution.born):
+        packed = _pack(execution.to_row())
+        chunk.append((execution, len(packed).to_bytes(4, "big") + packed))
         size += len(packed)
         if size >= BLOCK_BYTES:
             yield chunk
@@ -253,17 +253,17 @@ def _chunks(members: list[Exported]) -> Iterator[list[tuple[Exported, bytes]]]:
         yield chunk
 
 
-def _line(one: Exported, block: int, place: int) -> Line:
+def _line(execution: Exported, block: int, place: int) -> Line:
     return Line(
-        id=one.id,
-        born=one.born,
-        run=one.run,
-        tenant=one.tenant,
-        lane=one.lane,
-        kind=one.kind,
-        state=one.state,
-        ended_ms=one.ended_ms,
-        tags=one.tags(),
+        id=execution.id,
+        born=execution.born,
+        run=execution.run,
+        tenant=execution.tenant,
+        lane=execution.lane,
+        kind=execution.kind,
+        state=execution.state,
+        ended_ms=execution.ended_ms,
+        tags=execution.tags(),
         block=block,
         place=place,
     )

@@ -1,4 +1,4 @@
-"""Archiving as a service: while the store names an archive, archive or stand by."""
+"""Archiving as a service: while the store has an archive, archive or stand by."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LOOK_S = 30.0
 
 
 class ArchiveService:
-    """Archives for as long as an archive is set. Other processes may do the same."""
+    """Archives while an archive is set. Other processes may do the same."""
 
     name = "archiver"
 
@@ -27,7 +27,7 @@ class ArchiveService:
         self._look_s = look_s
 
     async def run(self) -> None:
-        """Archive or stand by until cancelled; raises what stopped the archiver."""
+        """Archive or stand by until cancelled; raises the error that stopped the archiver."""
         while True:
             url = await self._url()
             if url is None:
@@ -36,7 +36,7 @@ class ArchiveService:
                 await self._archive(url)
 
     async def _archive(self, url: str) -> None:
-        """Archive until the setting names another place."""
+        """Archive until the setting names another archive."""
         archiver = Archiver(self._store, urls.parse(url), self._settings)
         running = asyncio.ensure_future(archiver.run())
         try:
@@ -46,7 +46,7 @@ class ArchiveService:
                     running.result()
                     return
         finally:
-            # The writer lease is given up, so that the next one does not have to wait.
+            # This releases the writer lease, so that the next archiver does not have to wait.
             running.cancel()
             with contextlib.suppress(asyncio.CancelledError, HoldfastError):
                 await running

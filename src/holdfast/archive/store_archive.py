@@ -1,4 +1,4 @@
-"""The archive of a store, kept open between calls for what it remembers of its segments."""
+"""The archive of a store, kept open between calls because it caches segment indexes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from holdfast.store.store import Store
 
 
 class StoreArchive(api.Archive):
-    """Where ended executions went; the place is a setting of the store, and may change."""
+    """The archive that the settings of the store name; it may change."""
 
     def __init__(self, store: Store) -> None:
         self._store = store

@@ -1,1 +1,1 @@
-"""The command line: `holdfast`. One module per noun; `main` puts them together."""
+"""The command line, `holdfast`: one module per noun, assembled by `main`."""

@@ -1,4 +1,4 @@
-"""`holdfast archive`: where ended executions go, and what is there."""
+"""`holdfast archive`: the archive of ended executions: enable, run, export, verify, erase."""
 
 from __future__ import annotations
 
@@ -34,42 +34,43 @@ class _Archive(Noun):
     verb = "status"
 
 
-app: typer.Typer = typer.Typer(
-    cls=_Archive,
-    help="The archive: status, enable, disable, run, export, import, parquet, verify, erase.",
-)
+app: typer.Typer = typer.Typer(cls=_Archive)
 
-WaitOption = Annotated[str, typer.Option("--wait", help="How long to wait for another archiver.")]
+WaitOption = Annotated[
+    str, typer.Option("--wait", help="How long to wait for another archiver to finish.")
+]
 
 
 @app.command()
 def status(*, store: StoreOption = None, as_json: JsonOption = False) -> None:
-    """Say where the archive is, what is in it, and what waits for it."""
-    found = opening.ask(store, lambda engine: engine.archive.survey())
+    """Show where the archive is, what it holds, and how many executions wait for it."""
+    survey = opening.ask(store, lambda engine: engine.archive.survey())
     if as_json:
-        output.emit(found)
+        output.emit(survey)
         return
-    known = found.archive
-    if known is None:
-        output.say("no archive: retention forgets; `holdfast archive enable URL` sets one")
+    archive = survey.archive
+    if archive is None:
+        output.say(
+            "no archive: retention deletes ended executions; `holdfast archive enable URL` sets one"
+        )
         return
-    committed = known.committed_at_ms
+    committed = archive.committed_at_ms
     facts = {
-        "archive": found.url,
-        "waiting": output.count(found.waiting, "execution"),
-        "holds": f"{output.count(known.executions, 'execution')} in "
-        f"{output.count(known.segments, 'segment')}",
-        "bytes": f"{known.bytes:,}",
-        "days": f"{known.first_day} to {known.last_day}" if known.first_day else "",
-        "commit": f"{known.sequence}, token {known.token}, {times.ago(from_ms(committed))}"
+        "archive": survey.url,
+        "waiting": output.count(survey.waiting, "execution"),
+        "holds": f"{output.count(archive.executions, 'execution')} in "
+        f"{output.count(archive.segments, 'segment')}",
+        "bytes": f"{archive.bytes:,}",
+        "days": f"{archive.first_day} to {archive.last_day}" if archive.first_day else "",
+        "commit": f"{archive.sequence}, token {archive.token}, {times.ago(from_ms(committed))}"
         if committed
         else "none yet",
     }
     for name, value in facts.items():
         output.say(f"{name:<12}{value}")
-    if known.tenants:
+    if archive.tenants:
         output.say("")
-        output.show_table(("tenant", "executions"), list(known.tenants.items()), nothing="")
+        output.show_table(("tenant", "executions"), list(archive.tenants.items()), nothing="")
 
 
 @app.command()
@@ -83,53 +84,53 @@ def enable(
         typer.Option(
             "--offload",
             metavar="BYTES",
-            help="Keep inputs and results over this size there, from the start.",
+            help="Store inputs and results larger than this in the archive from the start.",
         ),
     ] = None,
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Keep ended executions back until `holdfast archive run` has moved them there."""
+    """Keep ended executions until `holdfast archive run` has moved them to the archive."""
 
     async def work(engine: NearEngine) -> None:
         await set_archive(engine.store, url, offload_bytes=offload)
 
     opening.ask_store(store, work, create=True)
-    _say(f"the archive is {url}; some process must run `holdfast archive run`", as_json, url=url)
+    _say(f"the archive is {url}; a process must run `holdfast archive run`", as_json, url=url)
 
 
 @app.command()
 def disable(*, store: StoreOption = None, as_json: JsonOption = False) -> None:
-    """Archive nothing more: retention forgets what has ended, also what waits now."""
+    """Stop archiving. Retention then deletes ended executions, including those that wait now."""
 
     async def work(engine: NearEngine) -> None:
         await unset_archive(engine.store)
 
     opening.ask_store(store, work)
-    _say("no archive: retention forgets", as_json, url=None)
+    _say("no archive: retention deletes ended executions", as_json, url=None)
 
 
 @app.command()
 def run(
     *,
     once: Annotated[
-        bool, typer.Option("--once", help="Archive what waits now, then stop.")
+        bool, typer.Option("--once", help="Archive the executions that wait now, then stop.")
     ] = False,
     wait: WaitOption = "0s",
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Move executions to the archive, until stopped. Any number of processes may stand by."""
+    """Move executions to the archive until stopped. Any number of processes can stand by."""
     wait_s = inputs.duration_ms("wait", wait) / 1000
 
     async def work(engine: NearEngine) -> Report | None:
         archiver = Archiver(engine.store, (await engine.archive.open()).objects)
         if once:
             return await archiver.run_once(wait_s=wait_s)
-        # Cancelled, it gives the writer lease up, so that the next one need not wait.
+        # On cancellation it releases the writer lease, so that the next archiver does not wait.
         running = asyncio.ensure_future(archiver.run())
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, running.cancel)
-        output.note("archiving; Ctrl-C stops")
+        output.note("archiving; press Ctrl-C to stop")
         await asyncio.wait([running])
         if not running.cancelled():
             running.result()
@@ -151,12 +152,14 @@ def run(
 @app.command("export")
 def export_one(
     execution_id: ExecutionId,
-    file: Annotated[str, typer.Argument(metavar="FILE", help="Where to; - is stdout.")] = "-",
+    file: Annotated[
+        str, typer.Argument(metavar="FILE", help="The file to write; - is stdout.")
+    ] = "-",
     *,
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Write an execution that has ended, from the store or the archive, to a file."""
+    """Write an ended execution, from the store or the archive, to a file."""
 
     async def work(engine: Engine) -> Exported:
         return await archived.export(engine, execution_id)
@@ -171,18 +174,20 @@ def export_one(
 
 @app.command("import")
 def import_one(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="As `archive export` wrote it.")],
+    file: Annotated[
+        str, typer.Argument(metavar="FILE", help="A file that `archive export` wrote.")
+    ],
     *,
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Bring an execution back into the store as it ended, so that it can be replayed."""
+    """Restore an ended execution to the store, so that it can be replayed."""
     exported = exports.from_json(inputs.payload("-" if file == "-" else f"@{file}", raw=True))
 
     async def work(engine: NearEngine) -> str:
 
-        known = await archived.is_archived(engine, exported)
-        return await engine.store.archives.restore(exported, archived=known)
+        archived_already = await archived.is_archived(engine, exported)
+        return await engine.store.archives.restore(exported, archived=archived_already)
 
     state = opening.ask_store(store, work, create=True)
     _say(f"{exported.id} is {state} in the store", as_json, id=exported.id, state=state)
@@ -190,25 +195,27 @@ def import_one(
 
 @app.command()
 def parquet(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="Where to.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The file to write.")],
     *,
-    tenant: Annotated[str | None, typer.Option("--tenant", help="Only of this tenant.")] = None,
-    since: Annotated[
-        str | None, typer.Option("--since", help="Created at or after: 30d, 2026-01-31.")
+    tenant: Annotated[
+        str | None, typer.Option("--tenant", help="Only executions of this tenant.")
     ] = None,
-    until: Annotated[str | None, typer.Option("--until", help="Created before.")] = None,
+    since: Annotated[
+        str | None, typer.Option("--since", help="Created at or after this time: 30d, 2026-01-31.")
+    ] = None,
+    until: Annotated[str | None, typer.Option("--until", help="Created before this time.")] = None,
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Write archived executions as a Parquet file, for other tools. Needs `holdfast[parquet]`."""
-    wanted = Filter(
+    query = Filter(
         tenant=tenant, since=inputs.moment("since", since), until=inputs.moment("until", until)
     )
 
     async def work(engine: Engine) -> int:
         from holdfast.archive.parquet import write_parquet  # noqa: PLC0415 - loads the client
 
-        return await write_parquet(engine.archive, file, wanted)
+        return await write_parquet(engine.archive, file, query)
 
     count = opening.ask(store, work)
     written = output.count(count, "execution")
@@ -217,7 +224,7 @@ def parquet(
 
 @app.command()
 def verify(*, store: StoreOption = None, as_json: JsonOption = False) -> None:
-    """Read the whole archive: digests, rows, that nothing is there twice. Ends with 1 if not."""
+    """Check the whole archive: digests, rows, duplicates. Exits with 1 if there are problems."""
 
     async def work(engine: NearEngine) -> tuple[int, list[str]]:
 
@@ -240,18 +247,22 @@ def verify(*, store: StoreOption = None, as_json: JsonOption = False) -> None:
 def erase(
     tenant: Annotated[str, typer.Argument(metavar="TENANT")],
     *,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
     reason: Reason = "",
     by: Annotated[
-        str | None, typer.Option("--by", help="Who asks for it.", show_default="the user")
+        str | None,
+        typer.Option("--by", help="Who requests the erasure.", show_default="your user name"),
     ] = None,
     wait: WaitOption = "2m",
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Erase a tenant from the archive; the proof is kept in its audit log."""
-    if not yes and not (sys.stdin.isatty() and typer.confirm(f"erase {tenant} for ever?")):
-        raise InvalidInput("erase: cannot be undone; say --yes", field="yes")
+    """Erase a tenant from the archive, and its sessions from the store.
+
+    The audit log of the archive keeps the proof.
+    """
+    if not yes and not (sys.stdin.isatty() and typer.confirm(f"erase {tenant} permanently?")):
+        raise InvalidInput("erase: cannot be undone; confirm with --yes", field="yes")
     wait_s = inputs.duration_ms("wait", wait) / 1000
 
     async def work(engine: NearEngine) -> Erasure:
@@ -266,7 +277,8 @@ def erase(
         number = len(proof.replaced)
         erased = output.count(proof.executions, "execution")
         replaced = output.count(number, "segment")
-        output.say(f"erased {erased} of {tenant}; {replaced} replaced")
+        sessions = f" and {output.count(proof.sessions, 'session')}" if proof.sessions else ""
+        output.say(f"erased {erased}{sessions} of {tenant}; {replaced} replaced")
 
 
 def _say(text: str, as_json: bool, **value: object) -> None:  # noqa: FBT001 - short calls

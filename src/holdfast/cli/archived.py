@@ -1,4 +1,4 @@
-"""Executions that are no longer in the store but in its archive."""
+"""Executions that have moved from the store to its archive."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 async def get(engine: Engine, execution_id: str, error: ExecutionNotFound) -> Exported:
-    """Return an execution from the archive; raises the error if it is not there."""
+    """Return an execution from the archive; raise `error` if it is not there."""
     try:
         return await engine.archive.get(execution_id)
     except ExecutionNotFound:
@@ -28,7 +28,7 @@ async def either(
     ask: Callable[[str], Awaitable[T]],
     read: Callable[[Exported], T],
 ) -> T:
-    """Ask the store about an execution, or else read it in the archive."""
+    """Ask the store about an execution, or read it from the archive."""
     try:
         return await ask(execution_id)
     except ExecutionNotFound as error:
@@ -36,7 +36,7 @@ async def either(
 
 
 async def export(engine: Engine, execution_id: str) -> Exported:
-    """Return everything of an execution that has ended, wherever it is."""
+    """Return the whole record of an ended execution, from the store or the archive."""
     try:
         return await engine.export(execution_id)
     except ExecutionNotFound as error:
@@ -44,9 +44,9 @@ async def export(engine: Engine, execution_id: str) -> Exported:
 
 
 async def is_archived(engine: Engine, exported: Exported) -> bool:
-    """Whether the archive has this very end of an execution."""
+    """Whether the archive holds this execution with the same end."""
     try:
-        known = await engine.archive.get(exported.id)
+        row = await engine.archive.get(exported.id)
     except ExecutionNotFound:
         return False
-    return (known.born, known.run) == (exported.born, exported.run)
+    return (row.born, row.run) == (exported.born, exported.run)

@@ -1,4 +1,4 @@
-"""`holdfast bench`: how fast this store is, from here."""
+"""`holdfast bench`: measure how fast a store is from this machine."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from holdfast.api import Engine
 
 _BATCH = 100
-#: Batches under way at once.
+#: Batches in flight at once.
 _WIDTH = 4
 _LEASE_MS = 60_000
-#: What an interrupted run leaves behind goes away by itself.
+#: The deadline removes what an interrupted run leaves behind.
 _DEADLINE_MS = 600_000
 _CLAIM_WAIT_MS = 5_000
 _CLEAR_S = 30
@@ -34,7 +34,7 @@ Advance = Callable[[int], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rate:
-    """How many in how long."""
+    """A number of executions and the time that they took."""
 
     what: str
     count: int
@@ -45,24 +45,27 @@ class Rate:
 def bench(
     *,
     count: Annotated[
-        int, typer.Option("--count", "-n", min=100, max=1_000_000, help="Executions.")
+        int, typer.Option("--count", "-n", min=100, max=1_000_000, help="The number of executions.")
     ] = 5_000,
     size: Annotated[
-        int, typer.Option("--size", min=2, max=1_000_000, help="Bytes of input and result.")
+        int,
+        typer.Option(
+            "--size", min=2, max=1_000_000, help="The size of each input and result, in bytes."
+        ),
     ] = 100,
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Measure a store: submit, claim and complete executions on a lane of their own."""
     payload = b'"' + b"x" * (size - 2) + b'"'
-    found = opening.ask(
+    rates = opening.ask(
         store, lambda engine: _measure(engine, count, payload), create=True, maintenance=True
     )
     if as_json:
-        output.emit({"items": found})
+        output.emit({"items": rates})
         return
     rows = [
-        (rate.what, rate.count, f"{rate.seconds:.2f}", f"{rate.per_second:,.0f}") for rate in found
+        (rate.what, rate.count, f"{rate.seconds:.2f}", f"{rate.per_second:,.0f}") for rate in rates
     ]
     output.show_table(("what", "executions", "seconds", "per second"), rows, nothing="")
 
@@ -83,7 +86,7 @@ async def _measure(engine: Engine, count: int, payload: bytes) -> list[Rate]:
 
 
 async def _clear(engine: Engine, lane: str) -> None:
-    """Wait until retention has removed all: our own process fires the timers."""
+    """Wait until retention has removed the executions; this process fires the timers."""
     for _ in range(int(_CLEAR_S / _LOOK_EVERY_S)):
         if not any(cell.lane == lane for cell in await engine.count()):
             return
@@ -100,12 +103,12 @@ async def _timed(what: str, count: int, work: Callable[[], Awaitable[None]]) -> 
 async def _submit(engine: Engine, lane: str, count: int, payload: bytes, advance: Advance) -> None:
     left = count
 
-    async def go_on() -> None:
+    async def run() -> None:
         nonlocal left
         while left > 0:
             size = min(_BATCH, left)
             left -= size
-            # Kept for no time: nothing of a run remains.
+            # No retention, so that the run leaves nothing behind.
             items = [
                 NewExecution(
                     kind="holdfast.bench",
@@ -121,7 +124,7 @@ async def _submit(engine: Engine, lane: str, count: int, payload: bytes, advance
                     raise answer
             advance(size)
 
-    await asyncio.gather(*(go_on() for _ in range(_WIDTH)))
+    await asyncio.gather(*(run() for _ in range(_WIDTH)))
 
 
 async def _complete(
@@ -132,7 +135,7 @@ async def _complete(
     async def complete(claim: Claim) -> None:
         await engine.complete(claim.id, claim.lease, payload)
 
-    async def go_on(number: int) -> None:
+    async def run(number: int) -> None:
         nonlocal left
         async with engine.claimer(worker=f"bench-{number}", lanes=[lane]) as claimer:
             while left > 0:
@@ -141,9 +144,9 @@ async def _complete(
                 claims = await claimer.claim(size, _LEASE_MS, wait_ms=_CLAIM_WAIT_MS)
                 left += size - len(claims)
                 if not claims and left > 0:
-                    message = f"{left} executions of this bench cannot be claimed"
+                    message = f"{left} executions of this benchmark cannot be claimed"
                     raise StoreUnavailable(message)
                 await asyncio.gather(*(complete(claim) for claim in claims))
                 advance(len(claims))
 
-    await asyncio.gather(*(go_on(number) for number in range(_WIDTH)))
+    await asyncio.gather(*(run(number) for number in range(_WIDTH)))

@@ -1,72 +1,65 @@
-"""`holdfast budgets`: what executions may use, and what they have used."""
+"""`holdfast budgets`: limits on the usage of executions: list, create, set, reset, rules."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
-from holdfast.cli import rules
+from holdfast.cli import limits
 from holdfast.cli.terminal import inputs, opening, output, times
 from holdfast.cli.terminal.groups import Noun
 from holdfast.cli.terminal.options import JsonOption, StoreOption, WhoseOption
 from holdfast.errors import InvalidInput
 from holdfast.model.budgets import Budget
 
-if TYPE_CHECKING:
-    from holdfast.api import Engine
-
-app: typer.Typer = typer.Typer(
-    cls=Noun, help="Budgets: list, create, limits, reset, breaches, rules."
-)
+app: typer.Typer = typer.Typer(cls=Noun)
 
 BudgetId = Annotated[str, typer.Argument(metavar="ID", help="The id of the budget.")]
 Hard = Annotated[
     list[str] | None,
-    typer.Option("--hard", metavar="DIM=N", help="Never passed; `DIM=` for none. Repeatable."),
+    typer.Option(
+        "--hard",
+        metavar="DIM=N",
+        help="A limit that is never exceeded; `DIM=` removes it; repeatable.",
+    ),
 ]
 Soft = Annotated[
     list[str] | None,
-    typer.Option("--soft", metavar="DIM=N", help="Told when passed; `DIM=` for none. Repeatable."),
+    typer.Option(
+        "--soft",
+        metavar="DIM=N",
+        help="A limit that is reported when exceeded; `DIM=` removes it; repeatable.",
+    ),
 ]
-
-_PAGE = 1_000
 
 
 @app.command()
 def ls(
     *,
-    tenant: Annotated[str | None, typer.Option("--tenant", help="Only of this tenant.")] = None,
+    tenant: limits.Tenant = None,
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """List the budgets with what is used of them."""
-    found = opening.ask(store, lambda engine: _all(engine, tenant))
+    """List the budgets with their usage."""
+    budgets = opening.ask(store, lambda engine: limits.every(engine.budgets.list, tenant))
     if as_json:
-        output.emit({"items": found})
+        output.emit({"items": budgets})
         return
     rows = [
         (
-            one.id,
-            one.tenant,
-            one.parent,
-            _usage(one),
-            one.waiting or None,
-            one.breaches.hard or None,
-            times.ago(one.next_reset_at) if one.next_reset_at else None,
+            budget.id,
+            budget.tenant,
+            budget.parent,
+            _usage(budget),
+            budget.waiting or None,
+            budget.breaches.hard or None,
+            times.ago(budget.next_reset_at) if budget.next_reset_at else None,
         )
-        for one in found
+        for budget in budgets
     ]
     columns = ("budget", "tenant", "parent", "used of hard", "waiting", "breaches", "reset")
     output.show_table(columns, rows, nothing="no budgets")
-
-
-async def _all(engine: Engine, tenant: str | None) -> list[Budget]:
-    found, cursor = await engine.budgets.list(tenant, limit=_PAGE)
-    while cursor is not None:
-        more, cursor = await engine.budgets.list(tenant, limit=_PAGE, cursor=cursor)
-        found += more
-    return found
 
 
 def _usage(budget: Budget) -> str:
@@ -88,26 +81,26 @@ def show(
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Show a budget: limits, usage, reservations, who waits for it."""
-    found = opening.ask(store, lambda engine: engine.budgets.get(budget_id, tenant=tenant))
+    """Show a budget: limits, usage, reservations, waiting executions."""
+    budget = opening.ask(store, lambda engine: engine.budgets.get(budget_id, tenant=tenant))
     if as_json:
-        output.emit(found)
+        output.emit(budget)
         return
-    output.say(f"budget      {found.id}   tenant {found.tenant}")
-    if found.parent:
-        output.say(f"parent      {found.parent}")
-    for name in sorted({*found.limits, *found.usage, *found.reserved}):
-        limit = found.limits.get(name)
+    output.say(f"budget      {budget.id}   tenant {budget.tenant}")
+    if budget.parent:
+        output.say(f"parent      {budget.parent}")
+    for name in sorted({*budget.limits, *budget.usage, *budget.reserved}):
+        limit = budget.limits.get(name)
         hard, soft = (limit.hard, limit.soft) if limit else (None, None)
-        used, reserved = found.usage.get(name, 0), found.reserved.get(name, 0)
-        over = "   over its soft limit" if name in found.over_soft else ""
+        used, reserved = budget.usage.get(name, 0), budget.reserved.get(name, 0)
+        over = "   over its soft limit" if name in budget.over_soft else ""
         caps = f"hard {_or_none(hard)}, soft {_or_none(soft)}"
         output.say(f"{name:<12}{used} used, {reserved} reserved; {caps}{over}")
-    output.say(f"on hard     {found.on_hard}")
-    if found.next_reset_at:
-        output.say(f"reset       {times.stamp(found.next_reset_at)}, every {found.reset_ms} ms")
-    output.say(f"waiting     {output.count(found.waiting, 'execution')}")
-    output.say(f"breaches    {found.breaches.hard} hard, {found.breaches.soft} soft")
+    output.say(f"on hard     {budget.on_hard}")
+    if budget.next_reset_at:
+        output.say(f"reset       {times.stamp(budget.next_reset_at)}, every {budget.reset_ms} ms")
+    output.say(f"waiting     {output.count(budget.waiting, 'execution')}")
+    output.say(f"breaches    {budget.breaches.hard} hard, {budget.breaches.soft} soft")
 
 
 def _or_none(value: int | None) -> str:
@@ -122,10 +115,10 @@ def create(
     soft: Soft = None,
     tenant: WhoseOption = "default",
     parent: Annotated[
-        str | None, typer.Option("--parent", help="It counts against this one as well.")
+        str | None, typer.Option("--parent", help="Usage also counts against this budget.")
     ] = None,
     reset: Annotated[
-        str | None, typer.Option("--reset", help="It starts anew each time: 1h, 1d.")
+        str | None, typer.Option("--reset", help="Reset the usage this often: 1h, 1d.")
     ] = None,
     on_hard: Annotated[
         str, typer.Option("--on-hard", help="What a hard breach does: refuse, suspend or cancel.")
@@ -133,14 +126,14 @@ def create(
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Create a budget. The same again is no error."""
-    limits = _limits(hard, soft)
+    """Create a budget. Safe to repeat."""
+    amounts = _limits(hard, soft)
     reset_ms = inputs.optional_ms("reset", reset)
-    found, created = opening.ask(
+    budget, created = opening.ask(
         store,
         lambda engine: engine.budgets.create(
             budget_id,
-            limits=limits,
+            limits=amounts,
             tenant=tenant,
             parent=parent,
             reset_ms=reset_ms,
@@ -148,11 +141,7 @@ def create(
         ),
         create=True,
     )
-    output.answer(
-        found,
-        f"budget {found.id} {'is created' if created else 'is there already'}",
-        as_json=as_json,
-    )
+    limits.say_created("budget", budget, is_new=created, as_json=as_json)
 
 
 @app.command("set")
@@ -165,12 +154,12 @@ def set_(
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Change limits; executions that wait go on if something is left."""
-    limits = _limits(hard, soft)
-    found = opening.ask(
-        store, lambda engine: engine.budgets.set_limits(budget_id, limits, tenant=tenant)
+    """Change limits. Waiting executions continue if the budget now allows it."""
+    amounts = _limits(hard, soft)
+    budget = opening.ask(
+        store, lambda engine: engine.budgets.set(budget_id, amounts, tenant=tenant)
     )
-    _changed(found, as_json=as_json)
+    _changed(budget, as_json=as_json)
 
 
 @app.command()
@@ -181,7 +170,7 @@ def reset(
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Start anew: nothing is used."""
+    """Reset the usage to zero."""
     budget = opening.ask(store, lambda engine: engine.budgets.reset(budget_id, tenant=tenant))
     _changed(budget, as_json=as_json)
 
@@ -191,21 +180,28 @@ def _changed(budget: Budget, *, as_json: bool) -> None:
 
 
 @app.command()
-def history(
+def breaches(
     budget_id: BudgetId,
     *,
     tenant: WhoseOption = "default",
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """List the last breaches, oldest first."""
-    found = opening.ask(store, lambda engine: engine.budgets.breaches(budget_id, tenant=tenant))
+    """List the most recent breaches, oldest first."""
+    breaches = opening.ask(store, lambda engine: engine.budgets.breaches(budget_id, tenant=tenant))
     if as_json:
-        output.emit({"items": found})
+        output.emit({"items": breaches})
         return
     rows = [
-        (times.stamp(one.at), one.kind, one.dimension, one.current, one.limit, one.execution)
-        for one in found
+        (
+            times.stamp(breach.at),
+            breach.kind,
+            breach.dimension,
+            breach.current,
+            breach.limit,
+            breach.execution,
+        )
+        for breach in breaches
     ]
     columns = ("at", "kind", "dimension", "current", "limit", "execution")
     output.show_table(columns, rows, nothing="no breaches")
@@ -223,8 +219,8 @@ def _amount(kind: str, text: str) -> int | None:
     if not text:
         return None
     if not text.isdecimal():
-        raise InvalidInput(f"{kind}: {text!r} is not a whole number from 0", field=kind)
+        raise InvalidInput(f"{kind}: {text!r} is not a whole number of at least 0", field=kind)
     return int(text)
 
 
-rules.add_commands(app, "budget")
+limits.add_rules(app, "budget")

@@ -1,14 +1,19 @@
-"""Every command of `holdfast`: its place in the help, its sentence, and the module that has it.
+"""The commands of `holdfast`: their sections in the help, their sentences and their modules.
 
-A command's module is imported when the command runs or shows its own help, so that each pays
-for itself only. The sentences are here so that `holdfast --help` imports none of them.
+A command's module is imported when the command runs or shows its own help, so that each command
+pays only for itself. Commands without a noun are listed here with their sentences. A noun is found
+by the first line of its module, which is read without an import: if the docstring of
+`cli/things.py` begins with "`holdfast things`: list them.", the help says "List them." The verbs of
+a noun are the commands of `app` in its module.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import typer
@@ -18,7 +23,7 @@ from typer.main import get_group
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A command or a noun with verbs: where it is, and what it does in a sentence."""
+    """A command, or a noun with verbs: its module, and a sentence about it."""
 
     module: str
     sentence: str
@@ -31,102 +36,111 @@ class Entry:
         module = import_module(f"holdfast.cli.{self.module}")
         holder = typer.Typer(rich_markup_mode=None, add_completion=False)
         if self.function is None:
-            holder.add_typer(module.app, name=name)
+            holder.add_typer(module.app, name=name, help=self.sentence)
         else:
             settings = dict(self.settings or {})
             holder.command(name, context_settings=settings)(getattr(module, self.function))
         return get_group(holder).commands[name]
 
 
-#: So that a negative number is not taken for an option.
+#: A negative number must not be parsed as an option.
 _NUMBERS = {"ignore_unknown_options": True}
 
-SECTIONS: dict[str, dict[str, Entry]] = {
+_VERBS: dict[str, dict[str, Entry]] = {
     "Run": {
         "dev": Entry(
             "dev",
-            "Run an app for development: a store, HTTP, a worker, reload when a file changes.",
+            "Run an app for development: a store, HTTP and a worker that reloads changed files.",
             "dev",
         ),
         "server": Entry(
             "server",
-            "Serve the HTTP API and fire timers. SIGTERM or Ctrl-C stops it; once more, at once.",
+            "Serve the HTTP API and fire timers. "
+            "SIGTERM or Ctrl-C drains; a second one stops at once.",
             "server",
         ),
         "worker": Entry(
             "worker",
-            "Run the tasks of an app. SIGTERM or Ctrl-C drains; once more stops at once.",
+            "Run the tasks of an app. SIGTERM or Ctrl-C drains; a second one stops at once.",
             "worker",
+        ),
+    },
+    "Conversations": {
+        "chat": Entry(
+            "chat",
+            "Talk with a conversation of an app; a worker for it runs here. Ctrl-D or Ctrl-C "
+            "leaves.",
+            "chat",
         ),
     },
     "Executions": {
         "submit": Entry(
             "submit",
-            "Submit an execution of a task. Prints its id, or with --wait its result.",
+            "Submit an execution of a task. Prints its id, or its result with --wait.",
             "submit",
         ),
         "ls": Entry("listing", "List executions, newest first.", "ls"),
         "show": Entry(
             "show",
-            "Show an execution: its state, attempts, steps, history, and what it waits for.",
+            "Show an execution: state, attempts, steps, history, and what it waits for.",
             "show",
         ),
         "logs": Entry(
             "logs",
-            "Print what happened to an execution, oldest first; with --json one object per line.",
+            "Print the events of an execution, oldest first; with --json, one object per line.",
             "logs",
         ),
         "stream": Entry(
             "stream",
-            "Print what an execution streams: text as it is, other frames as lines.",
+            "Print the frames that an execution streams: text as it is, other frames as lines.",
             "stream",
         ),
         "result": Entry(
             "result", "Print the result of an execution. Exits with 1 if it has none.", "result"
         ),
-        "explain": Entry("executions", "Say why an execution is not running.", "explain"),
+        "explain": Entry("executions", "Explain why an execution is not running.", "explain"),
         "cancel": Entry(
             "executions",
-            "Cancel an execution that has not ended; its worker is told at its next heartbeat.",
+            "Cancel an execution that has not ended; its worker is notified at its next heartbeat.",
             "cancel",
         ),
         "replay": Entry(
             "executions",
-            "Run executions that have ended once more, from their start unless told otherwise.",
+            "Run ended executions again, from the beginning by default.",
             "replay",
         ),
         "revoke": Entry(
             "executions",
-            "Take a running execution from its worker; another one may take it at once.",
+            "Take a running execution from its worker; another worker can claim it at once.",
             "revoke",
         ),
         "prioritize": Entry(
             "executions",
-            "Change the priority of an execution; a point is worth a minute of waiting.",
+            "Change the priority of an execution; one point equals a minute of waiting.",
             "prioritize",
             _NUMBERS,
         ),
-        "graphs": Entry("graphs", "Graphs: list, show, cancel, replay."),
     },
     "Waiting for people and systems": {
-        "approve": Entry("signals", "Approve: a signal named `approve`.", "approve"),
-        "deny": Entry("signals", "Deny: a signal named `deny`.", "deny"),
+        "approve": Entry("signals", "Approve: send a signal named `approve`.", "approve"),
+        "deny": Entry("signals", "Deny: send a signal named `deny`.", "deny"),
         "signal": Entry("signals", "Send a signal to a waitpoint.", "signal"),
         "resume": Entry(
-            "signals", "Let a suspended execution go on without what it waits for.", "resume"
+            "signals",
+            "Resume a suspended execution without the answer that it waits for.",
+            "resume",
         ),
-        "waitpoints": Entry("waitpoints", "What waits for an answer: list, show, token, revoke."),
     },
     "Operate": {
         "tasks": Entry(
             "tasks",
-            "List the tasks that workers have published, with their signatures; with NAME, "
-            "its schema.",
+            "List the tasks that workers have published, with signatures; with NAME, "
+            "show its schema.",
             "tasks",
         ),
         "top": Entry(
             "top",
-            "Watch a store: executions by state and lane, rates, workers, the oldest that waits.",
+            "Watch a store: executions by state and lane, rates, workers, longest wait.",
             "top",
         ),
         "doctor": Entry(
@@ -139,41 +153,31 @@ SECTIONS: dict[str, dict[str, Entry]] = {
             "Measure a store: submit, claim and complete executions on a lane of their own.",
             "bench",
         ),
-        "keyring": Entry("keyring", "Keys that sign tokens: show, rotate."),
-        "lanes": Entry("lanes", "Lanes: list, pause, resume, drain, tenants' weights."),
-        "retention": Entry(
-            "retention",
-            "How long ended executions are kept: show, set, for all tenants or for one.",
-        ),
-        "schedules": Entry(
-            "schedules",
-            "Schedules: list, show, create, pause, resume, trigger, delete, next fire times.",
-        ),
-        "budgets": Entry("budgets", "Budgets: list, create, limits, reset, breaches, rules."),
-        "quotas": Entry("quotas", "Quotas: list, create, limits, delete, rules."),
-        "workers": Entry("workers", "Workers: list, drain."),
-        "queues": Entry(
-            "messages", "Message queues: define, push, read, tail, dead letters, counts."
-        ),
-        "archive": Entry(
-            "archive",
-            "The archive: status, enable, disable, run, export, import, parquet, verify, erase.",
-        ),
-        "writer-lease": Entry(
-            "writer_lease", "Writer leases: show, acquire, release, hand over, repair."
-        ),
-        "keys": Entry("keys", "API keys: create, list, revoke."),
-        "config": Entry("config", "Settings that are in force: show."),
     },
 }
 
+_FIRST_LINE = re.compile(r'"""`holdfast (?P<name>[a-z-]+)`: (?P<sentence>.+?)(""")?$')
+
+
+def _nouns() -> Iterator[tuple[str, Entry]]:
+    """Yield the nouns by name, and what their modules say of themselves."""
+    verbs = {name for entries in _VERBS.values() for name in entries}
+    for file in sorted(Path(__file__).parent.glob("*.py")):
+        with file.open(encoding="utf-8") as source:
+            line = _FIRST_LINE.match(source.readline())
+        if line is not None and line["name"] not in verbs:
+            sentence = line["sentence"]
+            yield line["name"], Entry(file.stem, sentence[0].upper() + sentence[1:])
+
+
+SECTIONS: dict[str, dict[str, Entry]] = {**_VERBS, "Manage": dict(_nouns())}
 COMMANDS: dict[str, Entry] = {
     name: entry for entries in SECTIONS.values() for name, entry in entries.items()
 }
 
 
 class Commands(Mapping[str, Any]):
-    """The commands by name; each is imported when it is asked for."""
+    """The commands by name; each is imported on first use."""
 
     def __init__(self) -> None:
         self._loaded: dict[str, Any] = {}

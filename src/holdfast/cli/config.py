@@ -1,4 +1,4 @@
-"""`holdfast config`: which settings are in force, and where they come from."""
+"""`holdfast config`: the settings in force and where they come from: show."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from holdfast.cli.terminal.groups import Settings
 from holdfast.cli.terminal.options import JsonOption, StoreOption
 from holdfast.model.redaction import hide_secrets
 
-app: typer.Typer = typer.Typer(cls=Settings, help="Settings that are in force: show.")
+app: typer.Typer = typer.Typer(cls=Settings)
 
 
 @app.command()
 def show(*, store: StoreOption = None, as_json: JsonOption = False) -> None:
-    """Show the settings in force, secrets hidden. Does not open the store."""
+    """Show the settings in force, with secrets hidden. Does not open the store."""
     settings = effective(store)
     if as_json:
         output.emit(settings)
@@ -30,7 +30,7 @@ def show(*, store: StoreOption = None, as_json: JsonOption = False) -> None:
 def effective(store: str | None) -> dict[str, object]:
     """Return the settings by name."""
     text, source = opening.store_text(store)
-    found: dict[str, object] = {
+    settings: dict[str, object] = {
         **_about(text),
         "store.from": source,
         "command.boot_timeout_ms": opening.BOOT_TIMEOUT_MS,
@@ -41,12 +41,12 @@ def effective(store: str | None) -> dict[str, object]:
     for name in sorted(os.environ):
         if name.startswith("HOLDFAST_"):
             secret = any(word in name for word in ("KEY", "SECRET", "TOKEN", "PASSWORD"))
-            found[name] = "***" if secret else hide_secrets(os.environ[name])
-    return found
+            settings[name] = "***" if secret else hide_secrets(os.environ[name])
+    return settings
 
 
 def _about(text: str) -> dict[str, object]:
-    """Return what the URL says, of a store or of a server."""
+    """Return the settings that the URL of the store or server contains."""
     if opening.is_remote(text):
         return {"store": hide_secrets(text), "store.tls": text.startswith("https:")}
     url = opening.parse_store(text)
@@ -58,5 +58,5 @@ def _about(text: str) -> dict[str, object]:
         "store.cluster": url.cluster,
         "store.prefix": url.prefix,
         "store.partitions": url.partitions or "as stored",
-        "store.fsync": url.fsync if url.path is not None else "as the server has it",
+        "store.fsync": url.fsync if url.path is not None else "set by the server",
     }

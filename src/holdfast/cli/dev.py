@@ -1,4 +1,4 @@
-"""`holdfast dev`: a worker in a child process that starts anew when a source file changes."""
+"""`holdfast dev`: a worker in a child process that restarts when a source file changes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from holdfast.cli.terminal.failures import INTERRUPTED, WRONG_USAGE
 from holdfast.cli.terminal.options import AppStoreOption, JsonOption, OptionalAppTarget
 
 LOOK_EVERY_S = 0.3
-#: At a reload, tasks may finish for this long; then they go on in the new process.
+#: How long tasks may take to finish at a reload; later they continue in the new process.
 GRACE_S = 2.0
 KILL_AFTER_S = 10.0
 
@@ -30,19 +30,23 @@ def dev(
     target: OptionalAppTarget = None,
     *,
     listen: Listen = None,
-    slots: Annotated[int, typer.Option("--slots", help="Executions at once.")] = 100,
+    slots: Annotated[int, typer.Option("--slots", help="Maximum executions to run at once.")] = 100,
     capabilities: Annotated[
         list[str] | None,
-        typer.Option("--capability", metavar="NAME", help="What it can do; repeatable."),
+        typer.Option(
+            "--capability", metavar="NAME", help="A capability of the worker; repeatable."
+        ),
     ] = None,
     watch: Annotated[
         list[Path] | None,
-        typer.Option("--watch", help="Folder to watch; repeatable.", show_default="this one"),
+        typer.Option(
+            "--watch", help="A folder to watch; repeatable.", show_default="the working folder"
+        ),
     ] = None,
     store: AppStoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Run an app for development: a store, HTTP, a worker, reload when a file changes."""
+    """Run an app for development: a store, HTTP and a worker that reloads changed files."""
     if store is not None and not opening.is_remote(store):
         opening.parse_store(store)
     if target is None:
@@ -61,7 +65,7 @@ def dev(
 
 
 class Stopped(BaseException):
-    """A signal asks us to stop; it crosses everything."""
+    """A signal asks the process to stop. A BaseException, so that no handler swallows it."""
 
     def __init__(self, number: int) -> None:
         super().__init__(number)
@@ -69,7 +73,7 @@ class Stopped(BaseException):
 
 
 class Supervisor:
-    """Runs a command, and runs it anew when files change."""
+    """Runs a command and restarts it when files change."""
 
     def __init__(self, command: Sequence[str], folders: Sequence[Path]) -> None:
         self._command = list(command)
@@ -77,13 +81,13 @@ class Supervisor:
         self._child: subprocess.Popen[bytes] | None = None
 
     def run(self) -> int:
-        """Run until a signal; returns the exit code."""
+        """Run until a signal arrives; return the exit code."""
         with _raising_signals() as stop_raising:
             try:
                 return self._watch()
             except Stopped as stopped:
                 stop_raising(self._hurry)
-                output.note("stopping: Ctrl-C once more to stop at once")
+                output.note("stopping; press Ctrl-C again to stop at once")
                 self._wait(grace_s=None)
                 return INTERRUPTED if stopped.number == signal.SIGINT else 0
             finally:
@@ -112,24 +116,24 @@ class Supervisor:
                 output.note(f"the worker ended ({code}); it starts again when a file changes")
 
     def _has_source(self) -> bool:
-        """Whether the app's module is a file here, so that editing it may help."""
+        """Whether the app's module is a file in this folder, so that editing it may fix it."""
         module = self._command[self._command.index("worker") + 1].partition(":")[0]
         path = module.replace(".", "/")
         return Path(f"{path}.py").exists() or Path(path, "__init__.py").exists()
 
     def _start(self) -> None:
-        # A file saved twice within a second would be taken from the cache of its first state.
+        # A file saved twice within a second would load from the stale bytecode of the first save.
         environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
-        # A group of its own: Ctrl-C reaches us, and we tell the child.
+        # In its own process group: Ctrl-C reaches only this process, which signals the child.
         self._child = subprocess.Popen(self._command, env=environment, start_new_session=True)
 
     def _hurry(self) -> None:
-        """Tell the child again: the second signal makes it stop at once."""
+        """Signal the child again: the second signal makes it stop at once."""
         if self._child is not None and self._child.poll() is None:
             self._child.send_signal(signal.SIGTERM)
 
     def _wait(self, *, grace_s: float | None) -> None:
-        """Stop the child: let it finish, then tell it to give its work back, then kill it."""
+        """Stop the child: let it finish, then make it release its work, then kill it."""
         if self._child is None or self._child.poll() is not None:
             return
         self._child.send_signal(signal.SIGTERM)
@@ -146,7 +150,7 @@ class Supervisor:
 
 @contextlib.contextmanager
 def _raising_signals() -> Iterator[Callable[[Callable[[], None]], None]]:
-    """Raise Stopped at SIGINT and SIGTERM; yields what makes later ones call a function."""
+    """Raise Stopped at SIGINT and SIGTERM; yield a function that replaces the handlers."""
     numbers = (signal.SIGINT, signal.SIGTERM)
     previous = [signal.getsignal(number) for number in numbers]
 

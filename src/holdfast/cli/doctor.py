@@ -1,4 +1,4 @@
-"""`holdfast doctor`: is the store sound, and what does it promise?"""
+"""`holdfast doctor`: check that a store is sound, and report its guarantees."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ _MARKS = {Level.OK: "ok", Level.WARNING: "WARNING", Level.ERROR: "ERROR"}
 def doctor(
     *,
     fix: Annotated[
-        bool, typer.Option("--fix", help="Load our function library again; needs the store itself.")
+        bool, typer.Option("--fix", help="Reload the function library. Needs the store itself.")
     ] = False,
     drift: Annotated[
         bool,
         typer.Option(
             "--drift",
-            help="Compare indexes with every execution, which takes time; needs the store itself.",
+            help="Compare the indexes with every execution, which is slow. Needs the store itself.",
         ),
     ] = False,
     store: StoreOption = None,
@@ -36,12 +36,12 @@ def doctor(
 ) -> None:
     """Check a store: server, durability, library, memory, clock, timers, services, workers.
 
-    Exits with 1 if it is unsound.
+    Exits with 1 if the store is unsound.
     """
     text = opening.existing(store, create=False)
     if opening.is_remote(text) and not (fix or drift):
         name = text
-        findings = opening.ask_server(text, lambda client: client.operability.doctor())
+        findings = opening.ask(text, lambda engine: engine.operability.doctor())
     else:
         url = opening.parse_store(text)
         name, findings = str(url), _examine(url, fix=fix, drift=drift)
@@ -57,8 +57,9 @@ def doctor(
 
 
 def _examine(url: StoreUrl, *, fix: bool, drift: bool) -> list[Finding]:
-    """Examine a store, with a bar that shows how far a search for drift is."""
-    from holdfast.operate.doctor import examine  # noqa: PLC0415 - loads the client library
+    """Examine a store; show a progress bar while searching for drift."""
+    from holdfast.engine import Engine  # noqa: PLC0415 - loads the client library
+    from holdfast.operate.doctor import examine  # noqa: PLC0415
 
     with contextlib.ExitStack() as stack:
         bars: list[Callable[[int], None]] = []
@@ -70,7 +71,7 @@ def _examine(url: StoreUrl, *, fix: bool, drift: bool) -> list[Finding]:
 
         settings = opening.store_settings()
         return asyncio.run(
-            examine(url, settings=settings, fix=fix, search_drift=drift, advance=advance)
+            examine(url, Engine, settings=settings, fix=fix, search_drift=drift, advance=advance)
         )
 
 

@@ -1,4 +1,4 @@
-"""Drawings of graphs as lines for a terminal."""
+"""Draw graphs as lines for a terminal."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from holdfast.model.states import State
 from holdfast.operate import layout
 from holdfast.operate.layout import Layout
 
-#: A larger graph is summed up by layers.
+#: Larger graphs are summarized by layer.
 MOST_DRAWN = 60
 
 _DOTS = {
@@ -24,7 +24,7 @@ _WAITING_DOT = "◌"
 
 
 def lines(view: GraphView) -> Iterable[str]:
-    """Draw a graph: a line for each member, with tracks of edges between them."""
+    """Draw a graph: one line per member, with tracks for the edges between them."""
     members = layout.in_order(view)
     if len(members) > MOST_DRAWN:
         yield from _summary(layout.of(view))
@@ -81,7 +81,7 @@ def _row(tracks: list[str | None], column: int, dot: str) -> str:
 
 
 def _open_tracks(tracks: list[str | None], column: int, targets: list[str]) -> str:
-    """Lead tracks from a member to its dependents; returns the line that links them, if any."""
+    """Open tracks from a member to its dependents; return the line that links them, if any."""
     before = list(tracks)
     ends: set[int] = set()
     for target in targets:
@@ -103,7 +103,7 @@ def _open_tracks(tracks: list[str | None], column: int, targets: list[str]) -> s
         elif n in ends:
             cells.append(_corner(n, first, last, down=True, up=crossing))
         elif first < n < last:
-            # A track that is only crossed shows no joint.
+            # A track that the link only crosses shows no joint.
             cells.append("│" if crossing else "─")
         else:
             cells.append("│" if crossing else " ")
@@ -112,7 +112,7 @@ def _open_tracks(tracks: list[str | None], column: int, targets: list[str]) -> s
 
 
 def _corner(n: int, first: int, last: int, *, down: bool, up: bool) -> str:
-    """Return the sign for a place with lines to some of its four sides."""
+    """Return the box-drawing character for lines to some of the four sides."""
     return {
         (True, True, False, True): "├",
         (True, True, True, False): "┤",
@@ -127,7 +127,7 @@ def _corner(n: int, first: int, last: int, *, down: bool, up: bool) -> str:
 
 
 def _summary(layout: Layout) -> Iterable[str]:
-    """Sum up a large graph: how many of which kind are how far from the start."""
+    """Summarize a large graph: the number of members by layer, kind and state."""
     for row in layout.summary():
         states = ", ".join(f"{count:,} {state}" for state, count in row.states.items())
         yield f"{row.layer:>3}  {row.size:>6,} x {row.kind}: {states}"

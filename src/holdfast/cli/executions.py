@@ -1,4 +1,4 @@
-"""Operating one execution: cancel, replay, prioritize, revoke, explain."""
+"""Commands on one execution: cancel, replay, prioritize, revoke, explain."""
 
 from __future__ import annotations
 
@@ -19,11 +19,14 @@ if TYPE_CHECKING:
     from holdfast.model.explanations import Explanation
 
 
+OfKind = Annotated[str | None, typer.Option("--kind", help="Only executions of this task.")]
+OfTenant = Annotated[str | None, typer.Option("--tenant", help="Only executions of this tenant.")]
 ErrorType = Annotated[
-    str | None, typer.Option("--error", metavar="TYPE", help="Only with this type of error.")
+    str | None,
+    typer.Option("--error", metavar="TYPE", help="Only executions with this type of error."),
 ]
 Since = Annotated[
-    str | None, typer.Option("--since", help="Created at or after: 2h, 2026-01-31T12:00.")
+    str | None, typer.Option("--since", help="Created at or after this time: 2h, 2026-01-31T12:00.")
 ]
 
 
@@ -34,7 +37,7 @@ def cancel(
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Cancel an execution that has not ended; its worker is told at its next heartbeat."""
+    """Cancel an execution that has not ended; its worker is notified at its next heartbeat."""
     opening.ask(store, lambda engine: engine.cancel(execution_id, reason))
     output.answer(
         {"id": execution_id, "state": "cancelled"}, f"cancelled {execution_id}", as_json=as_json
@@ -47,24 +50,24 @@ def replay(
     ] = None,
     *,
     failed: Annotated[
-        bool, typer.Option("--failed", help="All that failed instead of one; with filters.")
+        bool, typer.Option("--failed", help="Replay all failed executions that match the filters.")
     ] = False,
-    kind: Annotated[str | None, typer.Option("--kind", help="Only of this task.")] = None,
-    tenant: Annotated[str | None, typer.Option("--tenant", help="Only of this tenant.")] = None,
+    kind: OfKind = None,
+    tenant: OfTenant = None,
     error: ErrorType = None,
     since: Since = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say which.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only list the executions.")] = False,
     from_step: Annotated[
-        str | None, typer.Option("--from-step", help="Forget this step and all after it.")
+        str | None, typer.Option("--from-step", help="Discard this step and all later ones.")
     ] = None,
     keep_steps: Annotated[
-        bool, typer.Option("--keep-steps", help="Forget no step: go on where it failed.")
+        bool, typer.Option("--keep-steps", help="Keep all steps: continue where it failed.")
     ] = False,
     reason: Reason = "",
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Run executions that have ended once more, from their start unless told otherwise."""
+    """Run ended executions again, from the beginning by default."""
     filters = {"kind": kind, "tenant": tenant, "error": error, "since": since}
     if failed == (execution_id is not None):
         raise InvalidInput("replay: give the ID of an execution, or --failed", field="ID")
@@ -72,14 +75,14 @@ def replay(
         how = replaying.How(
             keep_steps=keep_steps, from_step=from_step, reason=reason, dry_run=dry_run, error=error
         )
-        wanted = Filter(
+        query = Filter(
             state=State.FAILED, kind=kind, tenant=tenant, since=inputs.moment("since", since)
         )
-        report = opening.ask(store, lambda engine: replaying.replay_failed(engine, wanted, how))
+        report = opening.ask(store, lambda engine: replaying.replay_failed(engine, query, how))
         output.emit(report) if as_json else replaying.show(report)
         return
     if dry_run or any(filters.values()):
-        raise InvalidInput("replay: --dry-run and filters go with --failed", field="failed")
+        raise InvalidInput("replay: --dry-run and filters need --failed", field="failed")
 
     async def work(engine: Engine) -> str:
         return await engine.replay(
@@ -88,17 +91,17 @@ def replay(
 
     state = opening.ask(store, work)
     done = {"id": execution_id, "state": state}
-    output.answer(done, f"{execution_id} runs again: it is {state}", as_json=as_json)
+    output.answer(done, f"replayed {execution_id}: it is {state}", as_json=as_json)
 
 
 def prioritize(
     execution_id: ExecutionId,
-    priority: Annotated[int, typer.Argument(metavar="N", help="-1000 to 1000, higher is sooner.")],
+    priority: Annotated[int, typer.Argument(metavar="N", help="-1000 to 1000; higher is sooner.")],
     *,
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Change the priority of an execution; a point is worth a minute of waiting."""
+    """Change the priority of an execution; one point equals a minute of waiting."""
     previous = opening.ask(store, lambda engine: engine.prioritize(execution_id, priority))
     done = {"id": execution_id, "priority": priority, "previous": previous}
     output.answer(done, f"priority of {execution_id}: {previous} -> {priority}", as_json=as_json)
@@ -111,9 +114,9 @@ def revoke(
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Take a running execution from its worker; another one may take it at once."""
+    """Take a running execution from its worker; another worker can claim it at once."""
     opening.ask(store, lambda engine: engine.revoke_lease(execution_id, reason))
-    output.answer({"id": execution_id}, f"took {execution_id} from its worker", as_json=as_json)
+    output.answer({"id": execution_id}, f"revoked the lease of {execution_id}", as_json=as_json)
 
 
 def explain(
@@ -122,15 +125,20 @@ def explain(
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Say why an execution is not running."""
+    """Explain why an execution is not running."""
 
     async def work(engine: Engine) -> Explanation:
         return await archived.either(engine, execution_id, engine.explain, explain_archived)
 
-    found = opening.ask(store, work)
+    explanation = opening.ask(store, work)
     if as_json:
         output.emit(
-            {"id": execution_id, "state": found.state, "why": found.why, "holds": found.holds}
+            {
+                "id": execution_id,
+                "state": explanation.state,
+                "why": explanation.why,
+                "holds": explanation.holds,
+            }
         )
     else:
-        output.say(found.why)
+        output.say(explanation.why)

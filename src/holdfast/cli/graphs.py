@@ -1,4 +1,4 @@
-"""`holdfast graphs`: what they are doing, drawn; cancel and replay."""
+"""`holdfast graphs`: executions that depend on each other: list, show, cancel, replay."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from holdfast.cli.terminal.options import JsonOption, Reason, StoreOption
 from holdfast.model.graphs import CancelPolicy, GraphState, GraphView
 from holdfast.operate import layout
 
-app: typer.Typer = typer.Typer(cls=Noun, help="Graphs: list, show, cancel, replay.")
+app: typer.Typer = typer.Typer(cls=Noun)
 
 GraphId = Annotated[str, typer.Argument(metavar="ID", help="The id of the graph.")]
 
@@ -25,11 +25,15 @@ _EVENTS = 20
 @app.command()
 def ls(
     *,
-    tenant: Annotated[str | None, typer.Option("--tenant", help="Only of this tenant.")] = None,
-    state: Annotated[GraphState | None, typer.Option("--state", help="Only in this state.")] = None,
-    limit: Annotated[int, typer.Option("--limit", "-n", help="How many on a page.")] = 50,
+    tenant: Annotated[
+        str | None, typer.Option("--tenant", help="Only graphs of this tenant.")
+    ] = None,
+    state: Annotated[
+        GraphState | None, typer.Option("--state", help="Only graphs in this state.")
+    ] = None,
+    limit: Annotated[int, typer.Option("--limit", "-n", help="The size of a page.")] = 50,
     cursor: Annotated[
-        str | None, typer.Option("--cursor", help="Go on where a page ended.")
+        str | None, typer.Option("--cursor", help="Continue from the cursor of a page.")
     ] = None,
     store: StoreOption = None,
     as_json: JsonOption = False,
@@ -65,7 +69,7 @@ def show(
     graph_id: GraphId,
     *,
     mermaid: Annotated[
-        bool, typer.Option("--mermaid", help="Write it as a Mermaid flow chart.")
+        bool, typer.Option("--mermaid", help="Print the graph as a Mermaid flowchart.")
     ] = False,
     store: StoreOption = None,
     as_json: JsonOption = False,
@@ -117,11 +121,15 @@ def cancel(
     *,
     policy: Annotated[
         CancelPolicy,
-        typer.Option("--policy", help="End all members, those not begun, or none of them."),
+        typer.Option(
+            "--policy", help="Which members to cancel: all, those that have not started, or none."
+        ),
     ] = CancelPolicy.ALL,
     wait: Annotated[
         float | None,
-        typer.Option("--wait", help="Wait at most this many seconds for the members that it ends."),
+        typer.Option(
+            "--wait", help="The longest wait for the cancelled members to end, in seconds."
+        ),
     ] = None,
     reason: Reason = "",
     store: StoreOption = None,
@@ -150,8 +158,8 @@ def replay(
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Run the failed part of a graph again, and what was skipped because of it."""
+    """Run the failed members of a graph again, and those skipped because of them."""
     opening.ask(store, lambda engine: engine.graphs.replay(graph_id, reason=reason))
     output.answer(
-        {"id": graph_id, "state": GraphState.RUNNING}, f"{graph_id} runs again", as_json=as_json
+        {"id": graph_id, "state": GraphState.RUNNING}, f"replayed {graph_id}", as_json=as_json
     )

@@ -1,4 +1,4 @@
-"""`holdfast keys`: API keys of the HTTP server."""
+"""`holdfast keys`: API keys of the HTTP server: create, list, revoke."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from holdfast.cli.terminal.options import JsonOption, StoreOption
 if TYPE_CHECKING:
     from holdfast.model.api_keys import ApiKey
 
-app: typer.Typer = typer.Typer(cls=Noun, help="API keys: create, list, revoke.")
+app: typer.Typer = typer.Typer(cls=Noun)
 
 _ROLES = "viewer, submitter, worker, operator, admin"
 
@@ -22,21 +22,30 @@ _ROLES = "viewer, submitter, worker, operator, admin"
 def create(
     *,
     roles: Annotated[
-        list[str], typer.Option("--role", metavar="ROLE", help=f"{_ROLES}; repeatable.")
+        list[str], typer.Option("--role", metavar="ROLE", help=f"A role: {_ROLES}; repeatable.")
     ],
     tenant: Annotated[
         str | None,
-        typer.Option("--tenant", help="Its only tenant.", show_default="all: an operator key"),
+        typer.Option(
+            "--tenant",
+            help="The only tenant that the key can act for.",
+            show_default="all: an operator key",
+        ),
     ] = None,
-    name: Annotated[str, typer.Option("--name", help="What it is for.")] = "",
+    name: Annotated[str, typer.Option("--name", help="A name that says what the key is for.")] = "",
     ttl: Annotated[
         str | None,
-        typer.Option("--ttl", metavar="DURATION", help="It expires.", show_default="never"),
+        typer.Option(
+            "--ttl",
+            metavar="DURATION",
+            help="The key expires after this long.",
+            show_default="never",
+        ),
     ] = None,
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Create an API key. Its secret is shown this once only."""
+    """Create an API key. Its secret is shown only this once."""
     ttl_ms = None if ttl is None else inputs.duration_ms("ttl", ttl)
     key, secret = opening.ask(
         store,
@@ -48,21 +57,23 @@ def create(
     if as_json:
         output.emit({**_shown(key), "secret": secret})
         return
-    output.note(f"key {key.id} ({_whose(key)}); keep the secret, it is not shown again:")
+    output.note(f"key {key.id} ({_whose(key)}); keep the secret, which is not shown again:")
     output.say(secret)
 
 
 @app.command()
 def ls(
     *,
-    tenant: Annotated[str | None, typer.Option("--tenant", help="Only of this tenant.")] = None,
+    tenant: Annotated[
+        str | None, typer.Option("--tenant", help="Only keys of this tenant.")
+    ] = None,
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """List API keys, those that ended in the last 30 days too."""
-    found = opening.ask(store, lambda engine: engine.api_keys.list(tenant=tenant))
+    """List API keys, including those that ended in the last 30 days."""
+    keys = opening.ask(store, lambda engine: engine.api_keys.list(tenant=tenant))
     if as_json:
-        output.emit({"items": [_shown(key) for key in found]})
+        output.emit({"items": [_shown(key) for key in keys]})
         return
     rows = [
         (
@@ -75,7 +86,7 @@ def ls(
             times.ago(key.revoked_at),
             times.ago(key.last_used_at),
         )
-        for key in found
+        for key in keys
     ]
     columns = ("id", "name", "tenant", "roles", "created", "expires", "revoked", "last used")
     output.show_table(columns, rows, nothing="no API keys")

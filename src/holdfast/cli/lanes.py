@@ -1,4 +1,4 @@
-"""`holdfast lanes`: what is on them, and whether they are open."""
+"""`holdfast lanes`: executions and settings by lane: list, pause, resume, drain, weights."""
 
 from __future__ import annotations
 
@@ -17,9 +17,7 @@ if TYPE_CHECKING:
 
     from holdfast.api import Engine
 
-app: typer.Typer = typer.Typer(
-    cls=Noun, help="Lanes: list, pause, resume, drain, tenants' weights."
-)
+app: typer.Typer = typer.Typer(cls=Noun)
 
 Lane = Annotated[str, typer.Argument(metavar="LANE")]
 
@@ -27,11 +25,11 @@ Lane = Annotated[str, typer.Argument(metavar="LANE")]
 @app.command()
 def ls(*, store: StoreOption = None, as_json: JsonOption = False) -> None:
     """List the lanes that have executions, workers or settings."""
-    found = opening.ask(store, lambda engine: engine.lanes.views())
+    lanes = opening.ask(store, lambda engine: engine.lanes.views())
     if as_json:
-        output.emit({"items": found})
+        output.emit({"items": lanes})
         return
-    states = shown_states([view.counts for view in found])
+    states = shown_states([view.counts for view in lanes])
     shown = [state for state in states if not state.is_terminal]
     rows = [
         (
@@ -42,7 +40,7 @@ def ls(*, store: StoreOption = None, as_json: JsonOption = False) -> None:
             view.workers,
             " ".join(f"{tenant}={weight:g}" for tenant, weight in view.weights.items()),
         )
-        for view in found
+        for view in lanes
     ]
     columns = ("lane", "setting", *shown, "ended", "workers", "weights")
     output.show_table(columns, rows, nothing="no lanes")
@@ -50,19 +48,19 @@ def ls(*, store: StoreOption = None, as_json: JsonOption = False) -> None:
 
 @app.command()
 def pause(lane: Lane, *, store: StoreOption = None, as_json: JsonOption = False) -> None:
-    """Claim nothing from a lane until it is resumed; what runs goes on."""
+    """Stop claims from a lane until it is resumed; running executions continue."""
     _set(store, lambda engine: engine.lanes.pause(lane), lane, "paused", as_json=as_json)
 
 
 @app.command()
 def resume(lane: Lane, *, store: StoreOption = None, as_json: JsonOption = False) -> None:
-    """Open a lane again."""
+    """Resume a lane that is paused or draining."""
     _set(store, lambda engine: engine.lanes.resume(lane), lane, "open", as_json=as_json)
 
 
 @app.command()
 def drain(lane: Lane, *, store: StoreOption = None, as_json: JsonOption = False) -> None:
-    """Accept nothing new on a lane; what is there runs."""
+    """Refuse new executions on a lane; those already there still run."""
     _set(store, lambda engine: engine.lanes.drain(lane), lane, "draining", as_json=as_json)
 
 
@@ -70,19 +68,20 @@ def drain(lane: Lane, *, store: StoreOption = None, as_json: JsonOption = False)
 def weights(
     lane: Lane,
     shares: Annotated[
-        list[str], typer.Argument(metavar="TENANT=WEIGHT...", help="`TENANT=` goes back to 1.")
+        list[str],
+        typer.Argument(metavar="TENANT=WEIGHT...", help="`TENANT=` resets the weight to 1."),
     ],
     *,
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Set tenants' shares of a lane's claims, 0.001 to 1000."""
-    wanted = {tenant: _weight(text) for tenant, text in inputs.pairs("weights", shares).items()}
-    opening.ask(store, lambda engine: engine.lanes.set_weights(lane, wanted), create=True)
+    """Set tenants' weights in a lane's claims, 0.001 to 1000."""
+    chosen = {tenant: _weight(text) for tenant, text in inputs.pairs("weights", shares).items()}
+    opening.ask(store, lambda engine: engine.lanes.set_weights(lane, chosen), create=True)
     if as_json:
-        output.emit({"lane": lane, "weights": wanted})
+        output.emit({"lane": lane, "weights": chosen})
     else:
-        shown = " ".join(f"{tenant}={weight or 1:g}" for tenant, weight in wanted.items())
+        shown = " ".join(f"{tenant}={weight or 1:g}" for tenant, weight in chosen.items())
         output.say(f"lane {lane}: {shown}")
 
 

@@ -20,7 +20,7 @@ from holdfast.model.states import Hold, State
 if TYPE_CHECKING:
     from holdfast.api import Engine
 
-#: Longer messages are cut; `holdfast show` has them whole.
+#: Longer messages are truncated; `holdfast show` prints them in full.
 _ERROR_CHARS = 100
 
 _HOLDS = {Hold.PAUSE: "sleeps", Hold.DELAY: "starts later", Hold.BACKOFF: "retries later"}
@@ -35,43 +35,48 @@ _AWAITED = {
 _COLUMNS = ("id", "kind", "state", "lane", "tenant", "tries", "created", "note")
 
 
+OfTenant = Annotated[str | None, typer.Option("--tenant", help="Only executions of this tenant.")]
+InState = Annotated[State | None, typer.Option("--state", help="Only executions in this state.")]
+OnLane = Annotated[str | None, typer.Option("--lane", help="Only executions on this lane.")]
+OfKind = Annotated[str | None, typer.Option("--kind", help="Only executions of this task.")]
+Since = Annotated[
+    str | None,
+    typer.Option("--since", help="Created at or after this time: 2h, 2026-01-31T12:00."),
+]
+Cursor = Annotated[str | None, typer.Option("--cursor", help="Continue from the cursor of a page.")]
 WithTag = Annotated[
-    str | None, typer.Option("--tag", metavar="NAME=VALUE", help="Only with this tag.")
+    str | None, typer.Option("--tag", metavar="NAME=VALUE", help="Only executions with this tag.")
 ]
 InGraph = Annotated[
     str | None, typer.Option("--graph", metavar="ID", help="Only members of this graph.")
 ]
 OfParent = Annotated[
-    str | None, typer.Option("--parent", metavar="ID", help="Only children of this one.")
+    str | None, typer.Option("--parent", metavar="ID", help="Only children of this execution.")
 ]
 
 
 def ls(
     *,
-    tenant: Annotated[str | None, typer.Option("--tenant", help="Only of this tenant.")] = None,
-    state: Annotated[State | None, typer.Option("--state", help="Only in this state.")] = None,
-    lane: Annotated[str | None, typer.Option("--lane", help="Only on this lane.")] = None,
-    kind: Annotated[str | None, typer.Option("--kind", help="Only of this task.")] = None,
+    tenant: OfTenant = None,
+    state: InState = None,
+    lane: OnLane = None,
+    kind: OfKind = None,
     tag: WithTag = None,
     graph: InGraph = None,
     parent: OfParent = None,
-    since: Annotated[
-        str | None, typer.Option("--since", help="Created at or after: 2h, 2026-01-31T12:00.")
-    ] = None,
-    until: Annotated[str | None, typer.Option("--until", help="Created before.")] = None,
-    limit: Annotated[int, typer.Option("--limit", "-n", help="How many on a page.")] = 50,
-    cursor: Annotated[
-        str | None, typer.Option("--cursor", help="Go on where a page ended.")
-    ] = None,
-    everything: Annotated[bool, typer.Option("--all", help="All pages.")] = False,
+    since: Since = None,
+    until: Annotated[str | None, typer.Option("--until", help="Created before this time.")] = None,
+    limit: Annotated[int, typer.Option("--limit", "-n", help="The size of a page.")] = 50,
+    cursor: Cursor = None,
+    everything: Annotated[bool, typer.Option("--all", help="List all pages.")] = False,
     in_archive: Annotated[
-        bool, typer.Option("--archived", help="Those in the archive instead of the store.")
+        bool, typer.Option("--archived", help="List the archive instead of the store.")
     ] = False,
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """List executions, newest first."""
-    wanted = Filter(
+    query = Filter(
         tenant=tenant,
         state=state,
         lane=lane,
@@ -85,8 +90,8 @@ def ls(
 
     async def work(engine: Engine) -> tuple[list[Execution], str | None]:
         if everything:
-            return await _all(engine, wanted, cursor, in_archive=in_archive), None
-        page = await _page(engine, wanted, limit, cursor, in_archive=in_archive)
+            return await _all(engine, query, cursor, in_archive=in_archive), None
+        page = await _page(engine, query, limit, cursor, in_archive=in_archive)
         if as_json or in_archive:
             return list(page.items), page.next_cursor
         return await _with_errors(engine, page.items), page.next_cursor
@@ -99,7 +104,7 @@ def ls(
 
 
 def _print(items: list[Execution], next_cursor: str | None) -> None:
-    """Print a table; a column in which all would be `default` is left out."""
+    """Print a table, without the tenant column if every tenant is `default`."""
     left_out = "tenant" if all(item.tenant == "default" for item in items) else ""
     kept = [number for number, column in enumerate(_COLUMNS) if column != left_out]
     rows = [[row(item)[number] for number in kept] for item in items]
@@ -116,49 +121,51 @@ def _tag(text: str | None) -> tuple[str, str] | None:
 
 
 async def _page(
-    engine: Engine, wanted: Filter, limit: int, cursor: str | None, *, in_archive: bool
+    engine: Engine, query: Filter, limit: int, cursor: str | None, *, in_archive: bool
 ) -> Page:
-    """Return a page of what is in the store, or in its archive."""
+    """Return a page of the store or of its archive."""
     if in_archive:
-        return await engine.archive.page(wanted, limit=limit, cursor=cursor)
-    return await engine.list(wanted, limit=limit, cursor=cursor)
+        return await engine.archive.page(query, limit=limit, cursor=cursor)
+    return await engine.list(query, limit=limit, cursor=cursor)
 
 
 async def _with_errors(engine: Engine, items: Sequence[Execution]) -> list[Execution]:
-    """Read why those of a page failed, side by side: lists do not have it."""
+    """Read the errors of failed executions concurrently, because lists do not include them."""
     failed = [item.id for item in items if item.state is State.FAILED]
     answers = await asyncio.gather(*map(engine.describe, failed), return_exceptions=True)
-    errors = {one.id: one.error for one in answers if isinstance(one, Execution)}
+    errors = {
+        execution.id: execution.error for execution in answers if isinstance(execution, Execution)
+    }
     return [replace(item, error=errors.get(item.id, item.error)) for item in items]
 
 
 async def _all(
-    engine: Engine, wanted: Filter, cursor: str | None, *, in_archive: bool
+    engine: Engine, query: Filter, cursor: str | None, *, in_archive: bool
 ) -> list[Execution]:
-    """Return all pages; the total is known when counts can answer the filter."""
+    """Return all pages; the progress bar has a total if counts can answer the query."""
     total = None
-    uncounted = (wanted.tag, wanted.graph, wanted.parent, wanted.since, wanted.until, cursor)
+    uncounted = (query.tag, query.graph, query.parent, query.since, query.until, cursor)
     if not in_archive and all(value is None for value in uncounted):
         total = sum(
             cell.count
-            for cell in await engine.count(wanted.tenant)
-            if wanted.lane in (None, cell.lane)
-            and wanted.kind in (None, cell.kind)
-            and wanted.state in (None, cell.state)
+            for cell in await engine.count(query.tenant)
+            if query.lane in (None, cell.lane)
+            and query.kind in (None, cell.kind)
+            and query.state in (None, cell.state)
         )
-    found: list[Execution] = []
+    executions: list[Execution] = []
     with output.progress("listing", total) as advance:
         while True:
-            page = await _page(engine, wanted, bounds.PAGE_ITEMS, cursor, in_archive=in_archive)
-            found += page.items
+            page = await _page(engine, query, bounds.PAGE_ITEMS, cursor, in_archive=in_archive)
+            executions += page.items
             advance(len(page.items))
             cursor = page.next_cursor
             if cursor is None:
-                return found
+                return executions
 
 
 def row(item: Execution) -> tuple[object, ...]:
-    """Return what the list shows of an execution."""
+    """Return the row of an execution."""
     return (
         item.id,
         item.kind,

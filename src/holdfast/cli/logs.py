@@ -29,12 +29,12 @@ def logs(
     execution_id: ExecutionId,
     *,
     follow: Annotated[
-        bool, typer.Option("--follow", "-f", help="Go on until the execution has ended.")
+        bool, typer.Option("--follow", "-f", help="Continue until the execution ends.")
     ] = False,
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Print what happened to an execution, oldest first; with --json one object per line."""
+    """Print the events of an execution, oldest first; with --json, one object per line."""
 
     def show(event: Event) -> None:
         output.answer(event, line(event), as_json=as_json)
@@ -62,7 +62,7 @@ async def _print(
 async def _follow(engine: Engine, execution_id: str, show: Callable[[Event], None]) -> None:
     seen: Event | None = None
     while True:
-        # The state first: what it says has ended is in the history that is read after it.
+        # Read the state first: if it is terminal, the history read after it is complete.
         state = (await engine.describe(execution_id)).state
         for event in news(await _story(engine, execution_id), seen):
             show(event)
@@ -73,7 +73,7 @@ async def _follow(engine: Engine, execution_id: str, show: Callable[[Event], Non
 
 
 async def _story(engine: Engine, execution_id: str) -> list[Event]:
-    """Return what happened to an execution, and the lines of its log that were kept, by time."""
+    """Return the history of an execution and the kept lines of its log, by time."""
     events = list(await engine.history(execution_id))
     after, more = 0, True
     while more:
@@ -84,13 +84,13 @@ async def _story(engine: Engine, execution_id: str) -> list[Event]:
 
 
 def _line_of(frame: Frame) -> Event:
-    said = frame.json()
-    data = said if isinstance(said, dict) else {"message": said}
+    content = frame.json()
+    data = content if isinstance(content, dict) else {"message": content}
     return Event(at=frame.at, event="log", data={"attempt": frame.attempt, **data})
 
 
 def news(history: Sequence[Event], seen: Event | None) -> Sequence[Event]:
-    """Return what follows the event that was shown last; old events may have been dropped."""
+    """Return the events after the last one shown; old events may have been dropped."""
     for index in range(len(history) - 1, -1, -1):
         if history[index] == seen:
             return history[index + 1 :]
@@ -103,7 +103,7 @@ def line(event: Event) -> str:
 
 
 def facts(data: Mapping[str, Any]) -> str:
-    """Return what an event says, in short; attempts are `#1`, `#2` for people."""
+    """Return the data of an event in short. People count attempts from 1: `#1`, `#2`."""
     parts = []
     for name, value in data.items():
         if value is None or value == "":

@@ -1,4 +1,4 @@
-"""The `holdfast` command: runs the command that was asked for, turns errors into exit codes."""
+"""The `holdfast` command: run a subcommand and turn errors into exit codes."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from holdfast.errors import HoldfastError
 
 _program = functools.cache(get_command)
 
-#: Set to anything, errors come with their traceback.
+#: If it is set, errors are printed with their traceback.
 DEBUG_VARIABLE = "HOLDFAST_DEBUG"
 
 app: typer.Typer = typer.Typer(
     name="holdfast",
     cls=Program,
-    help="Durable execution: work that is accepted is held fast until it is done.",
-    epilog="Exit codes: 0 done, 1 it failed, 2 wrong usage, 3 not found, 4 store trouble, "
-    "130 Ctrl-C.",
+    help="Durable execution: accepted work is kept until it is done.",
+    epilog="Exit codes: 0 success, 1 failure, 2 wrong usage, 3 not found, 4 store unavailable, "
+    "130 interrupted.",
     context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
     # The panels that rich draws cost half the time of `--help`.
@@ -33,8 +33,8 @@ app: typer.Typer = typer.Typer(
 )
 
 
-def _print_version(wanted: bool) -> None:  # noqa: FBT001 - typer calls it so
-    if wanted:
+def _print_version(requested: bool) -> None:  # noqa: FBT001 - typer calls it so
+    if requested:
         from importlib.metadata import version  # noqa: PLC0415 - costs 20 ms
 
         print(f"holdfast {version('holdfast')}")  # noqa: T201 - this is the command line
@@ -54,7 +54,7 @@ def _global(
         ),
     ] = False,
 ) -> None:
-    """Durable execution: work that is accepted is held fast until it is done."""
+    """Durable execution: accepted work is kept until it is done."""
     del version
 
 
@@ -70,7 +70,7 @@ def run(args: Sequence[str]) -> int:
         return _wrong_usage(error, as_json=as_json)
     except typer.Abort:
         return failures.INTERRUPTED
-    except Exception as error:  # noqa: BLE001 - one line for people, whatever it is
+    except Exception as error:  # noqa: BLE001 - people get one line for any error
         _debug()
         message = f"{type(error).__name__}: {error}; {DEBUG_VARIABLE}=1 shows where"
         failures.report("internal_error", message, as_json=as_json, context={})
@@ -88,7 +88,7 @@ def _wrong_usage(error: typer.TyperException, *, as_json: bool) -> int:
 
 def _debug() -> None:
     if os.environ.get(DEBUG_VARIABLE):
-        import traceback  # noqa: PLC0415 - for those who look for a mistake
+        import traceback  # noqa: PLC0415 - only when debugging
 
         traceback.print_exc()
 
@@ -99,7 +99,7 @@ def main() -> None:
     try:
         sys.stdout.flush()
     except BrokenPipeError:
-        # The reader of a pipe has left; the interpreter must not fail on its last flush.
+        # The reader of the pipe has closed it; the interpreter must not fail on its last flush.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = failures.FAILED
     sys.exit(code)

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from holdfast.cli.queues import Group, Name, app
 from holdfast.cli.terminal import inputs, opening, output, times
 from holdfast.cli.terminal.options import JsonOption, StoreOption
 from holdfast.errors import HoldfastError
@@ -20,36 +19,48 @@ if TYPE_CHECKING:
 
     from holdfast.api import Engine
 
-Count = Annotated[int, typer.Option("--count", "-n", help="How many at most.")]
-Payload = Annotated[
-    str, typer.Argument(metavar="PAYLOAD", help="JSON; @FILE and - (stdin) work too.")
-]
-Raw = Annotated[bool, typer.Option("--raw", help="The payload is bytes, not JSON.")]
+app: typer.Typer = typer.Typer()
 
-#: Reads at once while following a queue.
+Name = Annotated[str, typer.Argument(metavar="QUEUE")]
+Group = Annotated[str | None, typer.Option("--group", help="A group of a fanout queue.")]
+Count = Annotated[int, typer.Option("--count", "-n", help="Maximum messages to return.")]
+Payload = Annotated[
+    str, typer.Argument(metavar="PAYLOAD", help="The payload as JSON, @FILE or - (stdin).")
+]
+Raw = Annotated[bool, typer.Option("--raw", help="Accept any bytes as the payload, not only JSON.")]
+
+#: The most messages to read at once while following a queue.
 _TAIL_COUNT = 100
 _TAIL_WAIT_MS = 60_000
 
 
-# So that a negative priority is not taken for an option.
+# A negative priority must not be parsed as an option.
 @app.command(context_settings={"ignore_unknown_options": True})
 def push(
     name: Name,
     payload: Payload,
     *,
     raw: Raw = False,
-    lines: Annotated[bool, typer.Option("--lines", help="Each line is a message.")] = False,
-    message_id: Annotated[str | None, typer.Option("--id", help="Choose the id.")] = None,
-    key: Annotated[str | None, typer.Option("--key", help="One after the other by key.")] = None,
-    dedup: Annotated[str | None, typer.Option("--dedup", help="Pushed once per window.")] = None,
-    priority: Annotated[int, typer.Option("--priority", help="-1000 to 1000.")] = 0,
-    delay: Annotated[str | None, typer.Option("--delay", help="Not before this long.")] = None,
-    ttl: Annotated[str | None, typer.Option("--ttl", help="It expires after this.")] = None,
-    left: Annotated[bool, typer.Option("--left", help="To the front.")] = False,
+    lines: Annotated[bool, typer.Option("--lines", help="Push each line as a message.")] = False,
+    message_id: Annotated[str | None, typer.Option("--id", help="The id of the message.")] = None,
+    key: Annotated[
+        str | None, typer.Option("--key", help="Messages with the same key go out one at a time.")
+    ] = None,
+    dedup: Annotated[
+        str | None, typer.Option("--dedup", help="Deduplication key: pushed once per window.")
+    ] = None,
+    priority: Annotated[
+        int, typer.Option("--priority", help="-1000 to 1000; higher is sooner.")
+    ] = 0,
+    delay: Annotated[
+        str | None, typer.Option("--delay", help="Deliver it after this long.")
+    ] = None,
+    ttl: Annotated[str | None, typer.Option("--ttl", help="It expires after this long.")] = None,
+    left: Annotated[bool, typer.Option("--left", help="Push it to the front.")] = False,
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Push a message, or one per line. Prints the ids."""
+    """Push a message, or one per line, and print the ids."""
     fields: dict[str, Any] = {
         "key": key,
         "dedup": dedup,
@@ -83,19 +94,21 @@ def read(
     name: Name,
     *,
     group: Group = None,
-    consumer: Annotated[str, typer.Option("--consumer", help="Who reads.")] = "cli",
+    consumer: Annotated[str, typer.Option("--consumer", help="The name of the consumer.")] = "cli",
     count: Count = 1,
-    wait: Annotated[str, typer.Option("--wait", help="For the first one.")] = "0",
-    right: Annotated[bool, typer.Option("--right", help="From the other end.")] = False,
-    ack: Annotated[bool, typer.Option("--ack", help="Ack what was read.")] = False,
+    wait: Annotated[
+        str, typer.Option("--wait", help="How long to wait for the first message.")
+    ] = "0",
+    right: Annotated[bool, typer.Option("--right", help="Read from the right end.")] = False,
+    ack: Annotated[bool, typer.Option("--ack", help="Acknowledge the messages.")] = False,
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Take messages. Without --ack they are handed out again when their locks expire."""
+    """Read messages. Without --ack they are delivered again when their locks expire."""
     wait_ms = inputs.duration_ms("wait", wait)
 
     async def work(engine: Engine) -> Sequence[Delivery]:
-        found = await engine.queues.read(
+        deliveries = await engine.queues.read(
             name,
             group=group,
             consumer=consumer,
@@ -104,18 +117,18 @@ def read(
             wait_ms=wait_ms,
         )
         if ack:
-            await _ack(engine, name, found)
-        return found
+            await _ack(engine, name, deliveries)
+        return deliveries
 
-    found = opening.ask(store, work, maintenance=wait_ms > 0)
-    for delivery in found:
+    deliveries = opening.ask(store, work, maintenance=wait_ms > 0)
+    for delivery in deliveries:
         _show(delivery, as_json=as_json)
-    if not found and not as_json:
+    if not deliveries and not as_json:
         output.note("no messages")
 
 
-async def _ack(engine: Engine, name: str, found: Sequence[Delivery]) -> None:
-    items = [Settle(handle=delivery.handle) for delivery in found]
+async def _ack(engine: Engine, name: str, deliveries: Sequence[Delivery]) -> None:
+    items = [Settle(handle=delivery.handle) for delivery in deliveries]
     for answer in await engine.queues.settle(name, "ack", items):
         if isinstance(answer, HoldfastError):
             raise answer
@@ -126,27 +139,29 @@ def tail(
     name: Name,
     *,
     group: Group = None,
-    consumer: Annotated[str, typer.Option("--consumer", help="Who reads.")] = "cli",
-    limit: Annotated[int | None, typer.Option("--limit", help="Stop after so many.")] = None,
+    consumer: Annotated[str, typer.Option("--consumer", help="The name of the consumer.")] = "cli",
+    limit: Annotated[
+        int | None, typer.Option("--limit", help="Stop after this many messages.")
+    ] = None,
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Take and ack messages as they come, until Ctrl-C."""
+    """Read and acknowledge messages as they arrive, until Ctrl-C."""
 
     async def work(engine: Engine) -> None:
         left = limit
         while left is None or left > 0:
-            found = await engine.queues.read(
+            deliveries = await engine.queues.read(
                 name,
                 group=group,
                 consumer=consumer,
                 count=min(_TAIL_COUNT, left or _TAIL_COUNT),
                 wait_ms=_TAIL_WAIT_MS,
             )
-            for delivery in found:
+            for delivery in deliveries:
                 _show(delivery, as_json=as_json)
-            await _ack(engine, name, found)
-            left = None if left is None else left - len(found)
+            await _ack(engine, name, deliveries)
+            left = None if left is None else left - len(deliveries)
 
     opening.ask(store, work, maintenance=True)
 
@@ -157,12 +172,16 @@ def settle(
     verb: Annotated[str, typer.Argument(metavar="VERB", help="ack, nack, release or reject.")],
     handles: Annotated[list[str], typer.Argument(metavar="HANDLE...")],
     *,
-    reason: Annotated[str, typer.Option("--reason", help="Kept with the message.")] = "",
-    delay: Annotated[str | None, typer.Option("--delay", help="Of a nack.")] = None,
+    reason: Annotated[
+        str, typer.Option("--reason", help="The reason, kept with the message.")
+    ] = "",
+    delay: Annotated[
+        str | None, typer.Option("--delay", help="How long to wait after a nack.")
+    ] = None,
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Settle deliveries by their handles, as `read` shows them."""
+    """Settle deliveries by the handles that `read` prints."""
     items = [
         Settle(handle=handle, reason=reason, delay_ms=inputs.optional_ms("delay", delay))
         for handle in handles
@@ -188,10 +207,10 @@ def peek(
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Look at the next messages without taking them."""
-    found = opening.ask(store, lambda engine: engine.queues.peek(name, group=group, count=count))
+    """Show the next messages without reading them."""
+    messages = opening.ask(store, lambda engine: engine.queues.peek(name, group=group, count=count))
     if as_json:
-        output.emit({"items": [_plain(message) for message in found]})
+        output.emit({"items": [_plain(message) for message in messages]})
         return
     rows = [
         (
@@ -202,7 +221,7 @@ def peek(
             message.dead_letter and f"{message.dead_letter.origin}: {message.dead_letter.reason}",
             _text(message.payload),
         )
-        for message in found
+        for message in messages
     ]
     columns = ("id", "key", "attempts", "pushed", "dead letter", "payload")
     output.show_table(columns, rows, nothing="no messages")
@@ -217,21 +236,30 @@ def pending(
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """List deliveries under way, those that expire first first."""
-    found = opening.ask(store, lambda engine: engine.queues.pending(name, group=group, limit=count))
+    """List the deliveries in flight, soonest to expire first."""
+    deliveries = opening.ask(
+        store, lambda engine: engine.queues.pending(name, group=group, limit=count)
+    )
     if as_json:
-        output.emit({"items": found})
+        output.emit({"items": deliveries})
         return
     rows = [
-        (one.id, one.key, one.consumer, one.attempt, times.ago(one.since), times.ago(one.deadline))
-        for one in found
+        (
+            delivery.id,
+            delivery.key,
+            delivery.consumer,
+            delivery.attempt,
+            times.ago(delivery.since),
+            times.ago(delivery.deadline),
+        )
+        for delivery in deliveries
     ]
     columns = ("id", "key", "consumer", "attempt", "since", "deadline")
     output.show_table(columns, rows, nothing="nothing in flight")
 
 
 def _plain(message: Message) -> dict[str, object]:
-    """Return a message as JSON can hold it."""
+    """Return a message as a JSON value."""
     return {
         "id": message.id,
         "payload": output.payload(message.payload),

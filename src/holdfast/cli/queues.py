@@ -1,4 +1,4 @@
-"""`holdfast queues`: definitions of message queues, and operating them."""
+"""`holdfast queues`: message queues: define, push, read, tail, dead letters, counts."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from holdfast.cli import messages
+from holdfast.cli.messages import Group, Name
 from holdfast.cli.terminal import inputs, opening, output, times
 from holdfast.cli.terminal.groups import Noun
 from holdfast.cli.terminal.options import JsonOption, StoreOption
@@ -17,25 +19,44 @@ if TYPE_CHECKING:
 
     from holdfast.api import Engine
 
-app: typer.Typer = typer.Typer(
-    cls=Noun, help="Message queues: define, push, read, tail, dead letters, counts."
-)
+app: typer.Typer = typer.Typer(cls=Noun)
+app.add_typer(messages.app)
 
-Name = Annotated[str, typer.Argument(metavar="QUEUE")]
-Group = Annotated[str | None, typer.Option("--group", help="A group of a fanout queue.")]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Only count.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Only count the messages.")]
+MaxAttempts = Annotated[
+    int, typer.Option("--max-attempts", help="Maximum deliveries of a message.")
+]
+DeadLetter = Annotated[
+    str | None,
+    typer.Option(
+        "--dead-letter", metavar="QUEUE", help="Where failed messages go; created if missing."
+    ),
+]
+Waits = Annotated[
+    list[str] | None,
+    typer.Option("--backoff", metavar="WAIT", help="The wait after a nack; repeatable."),
+]
+DedupWindow = Annotated[str, typer.Option("--dedup-window", help="How long ids are remembered.")]
+MaxSize = Annotated[int | None, typer.Option("--max-size", help="Maximum messages to store.")]
+MaxInFlight = Annotated[
+    int | None, typer.Option("--max-in-flight", help="Maximum deliveries in flight per group.")
+]
+MaxPerConsumer = Annotated[
+    int | None,
+    typer.Option("--max-per-consumer", help="Maximum deliveries in flight per consumer."),
+]
 
 _COUNTS = ("ready", "delayed", "in_flight", "acked", "dead", "dropped", "expired", "purged")
-#: Far more queues than a person looks at.
+#: Far more queues than a person reads.
 _MOST = 1000
 
 
 @app.command()
 def ls(*, store: StoreOption = None, as_json: JsonOption = False) -> None:
-    """List the queues with what is in them."""
-    found = opening.ask(store, _look)
+    """List the queues with their counts."""
+    queues = opening.ask(store, _look)
     if as_json:
-        output.emit({"items": [{"queue": queue, "stats": stats} for queue, stats in found]})
+        output.emit({"items": [{"queue": queue, "stats": stats} for queue, stats in queues]})
         return
     rows = [
         (
@@ -44,12 +65,12 @@ def ls(*, store: StoreOption = None, as_json: JsonOption = False) -> None:
             "paused" if queue.paused or name in queue.paused_groups else "open",
             *(getattr(group, count) for count in _COUNTS),
         )
-        for queue, stats in found
+        for queue, stats in queues
         for name, group in sorted(stats.groups.items())
     ]
     rows += [
         (queue.name, "fanout", "no groups", stats.stored, *[None] * (len(_COUNTS) - 1))
-        for queue, stats in found
+        for queue, stats in queues
         if not stats.groups
     ]
     rows.sort(key=lambda row: str(row[0]))
@@ -66,31 +87,24 @@ def define(
     name: Name,
     *,
     mode: Annotated[str, typer.Option("--mode", help="work or fanout.")] = "work",
-    max_attempts: Annotated[int, typer.Option("--max-attempts", help="Hand-outs in all.")] = 3,
-    lock: Annotated[str, typer.Option("--lock", help="How long a delivery is held.")] = "30s",
-    dead_letter: Annotated[
-        str | None, typer.Option("--dead-letter", metavar="QUEUE", help="Made if missing.")
+    max_attempts: MaxAttempts = 3,
+    lock: Annotated[str, typer.Option("--lock", help="How long a delivery stays locked.")] = "30s",
+    dead_letter: DeadLetter = None,
+    backoff: Waits = None,
+    dedup_window: DedupWindow = "5m",
+    ttl: Annotated[
+        str | None, typer.Option("--ttl", help="Messages expire after this long.")
     ] = None,
-    backoff: Annotated[
-        list[str] | None,
-        typer.Option("--backoff", metavar="WAIT", help="After a nack; repeatable."),
-    ] = None,
-    dedup_window: Annotated[str, typer.Option("--dedup-window", help="Ids are known so long.")] = (
-        "5m"
-    ),
-    ttl: Annotated[str | None, typer.Option("--ttl", help="Messages expire after this.")] = None,
-    max_size: Annotated[int | None, typer.Option("--max-size", help="Messages stored.")] = None,
-    priority: Annotated[bool, typer.Option("--priority", help="Higher priority first.")] = False,
-    max_in_flight: Annotated[
-        int | None, typer.Option("--max-in-flight", help="Deliveries per group.")
-    ] = None,
-    max_per_consumer: Annotated[
-        int | None, typer.Option("--max-per-consumer", help="Deliveries per consumer.")
-    ] = None,
+    max_size: MaxSize = None,
+    priority: Annotated[
+        bool, typer.Option("--priority", help="Deliver higher priorities first.")
+    ] = False,
+    max_in_flight: MaxInFlight = None,
+    max_per_consumer: MaxPerConsumer = None,
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Define a queue, or change its definition; its messages stay, its mode too."""
+    """Define a queue, or change its definition. Its messages stay; its mode cannot change."""
     fields: dict[str, Any] = {
         "mode": mode,
         "max_attempts": max_attempts,
@@ -114,13 +128,13 @@ def define(
 
 @app.command()
 def show(name: Name, *, store: StoreOption = None, as_json: JsonOption = False) -> None:
-    """Show the definition of a queue, its groups, and what it dropped lately."""
+    """Show a queue: its definition, its groups, and the messages it dropped recently."""
     queue = opening.ask(store, lambda engine: engine.queues.describe(name))
     if as_json:
         output.emit(queue)
         return
     settings = queue.settings
-    output.say(f"queue {queue.name}, {settings.mode}, made {times.ago(queue.created_at)}")
+    output.say(f"queue {queue.name}, {settings.mode}, created {times.ago(queue.created_at)}")
     for field in settings.__dataclass_fields__:
         value = getattr(settings, field)
         if value not in (None, (), False):
@@ -134,7 +148,7 @@ def show(name: Name, *, store: StoreOption = None, as_json: JsonOption = False) 
 
 @app.command()
 def rm(name: Name, *, store: StoreOption = None, as_json: JsonOption = False) -> None:
-    """Remove a queue with its messages."""
+    """Remove a queue and its messages."""
     _do(store, lambda engine: engine.queues.delete(name), f"queue {name} is removed", as_json)
 
 
@@ -144,17 +158,17 @@ def group(
     group_name: Annotated[str, typer.Argument(metavar="GROUP")],
     *,
     start: Annotated[
-        str, typer.Option("--start", help="first, end, after:ID or at:TIME.")
+        str, typer.Option("--start", help="Where to start: first, end, after:ID or at:TIME.")
     ] = "first",
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Add a group to a fanout queue; an existing one is kept as it is."""
+    """Add a group to a fanout queue. An existing group does not change."""
     place = _start(start)
     _do(
         store,
         lambda engine: engine.queues.add_group(name, group_name, place),
-        f"queue {name} has a group {group_name}",
+        f"queue {name} has group {group_name}",
         as_json,
     )
 
@@ -178,7 +192,7 @@ def ungroup(
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Remove a group; messages that only it had yet to retire are collected."""
+    """Remove a group. Messages that only it had not settled are collected."""
     _do(
         store,
         lambda engine: engine.queues.remove_group(name, group_name),
@@ -191,7 +205,7 @@ def ungroup(
 def pause(
     name: Name, *, group: Group = None, store: StoreOption = None, as_json: JsonOption = False
 ) -> None:
-    """Hand out nothing until resumed; what is in flight goes on."""
+    """Stop deliveries until the queue is resumed; messages in flight can still be settled."""
     _do(store, lambda engine: engine.queues.pause(name, group), f"queue {name} is paused", as_json)
 
 
@@ -199,7 +213,7 @@ def pause(
 def resume(
     name: Name, *, group: Group = None, store: StoreOption = None, as_json: JsonOption = False
 ) -> None:
-    """Hand out again."""
+    """Resume deliveries."""
     _do(store, lambda engine: engine.queues.resume(name, group), f"queue {name} is open", as_json)
 
 
@@ -207,29 +221,29 @@ def resume(
 def stats(
     name: Name, *, group: Group = None, store: StoreOption = None, as_json: JsonOption = False
 ) -> None:
-    """Show exact counts: pushed is the sum of all others."""
-    found = opening.ask(store, lambda engine: engine.queues.stats(name, group))
+    """Show exact counts: `pushed` is the sum of the others."""
+    stats = opening.ask(store, lambda engine: engine.queues.stats(name, group))
     if as_json:
-        output.emit(found)
+        output.emit(stats)
         return
     rows = [
         (name, counts.pushed, *(getattr(counts, count) for count in _COUNTS))
-        for name, counts in found.groups.items()
+        for name, counts in stats.groups.items()
     ]
     output.show_table(("group", "pushed", *_COUNTS), rows, nothing="no groups")
-    if found.mode == "fanout":
+    if stats.mode == "fanout":
         output.say(
-            f"stored {found.stored}, collected {found.collected}, expired {found.expired}, "
-            f"purged {found.purged} of {found.pushed} pushed"
+            f"stored {stats.stored}, collected {stats.collected}, expired {stats.expired}, "
+            f"purged {stats.purged} of {stats.pushed} pushed"
         )
-    if found.owed:
-        messages = output.count(found.owed, "message")
-        output.say(f"{messages} on the way to other queues")
+    if stats.owed:
+        messages = output.count(stats.owed, "message")
+        output.say(f"{messages} in transit to other queues")
 
 
 @app.command()
 def purge(name: Name, *, store: StoreOption = None, as_json: JsonOption = False) -> None:
-    """Remove all messages, those in flight too; definition and groups stay."""
+    """Remove all messages, including those in flight. The definition and groups stay."""
     purged = opening.ask(store, lambda engine: engine.queues.purge(name))
     _count("purged", purged, as_json)
 
@@ -239,12 +253,12 @@ def move(
     name: Name,
     to: Annotated[str, typer.Argument(metavar="TARGET")],
     *,
-    limit: Annotated[int, typer.Option("--limit", help="How many at most.")] = 1,
+    limit: Annotated[int, typer.Option("--limit", help="Maximum messages to move.")] = 1,
     dry_run: DryRun = False,
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Move ready messages to another queue; their attempts start anew."""
+    """Move ready messages to another queue; their attempts start again at zero."""
     moved = opening.ask(store, lambda engine: engine.queues.move(name, to, limit, dry_run=dry_run))
     _count("moved", moved, as_json, dry_run=dry_run)
 
@@ -254,20 +268,27 @@ def redrive(
     name: Name,
     *,
     to: Annotated[
-        str | None, typer.Option("--to", metavar="QUEUE", help="Instead of where each came from.")
+        str | None,
+        typer.Option("--to", metavar="QUEUE", help="Send them here instead of to their origin."),
     ] = None,
-    limit: Annotated[int | None, typer.Option("--limit", help="How many at most.")] = None,
-    rate: Annotated[float | None, typer.Option("--rate", help="Messages per second.")] = None,
-    origin: Annotated[str | None, typer.Option("--origin", help="Only of this queue.")] = None,
-    group: Annotated[str | None, typer.Option("--group", help="Only of this group.")] = None,
+    limit: Annotated[int | None, typer.Option("--limit", help="Maximum messages to move.")] = None,
+    rate: Annotated[
+        float | None, typer.Option("--rate", help="Maximum messages per second.")
+    ] = None,
+    origin: Annotated[
+        str | None, typer.Option("--origin", help="Only letters from this queue.")
+    ] = None,
+    group: Annotated[
+        str | None, typer.Option("--group", help="Only letters from this group.")
+    ] = None,
     reason: Annotated[
-        str | None, typer.Option("--reason", help="Only with this text in the reason.")
+        str | None, typer.Option("--reason", help="Only letters whose reason contains this text.")
     ] = None,
     dry_run: DryRun = False,
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Send dead letters back to where they came from."""
+    """Send dead letters back to the queues they came from."""
     wanted = LetterFilter(origin=origin, group=group, reason=reason)
     redriven = opening.ask(
         store,
@@ -292,8 +313,8 @@ def _count(
 def _do(
     store: str | None,
     work: Callable[[Engine], Awaitable[object]],
-    said: str,
+    message: str,
     as_json: bool,  # noqa: FBT001
 ) -> None:
     opening.ask(store, work)
-    output.answer({"done": said}, said, as_json=as_json)
+    output.answer({"done": message}, message, as_json=as_json)

@@ -1,60 +1,52 @@
-"""`holdfast quotas`: how many executions run at once, and how many start in a window."""
+"""`holdfast quotas`: limits on how many executions run or start: list, create, set, rules."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from holdfast.cli import rules
+from holdfast.cli import limits
 from holdfast.cli.terminal import inputs, opening, output
 from holdfast.cli.terminal.groups import Noun
 from holdfast.cli.terminal.options import JsonOption, StoreOption, WhoseOption
 from holdfast.model.quotas import Quota
 
-if TYPE_CHECKING:
-    from holdfast.api import Engine
-
-app: typer.Typer = typer.Typer(cls=Noun, help="Quotas: list, create, limits, delete, rules.")
+app: typer.Typer = typer.Typer(cls=Noun)
 
 QuotaId = Annotated[str, typer.Argument(metavar="ID", help="The id of the quota.")]
 Concurrent = Annotated[
-    int | None, typer.Option("--max-concurrent", min=0, help="So many run at once.")
+    int | None,
+    typer.Option("--max-concurrent", min=0, help="Maximum concurrent executions."),
 ]
 PerWindow = Annotated[
-    int | None, typer.Option("--max-per-window", min=0, help="So many start in a window.")
+    int | None,
+    typer.Option("--max-per-window", min=0, help="Maximum starts within a window."),
 ]
 Window = Annotated[str | None, typer.Option("--window", help="The window: 1s, 1m, 1h.")]
 Tag = Annotated[
-    str | None, typer.Option("--value", help="Count one value of the tag of its rule only.")
+    str | None, typer.Option("--value", help="Count only this value of the tag of its rule.")
 ]
-
-_PAGE = 1_000
 
 
 @app.command()
 def ls(
     *,
-    tenant: Annotated[str | None, typer.Option("--tenant", help="Only of this tenant.")] = None,
+    tenant: limits.Tenant = None,
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """List the quotas with what counts against them."""
-    found = opening.ask(store, lambda engine: _all(engine, tenant))
+    """List the quotas with their current counts."""
+    quotas = opening.ask(store, lambda engine: limits.every(engine.quotas.list, tenant))
     if as_json:
-        output.emit({"items": found})
+        output.emit({"items": quotas})
         return
-    rows = [(one.id, one.tenant, _running(one), _started(one), one.waiting) for one in found]
+    rows = [
+        (quota.id, quota.tenant, _running(quota), _started(quota), quota.waiting)
+        for quota in quotas
+    ]
     columns = ("quota", "tenant", "running", "in window", "waiting")
     output.show_table(columns, rows, nothing="no quotas")
-
-
-async def _all(engine: Engine, tenant: str | None) -> list[Quota]:
-    found, cursor = await engine.quotas.list(tenant, limit=_PAGE)
-    while cursor is not None:
-        more, cursor = await engine.quotas.list(tenant, limit=_PAGE, cursor=cursor)
-        found += more
-    return found
 
 
 def _running(quota: Quota) -> str:
@@ -77,18 +69,18 @@ def show(
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Show a quota: its limits, and what counts against them."""
-    found = opening.ask(
+    """Show a quota: its limits and its current counts."""
+    quota = opening.ask(
         store, lambda engine: engine.quotas.get(quota_id, value=value, tenant=tenant)
     )
     if as_json:
-        output.emit(found)
+        output.emit(quota)
         return
-    output.say(f"quota       {found.id}   tenant {found.tenant}")
-    output.say(f"running     {_running(found)}")
-    if started := _started(found):
+    output.say(f"quota       {quota.id}   tenant {quota.tenant}")
+    output.say(f"running     {_running(quota)}")
+    if started := _started(quota):
         output.say(f"in window   {started}")
-    output.say(f"waiting     {found.waiting}, and {found.promised} are about to start")
+    output.say(f"waiting     {quota.waiting}, and {quota.promised} are about to start")
 
 
 @app.command()
@@ -102,9 +94,9 @@ def create(
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Create a quota. The same again is no error."""
+    """Create a quota. Safe to repeat."""
     window_ms = inputs.optional_ms("window", window)
-    found, created = opening.ask(
+    quota, created = opening.ask(
         store,
         lambda engine: engine.quotas.create(
             quota_id,
@@ -115,11 +107,7 @@ def create(
         ),
         create=True,
     )
-    output.answer(
-        found,
-        f"quota {found.id} {'is created' if created else 'is there already'}",
-        as_json=as_json,
-    )
+    limits.say_created("quota", quota, is_new=created, as_json=as_json)
 
 
 @app.command("set")
@@ -133,9 +121,9 @@ def set_(
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Replace the limits; executions that wait go on if there is room."""
+    """Replace the limits. Waiting executions start if there is room."""
     window_ms = inputs.optional_ms("window", window)
-    found = opening.ask(
+    quota = opening.ask(
         store,
         lambda engine: engine.quotas.set(
             quota_id,
@@ -146,10 +134,10 @@ def set_(
         ),
     )
     if as_json:
-        output.emit(found)
+        output.emit(quota)
     else:
-        parts = [f"running {_running(found)}", _started(found)]
-        output.say(f"quota {found.id}: {', '.join(part for part in parts if part)}")
+        parts = [f"running {_running(quota)}", _started(quota)]
+        output.say(f"quota {quota.id}: {', '.join(part for part in parts if part)}")
 
 
 @app.command()
@@ -160,11 +148,11 @@ def delete(
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Remove a quota and its rules; whoever waits for it goes on."""
+    """Remove a quota and its rules. Executions that wait for it continue."""
     opening.ask(store, lambda engine: engine.quotas.delete(quota_id, tenant=tenant))
     output.answer(
         {"id": quota_id, "deleted": True}, f"quota {quota_id} is deleted", as_json=as_json
     )
 
 
-rules.add_commands(app, "quota")
+limits.add_rules(app, "quota")

@@ -1,4 +1,4 @@
-"""Replaying many executions: all that failed and match a filter."""
+"""Replay every failed execution that matches a filter."""
 
 from __future__ import annotations
 
@@ -19,30 +19,30 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class How:
-    """How each of them is replayed."""
+    """How to replay each execution."""
 
     keep_steps: bool
     from_step: str | None
     reason: str
-    #: Only say which.
+    #: Only list the executions.
     dry_run: bool
-    #: Only those that failed with an error of this type.
+    #: Only executions that failed with an error of this type.
     error: str | None
 
 
 @dataclass(slots=True)
 class Report:
-    """What became of them."""
+    """The executions that were replayed, and those that were refused."""
 
     dry_run: bool
     replayed: list[str] = field(default_factory=list)
     refused: list[dict[str, str]] = field(default_factory=list)
 
 
-async def replay_failed(engine: Engine, wanted: Filter, how: How) -> Report:
-    """Replay what a filter finds, one after the other; a refusal concerns that one only."""
+async def replay_failed(engine: Engine, query: Filter, how: How) -> Report:
+    """Replay the matching executions one by one; a refusal does not stop the others."""
     report = Report(how.dry_run)
-    async for execution in _matching(engine, wanted, how.error):
+    async for execution in _matching(engine, query, how.error):
         if how.dry_run:
             report.replayed.append(execution.id)
             continue
@@ -62,12 +62,12 @@ async def replay_failed(engine: Engine, wanted: Filter, how: How) -> Report:
 
 
 async def _matching(
-    engine: Engine, wanted: Filter, error_type: str | None
+    engine: Engine, query: Filter, error_type: str | None
 ) -> AsyncIterator[Execution]:
-    """Return what a filter finds. Pages go by birth, so one that fails again is not met twice."""
+    """Return the matching executions. Pages go by birth, so none that fails again comes twice."""
     cursor = None
     while True:
-        page = await engine.list(wanted, limit=bounds.PAGE_ITEMS, cursor=cursor)
+        page = await engine.list(query, limit=bounds.PAGE_ITEMS, cursor=cursor)
         for execution in page.items:
             if error_type is None or await _error_of(engine, execution.id) == error_type:
                 yield execution
@@ -77,19 +77,18 @@ async def _matching(
 
 
 async def _error_of(engine: Engine, execution_id: str) -> str | None:
-    """Return the type of its error, which lists do not have."""
+    """Return the type of an execution's error, which lists do not include."""
     error = (await engine.describe(execution_id)).error or {}
     return error.get("type")
 
 
 def show(report: Report) -> None:
-    """Tell people."""
+    """Print the report for people."""
     for execution_id in report.replayed:
-        output.say(f"would replay {execution_id}" if report.dry_run else f"replays {execution_id}")
+        output.say(f"would replay {execution_id}" if report.dry_run else f"replayed {execution_id}")
     for refusal in report.refused:
         output.note(f"{refusal['id']}: {refusal['message']} ({refusal['code']})")
-    number = len(report.replayed)
-    executions = f"{number} execution{'' if number == 1 else 's'}"
-    verb = "would run again" if report.dry_run else "run again" if number != 1 else "runs again"
+    executions = output.count(len(report.replayed), "execution")
+    verb = "would be replayed" if report.dry_run else "replayed"
     refused = f", {len(report.refused)} refused" if report.refused else ""
     output.say(f"{executions} {verb}{refused}")

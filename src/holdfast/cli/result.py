@@ -23,7 +23,7 @@ def result(
     *,
     wait: Annotated[
         str | None,
-        typer.Option("--wait", "-w", metavar="SECONDS", help="Wait this long for the end."),
+        typer.Option("--wait", "-w", metavar="SECONDS", help="How long to wait for the result."),
     ] = None,
     store: StoreOption = None,
     as_json: JsonOption = False,
@@ -36,7 +36,7 @@ def result(
             return await wait_for_end(engine, execution_id, wait_ms / 1000)
         outcome = await engine.outcome(execution_id)
         if outcome is None:
-            message = f"execution {execution_id} has not ended: wait with --wait SECONDS"
+            message = f"execution {execution_id} has not ended: wait for it with --wait SECONDS"
             raise ResultNotReady(message, id=execution_id)
         return outcome
 
@@ -49,7 +49,7 @@ def result(
 
 
 def show(outcome: Outcome, *, as_json: bool) -> None:
-    """Write a result; raises ExecutionFailed if there is none."""
+    """Write a result; raise ExecutionFailed if the execution has none."""
     if outcome.state is not State.COMPLETED or outcome.result is None:
         raise failure_of(outcome)
     if as_json:

@@ -1,4 +1,4 @@
-"""`holdfast retention`: how long executions are kept after their end."""
+"""`holdfast retention`: how long ended executions are kept, for all tenants or one: list, set."""
 
 from __future__ import annotations
 
@@ -10,16 +10,14 @@ from holdfast.cli.terminal import inputs, opening, output, times
 from holdfast.cli.terminal.groups import Noun
 from holdfast.cli.terminal.options import JsonOption, StoreOption
 
-app: typer.Typer = typer.Typer(
-    cls=Noun, help="How long ended executions are kept: show, set, for all tenants or for one."
-)
+app: typer.Typer = typer.Typer(cls=Noun)
 
 EVERYONE = "all"
 
 
 @app.command()
 def ls(*, store: StoreOption = None, as_json: JsonOption = False) -> None:
-    """List what was set, by tenant and state."""
+    """List the settings by tenant and state."""
     settings = opening.ask(store, lambda engine: engine.lanes.retention())
     if as_json:
         output.emit({"items": [{"tenant": t, "keep_ms": keep} for t, keep in settings.items()]})
@@ -29,7 +27,7 @@ def ls(*, store: StoreOption = None, as_json: JsonOption = False) -> None:
         for tenant, keep in settings.items()
         for state, keep_ms in keep.items()
     ]
-    output.show_table(("tenant", "state", "kept for"), rows, nothing="nothing was set")
+    output.show_table(("tenant", "state", "kept for"), rows, nothing="no settings")
 
 
 @app.command(name="set")
@@ -37,7 +35,7 @@ def set_(
     times_: Annotated[
         list[str],
         typer.Argument(
-            metavar="STATE=TIME...", help="Such as completed=1h; `STATE=` goes back to the default."
+            metavar="STATE=TIME...", help="Such as completed=1h; `STATE=` restores the default."
         ),
     ],
     *,
@@ -47,7 +45,7 @@ def set_(
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Set how long executions that end in a state from now on are kept."""
+    """Set how long executions are kept after they end, by final state. Applies to later ends."""
     keep_ms = {
         state: inputs.duration_ms(state, text) if text else None
         for state, text in inputs.pairs("retention", times_).items()

@@ -1,4 +1,4 @@
-"""`holdfast schedules`: what is submitted by the clock."""
+"""`holdfast schedules`: executions submitted by the clock: list, create, pause, fire times."""
 
 from __future__ import annotations
 
@@ -20,10 +20,7 @@ if TYPE_CHECKING:
     from holdfast.api import Engine
     from holdfast.model.schedules import Schedule
 
-app: typer.Typer = typer.Typer(
-    cls=Noun,
-    help="Schedules: list, show, create, pause, resume, trigger, delete, next fire times.",
-)
+app: typer.Typer = typer.Typer(cls=Noun)
 
 ScheduleId = Annotated[str, typer.Argument(metavar="ID", help="The id of the schedule.")]
 
@@ -35,27 +32,31 @@ _PAGE = 200
 @app.command()
 def ls(
     *,
-    tenant: Annotated[str | None, typer.Option("--tenant", help="Of this tenant only.")] = None,
+    tenant: Annotated[
+        str | None, typer.Option("--tenant", help="Only schedules of this tenant.")
+    ] = None,
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """List the schedules."""
 
     async def work(engine: Engine) -> list[Schedule]:
-        found: list[Schedule] = []
+        schedules: list[Schedule] = []
         cursor: str | None = None
         while True:
             page = await engine.schedules.list(tenant=tenant, limit=_PAGE, cursor=cursor)
-            found += page.items
+            schedules += page.items
             cursor = page.next_cursor
             if cursor is None:
-                return found
+                return schedules
 
-    found = opening.ask(store, work)
+    schedules = opening.ask(store, work)
     if as_json:
-        output.emit({"items": [schedule.view() for schedule in found]})
+        output.emit({"items": [schedule.view() for schedule in schedules]})
     else:
-        output.show_table(COLUMNS, [_row(schedule) for schedule in found], nothing="no schedules")
+        output.show_table(
+            COLUMNS, [_row(schedule) for schedule in schedules], nothing="no schedules"
+        )
 
 
 def _row(schedule: Schedule) -> tuple[object, ...]:
@@ -97,63 +98,77 @@ def show(
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Show all about a schedule."""
-    found = opening.ask(store, lambda engine: engine.schedules.get(schedule_id, tenant=tenant))
+    """Show a schedule: its plan, its state and its counters."""
+    schedule = opening.ask(store, lambda engine: engine.schedules.get(schedule_id, tenant=tenant))
     if as_json:
-        output.emit(found.view())
+        output.emit(schedule.view())
         return
-    plan = found.plan
+    plan = schedule.plan
     facts: dict[str, object] = {
         "kind": plan.execution.kind,
-        "tenant": found.tenant,
+        "tenant": schedule.tenant,
         "lane": "the task's" if "lane" in plan.execution.unset else plan.execution.lane,
-        "when": _when(found),
-        "state": _state(found),
-        "next": times.stamp(found.next_at),
-        "last": times.stamp(found.last_at),
-        "last execution": found.last_execution,
+        "when": _when(schedule),
+        "state": _state(schedule),
+        "next": times.stamp(schedule.next_at),
+        "last": times.stamp(schedule.last_at),
+        "last execution": schedule.last_execution,
         "catch up": plan.catch_up,
         "overlap": plan.overlap,
         "jitter": times.span(plan.jitter_ms / 1000) if plan.jitter_ms else None,
-        "fired": found.fired,
-        "skipped": found.skipped,
-        "missed": found.missed,
-        "running": found.running,
-        "queued": found.queued,
-        "error": found.error,
-        "changed": times.stamp(found.changed_at),
+        "fired": schedule.fired,
+        "skipped": schedule.skipped,
+        "missed": schedule.missed,
+        "running": schedule.running,
+        "queued": schedule.queued,
+        "error": schedule.error,
+        "changed": times.stamp(schedule.changed_at),
     }
-    output.say(f"schedule {found.id}")
+    output.say(f"schedule {schedule.id}")
     for name, value in facts.items():
         if value is not None:
             output.say(f"  {name:<16}{value}")
 
 
 Kind = Annotated[str, typer.Argument(metavar="KIND", help="The name of the task.")]
-Cron = Annotated[str | None, typer.Option("--cron", help="Five fields, such as '0 6 * * MON-FRI'.")]
+Cron = Annotated[
+    str | None, typer.Option("--cron", help="Five cron fields, such as '0 6 * * MON-FRI'.")
+]
 Every = Annotated[str | None, typer.Option("--every", help="An interval: 30s, 10m, 2h.")]
 At = Annotated[
-    str | None, typer.Option("--at", metavar="TIME", help="Once: 2026-01-31T12:00, or in 2h.")
+    str | None,
+    typer.Option(
+        "--at", metavar="TIME", help="Fire once, at a time or after a delay: 2026-01-31T12:00, 2h."
+    ),
 ]
-Zone = Annotated[str, typer.Option("--timezone", help="Of the cron fields, such as Europe/Berlin.")]
+Zone = Annotated[
+    str, typer.Option("--timezone", help="The time zone of the cron fields, such as Europe/Berlin.")
+]
 Input = Annotated[
-    str, typer.Option("--input", "-i", metavar="JSON", help="Arguments; @FILE and - work too.")
+    str,
+    typer.Option(
+        "--input", "-i", metavar="JSON", help="The arguments as JSON, @FILE or - (stdin)."
+    ),
 ]
 Lane = Annotated[str | None, typer.Option("--lane", show_default="the task's, or default")]
-Tenant = Annotated[str, typer.Option("--tenant", help="On whose behalf.")]
+Tenant = Annotated[str, typer.Option("--tenant", help="The tenant that owns it.")]
 Priority = Annotated[
     int | None,
-    typer.Option("--priority", help="-1000 to 1000.", show_default="the task's, or 0"),
+    typer.Option(
+        "--priority", help="-1000 to 1000; higher is sooner.", show_default="the task's, or 0"
+    ),
 ]
 NoCheck = Annotated[
-    bool, typer.Option("--no-check", help="The input need not fit what the task takes.")
+    bool, typer.Option("--no-check", help="Do not check the input against the task.")
 ]
-CatchUp = Annotated[str, typer.Option("--catch-up", help="Missed ticks: none, one or all.")]
+CatchUp = Annotated[
+    str, typer.Option("--catch-up", help="Which missed ticks to fire: none, one or all.")
+]
 Overlap = Annotated[
-    str, typer.Option("--overlap", help="While an earlier one runs: allow, skip or queue.")
+    str, typer.Option("--overlap", help="If an earlier execution still runs: allow, skip or queue.")
 ]
-Jitter = Annotated[str, typer.Option("--jitter", help="Fire up to this much later.")]
-Paused = Annotated[bool, typer.Option("--paused", help="Fire nothing until resumed.")]
+Jitter = Annotated[str, typer.Option("--jitter", help="Fire each tick up to this much later.")]
+Paused = Annotated[bool, typer.Option("--paused", help="Create it paused.")]
 
 
 @app.command()
@@ -178,14 +193,14 @@ def create(
     as_json: JsonOption = False,
 ) -> None:
     """Create a schedule."""
-    said = {"lane": lane, "priority": priority}
+    overrides = {"lane": lane, "priority": priority}
     execution = NewExecution.from_fields(
         {
             "kind": kind,
             "input": inputs.payload(data),
             "tenant": tenant,
             "check": not no_check,
-            **{name: value for name, value in said.items() if value is not None},
+            **{name: value for name, value in overrides.items() if value is not None},
         }
     )
     given: dict[str, Any] = {
@@ -201,12 +216,12 @@ def create(
         "paused": paused,
     }
     plan = NewSchedule.from_fields({k: v for k, v in given.items() if v is not None})
-    found, _ = opening.ask(store, lambda engine: engine.schedules.create(plan), create=True)
-    _tell(found, as_json=as_json)
+    schedule, _ = opening.ask(store, lambda engine: engine.schedules.create(plan), create=True)
+    _tell(schedule, as_json=as_json)
 
 
 def _moment(text: str | None) -> datetime | None:
-    """Return a moment: a date and time, or in how long."""
+    """Return a time from a date and time or from a delay."""
     try:
         wait_ms = inputs.optional_ms("at", text)
     except InvalidInput:
@@ -222,7 +237,7 @@ def pause(
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Fire nothing until it is resumed; what was fired goes on."""
+    """Pause a schedule. Executions that it has fired continue."""
     _change(
         store,
         lambda engine: engine.schedules.pause(schedule_id, tenant=tenant),
@@ -238,7 +253,7 @@ def resume(
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Go on with the next tick from now."""
+    """Resume a schedule at its next tick from now."""
     _change(
         store,
         lambda engine: engine.schedules.resume(schedule_id, tenant=tenant),
@@ -252,25 +267,27 @@ def _change(
     _tell(opening.ask(store, work), as_json=as_json)
 
 
-def _tell(found: Schedule, *, as_json: bool) -> None:
+def _tell(schedule: Schedule, *, as_json: bool) -> None:
     if as_json:
-        output.emit(found.view())
+        output.emit(schedule.view())
     else:
-        following = times.stamp(found.next_at)
+        following = times.stamp(schedule.next_at)
         fires = f", fires next at {following}" if following else ""
-        output.say(f"schedule {found.id} is {_state(found)}{fires}")
+        output.say(f"schedule {schedule.id} is {_state(schedule)}{fires}")
 
 
 @app.command()
 def trigger(
     schedule_id: ScheduleId,
     *,
-    key: Annotated[str | None, typer.Option("--key", help="The same key triggers once.")] = None,
+    key: Annotated[
+        str | None, typer.Option("--key", help="Idempotency key: triggers once.")
+    ] = None,
     tenant: WhoseOption = "default",
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Fire now, besides the ticks. Prints the id of the execution."""
+    """Fire now, in addition to the ticks. Prints the id of the execution."""
     made = opening.ask(
         store, lambda engine: engine.schedules.trigger(schedule_id, key=key, tenant=tenant)
     )
@@ -285,7 +302,7 @@ def delete(
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Remove a schedule; what it has fired goes on."""
+    """Remove a schedule. Executions that it has fired continue."""
     opening.ask(store, lambda engine: engine.schedules.delete(schedule_id, tenant=tenant))
     output.answer(
         {"id": schedule_id, "state": "deleted"},
@@ -298,19 +315,21 @@ def delete(
 def next_times(
     schedule_id: ScheduleId,
     *,
-    count: Annotated[int, typer.Option("--count", "-n", min=1, max=1000, help="How many.")] = 10,
+    count: Annotated[
+        int, typer.Option("--count", "-n", min=1, max=1000, help="The number of times.")
+    ] = 10,
     tenant: WhoseOption = "default",
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Print when it fires next."""
-    found = opening.ask(
+    """Print the next times at which a schedule fires."""
+    moments = opening.ask(
         store, lambda engine: engine.schedules.next_times(schedule_id, count, tenant=tenant)
     )
     if as_json:
-        output.emit({"items": found})
+        output.emit({"items": moments})
         return
-    for moment in found:
+    for moment in moments:
         output.say(str(times.stamp(moment)))
-    if not found:
-        output.note("it never fires again")
+    if not moments:
+        output.note("the schedule does not fire again")

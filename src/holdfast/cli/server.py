@@ -1,4 +1,4 @@
-"""`holdfast server`: HTTP and maintenance on a store."""
+"""`holdfast server`: serve HTTP and run maintenance on a store."""
 
 from __future__ import annotations
 
@@ -31,36 +31,48 @@ Listen = Annotated[
     typer.Option(
         "--listen",
         metavar="HOST:PORT",
-        help="Where HTTP is served; port 0 takes any that is free.",
+        help="The address to serve HTTP at; port 0 takes a free port.",
         show_default=f"{LISTEN_VARIABLE}, or {DEFAULT_LISTEN}",
     ),
 ]
 Roles = Annotated[
     list[str] | None,
-    typer.Option("--roles", metavar="ROLE", help=f"{', '.join(_ROLES)}; repeatable."),
+    typer.Option(
+        "--roles", metavar="ROLE", help=f"A role to run: {' or '.join(_ROLES)}; repeatable."
+    ),
 ]
-Rate = Annotated[int, typer.Option("--rate", help="Calls in a second of one API key; 0: no limit.")]
-MostWaits = Annotated[int, typer.Option("--max-waits", help="Long polls of one tenant at once.")]
-MostTails = Annotated[int, typer.Option("--max-tails", help="Live streams of one tenant at once.")]
+Rate = Annotated[
+    int, typer.Option("--rate", help="Maximum calls per second per API key; 0 for no limit.")
+]
+MostWaits = Annotated[
+    int, typer.Option("--max-waits", help="Maximum concurrent long polls per tenant.")
+]
+MostTails = Annotated[
+    int, typer.Option("--max-tails", help="Maximum concurrent live streams per tenant.")
+]
 TailLife = Annotated[
-    str, typer.Option("--tail-life", help="A live stream ends after this long; clients come back.")
+    str, typer.Option("--tail-life", help="How long a live stream lasts; clients reconnect.")
 ]
 Cors = Annotated[
     list[str] | None,
-    typer.Option("--cors", metavar="ORIGIN", help="Pages that may call; repeatable."),
+    typer.Option(
+        "--cors", metavar="ORIGIN", help="An origin whose pages may call the API; repeatable."
+    ),
 ]
 TrustedProxies = Annotated[
     list[str] | None,
     typer.Option(
         "--trusted-proxy",
         metavar="ADDRESS",
-        help="A proxy whose X-Forwarded-For tells who calls; repeatable.",
+        help="A proxy whose X-Forwarded-For header is trusted; repeatable.",
     ),
 ]
 TlsCertificate = Annotated[
     Path | None, typer.Option("--tls-cert", help="Serve TLS with this certificate (PEM).")
 ]
-TlsKey = Annotated[Path | None, typer.Option("--tls-key", help="And this key.")]
+TlsKey = Annotated[
+    Path | None, typer.Option("--tls-key", help="The private key of the certificate (PEM).")
+]
 LogLevel = Annotated[
     str, typer.Option("--log-level", metavar="LEVEL", help="debug, info, warning, error.")
 ]
@@ -82,7 +94,7 @@ def server(
     store: OwnStoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Serve the HTTP API and fire timers. SIGTERM or Ctrl-C stops it; once more, at once."""
+    """Serve the HTTP API and fire timers. SIGTERM or Ctrl-C drains; a second one stops at once."""
     configure_logging(log_level, as_json=as_json)
     set_up_from_environment("holdfast-server")
     host, port = parse_listen(listen or os.environ.get(LISTEN_VARIABLE) or DEFAULT_LISTEN)
@@ -104,10 +116,10 @@ def server(
 
 
 def _parts(roles: list[str] | None) -> frozenset[str]:
-    """Return which parts of a server run here."""
+    """Return the roles that this process runs."""
     parts = frozenset(inputs.names(roles or ())) or frozenset(_ROLES)
     if parts - set(_ROLES):
-        raise InvalidInput(f"roles: must be of {', '.join(_ROLES)}", field="roles")
+        raise InvalidInput(f"roles: must be {' or '.join(_ROLES)}", field="roles")
     return parts
 
 

@@ -13,6 +13,7 @@ from holdfast.cli.terminal.failures import one_line, printable
 from holdfast.cli.terminal.options import ExecutionId, JsonOption, StoreOption
 from holdfast.model.executions import Attempt, Execution, Step
 from holdfast.model.moments import from_ms
+from holdfast.model.session_keys import session_of
 from holdfast.model.states import State
 from holdfast.operate import picture
 from holdfast.operate.picture import Picture
@@ -22,10 +23,10 @@ if TYPE_CHECKING:
 
     from holdfast.api import Engine
 
-#: Longer payloads are cut; `--json` has them whole.
+#: Longer payloads are truncated; `--json` prints them in full.
 _PAYLOAD_CHARS = 300
 _STEP_CHARS = 80
-#: A screen has room for the end of a long history; `holdfast logs` has it whole.
+#: Only the last events are printed; `holdfast logs` prints all of them.
 _EVENTS = 20
 #: Outcomes of attempts that failed.
 _FAILED = ("failed", "timed_out")
@@ -37,7 +38,7 @@ def show(
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Show an execution: its state, attempts, steps, history, and what it waits for."""
+    """Show an execution: state, attempts, steps, history, and what it waits for."""
     shown = opening.ask(store, lambda engine: take(engine, execution_id))
     if as_json:
         output.emit(as_value(shown))
@@ -46,7 +47,7 @@ def show(
 
 
 async def take(engine: Engine, execution_id: str) -> Picture:
-    """Read everything about an execution, from the store or else from its archive."""
+    """Read everything about an execution, from the store or from its archive."""
     return await archived.either(
         engine,
         execution_id,
@@ -56,7 +57,7 @@ async def take(engine: Engine, execution_id: str) -> Picture:
 
 
 def as_value(shown: Picture) -> dict[str, object]:
-    """Return it as JSON holds it."""
+    """Return the picture as a JSON value."""
     outcome = shown.outcome
     return {
         "execution": shown.execution,
@@ -71,7 +72,8 @@ def as_value(shown: Picture) -> dict[str, object]:
         ],
         "history": shown.history,
         "children": [
-            {"id": one.id, "kind": one.kind, "state": one.state} for one in shown.children.items
+            {"id": child.id, "kind": child.kind, "state": child.state}
+            for child in shown.children.items
         ],
         "archived": shown.archived,
     }
@@ -97,8 +99,8 @@ def _print(shown: Picture) -> None:
     if shown.children.items:
         output.say("\nChildren")
         children = [
-            (one.id, one.kind, one.state, times.stamp(one.created_at))
-            for one in reversed(shown.children.items)
+            (child.id, child.kind, child.state, times.stamp(child.created_at))
+            for child in reversed(shown.children.items)
         ]
         output.show_table(("child", "kind", "state", "created"), children, nothing="")
         if shown.children.next_cursor is not None:
@@ -111,7 +113,7 @@ def _print(shown: Picture) -> None:
 
 
 def _facts(shown: Picture) -> Iterator[tuple[str, str]]:
-    """Return the facts that this execution has, by name."""
+    """Return the facts about this execution, by name."""
     execution, outcome = shown.execution, shown.outcome
     yield "execution", execution.id
     yield "kind", f"{execution.kind}   lane {execution.lane}   tenant {execution.tenant}"
@@ -126,10 +128,7 @@ def _facts(shown: Picture) -> Iterator[tuple[str, str]]:
     for name, moment in _moments(execution):
         if moment is not None:
             yield name, f"{times.stamp(moment)} ({times.ago(moment)})"
-    if execution.parent:
-        yield "parent", execution.parent
-    if execution.graph:
-        yield "graph", execution.graph
+    yield from _relations(execution)
     yield "tries", _tries(execution, shown.attempts)
     yield from _wishes(execution)
     yield "input", _short(shown.input, _PAYLOAD_CHARS)
@@ -142,8 +141,18 @@ def _facts(shown: Picture) -> Iterator[tuple[str, str]]:
         yield "reason", one_line(execution.reason)
 
 
+def _relations(execution: Execution) -> Iterator[tuple[str, str]]:
+    """Return what it belongs to."""
+    if (session := session_of(execution.id)) is not None:
+        yield "session", f"{session}: holdfast sessions show {session}"
+    if execution.parent:
+        yield "parent", execution.parent
+    if execution.graph:
+        yield "graph", execution.graph
+
+
 def _traceback(execution: Execution) -> list[str]:
-    """Return the lines of the traceback that a task left, without its title."""
+    """Return the lines of the traceback of a failed task, without its heading."""
     details = (execution.error or {}).get("details")
     trace = details.get("traceback") if isinstance(details, dict) else None
     lines = trace.splitlines() if isinstance(trace, str) else []
@@ -151,7 +160,7 @@ def _traceback(execution: Execution) -> list[str]:
 
 
 def _wishes(execution: Execution) -> Iterator[tuple[str, str]]:
-    """Return what its submitter asked for."""
+    """Return the settings that the submitter chose."""
     if execution.priority:
         yield "priority", str(execution.priority)
     if execution.requires:
@@ -177,7 +186,7 @@ def _moments(execution: Execution) -> Iterator[tuple[str, datetime | None]]:
 
 
 def _tries(execution: Execution, attempts: Sequence[Attempt]) -> str:
-    """Return how often it was tried; a replay starts the count of failures anew, this does not."""
+    """Return the number of attempts and failures, over all replays."""
     failed = sum(attempt.outcome in _FAILED for attempt in attempts)
     parts = [
         output.count(execution.attempts, "attempt"),
@@ -195,7 +204,7 @@ def _workers(number: int) -> str:
 
 
 def _result_of(step: Step) -> str:
-    """Return what a step recorded; a sleep until when, a wait who answered what."""
+    """Return the result of a step: of a sleep its end, of a wait the answers."""
     kind = step.name.partition("#")[0].partition(":")[0]
     try:
         if kind == "sleep":
@@ -207,11 +216,13 @@ def _result_of(step: Step) -> str:
     return _short(step.result, _STEP_CHARS)
 
 
-def _answer(came: Mapping[str, Any]) -> str:
-    """Return a signal as the journal keeps it, in words."""
-    payload = "" if came["payload"] is None else f" {msgspec.json.encode(came['payload']).decode()}"
-    by = f" by {came['identity']}" if came.get("identity") else ""
-    text = one_line(f"{came['name']}{by}{payload}")
+def _answer(signal: Mapping[str, Any]) -> str:
+    """Return a signal of the journal in words."""
+    payload = (
+        "" if signal["payload"] is None else f" {msgspec.json.encode(signal['payload']).decode()}"
+    )
+    by = f" by {signal['identity']}" if signal.get("identity") else ""
+    text = one_line(f"{signal['name']}{by}{payload}")
     return text if len(text) <= _STEP_CHARS else f"{text[:_STEP_CHARS]}..."
 
 

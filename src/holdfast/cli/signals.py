@@ -1,4 +1,4 @@
-"""Answering: `holdfast approve`, `deny`, `signal` and `resume`."""
+"""Commands that answer waitpoints: `holdfast approve`, `deny`, `signal` and `resume`."""
 
 from __future__ import annotations
 
@@ -17,19 +17,20 @@ if TYPE_CHECKING:
     from holdfast.api import Engine
 
 Payload = Annotated[
-    str | None, typer.Option("--payload", "-p", help="JSON; `@FILE` reads a file, `-` stdin.")
+    str | None, typer.Option("--payload", "-p", help="The payload as JSON, @FILE or - (stdin).")
 ]
 Identity = Annotated[
-    str | None, typer.Option("--as", metavar="IDENTITY", help="Who answers; default is your user.")
+    str | None,
+    typer.Option("--as", metavar="IDENTITY", help="Who answers; the default is your user name."),
 ]
-Comment = Annotated[str, typer.Option("--comment", help="Goes into the payload.")]
+Comment = Annotated[str, typer.Option("--comment", help="A comment, added to the payload.")]
 
 _WORDS = {
-    Effect.RESUMED: "the execution goes on",
-    Effect.APPENDED: "counted; the execution waits for more",
-    Effect.BUFFERED: "kept until the execution waits",
+    Effect.RESUMED: "the execution continues",
+    Effect.APPENDED: "counted; the execution still waits for more",
+    Effect.BUFFERED: "kept until the execution waits for it",
     Effect.IGNORED: "recorded, but the execution does not wait for it",
-    Effect.DUPLICATE: "known already; it changes nothing",
+    Effect.DUPLICATE: "already received; nothing changes",
 }
 
 
@@ -42,7 +43,7 @@ def approve(
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Approve: a signal named `approve`."""
+    """Approve: send a signal named `approve`."""
     body = _decision(payload, comment, approved=True)
     _send(store, Answer(waitpoint, "approve", body, identity), as_json=as_json)
 
@@ -56,7 +57,7 @@ def deny(
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Deny: a signal named `deny`."""
+    """Deny: send a signal named `deny`."""
     body = _decision(payload, comment, approved=False)
     _send(store, Answer(waitpoint, "deny", body, identity), as_json=as_json)
 
@@ -68,12 +69,14 @@ def signal(
     payload: Payload = None,
     identity: Identity = None,
     key: Annotated[
-        str | None, typer.Option("--key", help="Idempotency key: counted once per waitpoint.")
+        str | None, typer.Option("--key", help="Idempotency key: counts once per waitpoint.")
     ] = None,
-    correlation: Annotated[str, typer.Option("--correlation", help="Kept with it.")] = "",
+    correlation: Annotated[
+        str, typer.Option("--correlation", help="A correlation id, kept with the signal.")
+    ] = "",
     token: Annotated[
         str | None,
-        typer.Option("--token", metavar="@FILE", help="Send with a token: @FILE, or - for stdin."),
+        typer.Option("--token", metavar="@FILE", help="The waitpoint's token: @FILE or - (stdin)."),
     ] = None,
     store: StoreOption = None,
     as_json: JsonOption = False,
@@ -93,7 +96,7 @@ def resume(
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Let a suspended execution go on without what it waits for."""
+    """Resume a suspended execution without the answer that it waits for."""
     body = b"null" if payload is None else inputs.payload(payload)
 
     async def work(engine: Engine) -> str:
@@ -102,7 +105,7 @@ def resume(
     state = opening.ask(store, work)
     output.answer(
         {"id": execution_id, "state": state},
-        f"{execution_id} goes on: it is {state}",
+        f"resumed {execution_id}: it is {state}",
         as_json=as_json,
     )
 
@@ -118,7 +121,7 @@ def _decision(payload: str | None, comment: str, *, approved: bool) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What the caller said, at a waitpoint or at the only one of an execution."""
+    """The caller's answer to a waitpoint, or to the only open waitpoint of an execution."""
 
     waitpoint: str
     name: str
@@ -128,7 +131,7 @@ class Answer:
     correlation: str = ""
 
     async def signal(self, engine: Engine) -> NewSignal:
-        """Return the signal; raises InvalidInput if the execution waits at several waitpoints."""
+        """Return the signal; raise InvalidInput if the execution waits at several waitpoints."""
         return NewSignal(
             waitpoint=await find(engine, self.waitpoint),
             name=self.name,

@@ -27,18 +27,18 @@ def stream(
     execution_id: ExecutionId,
     *,
     follow: Annotated[
-        bool, typer.Option("--follow", "-f", help="Go on until the execution has ended.")
+        bool, typer.Option("--follow", "-f", help="Continue until the execution ends.")
     ] = False,
     after: Annotated[
-        int, typer.Option("--after", min=0, metavar="FRAME", help="Begin after this frame.")
+        int, typer.Option("--after", min=0, metavar="FRAME", help="Start after this frame.")
     ] = 0,
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Print what an execution streams: text as it is, other frames as lines.
+    """Print the frames that an execution streams: text as it is, other frames as lines.
 
-    Remarks, such as the begin of a further attempt, go to stderr; with --json every frame is an
-    object on a line.
+    Notes, such as the start of another attempt, go to stderr. With --json, each frame is one
+    object per line.
     """
     printer = Printer()
     show = _emit if as_json else printer.show
@@ -82,7 +82,7 @@ async def _follow(
 
 
 class Printer:
-    """Writes frames for people: text runs on, everything else has a line of its own."""
+    """Writes frames for people: text frames join up, other frames have a line each."""
 
     def __init__(self) -> None:
         self._in_line = False
@@ -96,15 +96,15 @@ class Printer:
             return
         self.end_line()
         if frame.type == ATTEMPT:
-            found = frame.json()
-            output.note(f"attempt #{found['attempt'] + 1} ({found['kind']})")
+            mark = frame.json()
+            output.note(f"attempt #{mark['attempt'] + 1} ({mark['kind']})")
         elif frame.type == END:
             output.note(f"ended: {frame.state}")
         else:
             output.say(f"{times.stamp(frame.at)}  {frame.type:<8}{_content(frame)}")
 
     def end_line(self) -> None:
-        """Let what follows begin on a line of its own."""
+        """End the current line of text, if any."""
         if self._in_line:
             output.say("")
             self._in_line = False

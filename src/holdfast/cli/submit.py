@@ -20,30 +20,33 @@ if TYPE_CHECKING:
     from holdfast.api import Engine
     from holdfast.model.executions import Outcome, Submitted
 
-#: As tasks have it: spread, so that what failed together is not retried together.
+#: Like that of tasks: with jitter, so that executions that fail together do not retry together.
 _BACKOFF = Backoff(jitter=0.2)
 
 
 _THE_TASKS = "the task's, or 0"
 _IF_ANY = "the task's, if any"
 
-#: Writes a remark for people.
+#: Writes a note for people.
 Note = Callable[[str], None]
 
 Kind = Annotated[str, typer.Argument(metavar="KIND", help="The name of the task.")]
 Input = Annotated[
     str,
     typer.Option(
-        "--input", "-i", metavar="JSON", help="Its arguments; @FILE and - (stdin) work too."
+        "--input", "-i", metavar="JSON", help="The arguments as JSON, @FILE or - (stdin)."
     ),
 ]
-Raw = Annotated[bool, typer.Option("--raw", help="The input is bytes, not JSON.")]
-WaitOption = Annotated[bool, typer.Option("--wait", "-w", help="Wait, and print the result.")]
-Lane = Annotated[str | None, typer.Option("--lane", show_default="the task's, or default")]
-Tenant = Annotated[str, typer.Option("--tenant", help="On whose behalf.")]
+Raw = Annotated[bool, typer.Option("--raw", help="Accept any bytes as the input, not only JSON.")]
+WaitOption = Annotated[bool, typer.Option("--wait", "-w", help="Wait for the result and print it.")]
+Lane = Annotated[
+    str | None,
+    typer.Option("--lane", help="The lane to run on.", show_default="the task's, or default"),
+]
+Tenant = Annotated[str, typer.Option("--tenant", help="The tenant that owns it.")]
 Priority = Annotated[
     int | None,
-    typer.Option("--priority", help="-1000 to 1000, higher is sooner.", show_default=_THE_TASKS),
+    typer.Option("--priority", help="-1000 to 1000; higher is sooner.", show_default=_THE_TASKS),
 ]
 Delay = Annotated[str | None, typer.Option("--delay", help="Start later: 30, 10m, 2h.")]
 Deadline = Annotated[
@@ -52,12 +55,14 @@ Deadline = Annotated[
 ]
 Timeout = Annotated[
     str | None,
-    typer.Option("--timeout", help="Ends an attempt that takes longer.", show_default=_IF_ANY),
+    typer.Option("--timeout", help="Stop an attempt after this long.", show_default=_IF_ANY),
 ]
 Retention = Annotated[
     str | None,
     typer.Option(
-        "--retention", help="Keep it this long after its end.", show_default="the task's, or set"
+        "--retention",
+        help="How long to keep it after its end.",
+        show_default="the task's, or as configured",
     ),
 ]
 MaxReclaims = Annotated[
@@ -65,38 +70,44 @@ MaxReclaims = Annotated[
     typer.Option(
         "--max-reclaims",
         min=0,
-        help="How often it may lose its worker.",
+        help="How many lost workers it survives.",
         show_default="the task's, or 20",
     ),
 ]
 NoCheck = Annotated[
-    bool, typer.Option("--no-check", help="The input need not fit what the task takes.")
+    bool, typer.Option("--no-check", help="Do not check the input against the task.")
 ]
 Retries = Annotated[
     int | None,
-    typer.Option("--retries", min=0, help="Tries after the first.", show_default=_THE_TASKS),
+    typer.Option(
+        "--retries", min=0, help="The number of retries after a failure.", show_default=_THE_TASKS
+    ),
 ]
-Key = Annotated[str | None, typer.Option("--key", help="Idempotency key: submitted once.")]
-Id = Annotated[str | None, typer.Option("--id", help="Choose the id.")]
-Tags = Annotated[list[str] | None, typer.Option("--tag", metavar="NAME=VALUE", help="Repeatable.")]
+Key = Annotated[str | None, typer.Option("--key", help="Idempotency key: submits once.")]
+Id = Annotated[str | None, typer.Option("--id", help="The id of the execution.")]
+Tags = Annotated[
+    list[str] | None, typer.Option("--tag", metavar="NAME=VALUE", help="A tag; repeatable.")
+]
 Requires = Annotated[
     list[str] | None,
-    typer.Option("--requires", metavar="NAME", help="A capability; repeatable."),
+    typer.Option(
+        "--requires", metavar="NAME", help="A capability that the worker must have; repeatable."
+    ),
 ]
 Budgets = Annotated[
-    list[str] | None, typer.Option("--budget", metavar="ID", help="Spend from it; repeatable.")
+    list[str] | None, typer.Option("--budget", metavar="ID", help="A budget to charge; repeatable.")
 ]
 Quotas = Annotated[
     list[str] | None,
-    typer.Option("--quota", metavar="ID", help="Start when it admits; repeatable."),
+    typer.Option("--quota", metavar="ID", help="A quota that must admit it; repeatable."),
 ]
 Debounce = Annotated[
     str | None,
-    typer.Option("--debounce", metavar="KEY=TIME", help="The last with this key wins."),
+    typer.Option("--debounce", metavar="KEY=TIME", help="Run the last submission with this key."),
 ]
 Throttle = Annotated[
     str | None,
-    typer.Option("--throttle", metavar="KEY=TIME", help="The first with this key wins."),
+    typer.Option("--throttle", metavar="KEY=TIME", help="Run the first submission with this key."),
 ]
 
 
@@ -127,9 +138,9 @@ def submit(
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Submit an execution of a task. Prints its id, or with --wait its result.
+    """Submit an execution of a task. Prints its id, or its result with --wait.
 
-    What no option says, the task's declaration decides, if a worker has published it.
+    Options that you omit come from the task's declaration, if a worker has published it.
     """
     given: dict[str, Any] = {
         "input": inputs.payload(data, raw=raw),
@@ -203,10 +214,10 @@ async def _work(
 
 
 async def _submit(engine: Engine, kind: str, fields: dict[str, Any], note: Note) -> Submitted:
-    """Submit; say so if no worker has published the task, because it may be a slip."""
+    """Submit; note if no worker has published the task, because its name may be mistyped."""
     if note is not output.nothing:
         published = await engine.tasks.list(tenant=fields["tenant"])
         if kind not in published and published:
             known = ", ".join(sorted(published))
-            note(f"note: no worker has published a task {kind!r}; known are: {known}")
+            note(f"note: no worker has published a task {kind!r}; known tasks: {known}")
     return await engine.submit(kind, **fields)

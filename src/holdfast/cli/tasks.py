@@ -1,4 +1,4 @@
-"""`holdfast tasks`: what workers have published of their tasks."""
+"""`holdfast tasks`: the tasks that workers have published."""
 
 from __future__ import annotations
 
@@ -22,28 +22,32 @@ def tasks(
     *,
     tenant: Annotated[
         str | None,
-        typer.Option("--tenant", help="Also those of this tenant's workers; they come first."),
+        typer.Option(
+            "--tenant", help="Also list tasks of this tenant's workers, which take precedence."
+        ),
     ] = None,
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """List the tasks that workers have published, with their signatures; with NAME, its schema."""
-    found = opening.ask(store, lambda engine: engine.tasks.list(tenant=tenant))
+    """List the tasks that workers have published, with signatures; with NAME, show its schema."""
+    published = opening.ask(store, lambda engine: engine.tasks.list(tenant=tenant))
     if name is not None:
-        if name not in found:
-            known = ", ".join(found) or "none"
-            raise NotFound(f"no worker has published a task {name}; known are: {known}", name=name)
-        found = {name: found[name]}
+        if name not in published:
+            known = ", ".join(published) or "none"
+            raise NotFound(
+                f"no worker has published a task {name}; known tasks: {known}", name=name
+            )
+        published = {name: published[name]}
     if as_json:
-        output.emit({"items": [{"name": task, **about} for task, about in found.items()]})
+        output.emit({"items": [{"name": task, **about} for task, about in published.items()]})
     elif name is not None:
-        _print(name, found[name])
+        _print(name, published[name])
     else:
         rows = [
             (signature(task, about), about.get("lane"), _first_line(about.get("description")))
-            for task, about in found.items()
+            for task, about in published.items()
         ]
-        hint = "" if tenant else "; those of a tenant's own workers: --tenant NAME"
+        hint = "" if tenant else "; for those of a tenant's workers, pass --tenant NAME"
         output.show_table(("task", "lane", "description"), rows, nothing=f"no tasks{hint}")
 
 
@@ -62,7 +66,7 @@ def _first_line(text: str | None) -> str:
 
 
 def signature(name: str, about: Description) -> str:
-    """Return a task as its author might write it: greet(name: string, times: integer = 1)."""
+    """Return the signature of a task: greet(name: string, times: integer = 1)."""
     schema = about.get("input", {})
     required = schema.get("required", ())
     parts = []
@@ -83,7 +87,7 @@ def _type(field: Description) -> str:
         return str(field["$ref"]).rpartition("/")[2]
     for several in ("anyOf", "oneOf"):
         if several in field:
-            return " | ".join(_type(one) for one in field[several])
+            return " | ".join(_type(option) for option in field[several])
     if "enum" in field:
         return " | ".join(json.dumps(value) for value in field["enum"])
     kind = field.get("type", "any")
@@ -93,7 +97,7 @@ def _type(field: Description) -> str:
 
 
 def submit_line(name: str, about: Description, *, store: str | None = None) -> str:
-    """Return a command that submits the task with values of the right shape."""
+    """Return a command that submits the task with sample values."""
     words = ["holdfast", "submit", name]
     schema = about.get("input", {})
     if schema.get("properties"):
@@ -107,15 +111,15 @@ _SAMPLES: dict[str, Any] = {"string": "text", "integer": 1, "number": 1.5, "bool
 
 
 def sample(schema: Description, root: Description, depth: int = 0) -> Any:
-    """Return a value that fits a JSON Schema, roughly: required properties only."""
+    """Return a sample value for a JSON Schema, with the required properties only."""
     if "$ref" in schema:
         target: Any = root
         for part in str(schema["$ref"]).removeprefix("#/").split("/"):
             target = target.get(part, {})
         schema = target
-    for known in ("default", "const"):
-        if known in schema:
-            return schema[known]
+    for keyword in ("default", "const"):
+        if keyword in schema:
+            return schema[keyword]
     if schema.get("examples"):
         return schema["examples"][0]
     if schema.get("enum"):

@@ -9,7 +9,7 @@ WIDTH = 32
 
 
 def rows(timeline: Timeline) -> list[tuple[object, ...]]:
-    """Return number, kind, worker, start, length, outcome and bar of each attempt."""
+    """Return the number, kind, worker, start, length, outcome and bar of each attempt."""
     return [
         (
             f"#{bar.attempt.index + 1}",
@@ -25,7 +25,7 @@ def rows(timeline: Timeline) -> list[tuple[object, ...]]:
 
 
 def _drawn(timeline: Timeline, bar: Bar) -> str:
-    """Draw a bar; it is never invisible."""
+    """Draw a bar of at least one character."""
     first = min(int(timeline.share(bar.start) * WIDTH), WIDTH - 1)
     last = max(round(timeline.share(bar.end) * WIDTH), first + 1)
     return "·" * first + "█" * (last - first) + "·" * (WIDTH - last)

@@ -17,14 +17,13 @@ from holdfast.cli.terminal.failures import one_line
 from holdfast.cli.terminal.options import JsonOption, StoreOption
 from holdfast.model.snapshots import Rates, Snapshot, rates, shown_states
 from holdfast.model.states import State
-from holdfast.operate import snapshot
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 
     Looks = AsyncIterator[tuple[Snapshot, Rates]]
 
-#: With --once, the time over which rates are measured.
+#: How long --once measures rates.
 _ONCE_S = 0.5
 _WIDE = 1000
 _QUEUE_COLUMNS = ("queue", "mode", "setting", "ready", "delayed", "in flight", "dead")
@@ -32,30 +31,21 @@ _QUEUE_COLUMNS = ("queue", "mode", "setting", "ready", "delayed", "in flight", "
 
 def top(
     *,
-    once: Annotated[bool, typer.Option("--once", help="Look once and stop.")] = False,
+    once: Annotated[bool, typer.Option("--once", help="Print one snapshot and exit.")] = False,
     interval: Annotated[
-        float, typer.Option("--interval", min=0.1, max=3600, help="Seconds between looks.")
+        float, typer.Option("--interval", min=0.1, max=3600, help="Seconds between snapshots.")
     ] = 1.0,
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Watch a store: executions by state and lane, rates, workers, the oldest that waits."""
-    text = opening.existing(store, create=False)
+    """Watch a store: executions by state and lane, rates, workers, longest wait."""
     pause_s = _ONCE_S if once else interval
-    if opening.is_remote(text):
-        opening.ask_server(
-            text,
-            lambda client: _show(
-                _looks(client.operability.snapshot, pause_s), once=once, as_json=as_json
-            ),
-        )
-    else:
-        opening.ask_store(
-            store,
-            lambda engine: _show(
-                _looks(lambda: snapshot.take(engine), pause_s), once=once, as_json=as_json
-            ),
-        )
+    opening.ask(
+        store,
+        lambda engine: _show(
+            _looks(engine.operability.snapshot, pause_s), once=once, as_json=as_json
+        ),
+    )
 
 
 async def _show(looks: Looks, *, once: bool, as_json: bool) -> None:
@@ -110,7 +100,7 @@ def render(now: Snapshot, moved: Rates, width: int | None) -> str:
 
 
 def as_value(now: Snapshot, moved: Rates) -> dict[str, object]:
-    """Return a snapshot as JSON holds it."""
+    """Return a snapshot as a JSON value."""
     return {
         "counts": now.counts,
         "lanes": [
@@ -141,9 +131,10 @@ def _queue_rows(now: Snapshot) -> list[tuple[object, ...]]:
 
 
 def _stopped(now: Snapshot) -> list[str]:
-    """Return a line for each service that does not run."""
+    """Return a line for each service that is not running."""
     return [
-        f"service {service.name} of {process.name} restarts: {one_line(service.last_error or '')}"
+        f"service {service.name} of {process.name} is restarting: "
+        f"{one_line(service.last_error or '')}"
         for process in now.services
         for service in process.services
         if not service.running

@@ -1,4 +1,4 @@
-"""`holdfast waitpoints`: the inbox of what can be answered, and the waitpoints of an execution."""
+"""`holdfast waitpoints`: waitpoints, which wait for an answer: list, show, token, revoke."""
 
 from __future__ import annotations
 
@@ -18,16 +18,14 @@ from holdfast.model.waitpoints import Inbox, InboxItem, Signal, Waitpoint, Waitp
 if TYPE_CHECKING:
     from holdfast.api import Engine
 
-app: typer.Typer = typer.Typer(
-    cls=Noun, help="What waits for an answer: list, show, token, revoke."
-)
+app: typer.Typer = typer.Typer(cls=Noun)
 
 WaitpointId = Annotated[str, typer.Argument(metavar="WAITPOINT", help="The id of the waitpoint.")]
 Answered = Annotated[
     str,
     typer.Argument(
         metavar="WAITPOINT",
-        help="The id of the waitpoint, or of an execution that waits at one only.",
+        help="The id of the waitpoint, or of an execution that waits at only one.",
     ),
 ]
 
@@ -35,15 +33,17 @@ Answered = Annotated[
 @app.command()
 def ls(
     *,
-    tenant: Annotated[str | None, typer.Option("--tenant", help="Only of this tenant.")] = None,
-    limit: Annotated[int, typer.Option("--limit", "-n", help="How many on a page.")] = 50,
+    tenant: Annotated[
+        str | None, typer.Option("--tenant", help="Only waitpoints of this tenant.")
+    ] = None,
+    limit: Annotated[int, typer.Option("--limit", "-n", help="The size of a page.")] = 50,
     cursor: Annotated[
-        str | None, typer.Option("--cursor", help="Go on where a page ended.")
+        str | None, typer.Option("--cursor", help="Continue from the cursor of a page.")
     ] = None,
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """List what can be answered, and until when, the oldest first."""
+    """List the waitpoints that can be answered, oldest first, with their deadlines."""
 
     async def work(engine: Engine) -> Inbox:
         return await engine.waitpoints.inbox(tenant, limit=limit, cursor=cursor)
@@ -82,7 +82,7 @@ def show(
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Show the waitpoints of an execution and the signals that came."""
+    """Show the waitpoints of an execution and the signals that they received."""
 
     async def work(engine: Engine) -> tuple[Sequence[Waitpoint], Sequence[Signal]]:
         points = await engine.waitpoints.of(execution_id)
@@ -90,23 +90,23 @@ def show(
 
     points, signals = opening.ask(store, work)
     if as_json:
-        came = [
-            {**_fields(replace(one, payload=b"")), "payload": output.payload(one.payload)}
-            for one in signals
+        items = [
+            {**_fields(replace(signal, payload=b"")), "payload": output.payload(signal.payload)}
+            for signal in signals
         ]
-        output.emit({"waitpoints": points, "signals": came})
+        output.emit({"waitpoints": points, "signals": items})
         return
     rows = [
         (
-            one.id,
-            one.name,
-            one.state,
-            one.why,
-            times.stamp(one.created_at),
-            times.stamp(one.until),
-            f"{one.kid}/{one.fingerprint}",
+            point.id,
+            point.name,
+            point.state,
+            point.why,
+            times.stamp(point.created_at),
+            times.stamp(point.until),
+            f"{point.kid}/{point.fingerprint}",
         )
-        for one in points
+        for point in points
     ]
     columns = ("waitpoint", "name", "state", "why", "made", "until", "token")
     output.show_table(columns, rows, nothing="no waitpoints")
@@ -114,14 +114,14 @@ def show(
         output.say("\nSignals")
         came_rows = [
             (
-                times.stamp(one.at),
-                one.name,
-                one.effect,
-                one.source.identity,
-                one.waitpoint,
-                one.payload.decode()[:80],
+                times.stamp(signal.at),
+                signal.name,
+                signal.effect,
+                signal.source.identity,
+                signal.waitpoint,
+                signal.payload.decode()[:80],
             )
-            for one in signals
+            for signal in signals
         ]
         names = ("at", "signal", "effect", "source", "waitpoint", "payload")
         output.show_table(names, came_rows, nothing="")
@@ -135,11 +135,11 @@ def _fields(item: Signal | InboxItem) -> dict[str, object]:
 def token(
     waitpoint: WaitpointId, *, store: StoreOption = None, as_json: JsonOption = False
 ) -> None:
-    """Print the token of a waitpoint; the history of its execution tells that you read it."""
-    found = opening.ask(store, lambda engine: engine.waitpoints.token(waitpoint, reader=user()))
+    """Print the token of a waitpoint. The execution's history records that you read it."""
+    revealed = opening.ask(store, lambda engine: engine.waitpoints.token(waitpoint, reader=user()))
     output.answer(
-        {"waitpoint": waitpoint, "kid": found.kid, "token": found.reveal()},
-        found.reveal(),
+        {"waitpoint": waitpoint, "kid": revealed.kid, "token": revealed.reveal()},
+        revealed.reveal(),
         as_json=as_json,
     )
 
@@ -148,7 +148,7 @@ def token(
 def revoke(
     waitpoint: WaitpointId, *, store: StoreOption = None, as_json: JsonOption = False
 ) -> None:
-    """Close a waitpoint: its token is worth nothing any more."""
+    """Close a waitpoint. Its token becomes invalid."""
     why = opening.ask(store, lambda engine: engine.waitpoints.revoke(waitpoint))
     output.answer(
         {"waitpoint": waitpoint, "state": "closed", "why": why},
@@ -158,21 +158,23 @@ def revoke(
 
 
 async def find(engine: Engine, name: str) -> str:
-    """Return the waitpoint of that id, or the only one that an execution of that id waits at."""
+    """Return the waitpoint with this id, or the only waitpoint of the execution with this id."""
     if "~w" in name:
         return name
-    points = [one for one in await engine.waitpoints.of(name) if one.state is WaitpointState.OPEN]
+    points = [
+        point for point in await engine.waitpoints.of(name) if point.state is WaitpointState.OPEN
+    ]
     if len(points) == 1:
         return points[0].id
     if not points:
-        raise WaitpointNotFound(f"execution {name} waits for no answer", id=name)
-    listed = ", ".join(f"{one.id} ({one.name})" for one in points)
-    message = f"execution {name} waits at {len(points)} waitpoints, choose one: {listed}"
-    raise InvalidInput(message, field="waitpoint", waitpoints=[one.id for one in points])
+        raise WaitpointNotFound(f"execution {name} is not waiting for an answer", id=name)
+    listed = ", ".join(f"{point.id} ({point.name})" for point in points)
+    message = f"execution {name} waits at {len(points)} waitpoints; choose one: {listed}"
+    raise InvalidInput(message, field="waitpoint", waitpoints=[point.id for point in points])
 
 
 def user() -> str:
-    """Return who runs this command, for the history."""
+    """Return the user of this command, for the history."""
     try:
         return f"cli:{getpass.getuser()}"
     except (OSError, KeyError):

@@ -1,4 +1,4 @@
-"""`holdfast worker`: run the tasks of an app until told to stop."""
+"""`holdfast worker`: run the tasks of an app until a signal stops it."""
 
 from __future__ import annotations
 
@@ -20,13 +20,16 @@ from holdfast.worker.worker import WorkerSettings
 
 LEVELS = ("debug", "info", "warning", "error")
 
-Slots = Annotated[int, typer.Option("--slots", help="Executions at once.")]
-Threads = Annotated[int, typer.Option("--threads", help="Threads for `def` tasks.")]
-Name = Annotated[str, typer.Option("--name", help="The pool that it belongs to.")]
+Slots = Annotated[int, typer.Option("--slots", help="Maximum executions to run at once.")]
+Threads = Annotated[int, typer.Option("--threads", help="The number of threads for `def` tasks.")]
+Name = Annotated[str, typer.Option("--name", help="The name of the worker's pool.")]
 Capabilities = Annotated[
     list[str] | None,
     typer.Option(
-        "--capability", "--capabilities", metavar="NAME", help="What it can do; repeatable."
+        "--capability",
+        "--capabilities",
+        metavar="NAME",
+        help="A capability of the worker; repeatable.",
     ),
 ]
 LogLevel = Annotated[
@@ -37,7 +40,7 @@ KeepLogs = Annotated[
     typer.Option(
         "--keep-logs",
         metavar="LEVEL",
-        help="Keep lines of ctx.logger from this level on, for `holdfast logs`.",
+        help="Keep lines of ctx.logger at or above this level for `holdfast logs`.",
         show_default="none",
     ),
 ]
@@ -57,14 +60,14 @@ def worker(
             "--lane",
             "--lanes",
             metavar="LANE",
-            help="Claim from it; repeatable.",
+            help="A lane to claim from; repeatable.",
             show_default="the lanes of its tasks",
         ),
     ] = None,
     capabilities: Capabilities = None,
     name: Name = "worker",
     lease: Annotated[
-        str, typer.Option("--lease", help="A worker that dies is noticed after this long.")
+        str, typer.Option("--lease", help="How soon the store notices that a worker has died.")
     ] = "30s",
     log_level: LogLevel = "info",
     keep_logs: KeepLogs = None,
@@ -73,7 +76,7 @@ def worker(
     parent: Parent = 0,
     listen: Listen = None,
 ) -> None:
-    """Run the tasks of an app. SIGTERM or Ctrl-C drains; once more stops at once."""
+    """Run the tasks of an app. SIGTERM or Ctrl-C drains; a second one stops at once."""
     configure_logging(log_level, as_json=as_json)
     set_up_from_environment("holdfast-worker")
     settings = WorkerSettings(
@@ -94,7 +97,7 @@ def worker(
 
 
 def configure_logging(level: str, *, as_json: bool) -> None:
-    """Write logs to stderr: this is the entry point, nobody else has configured them."""
+    """Log to stderr. This is the entry point, so no other code has configured logging."""
     if level not in LEVELS:
         raise InvalidInput(f"log-level: must be one of {', '.join(LEVELS)}", field="log-level")
     handler = logging.StreamHandler()
@@ -103,13 +106,13 @@ def configure_logging(level: str, *, as_json: bool) -> None:
 
 
 class TextLines(logging.Formatter):
-    """Log records for people: those about an attempt name it."""
+    """Formats log records for people; records about an attempt name it."""
 
     def __init__(self) -> None:
         super().__init__("%(asctime)s %(levelname)-7s %(name)s: %(about)s%(message)s")
 
     def format(self, record: logging.LogRecord) -> str:
-        """Return a record as a line, which a traceback may follow."""
+        """Return a record as a line, followed by its traceback if it has one."""
         execution, kind = getattr(record, "execution", None), getattr(record, "kind", None)
         attempt = getattr(record, "attempt", None)
         # People count attempts from 1.
@@ -120,10 +123,10 @@ class TextLines(logging.Formatter):
 
 
 class JsonLines(logging.Formatter):
-    """Log records as JSON objects, one on a line."""
+    """Formats log records as JSON objects, one per line."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Return a record as a line, with the execution that it belongs to."""
+        """Return a record as a line that includes its execution."""
         value = {
             "at": self.formatTime(record, "%Y-%m-%dT%H:%M:%S%z"),
             "level": record.levelname.lower(),
@@ -131,8 +134,8 @@ class JsonLines(logging.Formatter):
             "message": record.getMessage(),
         }
         for name in ("tenant", "execution", "kind", "attempt", "request", "partition", "queue"):
-            if (known := getattr(record, name, None)) is not None:
-                value[name] = known
+            if (fact := getattr(record, name, None)) is not None:
+                value[name] = fact
         if record.exc_info:
             value["traceback"] = self.formatException(record.exc_info)
         return json.dumps(value, ensure_ascii=False, default=str)

@@ -1,4 +1,4 @@
-"""`holdfast workers`: who is there."""
+"""`holdfast workers`: the live workers: list, drain."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from holdfast.cli.terminal.groups import Noun
 from holdfast.cli.terminal.options import JsonOption, StoreOption
 from holdfast.model.workers import Worker
 
-app: typer.Typer = typer.Typer(cls=Noun, help="Workers: list, drain.")
+app: typer.Typer = typer.Typer(cls=Noun)
 
 COLUMNS = ("instance", "lanes", "capabilities", "slots", "busy", "state", "heartbeat", "since")
 
 
 @app.command()
 def ls(*, store: StoreOption = None, as_json: JsonOption = False) -> None:
-    """List the workers that are alive."""
-    found = opening.ask(store, lambda engine: engine.workers.list())
+    """List the live workers."""
+    workers = opening.ask(store, lambda engine: engine.workers.list())
     if as_json:
-        output.emit({"items": found})
+        output.emit({"items": workers})
     else:
-        output.show_table(COLUMNS, [row(worker) for worker in found], nothing="no workers")
+        output.show_table(COLUMNS, [row(worker) for worker in workers], nothing="no workers")
 
 
 def row(worker: Worker) -> tuple[object, ...]:
-    """Return what the list shows of a worker."""
+    """Return the row of a worker."""
     return (
         worker.instance,
         ", ".join(worker.lanes),
@@ -42,13 +42,15 @@ def row(worker: Worker) -> tuple[object, ...]:
 
 @app.command()
 def drain(
-    instance: Annotated[str, typer.Argument(metavar="INSTANCE", help="As `workers ls` has it.")],
+    instance: Annotated[
+        str, typer.Argument(metavar="INSTANCE", help="The instance, as `workers ls` prints it.")
+    ],
     *,
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Ask a worker to finish what it has and stop; it learns so at its next heartbeat."""
+    """Ask a worker to finish its executions and stop. It notices at its next heartbeat."""
     opening.ask(store, lambda engine: engine.workers.drain(instance))
     output.answer(
-        {"instance": instance, "state": "draining"}, f"{instance} drains", as_json=as_json
+        {"instance": instance, "state": "draining"}, f"{instance} is draining", as_json=as_json
     )

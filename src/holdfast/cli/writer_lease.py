@@ -1,4 +1,4 @@
-"""`holdfast writer-lease`: who may write, and taking or giving up that right by hand."""
+"""`holdfast writer-lease`: writer leases: show, acquire, release, hand over, repair."""
 
 from __future__ import annotations
 
@@ -26,26 +26,27 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-app: typer.Typer = typer.Typer(
-    cls=Settings, help="Writer leases: show, acquire, release, hand over, repair."
-)
+app: typer.Typer = typer.Typer(cls=Settings)
 
-Key = Annotated[str, typer.Argument(metavar="KEY", help="What it is for, such as reports/main.")]
+Key = Annotated[
+    str, typer.Argument(metavar="KEY", help="The key of the lease, such as reports/main.")
+]
 ObjectsOption = Annotated[
     str | None,
     typer.Option(
         "--objects",
         metavar="URL",
-        help="Where it is: file:///PATH, s3://BUCKET/PREFIX, gs://, az://.",
+        help="Where the lease is kept: file:///PATH, s3://BUCKET/PREFIX, gs://, az://.",
         show_default="the store",
     ),
 ]
-Holder = Annotated[str, typer.Option("--holder", help="The stable name of the holder.")]
+Holder = Annotated[str, typer.Option("--holder", help="The holder's stable name.")]
 Incarnation = Annotated[
-    str, typer.Option("--incarnation", help="As `acquire` answered: which start of the holder.")
+    str, typer.Option("--incarnation", help="The incarnation that `acquire` printed.")
 ]
 TokenOption = Annotated[
-    str, typer.Option("--token", metavar="TERM.GENERATION", help="As `acquire` answered.")
+    str,
+    typer.Option("--token", metavar="TERM.GENERATION", help="The token that `acquire` printed."),
 ]
 
 
@@ -57,13 +58,13 @@ def show(
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Show who holds a lease, and who held it before."""
+    """Show a lease: its holder and its previous holders."""
 
     async def work(leases: WriterLeases) -> LeaseRecord:
-        found = await leases.read(key)
-        if found is None:
+        held = await leases.read(key)
+        if held is None:
             raise NotFound(f"writer lease {key} was never held", key=key)
-        return found.record
+        return held.record
 
     record = _with_leases(objects, store, work)
     if as_json:
@@ -84,19 +85,21 @@ def acquire(
     key: Key,
     *,
     holder: Holder,
-    ttl: Annotated[str, typer.Option("--ttl", help="How long it lasts without a refresh.")] = "60s",
-    wait: Annotated[str, typer.Option("--wait", help="How long to wait for it.")] = "0s",
+    ttl: Annotated[
+        str, typer.Option("--ttl", help="How long the lease lasts without a refresh.")
+    ] = "60s",
+    wait: Annotated[str, typer.Option("--wait", help="How long to wait for the lease.")] = "0s",
     term: Annotated[
         int | None, typer.Option("--term", help="The term.", show_default="the published one")
     ] = None,
     preempt: Annotated[
-        bool, typer.Option("--preempt", help="Take it from a live holder of a lower term.")
+        bool, typer.Option("--preempt", help="Take it from a live holder with a lower term.")
     ] = False,
     objects: ObjectsOption = None,
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Take a lease for a while. Nothing refreshes it: keep what it answers to release it."""
+    """Acquire a lease. Nothing refreshes it; `release` needs the values that this prints."""
     ttl_ms = inputs.duration_ms("ttl", ttl)
     wait_ms = inputs.duration_ms("wait", wait)
 
@@ -130,11 +133,11 @@ def release(
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Give a lease up, so that the next one need not wait."""
-    wanted = _token(token)
+    """Release a lease, so that the next holder does not have to wait."""
+    fence = _token(token)
 
     async def work(leases: WriterLeases) -> None:
-        await leases.release(await leases.current(key, holder, incarnation, wanted))
+        await leases.release(await leases.current(key, holder, incarnation, fence))
 
     _with_leases(objects, store, work)
     output.answer(
@@ -145,7 +148,9 @@ def release(
 @app.command("hand-over")
 def hand_over(
     key: Key,
-    to: Annotated[str, typer.Argument(metavar="SUCCESSOR", help="Who may take it at once.")],
+    to: Annotated[
+        str, typer.Argument(metavar="SUCCESSOR", help="The holder that may take it at once.")
+    ],
     *,
     holder: Holder,
     incarnation: Incarnation,
@@ -154,15 +159,15 @@ def hand_over(
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Give a lease to a named holder; others wait as if it were still held."""
-    wanted = _token(token)
+    """Hand a lease over to a named holder; others wait as if it were still held."""
+    fence = _token(token)
 
     async def work(leases: WriterLeases) -> None:
-        await leases.hand_over(await leases.current(key, holder, incarnation, wanted), to)
+        await leases.hand_over(await leases.current(key, holder, incarnation, fence), to)
 
     _with_leases(objects, store, work)
     output.answer(
-        {"key": key, "successor": to}, f"writer lease {key} is kept for {to}", as_json=as_json
+        {"key": key, "successor": to}, f"writer lease {key} is reserved for {to}", as_json=as_json
     )
 
 
@@ -173,14 +178,14 @@ def repair(
     token: Annotated[
         str,
         typer.Option(
-            "--token", metavar="TERM.GENERATION", help="No lower than any that was ever granted."
+            "--token", metavar="TERM.GENERATION", help="At least as high as any token ever granted."
         ),
     ],
     objects: ObjectsOption = None,
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Put a released record in place of one that cannot be read."""
+    """Replace an unreadable record with a released one."""
     floor = _token(token)
     record = _with_leases(objects, store, lambda leases: leases.repair(key, floor))
     output.answer(
@@ -189,7 +194,7 @@ def repair(
 
 
 def as_value(record: LeaseRecord) -> dict[str, object]:
-    """Return a record as JSON shows it, in the words of the HTTP interface."""
+    """Return a record as a JSON value, with the field names of the HTTP API."""
     return {
         "key": record.database_key,
         "holder": record.holder_id,
@@ -205,9 +210,9 @@ def as_value(record: LeaseRecord) -> dict[str, object]:
 
 
 def _print(record: LeaseRecord) -> None:
-    state = "released" if record.released else "held, unless its holder fell silent"
+    state = "released" if record.released else "held, unless its holder stopped refreshing it"
     if record.successor:
-        state = f"kept for {record.successor}"
+        state = f"reserved for {record.successor}"
     facts = {
         "writer lease": record.database_key,
         "state": state,
@@ -241,7 +246,7 @@ def _with_leases(
     *,
     create: bool = False,
 ) -> T:
-    """Do the work with the leases of an object store, or of the Valkey store."""
+    """Do the work on the leases of an object store or of the Valkey store."""
     if objects is not None:
         return asyncio.run(_in_objects(objects, work))
 

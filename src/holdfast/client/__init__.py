@@ -1,4 +1,4 @@
-"""Holdfast over HTTP: the same calls as in the process that has the store."""
+"""Holdfast over HTTP: the same calls as an engine on the store itself."""
 
 from __future__ import annotations
 

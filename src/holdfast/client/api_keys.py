@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, final
 
 import msgspec
 from typing_extensions import override
@@ -15,8 +15,9 @@ from holdfast.model import api_keys, bounds, checks
 from holdfast.model.api_keys import ApiKey
 
 
+@final
 class RemoteApiKeys(api.ApiKeys):
-    """The API keys of a server's store; a key of one tenant sees and makes those of its own."""
+    """The API keys of a server's store. A key of one tenant lists and creates only its own."""
 
     def __init__(self, http: Http) -> None:
         self._http = http
@@ -38,13 +39,13 @@ class RemoteApiKeys(api.ApiKeys):
 
     @override
     async def list(self, *, tenant: str | None = None) -> list[ApiKey]:
-        found = [_key(view) for view in (await self._http.get("/v1/keys"))["items"]]
-        return [key for key in found if tenant is None or key.tenant == tenant]
+        keys = [_key(view) for view in (await self._http.get("/v1/keys"))["items"]]
+        return [key for key in keys if tenant is None or key.tenant == tenant]
 
     @override
     async def revoke(self, key_id: str, *, tenant: str | None = None) -> None:
         checks.text("id", key_id, bounds.ID_CHARS, empty=False)
-        if tenant is not None and key_id not in {one.id for one in await self.list(tenant=tenant)}:
+        if tenant is not None and key_id not in {key.id for key in await self.list(tenant=tenant)}:
             raise KeyNotFound(f"no API key has the id {key_id}", id=key_id)
         await self._http.delete(path("keys", key_id))
 

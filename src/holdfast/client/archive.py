@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from typing import final
 
 import msgspec
 from typing_extensions import override
@@ -10,7 +11,7 @@ from typing_extensions import override
 from holdfast import api
 from holdfast.client import decode
 from holdfast.client.execution_pages import page_of
-from holdfast.client.http import Http, path
+from holdfast.client.http import EVERY_TENANT, Http, path
 from holdfast.model import bounds, checks, exports
 from holdfast.model.archive import ArchiveStatus, Survey
 from holdfast.model.exports import Exported
@@ -18,16 +19,17 @@ from holdfast.model.listing import Filter, Page
 from holdfast.model.moments import to_ms
 
 
+@final
 class RemoteArchive(api.Archive):
-    """The archive of a server's store; a key of one tenant reads what is its own."""
+    """The archive of a server's store. A key of one tenant reads only that tenant's executions."""
 
-    def __init__(self, http: Http, tenant: str) -> None:
+    def __init__(self, http: Http) -> None:
         self._http = http
-        #: Whose executions are listed unless a filter names another.
-        self._tenant = tenant
+        #: The tenant whose executions are listed unless a filter names another.
+        self._tenant = http.tenant or EVERY_TENANT
 
     async def survey(self) -> Survey:
-        """Say where the archive is, what is in it, and what waits for it."""
+        """Return where the archive is, what it holds, and how many executions wait for it."""
         view = await self._http.get("/v1/archive")
         url, waiting, at = view.pop("url"), view.pop("waiting"), view.pop("committed_at")
         committed = None if at is None else to_ms(decode.moment(at))
@@ -63,8 +65,8 @@ class RemoteArchive(api.Archive):
         cursor: str | None = None
         while True:
             page = await self.page(wanted, limit=bounds.PAGE_ITEMS, cursor=cursor)
-            for one in page.items:
-                yield await self.get(one.id)
+            for execution in page.items:
+                yield await self.get(execution.id)
             cursor = page.next_cursor
             if cursor is None:
                 return

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
+from typing import final
 
 import msgspec
 from typing_extensions import override
@@ -13,12 +14,13 @@ from holdfast.client.http import Http
 from holdfast.model.audit import AuditEntry
 
 
+@final
 class RemoteAudit(api.Audit):
     """The audit log of a server's store; the server itself appends to it."""
 
-    def __init__(self, http: Http, tenant: str | None) -> None:
+    def __init__(self, http: Http) -> None:
         self._http = http
-        self._tenant = tenant
+        self._tenant = http.tenant
 
     @override
     async def list(

@@ -1,4 +1,4 @@
-"""Heartbeats over HTTP, from a thread with an event loop of its own: no task can hold it up."""
+"""Heartbeats over HTTP, from a thread with its own event loop, so that no task can block them."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ class RemoteBeats:
         return answers
 
     def register_worker(self, beat: Beat) -> bool:
-        """Register or refresh a worker; returns whether it should drain."""
+        """Register or refresh a worker; return whether it should drain."""
         reply = self._call("PUT", path("workers", beat.instance), beat_body(beat))
         return bool(reply["draining"])
 
     def remove_worker(self, instance: str) -> None:
-        """Take a worker off the registry."""
+        """Remove a worker from the registry."""
         self._call("DELETE", path("workers", instance), None)
 
     def _call(self, method: str, where: str, body: Any) -> Any:
@@ -66,13 +66,13 @@ def beat_body(beat: Beat) -> dict[str, Any]:
 
 
 def lease_body(lease: Lease) -> dict[str, Any]:
-    """Return a lease as bodies have it."""
+    """Return a lease in the form of request bodies."""
     return {"id": lease.id, "epoch": lease.epoch, "attempt": lease.attempt}
 
 
 def renewal_body(held: Sequence[tuple[str, Lease]], lease_ms: int) -> dict[str, Any]:
     """Return the body of a renewal."""
-    items = [{"execution": one, "lease": lease_body(lease)} for one, lease in held]
+    items = [{"execution": execution, "lease": lease_body(lease)} for execution, lease in held]
     return {"items": items, "lease_ms": lease_ms}
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any, TypeVar, final
 
 import msgspec
 from typing_extensions import override
@@ -25,11 +25,12 @@ EVERY_TENANT = "*"
 T = TypeVar("T")
 
 
+@final
 class RemoteBudgets(RemoteLimits, api.Budgets):
     """Operations on budgets."""
 
-    def __init__(self, http: Http, tenant: str | None) -> None:
-        super().__init__(http, tenant)
+    def __init__(self, http: Http) -> None:
+        super().__init__(http)
         self.spending: RemoteSpending = RemoteSpending(http)
         self.rules: RemoteRules = RemoteRules(http, "budget")
 
@@ -60,7 +61,7 @@ class RemoteBudgets(RemoteLimits, api.Budgets):
         return await self._page("/v1/budgets", Budget, tenant, limit, cursor)
 
     @override
-    async def set_limits(
+    async def set(
         self, budget_id: str, limits: Mapping[str, Any], *, tenant: str = DEFAULT_TENANT
     ) -> Budget:
         query = {"tenant": self._whose(tenant)}

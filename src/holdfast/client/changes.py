@@ -1,9 +1,10 @@
-"""Following one execution over HTTP."""
+"""Follow one execution over HTTP."""
 
 from __future__ import annotations
 
 import contextlib
 from collections.abc import AsyncIterator
+from typing import final
 
 import msgspec
 from typing_extensions import override
@@ -17,6 +18,7 @@ from holdfast.model.feeds import Change
 from holdfast.model.states import State
 
 
+@final
 class RemoteChanges(api.Changes):
     """Followers of executions."""
 
@@ -26,14 +28,14 @@ class RemoteChanges(api.Changes):
     @override
     async def follow(self, execution_id: str, after: str | None = None) -> AsyncIterator[Change]:
         where = path("executions", checks.execution_id("id", execution_id), "events")
-        told: State | None = None
+        state: State | None = None
         async with contextlib.aclosing(follow(self._http, where, after=after)) as stream:
             async for event in stream:
                 view = msgspec.json.decode(event.data)
                 if event.name == "end":
                     return
-                before, told = told, State(view.pop("current", None) or view["state"])
+                before, state = state, State(view.pop("current", None) or view["state"])
                 if event.id is not None:
-                    yield Change(told, decode.event(view), event.id)
-                elif told is not before:
-                    yield Change(told, None, None)
+                    yield Change(state, decode.event(view), event.id)
+                elif state is not before:
+                    yield Change(state, None, None)

@@ -1,4 +1,4 @@
-"""Claiming over HTTP: long polls, with an id each, so that a lost answer can be asked for again."""
+"""Claims over HTTP: long polls with an id each, so that a lost answer can be requested again."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from holdfast import api
 from holdfast.client import decode
 from holdfast.client.beats import renewal_body, renewed
 from holdfast.client.http import Http, path
+from holdfast.concurrency import first_of
 from holdfast.errors import OutcomeUnknown
 from holdfast.model import bounds, checks
 from holdfast.model.executions import Claim
@@ -24,7 +25,7 @@ _TRIES = 3
 
 
 class RemoteClaimer(api.Claimer):
-    """Claims for one worker on fixed lanes with fixed capabilities and kinds."""
+    """Claims executions for one worker, with fixed lanes, capabilities and kinds."""
 
     def __init__(
         self,
@@ -75,21 +76,19 @@ class RemoteClaimer(api.Claimer):
 
     async def _poll_unless_stopped(self, poll: _Poll, *, again: bool) -> list[Claim]:
         polling = asyncio.ensure_future(self._poll(poll, again=again))
-        stopping = asyncio.ensure_future(self._stopping.wait())
         try:
-            await asyncio.wait({polling, stopping}, return_when=asyncio.FIRST_COMPLETED)
+            await first_of(polling, self._stopping.wait())
             if polling.done():
                 return polling.result()
         finally:
             polling.cancel()
-            stopping.cancel()
         await asyncio.gather(polling, return_exceptions=True)
-        # The server gives back what it hands to nobody. What was on its way to us is asked for
-        # once more; a limit of 0 brings nothing new.
+        # The server releases claims that reach no caller. Claims on their way here are requested
+        # again; a limit of 0 claims nothing new.
         return await self._poll(replace(poll, limit=0, wait_ms=0), again=True)
 
     async def _confirmed(self, claims: list[Claim], lease_ms: int) -> list[Claim]:
-        """Drop leases that were lost on their way: this process may have stood still meanwhile."""
+        """Drop leases that expired on their way, because this process may have been stopped."""
         held = [(claim.id, claim.lease) for claim in claims]
         reply = await self._http.post("/v1/leases:renew", renewal_body(held, lease_ms))
         answers = [renewed(item) for item in reply["items"]]
@@ -100,7 +99,7 @@ class RemoteClaimer(api.Claimer):
         ]
 
     async def _poll(self, poll: _Poll, *, again: bool) -> list[Claim]:
-        """Ask once; an answer that got lost is asked for again."""
+        """Claim once; a lost answer is requested again."""
         body = {
             "lanes": self._lanes,
             "capabilities": self._capabilities,
@@ -126,7 +125,7 @@ class RemoteClaimer(api.Claimer):
             else:
                 claims, draining = decode.claims(response.content)
                 if draining:
-                    # Nothing will come, and the worker learns so at its next heartbeat.
+                    # A draining worker gets nothing, and learns why at its next heartbeat.
                     await asyncio.sleep(poll.wait_ms / 1000)
                 return claims
         raise AssertionError

@@ -8,26 +8,8 @@ from typing import Self
 from typing_extensions import override
 
 from holdfast import api
-from holdfast.client.api_keys import RemoteApiKeys
-from holdfast.client.archive import RemoteArchive
-from holdfast.client.audit import RemoteAudit
-from holdfast.client.budgets import RemoteBudgets
-from holdfast.client.changes import RemoteChanges
-from holdfast.client.executions import RemoteExecutions
-from holdfast.client.feeds import RemoteFeeds
-from holdfast.client.graphs import RemoteGraphs
-from holdfast.client.http import EVERY_TENANT, Http
-from holdfast.client.keyring import RemoteSigningKeys
-from holdfast.client.lanes import RemoteLanes
-from holdfast.client.operability import RemoteOperability
-from holdfast.client.queues import RemoteQueues
-from holdfast.client.quotas import RemoteQuotas
-from holdfast.client.schedules import RemoteSchedules
-from holdfast.client.streams import RemoteStreams
-from holdfast.client.tasks import RemoteTasks
-from holdfast.client.waitpoints import RemoteWaitpoints
-from holdfast.client.workers import RemoteWorkers
-from holdfast.client.writer_leases import RemoteLeases
+from holdfast.api.assembly import add_nouns
+from holdfast.client.http import Http
 from holdfast.model import checks
 from holdfast.model.pulse import Pulse
 
@@ -41,11 +23,11 @@ def is_remote(store: str) -> bool:
 
 
 class Client(api.Engine):
-    """Executions over HTTP, with the calls of an engine in the process.
+    """Holdfast over HTTP, with the same calls as an engine on the store itself.
 
-    `async with Client("https://holdfast.example.org", key="hf_...") as client:`. Calls whose answer
-    is lost are sent again within their time, as far as that is safe; calls that did not get
-    through, or were refused for the moment, within `patience_ms`.
+    `async with Client("https://holdfast.example.org", key="hf_...") as client:`. If an
+    answer is lost, the call is retried within its time, as far as that is safe. Calls that did not
+    reach the server, or were refused for now, are retried within `patience_ms`.
     """
 
     def __init__(
@@ -60,32 +42,9 @@ class Client(api.Engine):
         checks.integer("timeout_ms", timeout_ms, 1, 3_600_000)
         patience_ms = timeout_ms if patience_ms is None else patience_ms
         checks.integer("patience_ms", patience_ms, 1, timeout_ms)
-        #: Whom an operator key acts for; a key of one tenant acts for that.
-        self._tenant = tenant
         secret = key or os.environ.get(KEY_VARIABLE) or None
-        self._http = Http(url, secret, timeout_ms, patience_ms)
-        self.executions: RemoteExecutions = RemoteExecutions(self._http, tenant)
-        self.lanes: RemoteLanes = RemoteLanes(self._http)
-        self.workers: RemoteWorkers = RemoteWorkers(self._http)
-        whose = tenant or EVERY_TENANT
-        self.keyring: RemoteSigningKeys = RemoteSigningKeys(self._http)
-        self.waitpoints: RemoteWaitpoints = RemoteWaitpoints(self._http, whose)
-        self.streams: RemoteStreams = RemoteStreams(self._http)
-        self.graphs: RemoteGraphs = RemoteGraphs(
-            self._http, tenant, EVERY_TENANT, self.executions.result
-        )
-        self.queues: RemoteQueues = RemoteQueues(self._http, tenant)
-        self.tasks: RemoteTasks = RemoteTasks(self._http, tenant)
-        self.budgets: RemoteBudgets = RemoteBudgets(self._http, tenant)
-        self.quotas: RemoteQuotas = RemoteQuotas(self._http, tenant)
-        self.schedules: RemoteSchedules = RemoteSchedules(self._http, tenant)
-        self.api_keys: RemoteApiKeys = RemoteApiKeys(self._http)
-        self.audit: RemoteAudit = RemoteAudit(self._http, tenant)
-        self.writer_leases: RemoteLeases = RemoteLeases(self._http, tenant)
-        self.archive: RemoteArchive = RemoteArchive(self._http, whose)
-        self.feeds: RemoteFeeds = RemoteFeeds(self._http)
-        self.changes: RemoteChanges = RemoteChanges(self._http)
-        self.operability: RemoteOperability = RemoteOperability(self._http)
+        self._http = Http(url, secret, timeout_ms, patience_ms, tenant=tenant)
+        add_nouns(self, "holdfast.client", self._http, prefix="Remote")
 
     async def __aenter__(self) -> Self:
         return self

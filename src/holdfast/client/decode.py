@@ -1,4 +1,4 @@
-"""From replies to the values that the engine returns."""
+"""Decode replies into the values that the engine returns."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import msgspec
 from holdfast.model.executions import Claim, Event, Execution, ExecutionId, Lease, Step
 from holdfast.model.explanations import Explanation
 from holdfast.model.moments import from_ms, to_ms
+from holdfast.model.session_keys import SessionKey, SessionRef
 from holdfast.model.states import AttemptKind, State
 from holdfast.model.waitpoints import Effect, Signal, Source
 
@@ -78,8 +79,8 @@ _signals = msgspec.json.Decoder(_SignalsReply).decode
 
 def signals(data: bytes, name: Literal["items", "signals"]) -> tuple[Signal, ...]:
     """Read signals; payloads stay as they were written."""
-    found: list[_SignalReply] = getattr(_signals(data), name)
-    return tuple(one.signal() for one in found)
+    replies: list[_SignalReply] = getattr(_signals(data), name)
+    return tuple(reply.signal() for reply in replies)
 
 
 class _ClaimedReply(msgspec.Struct):
@@ -92,6 +93,9 @@ class _ClaimedReply(msgspec.Struct):
     steps_base64: dict[str, str] = msgspec.field(default_factory=dict)
     signals: list[_SignalReply] = msgspec.field(default_factory=list)
     resumed: str | None = None
+    continued: int = 0
+    session: dict[str, Any] | None = None
+    kept: bool = False
 
 
 class _ClaimsReply(msgspec.Struct):
@@ -103,29 +107,29 @@ _claims = msgspec.json.Decoder(_ClaimsReply).decode
 
 
 def claims(data: bytes) -> tuple[list[Claim], bool]:
-    """Read what a claim got, and whether to claim no more; payloads stay as they were written."""
+    """Read claims, and whether the worker is draining; payloads stay as they were written."""
     reply = _claims(data)
-    return [_claim(one) for one in reply.claims], reply.draining
+    return [_claim(claimed) for claimed in reply.claims], reply.draining
 
 
-def _claim(one: _ClaimedReply) -> Claim:
-    about, lease = one.execution, one.lease
-    encoded = one.input_base64
+def _claim(claimed: _ClaimedReply) -> Claim:
+    about, lease = claimed.execution, claimed.lease
+    encoded = claimed.input_base64
     steps = {
-        name: base64.b64decode(one.steps_base64[name])
-        if name in one.steps_base64
+        name: base64.b64decode(claimed.steps_base64[name])
+        if name in claimed.steps_base64
         else bytes(result)
-        for name, result in one.steps.items()
+        for name, result in claimed.steps.items()
     }
     return Claim(
         id=ExecutionId(about["id"]),
         tenant=about["tenant"],
         lane=about["lane"],
         kind=about["kind"],
-        input=bytes(one.input) if encoded is None else base64.b64decode(encoded),
+        input=bytes(claimed.input) if encoded is None else base64.b64decode(encoded),
         lease=Lease(lease["id"], lease["epoch"], lease["attempt"]),
         expires_at=moment(lease["expires_at"]),
-        attempt_kind=AttemptKind(one.attempt["kind"]),
+        attempt_kind=AttemptKind(claimed.attempt["kind"]),
         priority=about["priority"],
         requires=tuple(about["requires"]),
         tags=about["tags"],
@@ -135,13 +139,30 @@ def _claim(one: _ClaimedReply) -> Claim:
         replays=about["replays"],
         traceparent=about.get("traceparent"),
         steps=steps,
-        signals=tuple(signal.signal() for signal in one.signals),
-        resumed=one.resumed,
+        signals=tuple(signal.signal() for signal in claimed.signals),
+        resumed=claimed.resumed,
+        continued=claimed.continued,
+        session=_session(claimed.session),
+        kept=claimed.kept,
     )
 
 
+def _session(view: Mapping[str, Any] | None) -> SessionRef | None:
+    if view is None:
+        return None
+    return SessionRef(id=view["id"], key=session_key(view), turn=view["turn"])
+
+
+_KEY = ("tenant", "env", "endpoint", "conversation", "user")
+
+
+def session_key(view: Mapping[str, Any]) -> SessionKey:
+    """Read whose session it is."""
+    return SessionKey(**{name: view[name] for name in _KEY})
+
+
 def event(view: dict[str, Any]) -> Event:
-    """Read something that happened."""
+    """Read an event."""
     data = {name: value for name, value in view.items() if name not in {"at", "event"}}
     for name in ("retry_at", "run_at"):
         if name in data:
@@ -164,16 +185,16 @@ _steps = msgspec.json.Decoder(_StepsReply).decode
 
 
 def steps(data: bytes) -> list[Step]:
-    """Read a journal; results stay as they were written."""
+    """Read recorded steps; results stay as they were written."""
     return [
         Step(
-            name=one.name,
-            at=moment(one.at),
-            result=bytes(one.result)
-            if one.result_base64 is None
-            else base64.b64decode(one.result_base64),
+            name=step.name,
+            at=moment(step.at),
+            result=bytes(step.result)
+            if step.result_base64 is None
+            else base64.b64decode(step.result_base64),
         )
-        for one in _steps(data).items
+        for step in _steps(data).items
     ]
 
 
@@ -186,7 +207,7 @@ _recorded = msgspec.json.Decoder(_RecordedReply).decode
 
 
 def recorded(data: bytes) -> bytes:
-    """Read what is recorded of a step."""
+    """Read the recorded result of a step."""
     reply = _recorded(data)
     if reply.result_base64 is not None:
         return base64.b64decode(reply.result_base64)
@@ -194,7 +215,7 @@ def recorded(data: bytes) -> bytes:
 
 
 def explanation(view: Mapping[str, Any]) -> Explanation:
-    """Read why an execution is where it is."""
+    """Read why an execution is not running."""
     holds = [
         {
             name: optional_moment(value) if name in _MOMENTS else value

@@ -1,4 +1,4 @@
-"""Submissions as bodies."""
+"""Bodies of submissions."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from holdfast.model.states import State
 
 
 def body_of(item: NewExecution, tenant: str | None) -> tuple[dict[str, Any], bool]:
-    """Return the body of an item, and whether its id was minted here.
+    """Return the body of an item, and whether its id was generated here.
 
-    An id makes it safe to send again; the key of a debounce or throttle does, too.
+    An id makes the call safe to repeat; so does the key of a debounce or throttle.
     """
     body = template_of(item, tenant)
     minted = item.id is None and item.idempotency_key is None and item.window is None
@@ -30,7 +30,7 @@ def body_of(item: NewExecution, tenant: str | None) -> tuple[dict[str, Any], boo
 
 
 def template_of(item: NewExecution, tenant: str | None) -> dict[str, Any]:
-    """Return the fields of an item. The tenant of the key needs not be named."""
+    """Return the fields of an item. The tenant of the key does not have to be named."""
     body = stated(item)
     del body["input"]
     body |= payloads.fields("input", item.input)
@@ -47,7 +47,7 @@ def _retry(policy: RetryPolicy) -> dict[str, Any]:
 
 
 def answer_of(view: Mapping[str, Any], *, minted: bool) -> Submitted | HoldfastError:
-    """Read the answer for an item; one whose id we minted is a duplicate only of itself."""
+    """Read the answer for an item; with a generated id it can be a duplicate only of itself."""
     if "code" in view:
         return refusal_of(view)
     duplicate = bool(view.get("duplicate")) and not minted

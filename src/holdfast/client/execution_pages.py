@@ -8,20 +8,20 @@ from holdfast.model.listing import Filter, Page
 
 
 async def page_of(
-    http: Http, where: str, wanted: Filter, *, whose: str, limit: int, cursor: str | None
+    http: Http, where: str, filters: Filter, *, whose: str, limit: int, cursor: str | None
 ) -> Page:
-    """Ask for a page; `whose` counts unless the filter names a tenant."""
+    """Request a page; `whose` applies unless the filter names a tenant."""
     reply = await http.get(
         where,
-        tenant=wanted.tenant or whose,
-        state=wanted.state and wanted.state.value,
-        lane=wanted.lane,
-        kind=wanted.kind,
-        tag=wanted.tag and ":".join(wanted.tag),
-        graph=wanted.graph,
-        parent=wanted.parent,
-        since=wanted.since and wanted.since.isoformat(),
-        until=wanted.until and wanted.until.isoformat(),
+        tenant=filters.tenant or whose,
+        state=filters.state and filters.state.value,
+        lane=filters.lane,
+        kind=filters.kind,
+        tag=filters.tag and ":".join(filters.tag),
+        graph=filters.graph,
+        parent=filters.parent,
+        since=filters.since and filters.since.isoformat(),
+        until=filters.until and filters.until.isoformat(),
         limit=limit,
         cursor=cursor,
     )

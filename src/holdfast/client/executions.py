@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, final
 
 import msgspec
 from typing_extensions import override
@@ -40,17 +40,18 @@ from holdfast.model.exports import Exported
 from holdfast.model.listing import Count, Filter, Page
 from holdfast.model.states import State
 
-#: One long poll for a result; the next follows at once.
+#: The longest poll for a result; the next follows at once.
 _WAIT_MS = 20_000
 
 
+@final
 class RemoteExecutions(api.Executions):
     """Operations on executions."""
 
-    def __init__(self, http: Http, tenant: str | None) -> None:
+    def __init__(self, http: Http) -> None:
         self._http = http
-        #: Whom an operator key acts for.
-        self._tenant = tenant
+        #: The tenant that an operator key acts for.
+        self._tenant = http.tenant
 
     # Submitting
 
@@ -90,7 +91,7 @@ class RemoteExecutions(api.Executions):
         tenant: str | None = None,
     ) -> AsyncIterator[Claimer]:
         if tenant is not None:
-            raise TaskError("over HTTP the API key decides whose work is claimed")
+            raise TaskError("over HTTP, the API key decides whose executions are claimed")
         yield RemoteClaimer(
             self._http,
             worker=checks.name("worker", worker),
@@ -157,10 +158,19 @@ class RemoteExecutions(api.Executions):
         response = await self._http.send("POST", where, body=body)
         return decode.recorded(response.content)
 
+    @override
+    async def continue_as(
+        self, execution_id: str, lease: Lease, new_input: bytes, *, continued: int
+    ) -> None:
+        checks.payload("input", new_input)
+        checks.integer("continued", continued, 0, bounds.AMOUNT)
+        body = {"continued": continued, **payloads.fields("input", new_input)}
+        await self._hold(execution_id, lease, "continue", body)
+
     async def _hold(
         self, execution_id: str, lease: Lease, verb: str, body: Mapping[str, Any]
     ) -> Any:
-        """Do what the holder of a lease may do."""
+        """Send a call of a lease holder."""
         calls.check_holder(execution_id, lease)
         where = path("executions", execution_id, verb)
         return await self._http.post(where, {"lease": lease_body(lease), **body})
@@ -208,7 +218,7 @@ class RemoteExecutions(api.Executions):
         where = path("executions", execution_id, verb)
         return await self._http.post(where, body, once=once)
 
-    # Asking
+    # Reading
 
     @override
     async def owner(self, execution_id: str) -> str:
@@ -230,8 +240,8 @@ class RemoteExecutions(api.Executions):
 
     @override
     async def attempts(self, execution_id: str) -> list[Attempt]:
-        found = await self._http.items(_about(execution_id, "attempts"))
-        return msgspec.convert(found, list[Attempt])
+        reply = await self._http.items(_about(execution_id, "attempts"))
+        return msgspec.convert(reply, list[Attempt])
 
     @override
     async def steps(self, execution_id: str) -> list[Step]:
@@ -280,7 +290,7 @@ class RemoteExecutions(api.Executions):
             if found is not None:
                 return found
             if deadline is not None and loop.time() >= deadline:
-                message = f"execution {execution_id} has not ended within {timeout_s} s"
+                message = f"execution {execution_id} did not end within {timeout_s} s"
                 raise ResultNotReady(message, id=execution_id)
 
     @override

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import AsyncIterator
-from typing import Any
+from typing import Any, final
 
 import msgspec
 from typing_extensions import override
@@ -18,6 +18,7 @@ from holdfast.model.feeds import Gap, Position, StateChange
 from holdfast.model.states import State
 
 
+@final
 class RemoteFeeds(api.Feeds):
     """The event feeds of a server's store."""
 
@@ -38,7 +39,7 @@ class RemoteFeeds(api.Feeds):
                     if not is_open:
                         yield None
                     elif seen is None:
-                        # The connection was lost before there was a position to go on from.
+                        # The connection was lost before there was a position to continue from.
                         yield Gap()
                     is_open = True
                 elif event.id is not None:

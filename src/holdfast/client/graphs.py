@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, final
 
 import msgspec
 from typing_extensions import override
@@ -12,7 +12,8 @@ from typing_extensions import override
 from holdfast import api
 from holdfast.client import decode
 from holdfast.client.execution_bodies import body_of
-from holdfast.client.http import Http, path
+from holdfast.client.executions import RemoteExecutions
+from holdfast.client.http import EVERY_TENANT, Http, path
 from holdfast.errors import ResultNotReady, StaleGraph
 from holdfast.model import calls, checks
 from holdfast.model.executions import ExecutionId, NewExecution
@@ -34,22 +35,20 @@ from holdfast.model.graphs import (
 from holdfast.model.ids import new_id
 from holdfast.model.states import State
 
-#: One long poll for the end; the next follows at once.
+#: The longest poll for the end; the next follows at once.
 _WAIT_MS = 20_000
 _MOST_WAIT_MS = 60_000
 
-Read = Callable[[str], Awaitable[bytes]]
 
-
+@final
 class RemoteGraphs(api.Graphs):
     """Operations on graphs."""
 
-    def __init__(self, http: Http, tenant: str | None, everyone: str, read: Read) -> None:
+    def __init__(self, http: Http) -> None:
         self._http = http
-        #: Whom an operator key acts for.
-        self._tenant = tenant
-        self._everyone = everyone
-        self._read = read
+        #: The tenant that an operator key acts for.
+        self._tenant = http.tenant
+        self._executions = RemoteExecutions(http)
 
     @override
     async def submit(
@@ -61,14 +60,14 @@ class RemoteGraphs(api.Graphs):
     ) -> SubmittedGraph:
         checks.known_fields("graph", fields, GRAPH_FIELDS)
         shape = Shape(members=members, edges=edges, joins=joins or {})
-        # What is wrong with it is said before it is sent.
+        # Errors in the graph are raised before it is sent.
         new = NewGraph(shape=shape, **fields)
         body = {**_shape_body(shape), **{k: v for k, v in fields.items() if v is not None}}
         if self._tenant is not None:
             body.setdefault("tenant", self._tenant)
         minted = new.id is None and new.idempotency_key is None
         if minted:
-            # So that it can be sent again.
+            # An id makes it safe to send again.
             body["id"] = f"g{new_id()}"
         reply = await self._http.post("/v1/graphs", body)
         return SubmittedGraph(
@@ -136,7 +135,7 @@ class RemoteGraphs(api.Graphs):
         return CancelledGraph(
             state=GraphState(reply["state"]),
             cancelled=reply["cancelled"],
-            failed=[ExecutionId(one) for one in reply.get("failed", ())],
+            failed=[ExecutionId(member) for member in reply.get("failed", ())],
         )
 
     @override
@@ -173,12 +172,12 @@ class RemoteGraphs(api.Graphs):
             if found.graph.completed_at is not None:
                 return found.graph.state
             if deadline is not None and loop.time() >= deadline:
-                message = f"graph {graph_id} has not ended within {timeout_s} s"
+                message = f"graph {graph_id} did not end within {timeout_s} s"
                 raise ResultNotReady(message, id=graph_id)
 
     @override
     async def _result(self, execution_id: str) -> bytes:
-        return await self._read(execution_id)
+        return await self._executions.result(execution_id)
 
     @override
     async def list(
@@ -192,7 +191,7 @@ class RemoteGraphs(api.Graphs):
         calls.check_page(limit, tenant)
         if state is not None:
             checks.one_of("state", state, list(GraphState))
-        whose = tenant or self._tenant or self._everyone
+        whose = tenant or self._tenant or EVERY_TENANT
         reply = await self._http.get(
             "/v1/graphs", tenant=whose, state=state, limit=limit, cursor=cursor
         )

@@ -1,4 +1,4 @@
-"""Calls over HTTP: problems as errors, lost answers asked for again."""
+"""HTTP calls: turn problems into errors, and retry lost answers where that is safe."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ from holdfast.model import bounds
 from holdfast.outages import Outage, will_pass
 from holdfast.tracing import current_traceparent
 
-#: Lists show everything that the key may see.
+#: As a tenant, it lists everything that the key may see.
 EVERY_TENANT = "*"
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.05, 2.0
 _CONNECT_S = 5.0
 _CONNECTIONS = 200
-#: A live stream says something every 15 s; when it is silent for this long, it is lost.
+#: A live stream sends a ping every 15 s; after this long without one, it is lost.
 _SILENCE_S = 40.0
-#: A connection that was lost, or never there.
+#: The connection was lost or never established.
 LOST = (aiohttp.ClientError, TimeoutError, OSError)
 #: Nothing was sent.
 _NOT_SENT = (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError)
-#: Problems that say nothing of an earlier try of the same call.
+#: Problems that do not tell whether an earlier try of the same call took effect.
 _NO_ANSWERS = (
     StoreUnavailable,
     errors.StoreFull,
@@ -67,7 +67,7 @@ BY_CODE: dict[str, type[HoldfastError]] = {
 
 
 def path(*parts: str) -> str:
-    """Return the path of a thing; its names may contain anything."""
+    """Return the path of an object; its names may contain any characters."""
     return "/v1/" + "/".join(quote(part, safe=":@~") for part in parts)
 
 
@@ -78,33 +78,33 @@ class Reply:
     status: int
     content: bytes
     content_type: str
-    #: Whether an earlier try may have had its effect.
+    #: Whether an earlier try may have taken effect.
     repeated: bool
 
     @property
     def created(self) -> bool:
-        """Whether there was no such thing before."""
+        """Whether the call created the object."""
         return self.status == HTTPStatus.CREATED
 
     def decode(self) -> Any:
-        """Return what it says; None if it says nothing."""
-        said = msgspec.json.decode(self.content) if self.content else None
-        if self.repeated and isinstance(said, dict):
-            for item in said.get("items", ()):
+        """Return the content; None if it is empty."""
+        content = msgspec.json.decode(self.content) if self.content else None
+        if self.repeated and isinstance(content, dict):
+            for item in content.get("items", ()):
                 if item.get("code") in _NO_ANSWER_CODES:
                     item["code"] = OutcomeUnknown.code
-        return said
+        return content
 
 
 def refusal_of(item: Mapping[str, Any], **about: str) -> HoldfastError:
-    """Make the error of an item of a batch; `about` is what the whole batch has in common."""
+    """Return the error of an item of a batch; `about` is the context of the whole batch."""
     kind = BY_CODE.get(str(item["code"]), HoldfastError)
     context = {name: value for name, value in item.items() if name in {"state", "id"}}
     return kind(str(item.get("detail", item["code"])), **about, **context)
 
 
 class Attempt(Protocol[Answer_co]):
-    """Sends a call once; `again` if an earlier try may have had its effect."""
+    """Sends a call once; `again` if an earlier try may have taken effect."""
 
     def __call__(self, *, again: bool) -> Awaitable[Answer_co]:
         """Send it."""
@@ -116,7 +116,7 @@ class _Page(msgspec.Struct):
 
 
 class Http:
-    """Connections to one server, or several behind one name."""
+    """Connections to one server, or to several behind one name."""
 
     def __init__(
         self,
@@ -125,14 +125,18 @@ class Http:
         timeout_ms: int,
         patience_ms: int,
         away: Outage | None = None,
+        *,
+        tenant: str | None = None,
     ) -> None:
         self.url = url.rstrip("/")
         self.key = key
+        #: The tenant that an operator key acts for; a key of one tenant acts for that one.
+        self.tenant = tenant
         self._timeout_s = timeout_ms / 1000
-        #: How long a call that cannot have happened is tried again.
+        #: How long a call that cannot have taken effect is retried.
         self._patience_s = patience_ms / 1000
         self._connect_s = min(_CONNECT_S, self._patience_s)
-        #: Made by the first call, in its event loop.
+        #: Created by the first call, in its event loop.
         self._session: aiohttp.ClientSession | None = None
         self._closed = False
         try:
@@ -145,11 +149,11 @@ class Http:
             raise InvalidInput("url: a login cannot be combined with an API key", field="url")
         if key is not None and not (key.isascii() and key.isprintable()):
             raise InvalidInput("key: has characters that no API key has", field="key")
-        #: As errors and logs show it: a login is nobody's business.
+        #: The URL for errors and logs, without a login.
         self._shown = str(given.with_user("***").with_password(None)) if given.user else self.url
-        #: Shared by all who use the server from here.
+        #: Shared by all users of the server in this process.
         self.away: Outage = away or Outage(
-            f"{self._shown} does not answer as it should (%s); calls are repeated",
+            f"{self._shown} does not answer as it should (%s); calls are retried",
             f"{self._shown} answers again, after %.1f s",
         )
 
@@ -160,7 +164,7 @@ class Http:
             await self._session.close()
 
     async def get(self, where: str, **query: Any) -> Any:
-        """Read something; absent parameters are left out."""
+        """Send a GET; absent parameters are left out."""
         return (await self.send("GET", where, query=query)).decode()
 
     async def pages(self, where: str) -> AsyncIterator[bytes]:
@@ -177,19 +181,19 @@ class Http:
     async def items(self, where: str) -> list[Any]:
         """Read a whole list."""
         return [
-            one async for page in self.pages(where) for one in msgspec.json.decode(page)["items"]
+            item async for page in self.pages(where) for item in msgspec.json.decode(page)["items"]
         ]
 
     async def put(self, where: str, body: Any) -> Any:
-        """Set something."""
+        """Send a PUT."""
         return (await self.send("PUT", where, body=body)).decode()
 
     async def post(self, where: str, body: Any = None, *, once: bool = False) -> Any:
-        """Do something; `once` means that it must not be sent twice."""
+        """Send a POST; with `once` it must not be sent twice."""
         return (await self.send("POST", where, body=body, once=once)).decode()
 
     async def delete(self, where: str) -> None:
-        """Remove something."""
+        """Send a DELETE."""
         await self.send("DELETE", where)
 
     async def send(
@@ -202,7 +206,7 @@ class Http:
         once: bool = False,
         wait_s: float = 0.0,
     ) -> Reply:
-        """Send a call until it is answered or its time is over; raises the problem.
+        """Send a call until it is answered or its time is over; raise the problem as an error.
 
         `wait_s` is how long the server may wait on purpose.
         """
@@ -219,7 +223,7 @@ class Http:
         return await self._persist(attempt, time_s, reads=method == "GET", once=once)
 
     async def follow(self, where: str, **query: Any) -> aiohttp.ClientResponse:
-        """Open a live stream, as any call is sent; whoever gets it closes it."""
+        """Open a live stream, with the retries of any call. The caller closes it."""
         headers = {"Accept": "text/event-stream"}
 
         async def attempt(*, again: bool) -> aiohttp.ClientResponse:
@@ -247,7 +251,7 @@ class Http:
             self._session = aiohttp.ClientSession(
                 connector=aiohttp.TCPConnector(
                     limit=_CONNECTIONS,
-                    # Aiohttp's own is made when it is imported, and reads SSL_CERT_FILE then.
+                    # Aiohttp creates its own at import and reads SSL_CERT_FILE only then.
                     ssl=ssl.create_default_context() if self.url.startswith("https:") else True,
                 ),
                 headers={} if self.key is None else {"Authorization": f"Bearer {self.key}"},
@@ -265,7 +269,7 @@ class Http:
 
     def _url(self, where: str, query: Mapping[str, Any]) -> URL:
         given = urlencode({name: value for name, value in query.items() if value is not None})
-        # A slash inside a name stays as `path` wrote it.
+        # A slash inside a name stays as `path` encoded it.
         return URL(f"{self.url}{where}?{given}" if given else f"{self.url}{where}", encoded=True)
 
     async def _persist(
@@ -276,7 +280,7 @@ class Http:
         reads: bool,
         once: bool = False,
     ) -> T:
-        """Try until there is an answer, as long as that makes sense."""
+        """Retry until there is an answer, as long as that is safe and in time."""
         loop = asyncio.get_running_loop()
         give_up_at = loop.time() + time_s
         pause = _FIRST_PAUSE_S
@@ -294,7 +298,7 @@ class Http:
                 sent = maybe_done or not isinstance(error, _NOT_SENT)
                 problem = self._trouble(error, maybe_done=sent and not reads)
                 passes = will_pass(problem) and not (once and isinstance(problem, OutcomeUnknown))
-                # A server that hangs was away all the time, one that broke off only since then.
+                # A server that hangs was away all along; one that disconnected, only since then.
                 took_s = loop.time() - started if isinstance(error, TimeoutError) else 0.0
                 self.away.failed(problem.message, took_s=took_s)
             else:
@@ -310,7 +314,7 @@ class Http:
             pause = min(pause * 2, _LONGEST_PAUSE_S)
 
     def _refused(self, error: HoldfastError, *, maybe_done: bool) -> HoldfastError:
-        """Return what a problem means, after tries that may have had their effect."""
+        """Return the error for a problem, after tries that may have taken effect."""
         if isinstance(error, StoreUnavailable | OutcomeUnknown):
             self.away.failed(error.message)
         else:
@@ -318,9 +322,11 @@ class Http:
         if not maybe_done:
             return error
         if isinstance(error, _NO_ANSWERS) or type(error) is errors.Unauthorized:
-            message = f"{self._shown} may have done it before it answered: {error.message}"
+            message = (
+                f"{self._shown} may have completed the call before it answered: {error.message}"
+            )
             return OutcomeUnknown(message, **error.context)
-        # It may be due to our own first call.
+        # The first try of this call may have caused it.
         error.context.setdefault("repeated", True)
         return error
 
@@ -333,13 +339,13 @@ class Http:
             return StoreIncompatible(message)
         if maybe_done:
             return OutcomeUnknown(
-                f"no answer of {self._shown} in time; it may have happened ({text})"
+                f"no answer from {self._shown} in time; the call may have happened ({text})"
             )
         return StoreUnavailable(f"{self._shown} cannot be reached ({text})")
 
 
 async def _read(response: aiohttp.ClientResponse, *, repeated: bool = False) -> Reply:
-    """Read an answer to its end; raises the problem that it tells of."""
+    """Read an answer to its end; raise its problem as an error."""
     async with response:
         content = await response.read()
         if not _is_success(response):
@@ -353,18 +359,18 @@ def _is_success(response: aiohttp.ClientResponse) -> bool:
 
 
 def _problem_of(response: aiohttp.ClientResponse, content: bytes) -> HoldfastError:
-    """Make the error of an answer that is a problem."""
+    """Return the error for an answer that is a problem."""
     try:
         problem = msgspec.json.decode(content, type=dict[str, Any])
         context = {name: value for name, value in problem.items() if name not in _MEMBERS}
         kind = BY_CODE.get(problem["code"], HoldfastError)
         return kind(str(problem["detail"]), **context)
     except (msgspec.DecodeError, KeyError):
-        message = f"{response.url} answered {response.status} without saying why"
+        message = f"{response.url} answered {response.status} without a reason"
         return StoreUnavailable(message)
 
 
 def _trace() -> dict[str, str]:
-    """Return the header that makes the server's work part of our trace."""
+    """Return the header that makes the server's work part of the caller's trace."""
     traceparent = current_traceparent()
     return {} if traceparent is None else {"traceparent": traceparent}

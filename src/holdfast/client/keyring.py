@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 from dataclasses import dataclass
-from typing import NoReturn
+from typing import NoReturn, final
 
 from typing_extensions import override
 
@@ -25,7 +25,7 @@ class ShownKey(SigningKey):
     shown: str = ""
 
     def fingerprint(self) -> str:
-        """Return what tells secrets apart without telling them."""
+        """Return a value that identifies the secret without revealing it."""
         return self.shown
 
 
@@ -35,7 +35,9 @@ class ShownRing(KeyRing):
 
     def sign(self, grant: Grant) -> NoReturn:
         """Not over HTTP."""
-        raise TaskError(f"only the server signs: read the token of {grant.waitpoint} there")
+        raise TaskError(
+            f"only the server signs tokens: read the token of {grant.waitpoint} from it"
+        )
 
     def verify(self, text: object, waitpoint_id: str) -> NoReturn:
         """Not over HTTP."""
@@ -43,6 +45,7 @@ class ShownRing(KeyRing):
         raise TaskError(f"only the server checks tokens of {waitpoint_id}")
 
 
+@final
 class RemoteSigningKeys(api.SigningKeys):
     """The key ring of a server's store."""
 

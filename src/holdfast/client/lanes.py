@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import final
 
 import msgspec
 from typing_extensions import override
@@ -13,6 +14,7 @@ from holdfast.model import checks
 from holdfast.model.lanes import LaneView
 
 
+@final
 class RemoteLanes(api.Lanes):
     """Operations on lanes."""
 
@@ -48,8 +50,8 @@ class RemoteLanes(api.Lanes):
 
     @override
     async def states(self) -> dict[str, str]:
-        found = await self._http.items("/v1/lanes")
-        return {item["lane"]: item["setting"] for item in found if item["setting"] != "open"}
+        lanes = await self._http.items("/v1/lanes")
+        return {item["lane"]: item["setting"] for item in lanes if item["setting"] != "open"}
 
     @override
     async def views(self, *, tenant: str | None = None) -> Sequence[LaneView]:

@@ -1,4 +1,4 @@
-"""What budgets and quotas over HTTP have in common."""
+"""Code that budgets and quotas over HTTP share."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ T = TypeVar("T")
 
 
 class RemoteLimits:
-    """What budgets and quotas have in common."""
+    """Code that budgets and quotas share."""
 
-    def __init__(self, http: Http, tenant: str | None) -> None:
+    def __init__(self, http: Http) -> None:
         self._http = http
-        self._tenant = tenant
+        self._tenant = http.tenant
 
     async def _create(
         self, where: str, limit_id: str | None, kind: type[T], body: dict[str, Any]
     ) -> tuple[T, bool]:
-        """Create one, under an id of ours unless it has one, so that it is safe to repeat."""
+        """Create a limit, with a generated id if it has none, so that retries are safe."""
         body["id"] = new_id() if limit_id is None else limit_id
         response = await self._http.send("POST", where, body=body)
         is_new = limit_id is None or response.created
@@ -39,7 +39,7 @@ class RemoteLimits:
         return msgspec.convert(reply["items"], list[kind]), reply["next_cursor"]  # type: ignore[valid-type]
 
     def _whose(self, tenant: str) -> str | None:
-        """Return the tenant to name; that of the key needs no name."""
+        """Return the tenant to name; the tenant of the key does not have to be named."""
         return self._tenant if tenant == DEFAULT_TENANT else tenant
 
     async def _post(self, where: str, tenant: str, body: Any = None) -> Any:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import time
-from typing import Any
+from typing import Any, final
 
 import msgspec
+from typing_extensions import override
 
+from holdfast import api
 from holdfast.client import decode
 from holdfast.client.http import Http
 from holdfast.model import names
@@ -17,18 +19,19 @@ from holdfast.model.states import State
 from holdfast.model.workers import Worker
 
 
-class RemoteOperability:
-    """What a server says about its store."""
+@final
+class RemoteOperability(api.Operability):
+    """The doctor and the snapshot of a server's store."""
 
     def __init__(self, http: Http) -> None:
         self._http = http
 
+    @override
     async def doctor(self) -> list[Finding]:
-        """Return what the doctor finds; raises Forbidden without an operator key."""
         return msgspec.convert((await self._http.get("/v1/doctor"))["findings"], list[Finding])
 
+    @override
     async def snapshot(self) -> Snapshot:
-        """Return what the store is doing; a key of one tenant sees its own."""
         view = await self._http.get("/v1/snapshot")
         oldest = view["oldest_waiting"]
         return Snapshot(

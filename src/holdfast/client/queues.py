@@ -7,7 +7,7 @@ import base64
 from collections.abc import Callable, Sequence
 from dataclasses import fields
 from datetime import datetime
-from typing import Any
+from typing import Any, final
 
 import msgspec
 from typing_extensions import override
@@ -16,6 +16,7 @@ from holdfast import api
 from holdfast.client import decode
 from holdfast.client.execution_bodies import body_of
 from holdfast.client.http import Http, path, refusal_of
+from holdfast.concurrency import first_of
 from holdfast.errors import HoldfastError, ReadCancelled
 from holdfast.model import bounds, checks, payloads
 from holdfast.model.effects import Push, Submit
@@ -41,20 +42,21 @@ from holdfast.model.queues import (
     Verb,
 )
 
-#: One long poll; the next follows at once.
+#: The longest poll; the next follows at once.
 _WAIT_MS = 20_000
-#: A redrive at a given pace is waited for this long.
+#: How long to wait for a redrive at a given rate.
 _PACED_S = 3_600.0
 _SETTINGS = tuple(f.name for f in fields(QueueSettings))
 _DEFAULTS = {f.name: f.default for f in fields(NewMessage) if f.name != "payload"}
 
 
+@final
 class RemoteQueues(api.Queues):
     """Operations on the queues of the client's tenant."""
 
-    def __init__(self, http: Http, tenant: str | None) -> None:
+    def __init__(self, http: Http) -> None:
         self._http = http
-        self._tenant = tenant
+        self._tenant = http.tenant
         self._reading: dict[str, set[asyncio.Event]] = {}
 
     async def _send(
@@ -86,9 +88,9 @@ class RemoteQueues(api.Queues):
     async def list(
         self, *, limit: int = 50, after: str | None = None, tenant: str | None = None
     ) -> list[Queue]:
-        wanted: dict[str, Any] = {"limit": limit, "cursor": after}
-        wanted["tenant"] = tenant or self._tenant
-        reply = msgspec.json.decode(await self._send("GET", "/v1/queues", **wanted))
+        parameters: dict[str, Any] = {"limit": limit, "cursor": after}
+        parameters["tenant"] = tenant or self._tenant
+        reply = msgspec.json.decode(await self._send("GET", "/v1/queues", **parameters))
         return [_queue(view) for view in reply["items"]]
 
     @override
@@ -138,7 +140,7 @@ class RemoteQueues(api.Queues):
         made = [_message_body(item) for item in items]
         reply = await self._post(name, "messages", {"items": [body for body, _ in made]})
         return [
-            # A message whose id was minted here is a duplicate only of itself.
+            # A message with a generated id can be a duplicate only of itself.
             Pushed(view["id"], duplicate=view["duplicate"] and not minted)
             if view["ok"]
             else refusal_of(view, queue=name)
@@ -165,14 +167,14 @@ class RemoteQueues(api.Queues):
         while True:
             left_ms = max(0, int((deadline - loop.time()) * 1000))
             poll_ms = min(_WAIT_MS, left_ms)
-            found = await self._read_once(name, {**body, "wait_ms": poll_ms}, stop)
-            if found or left_ms <= poll_ms:
-                return found
+            deliveries = await self._read_once(name, {**body, "wait_ms": poll_ms}, stop)
+            if deliveries or left_ms <= poll_ms:
+                return deliveries
 
     async def _read_once(
         self, name: str, body: dict[str, Any], stop: Callable[[], bool]
     ) -> Sequence[Delivery]:
-        """Poll once; whoever is told to stop hangs up, and the server gives back."""
+        """Poll once. A reader that is stopped disconnects, and the server returns its messages."""
         woken = asyncio.Event()
         waiting = self._reading.setdefault(name, set())
         waiting.add(woken)
@@ -182,9 +184,7 @@ class RemoteQueues(api.Queues):
             while not asking.done():
                 if stop():
                     raise ReadCancelled(f"reading {name} was cancelled", queue=name)
-                waking = asyncio.ensure_future(woken.wait())
-                await asyncio.wait({asking, waking}, return_when=asyncio.FIRST_COMPLETED)
-                waking.cancel()
+                await first_of(asking, woken.wait())
                 woken.clear()
             return _deliveries(asking.result())
         finally:
@@ -285,7 +285,7 @@ class RemoteQueues(api.Queues):
         self, name: str, *, group: str | None = None, count: int = 1
     ) -> Sequence[Message]:
         data = await self._send("GET", _at(name, "peek"), group=group, count=count)
-        return [one.message() for one in _peeked(data).items]
+        return [item.message() for item in _peeked(data).items]
 
     @override
     async def pending(
@@ -310,7 +310,7 @@ def _at(name: str, *rest: str) -> str:
 
 
 def _message_body(item: NewMessage) -> tuple[dict[str, Any], bool]:
-    """Return the body of a message, and whether its id was minted to make it safe to repeat."""
+    """Return the body of a message, and whether its id was generated to make retries safe."""
     checks.instance("item", item, NewMessage)
     body: dict[str, Any] = payloads.fields("payload", item.payload)
     body |= {n: getattr(item, n) for n, default in _DEFAULTS.items() if getattr(item, n) != default}
@@ -335,7 +335,7 @@ class _MessageReply(msgspec.Struct):
     dead_letter: DeadLetter | None = None
 
     def message(self) -> Message:
-        """Return the message; its payload is as it was written."""
+        """Return the message; its payload stays as it was written."""
         encoded = self.payload_base64
         return Message(
             id=self.id,
@@ -367,6 +367,6 @@ _read = msgspec.json.Decoder(_ReadReply).decode
 
 def _deliveries(data: bytes) -> list[Delivery]:
     return [
-        Delivery(handle=one.handle, message=one.message.message(), deadline=one.deadline)
-        for one in _read(data).deliveries
+        Delivery(handle=item.handle, message=item.message.message(), deadline=item.deadline)
+        for item in _read(data).deliveries
     ]

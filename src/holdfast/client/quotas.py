@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import Any, TypeVar, final
 
 import msgspec
 from typing_extensions import override
@@ -20,11 +20,12 @@ EVERY_TENANT = "*"
 T = TypeVar("T")
 
 
+@final
 class RemoteQuotas(RemoteLimits, api.Quotas):
     """Operations on quotas."""
 
-    def __init__(self, http: Http, tenant: str | None) -> None:
-        super().__init__(http, tenant)
+    def __init__(self, http: Http) -> None:
+        super().__init__(http)
         self.rules: RemoteRules = RemoteRules(http, "quota")
 
     @override

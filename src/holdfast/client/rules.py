@@ -39,5 +39,5 @@ class RemoteRules(api.Rules):
     @override
     async def list(self) -> list[Rule]:
         reply = await self._http.get("/v1/rules")
-        found = msgspec.convert(reply["items"], list[Rule])
-        return [rule for rule in found if rule.limit == self._limit]
+        rules = msgspec.convert(reply["items"], list[Rule])
+        return [rule for rule in rules if rule.limit == self._limit]

@@ -7,7 +7,7 @@ import builtins
 from collections.abc import Mapping
 from dataclasses import fields
 from datetime import datetime
-from typing import Any
+from typing import Any, final
 
 import msgspec
 from typing_extensions import override
@@ -30,12 +30,13 @@ _TIMING = tuple(f.name for f in fields(Timing))
 _PLAIN = ("catch_up", "catch_up_limit", "overlap", "jitter_ms", "paused")
 
 
+@final
 class RemoteSchedules(api.Schedules):
     """Operations on schedules."""
 
-    def __init__(self, http: Http, tenant: str | None) -> None:
+    def __init__(self, http: Http) -> None:
         self._http = http
-        self._tenant = tenant
+        self._tenant = http.tenant
 
     @override
     async def create(self, plan: NewSchedule) -> tuple[Schedule, bool]:
@@ -77,7 +78,7 @@ class RemoteSchedules(api.Schedules):
         return _schedule(response.content)
 
     def _whose(self, tenant: str) -> dict[str, str | None]:
-        """Return the tenant to name; that of the key needs no name."""
+        """Return the tenant to name; the tenant of the key does not have to be named."""
         return {"tenant": self._tenant if tenant == DEFAULT_TENANT else tenant}
 
     @override
@@ -93,7 +94,7 @@ class RemoteSchedules(api.Schedules):
         query = {"tenant": tenant or self._tenant or EVERY_TENANT, "limit": limit, "cursor": cursor}
         response = await self._http.send("GET", "/v1/schedules", query=query)
         page = _page(response.content)
-        items = tuple(one.schedule() for one in page.items)
+        items = tuple(item.schedule() for item in page.items)
         return SchedulePage(items=items, next_cursor=page.next_cursor)
 
     @override
@@ -118,7 +119,7 @@ class RemoteSchedules(api.Schedules):
     ) -> builtins.list[datetime]:
         where = _at(schedule_id, "next")
         reply = await self._http.get(where, count=count, **self._whose(tenant))
-        return [decode.moment(one) for one in reply["items"]]
+        return [decode.moment(text) for text in reply["items"]]
 
 
 def _at(schedule_id: str, *rest: str) -> str:
@@ -152,7 +153,7 @@ class _Reply(msgspec.Struct, kw_only=True):
     changed_at: datetime
 
     def schedule(self) -> Schedule:
-        """Return what the engine returns."""
+        """Return the schedule, as the engine returns it."""
         timing = Timing(**{name: getattr(self, name) for name in _TIMING})
         plain: dict[str, Any] = {name: getattr(self, name) for name in _PLAIN}
         known = {f.name for f in fields(Schedule)} & set(self.__struct_fields__)
@@ -178,7 +179,7 @@ def _schedule(data: bytes) -> Schedule:
 
 
 def _item(template: Mapping[str, msgspec.Raw]) -> NewExecution:
-    """Read what is submitted; its input is as it was written."""
+    """Read the execution to submit; its input stays as it was written."""
     values = {
         name: msgspec.json.decode(value) for name, value in template.items() if name != "input"
     }

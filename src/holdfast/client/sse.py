@@ -1,7 +1,7 @@
-"""Server-sent events: read, and followed over as many connections as it takes.
+"""Server-sent events: read them, and follow them over as many connections as needed.
 
-A connection that was lost is opened again where it broke off; if the server cannot be reached then,
-that is raised.
+A lost connection is reopened where it broke off. If the server cannot be reached, that error is
+raised.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import msgspec
 
 from holdfast.client.http import LOST, Http, refusal_of
 
-#: Servers that stop ask for as much.
+#: The delay that a stopping server asks for.
 _PAUSE_S = 1.0
 
 
@@ -25,16 +25,16 @@ class Sse(NamedTuple):
 
     name: str
     data: bytes
-    #: Where to go on after it.
+    #: Where to continue after it.
     id: str | None
 
 
 async def events(response: aiohttp.ClientResponse) -> AsyncIterator[Sse]:
-    """Yield the events of a stream; raises what the server says went wrong."""
+    """Yield the events of a stream; raise the error that the server reports."""
     rest = b""
     name, data, position = "", b"", None
     async for chunk in response.content.iter_any():
-        # Not all that Python takes for the end of a line is one: JSON may hold the others.
+        # Python splits lines at more characters than the format does; JSON may contain those.
         *lines, rest = (rest + chunk).split(b"\n")
         for line in lines:
             field, _, value = line.partition(b": ")
@@ -52,7 +52,7 @@ async def events(response: aiohttp.ClientResponse) -> AsyncIterator[Sse]:
 
 
 async def follow(http: Http, where: str, **query: Any) -> AsyncGenerator[Sse, None]:
-    """Yield events for ever, over all connections that it takes."""
+    """Yield events without end, over as many connections as needed."""
     while True:
         response = await http.follow(where, **query)
         try:

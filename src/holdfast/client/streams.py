@@ -7,7 +7,7 @@ import base64
 import contextlib
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, final
 
 import aiohttp
 import msgspec
@@ -19,6 +19,7 @@ from holdfast.client.beats import lease_body
 from holdfast.client.decode import moment
 from holdfast.client.http import LOST, Http, path
 from holdfast.client.sse import events
+from holdfast.concurrency import first_of
 from holdfast.model import bounds, calls, checks
 from holdfast.model.executions import Lease
 from holdfast.model.frames import (
@@ -36,10 +37,11 @@ from holdfast.model.ids import new_id
 
 _UTF8, _BASE64 = "utf8", "base64"
 _TEXTS = frozenset({"text", "bytes"})
-#: Frames that wait for a slow reader.
+#: The most frames to buffer for a slow reader.
 _MOST_WAITING = 1_000
 
 
+@final
 class RemoteStreams(api.Streams):
     """Operations on the streams of executions."""
 
@@ -58,7 +60,7 @@ class RemoteStreams(api.Streams):
         checks.integer("number of frames", len(frames), 1, bounds.FRAMES_IN_BATCH)
         body = {
             "lease": lease_body(lease),
-            "frames": [_frame_body(checks.instance("frames", one, NewFrame)) for one in frames],
+            "frames": [_frame_body(checks.instance("frames", frame, NewFrame)) for frame in frames],
             "key": key or new_id(),
         }
         reply = await self._http.post(_about(execution_id, "frames"), body)
@@ -72,14 +74,14 @@ class RemoteStreams(api.Streams):
         query = {"after": after, "limit": limit}
         response = await self._http.send("GET", _about(execution_id, "stream"), query=query)
         page = _page(response.content)
-        frames = tuple(_frame(one) for one in page.items)
+        frames = tuple(_frame(frame) for frame in page.items)
         return FramePage(frames=frames, more=page.next_cursor is not None)
 
     @override
     async def summary(self, execution_id: str) -> Summary:
         response = await self._http.send("GET", _about(execution_id, "summary"))
-        found = _summary(response.content)
-        return Summary(document=bytes(found.document), version=found.version)
+        summary = _summary(response.content)
+        return Summary(document=bytes(summary.document), version=summary.version)
 
     @override
     async def tail(self, execution_id: str, *, after: int = 0) -> Tail:
@@ -118,7 +120,7 @@ class RemoteStreams(api.Streams):
 
 
 class RemoteTail(api.Tail):
-    """One reader of a stream, live. A lost connection ends it with a `retry` frame."""
+    """A live reader of a stream. A lost connection ends it with a `retry` frame."""
 
     def __init__(self, response: aiohttp.ClientResponse, after: int) -> None:
         self._position = after
@@ -148,15 +150,9 @@ class RemoteTail(api.Tail):
         return frames
 
     async def _wait(self, wait_s: float | None) -> None:
-        """Wait for a frame, or until no more can come."""
+        """Wait for a frame, or for the end of the stream."""
         self._arrived.clear()
-        arrived = asyncio.ensure_future(self._arrived.wait())
-        try:
-            await asyncio.wait(
-                {arrived, self._reading}, timeout=wait_s, return_when=asyncio.FIRST_COMPLETED
-            )
-        finally:
-            arrived.cancel()
+        await first_of(self._arrived.wait(), self._reading, timeout_s=wait_s)
 
     @override
     def close(self) -> None:
@@ -209,7 +205,7 @@ def _frame(view: _FrameReply) -> Frame:
         if view.type == "bytes" and encoding == _BASE64:
             payload, encoding = base64.b64decode(payload), None
     else:
-        # As it was written: numbers keep every digit.
+        # Kept as it was written, so that numbers keep every digit.
         payload = bytes(view.payload)
     return Frame(
         id=int(view.id),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, final
 
 from typing_extensions import override
 
@@ -11,16 +11,17 @@ from holdfast import api
 from holdfast.client.http import Http
 
 
+@final
 class RemoteTasks(api.Tasks):
     """Descriptions of tasks in a server's store."""
 
-    def __init__(self, http: Http, tenant: str | None) -> None:
+    def __init__(self, http: Http) -> None:
         self._http = http
-        self._tenant = tenant
+        self._tenant = http.tenant
 
     @override
     async def list(self, *, tenant: str | None = None) -> dict[str, dict[str, Any]]:
-        # The tenant of the key needs not be named.
+        # The tenant of the key does not have to be named.
         whose = None if tenant == "default" else tenant
         reply = await self._http.get("/v1/tasks", tenant=whose or self._tenant)
         return {item.pop("name"): item for item in reply["items"]}

@@ -6,7 +6,7 @@ import asyncio
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
-from typing import Any
+from typing import Any, final
 
 import msgspec
 from typing_extensions import override
@@ -14,7 +14,7 @@ from typing_extensions import override
 from holdfast import api
 from holdfast.client import decode
 from holdfast.client.beats import lease_body
-from holdfast.client.http import Http, path, refusal_of
+from holdfast.client.http import EVERY_TENANT, Http, path, refusal_of
 from holdfast.errors import HoldfastError
 from holdfast.model import bounds, checks
 from holdfast.model.executions import Lease
@@ -38,14 +38,15 @@ from holdfast.model.waitpoints import (
 _MOST_REMEMBERED = 1_000
 
 
+@final
 class RemoteWaitpoints(api.Waitpoints):
     """Operations on waitpoints."""
 
-    def __init__(self, http: Http, tenant: str) -> None:
+    def __init__(self, http: Http) -> None:
         self._http = http
-        #: Whose inbox it is unless another is named.
-        self._tenant = tenant
-        #: Tokens of waitpoints made here: the server need not be asked, and note it, again.
+        #: The tenant whose inbox is read by default.
+        self._tenant = http.tenant or EVERY_TENANT
+        #: Tokens of waitpoints created here, so that the server does not record another read.
         self._made: OrderedDict[str, Token] = OrderedDict()
 
     # For the holder of a lease
@@ -120,14 +121,15 @@ class RemoteWaitpoints(api.Waitpoints):
         self, items: Sequence[tuple[NewSignal, str | None]]
     ) -> list[Effect | HoldfastError]:
         checks.integer("number of items", len(items), 0, bounds.BATCH_ITEMS)
-        rights = await asyncio.gather(*(self._right(*one) for one in items))
+        rights = await asyncio.gather(*(self._right(*item) for item in items))
         bodies = [
             {"waitpoint": item.waitpoint, **_signal_body(item, right)}
             for (item, _), right in zip(items, rights, strict=True)
         ]
         reply = await self._http.post("/v1/signals:batch", {"items": bodies})
         return [
-            Effect(one["effect"]) if "effect" in one else refusal_of(one) for one in reply["items"]
+            Effect(item["effect"]) if "effect" in item else refusal_of(item)
+            for item in reply["items"]
         ]
 
     async def _right(self, item: NewSignal, token: str | None) -> str:
@@ -158,8 +160,8 @@ class RemoteWaitpoints(api.Waitpoints):
 
     @override
     async def of(self, execution_id: str) -> list[Waitpoint]:
-        found = await self._http.items(_about(execution_id, "waitpoints"))
-        return [_waitpoint(view) for view in found]
+        views = await self._http.items(_about(execution_id, "waitpoints"))
+        return [_waitpoint(view) for view in views]
 
     @override
     async def read(self, waitpoint: str, token: str) -> Waitpoint:

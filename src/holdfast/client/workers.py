@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import final
 
 import msgspec
 from typing_extensions import override
 
 from holdfast import api
-from holdfast.api.workers import DEFAULT_TTL_MS
 from holdfast.client import decode
 from holdfast.client.beats import beat_body
 from holdfast.client.http import Http, path
@@ -16,6 +15,7 @@ from holdfast.model import checks
 from holdfast.model.workers import Beat, Registration, Worker
 
 
+@final
 class RemoteWorkers(api.Workers):
     """The registry of workers."""
 
@@ -23,31 +23,10 @@ class RemoteWorkers(api.Workers):
         self._http = http
 
     @override
-    async def register(
-        self,
-        instance: str,
-        *,
-        worker: str,
-        lanes: Sequence[str],
-        capabilities: Sequence[str] = (),
-        slots: int = 1,
-        busy: int = 0,
-        ttl_ms: int = DEFAULT_TTL_MS,
-        tenant: str | None = None,
-        kinds: Sequence[str] | None = None,
-    ) -> Registration:
-        del tenant
-        beat = Beat(
-            instance=checks.name("instance", instance),
-            worker=worker,
-            lanes=tuple(lanes),
-            capabilities=tuple(capabilities),
-            slots=slots,
-            busy=busy,
-            ttl_ms=ttl_ms,
-            kinds=None if kinds is None else tuple(kinds),
+    async def _register(self, beat: Beat) -> Registration:
+        response = await self._http.send(
+            "PUT", path("workers", beat.instance), body=beat_body(beat)
         )
-        response = await self._http.send("PUT", path("workers", instance), body=beat_body(beat))
         reply = msgspec.json.decode(response.content)
         return Registration(
             is_new=response.created,

@@ -1,9 +1,9 @@
-"""Writer leases over HTTP: the server decides who holds one, the holder's own clock how long."""
+"""Writer leases over HTTP: the server decides who holds one, the holder's clock for how long."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, final
 
 import msgspec
 from typing_extensions import override
@@ -30,16 +30,17 @@ from holdfast.model.writer_leases import (
 _UNSEEN = Version("")
 
 
-class RemoteLeases(api.WriterLeases):
+@final
+class RemoteWriterLeases(api.WriterLeases):
     """Writer leases in a server's store.
 
     `WriterLease(client.writer_leases, "reports/main")` keeps one alive. A grant's deadline counts
-    from before its request was first sent, so an answer that was late gives no more time.
+    from before its request was first sent, so a late answer does not extend it.
     """
 
-    def __init__(self, http: Http, tenant: str | None, times: Times | None = None) -> None:
+    def __init__(self, http: Http, times: Times | None = None) -> None:
         self._http = http
-        self._tenant = tenant
+        self._tenant = http.tenant
         self.times: Times = times or SystemTimes()
 
     @override
@@ -49,7 +50,7 @@ class RemoteLeases(api.WriterLeases):
 
     @override
     async def require_fit(self) -> None:
-        pass  # Servers keep leases in the store, which is fit.
+        pass  # Servers keep leases in the store, which can fence them.
 
     @override
     async def read(self, key: str) -> Published | None:
@@ -94,7 +95,7 @@ class RemoteLeases(api.WriterLeases):
         return Grant(record, _UNSEEN, sent_ms + record.ttl_ms - record.margin_ms)
 
     async def _ask(self, method: str, key: str, *verb: str, body: Any = None) -> LeaseRecord:
-        """Send a call; trouble on the way is that of an object store, and may pass."""
+        """Send a call; report connection errors as those of an object store, which may pass."""
         where = path("writer-leases", check_key(key), *verb)
         try:
             response = await self._http.send(

@@ -1,9 +1,9 @@
-"""Admission: a claim of executions with limits asks these before it leases.
+"""Admission: a claim asks the budgets and quotas of executions before it leases them.
 
-Budgets first, because they take nothing: an execution waits while one is used up. Then quotas:
-those that share a partition admit in one call, all or none; more partitions are asked one after
-the other in a fixed order, and what the first ones gave returns when a later one refuses. A
-partition that does not answer in time admits nobody.
+Budgets come first, because asking them takes nothing: an execution waits while one is used up.
+Quotas follow: those that share a partition admit in one call, all or none. Several partitions are
+asked one after the other in a fixed order; if one refuses, the earlier ones get their slots back. A
+partition that does not answer in time admits nothing.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from holdfast.model.limit_refs import LimitRef
 from holdfast.store.grants import Grant, Verdict, Wanted
 from holdfast.store.store import Store
 
-#: Shorter than a grant, so that what was admitted can still be used.
+#: Shorter than a grant, so that an admission can still be used.
 ASK_TIMEOUT_S = 2.0
-#: When to ask again a partition that did not answer.
+#: When to ask a partition again that did not answer.
 _ASK_AGAIN_MS = 1_000
 _MOST_REMEMBERED = 100_000
 
@@ -30,16 +30,16 @@ _Asked = list[tuple[Grant, list[LimitRef]]]
 
 
 class Admission:
-    """Claims, with the limits asked."""
+    """Claims executions after asking their limits."""
 
     def __init__(self, store: Store, courier: Courier) -> None:
         self._store = store
         self._courier = courier
-        #: Admitted here: whoever ends them carries the release over at once.
+        #: Executions admitted here; when one ends, its release is delivered immediately.
         self._admitted: dict[tuple[str, int], None] = {}
 
     async def claim(self, tag: str, wanted: Wanted) -> tuple[list[Claim], int]:
-        """Lease what is ready and admitted; returns also how many were looked at."""
+        """Lease ready, admitted executions; also returns how many were examined."""
         claims, grants = await self._store.executions.take(tag, wanted)
         if not grants:
             return claims, len(claims)
@@ -55,7 +55,7 @@ class Admission:
         return claims + admitted, len(claims) + len(grants)
 
     def ended(self, execution_id: str, lease: Lease) -> None:
-        """Say that an execution is no longer active; others may have its place now."""
+        """Report that an execution is no longer active, so that its slots become free."""
         if self._admitted:
             key = (execution_id, lease.epoch)
             if key in self._admitted:
@@ -63,7 +63,7 @@ class Admission:
                 self._courier.poke(self._store.tag_of(execution_id))
 
     async def _ask(self, grants: Sequence[Grant]) -> dict[Grant, Verdict]:
-        """Return who is not admitted, and why."""
+        """Return the executions that are not admitted, and why."""
         held = await self._ask_budgets(grants)
         rest = [grant for grant in grants if grant not in held]
         return held | await self._ask_quotas(rest)
@@ -87,7 +87,7 @@ class Admission:
                 return
             for (grant, budgets), used_up in zip(asked.items(), answers, strict=True):
                 if used_up is not None:
-                    # It may be an ancestor, which has the same root.
+                    # The limit may be an ancestor, which has the same root.
                     first = next(iter(budgets.values()))
                     blocker = budgets.get(used_up) or first.ancestor(used_up)
                     held[grant] = Verdict(blocker=blocker)
@@ -109,7 +109,7 @@ class Admission:
             for verdicts in await asyncio.gather(*rounds):
                 for grant, quotas, verdict in verdicts:
                     if verdict is not None:
-                        # Those that were not asked yet may have promised it room.
+                        # Quotas that were not asked yet may have promised it a slot.
                         unasked = [one for _, later in plans[grant][number + 1 :] for one in later]
                         touched = (*admitted[grant], *verdict.touched, *unasked)
                         held[grant] = Verdict(
@@ -122,7 +122,7 @@ class Admission:
         return held
 
     def _plan(self, grant: Grant) -> list[tuple[str, list[LimitRef]]]:
-        """Return which partitions to ask, in the order in which everybody asks them."""
+        """Return the partitions to ask, in the order that every process uses."""
         by_tag: dict[str, list[LimitRef]] = {}
         for quota in grant.of("quota"):
             by_tag.setdefault(self._store.limit_tag(quota), []).append(quota)
@@ -138,10 +138,10 @@ class Admission:
         answers: Sequence[tuple[str, int | None] | Verdict | None]
         try:
             async with asyncio.timeout(ASK_TIMEOUT_S):
-                # The id of a claim would not do: it has asked for other partitions, too.
+                # The id of the claim would be wrong here: other partitions were asked with it, too.
                 answers = await self._store.quotas.admit(tag, new_id(), items)
         except (HoldfastError, TimeoutError):
-            # It may have admitted them, so it is told that they did not start.
+            # The partition may have admitted them, so report that they did not start.
             answers = [_unreachable(quotas[0], tuple(quotas)) for _, quotas in asked]
         return [
             (grant, quotas, _verdict(answer))

@@ -48,14 +48,14 @@ class ApiKeys(api.ApiKeys):
         return key, secret
 
     async def find(self, secret: str) -> Found:
-        """Look up the key of a secret; the caller decides whether it may be used."""
+        """Look up the key with this secret; the caller decides whether it may be used."""
         found = await self._api_keys.find(api_keys.id_of(secret))
         if found.key is not None and not found.key.matches(secret):
             return Found(now=found.now, count=found.count, key=None)
         return found
 
     async def any(self) -> bool:
-        """Whether there are keys at all."""
+        """Whether the store has any keys."""
         return (await self._api_keys.find("")).count > 0
 
     @override
@@ -69,6 +69,6 @@ class ApiKeys(api.ApiKeys):
         await self._api_keys.revoke(key_id, tenant)
 
     async def touch(self, key_ids: Sequence[str]) -> None:
-        """Note that keys were used."""
+        """Record that keys were used."""
         if key_ids:
             await self._api_keys.touch(key_ids)

@@ -1,8 +1,8 @@
-"""Asking for more: an execution that would pass the hard limit of a budget waits for a new one.
+"""Asking for more: an execution that would exceed a budget's hard limit waits for a higher one.
 
-The waitpoint is made here, for workers of every kind. Its answer is checked against a schema when
-it comes, and the call that takes it leaves word of the new limit in the outbox of its partition, so
-the limit is raised once even if whoever took the answer dies.
+This module makes the waitpoint, for every kind of worker. The answer is checked against a schema
+when it arrives. The call that accepts it writes the new limit to the outbox of its partition, so
+the limit is raised once even if the process that accepted the answer dies.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ C = TypeVar("C", bound=Charge)
 
 
 class Asking:
-    """Questions of executions for more of a budget."""
+    """Asks people for a higher limit of a budget, on behalf of executions."""
 
     def __init__(self, store: Store, waitpoints: Waitpoints) -> None:
         self._store = store
         self._waitpoints = waitpoints
 
     async def ask(self, execution_id: str, tenant: str, lease: Lease, charge: C, key: str) -> C:
-        """Suspend the execution of a refused charge at a waitpoint, and say so in the charge.
+        """Suspend the execution of a refused charge at a waitpoint, and return the charge with it.
 
-        Who was denied more is not asked again until the limit changes: the charge is refused.
+        After a denial the question is not asked again until the limit changes: charges are refused.
         """
         asks = Asks(
             budget=str(charge.budget),
@@ -57,7 +57,7 @@ class Asking:
         return replace(charge, state=State.SUSPENDED, waitpoint=waitpoint.id)
 
     async def asked(self, execution_id: str, lease: Lease, key: str) -> Charge | None:
-        """Return the answer to a charge that suspended the execution, if this is its repetition."""
+        """Return the answer to a charge that suspended the execution, if this call repeats it."""
         points, _ = await self._store.waitpoints.of(execution_id)
         for point in reversed(points):
             asks = point.asks
@@ -81,7 +81,7 @@ def _question(asks: Asks, budget: str) -> NewWaitpoint:
     return NewWaitpoint(
         name=f"budget:{budget.replace('/', ':')}"[: bounds.NAME_CHARS],
         schema=_answers(asks.limit),
-        title=f"Budget {budget} has no more {asks.dimension}: {asks.current} of "
+        title=f"Budget {budget} has no {asks.dimension} left: {asks.current} of "
         f"{asks.limit}. What is the new limit?",
         asks=asks,
     )

@@ -37,7 +37,7 @@ class Audit(api.Audit):
         under_way = self._flushing[log]
         if under_way is not None:
             await asyncio.wait({under_way})
-            # Somebody who waited as well may have started the flush that has our entry.
+            # Another waiter may have started the flush that includes this entry.
         if self._flushing[log] is under_way:
             self._flushing[log] = asyncio.ensure_future(self._flush(log))
         flush = self._flushing[log]
@@ -88,7 +88,7 @@ def _merge(
     pages: list[tuple[list[AuditEntry], str]],
     limit: int,
 ) -> tuple[list[AuditEntry], str | None]:
-    """Take the newest of both; the cursor says for each log where to go on, empty at its end."""
+    """Take the newest of both; the cursor has the position in each log, empty at its end."""
     rows = heapq.merge(
         *(
             [(_order(entry), log, entry) for entry in page]
@@ -116,7 +116,7 @@ def _order(entry: AuditEntry) -> tuple[int, int]:
 
 
 def _horizon(pages: list[tuple[list[AuditEntry], str]]) -> tuple[float, float]:
-    """Return how far back all pages are complete."""
+    """Return the time back to which all pages are complete."""
     ends = [go_on for _, go_on in pages if go_on]
     if not ends:
         return (1, 1)
@@ -130,6 +130,6 @@ def _parse_cursor(cursor: str | None) -> tuple[str, ...]:
     if len(parts) != len(AuditLog) or not all(
         part in {"", "+"} or part.replace("-", "", 1).isdecimal() for part in parts
     ):
-        message = "cursor: is not one that a list returned"
+        message = "cursor: must be one that a list returned"
         raise InvalidInput(message, field="cursor")
     return parts

@@ -77,15 +77,15 @@ class Budgets(api.Budgets):
         self, tenant: str | None = None, *, limit: int = 50, cursor: str | None = None
     ) -> tuple[list[Budget], str | None]:
         calls.check_page(limit, tenant)
-        return await self._budgets.page(tenant, limit, cursor)
+        return await self._budgets.list_budgets(tenant, limit, cursor)
 
     @override
-    async def set_limits(
+    async def set(
         self, budget_id: str, limits: Mapping[str, Any], *, tenant: str = DEFAULT_TENANT
     ) -> Budget:
         changes = checked_changes(limits)
         stored = _stored(budget_id, tenant)
-        await self._budgets.limit(stored, changes)
+        await self._budgets.set(stored, changes)
         return await self._changed(stored)
 
     @override
@@ -125,8 +125,8 @@ class Budgets(api.Budgets):
         checks.integer("ttl_ms", ttl_ms, 1, bounds.RESERVATION_MAX_MS)
         amounts = checked_usage(usage)
         stored = _stored(budget_id, tenant)
-        found = await self._budgets.reserve(stored, amounts, checked_key(key), ttl_ms)
-        return seen_by(tenant, found)
+        reservation = await self._budgets.reserve(stored, amounts, checked_key(key), ttl_ms)
+        return seen_by(tenant, reservation)
 
     @override
     async def settle(

@@ -1,4 +1,4 @@
-"""Following one execution: its history and its state, live, many followers on one connection."""
+"""Follows the history and the state of an execution live; all followers share one connection."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ POLL_S = 5.0
 
 
 class Changes(api.Changes):
-    """Followers of executions of a process."""
+    """The followers of executions in a process."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -33,14 +33,14 @@ class Changes(api.Changes):
         checks.execution_id("id", execution_id)
         process = self._mailboxes.process
         async with self._mailboxes.waiter(execution_id) as moved:
-            seen, told = after, None
+            seen, last_state = after, None
             while True:
                 state, history = await self._store.feeds.follow(execution_id, process)
                 for position, event in _since(history, seen):
-                    seen, told = position, state
+                    seen, last_state = position, state
                     yield Change(state, event, position)
-                if state is not told:
-                    told = state
+                if state is not last_state:
+                    last_state = state
                     yield Change(state, None, None)
                 if state.is_terminal:
                     return
@@ -48,7 +48,7 @@ class Changes(api.Changes):
 
 
 def _since(history: list[Event], seen: str | None) -> list[tuple[str, Event]]:
-    """Return events after a position, each with its own: its time, and its number in that ms."""
+    """Return events after a position, each with its own: its time and its number in that ms."""
     numbered: list[tuple[str, Event]] = []
     last, number = -1, 0
     for event in history:
@@ -56,11 +56,11 @@ def _since(history: list[Event], seen: str | None) -> list[tuple[str, Event]]:
         number = number + 1 if ms == last else 0
         last = ms
         numbered.append((f"{ms}-{number}", event))
-    return [one for one in numbered if seen is None or _order(one[0]) > _order(seen)]
+    return [entry for entry in numbered if seen is None or _order(entry[0]) > _order(seen)]
 
 
 def _order(position: str) -> tuple[int, int]:
     ms, _, number = position.partition("-")
     if not (ms.isdecimal() and number.isdecimal()):
-        checks.refuse("position", "is not one that was given", position)
+        checks.refuse("position", "must be a cursor that this call returned", position)
     return int(ms), int(number)

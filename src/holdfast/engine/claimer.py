@@ -1,4 +1,4 @@
-"""Claiming over partitions: ask those that may have work, sleep until one says that it has."""
+"""Claims from partitions: asks those that may have work, and sleeps until one announces some."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing_extensions import override
 
 from holdfast import api
+from holdfast.concurrency import first_of
 from holdfast.engine.admission import Admission
 from holdfast.engine.payloads import Payloads
 from holdfast.errors import HoldfastError
@@ -19,7 +20,7 @@ from holdfast.store import channels
 from holdfast.store.grants import Wanted
 from holdfast.store.store import Store
 
-#: A wake-up may be lost in a failover; this bounds how long that can go unnoticed.
+#: A failover can lose a wake-up; this bounds how long work can go unnoticed.
 POLL_S = 2.0
 
 
@@ -48,7 +49,7 @@ class Claimer(api.Claimer):
         self._tenant = tenant
         tags = list(store.tags())
         self._channels = {channels.work(tag, lane): tag for tag in tags for lane in lanes}
-        #: Partitions in the order of asking, and those of them that may have work.
+        #: The partitions in the order in which they are asked, and those that may have work.
         self._rotation = deque(tags)
         self._hopeful = set(tags)
         self._woken = asyncio.Event()
@@ -104,15 +105,10 @@ class Claimer(api.Claimer):
                 return []
 
     async def _wait(self, until: float, given_up: asyncio.Event | None) -> None:
-        """Wait for work, or until nobody wants it any more."""
-        woken = asyncio.ensure_future(self._woken.wait())
-        waits = {woken} if given_up is None else {woken, asyncio.ensure_future(given_up.wait())}
-        try:
-            timeout = max(0.0, until - asyncio.get_running_loop().time())
-            await asyncio.wait(waits, timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            for one in waits:
-                one.cancel()
+        """Wait for work, or until the caller stops waiting."""
+        events = [self._woken] if given_up is None else [self._woken, given_up]
+        timeout_s = max(0.0, until - asyncio.get_running_loop().time())
+        await first_of(*(event.wait() for event in events), timeout_s=timeout_s)
 
     async def _ask(self, limit: int, lease_ms: int, request: str | None) -> list[Claim]:
         now = asyncio.get_running_loop().time()
@@ -127,18 +123,18 @@ class Claimer(api.Claimer):
             if tag not in self._hopeful:
                 continue
             wanted = limit - len(claims)
-            # Before the call: a wake-up that comes meanwhile must count.
+            # Before the call: a wake-up that arrives during it must count.
             self._hopeful.discard(tag)
             try:
                 found, looked_at = await self._claim_in(tag, wanted, lease_ms, request)
             except HoldfastError as error:
-                # The leases that other partitions gave must not be lost with this error.
+                # This error must not discard the leases that other partitions granted.
                 self._hopeful.add(tag)
                 problem = error
                 continue
             claims += found
             if looked_at == wanted:
-                # There may be more, for whoever else claims here.
+                # There may be more work, for other claims of this process.
                 self._hopeful.add(tag)
                 self._woken.set()
                 break

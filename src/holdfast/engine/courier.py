@@ -1,10 +1,10 @@
-"""The courier: carries what partitions have to tell each other.
+"""The courier: delivers messages between partitions.
 
-A call touches one partition. So an execution that ends leaves word in the outbox of its partition
-that its quotas have room again, and a quota leaves word in its own that an execution may go on;
-a signal that grants more of a budget leaves word of the new limit.
-Whoever caused it carries it over at once; the courier of any process with maintenance carries what
-was left behind. What is carried may arrive twice; all receivers expect that.
+A call touches one partition. An execution that ends therefore writes to the outbox of its partition
+that its quotas have room again, and a quota writes to its own that an execution may continue; a
+signal that grants more of a budget writes the new limit.
+The process that wrote an entry delivers it immediately; the courier of any process with maintenance
+delivers what is left behind. An entry may arrive twice; all receivers expect that.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from holdfast.store.store import Store
 
 log: logging.Logger = logging.getLogger(__name__)
 
-#: The one who left word carries it within this time, as a rule.
+#: The process that wrote an entry usually delivers it within this time.
 _GRACE_S = 0.02
-#: A wake-up may be lost, and a carrier may die; this bounds how long that can go unnoticed.
+#: A wake-up may be lost, and a process may die; this bounds how long an entry can go unnoticed.
 POLL_S = 10.0
 _ITEMS_IN_CALL = 200
 
 
 class Courier:
-    """Carries the contents of outboxes."""
+    """Delivers the contents of outboxes."""
 
     name = "courier"
 
@@ -41,7 +41,7 @@ class Courier:
         self._channels = {channels.outbox(tag): tag for tag in (*store.tags(), *store.limit_tags())}
 
     def poke(self, tag: str) -> None:
-        """Carry what a partition has, soon; calls meanwhile count as one."""
+        """Deliver the outbox of a partition soon; calls in the meantime count as one."""
         if tag in self._under_way:
             self._again.add(tag)
             return
@@ -62,11 +62,11 @@ class Courier:
             self._again.discard(tag)
 
     async def carry(self, tag: str) -> bool:
-        """Carry the oldest entries of a partition; returns whether there are more."""
+        """Deliver the oldest entries of a partition; returns whether there are more."""
         return await self._carry(tag, await self._store.outboxes.read(tag))
 
     async def deliver(self, tag: str) -> None:
-        """Carry all that a partition has; what cannot arrive now stays for later."""
+        """Deliver everything in a partition's outbox; entries that cannot be delivered now stay."""
         try:
             while await self.carry(tag):
                 pass
@@ -89,9 +89,9 @@ class Courier:
         try:
             await budgets.raise_limit(word.budget, word.waitpoint, word.dimension, word.limit)
         except BudgetNotFound as error:
-            log.warning("a limit cannot be raised: %s", error)
+            log.warning("cannot raise a limit: %s", error)
             return
-        # Those who wait for the budget are in the outbox of its partition.
+        # The executions that wait for the budget are in the outbox of its partition.
         self.poke(await budgets.tag(word.budget))
 
     async def _release(self, releases: Sequence[Release]) -> None:
@@ -139,19 +139,19 @@ class Courier:
         )
 
     async def carry_all(self) -> bool:
-        """Carry everything there is; returns whether there was anything."""
-        found = False
+        """Deliver everything in all outboxes; returns whether there was anything."""
+        carried = False
         while True:
             tags = list(self._channels.values())
             outboxes = await asyncio.gather(*map(self._store.outboxes.read, tags))
             full = [(tag, entries) for tag, entries in zip(tags, outboxes, strict=True) if entries]
             if not full:
-                return found
-            found = True
+                return carried
+            carried = True
             await asyncio.gather(*(self._carry(tag, entries) for tag, entries in full))
 
     async def run(self) -> None:
-        """Carry what others left behind, until cancelled."""
+        """Deliver entries that other processes left behind, until cancelled."""
         await self._store.subscriptions.add(self._channels, self._on_wake)
         try:
             while True:
@@ -165,11 +165,11 @@ class Courier:
         asyncio.get_running_loop().call_later(_GRACE_S, self.poke, self._channels[channel])
 
     async def close(self) -> None:
-        """Start nothing more, and wait for what is under way."""
+        """Start no more deliveries, and wait for those under way."""
         self._closed = True
         await self.settle()
 
     async def settle(self) -> None:
-        """Wait for what is under way."""
+        """Wait for the deliveries under way."""
         while self._under_way:
             await asyncio.gather(*self._under_way.values(), return_exceptions=True)

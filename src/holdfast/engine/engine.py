@@ -1,4 +1,4 @@
-"""The engine where the store is: it puts the parts together and runs the services."""
+"""The engine on an open store: it assembles the nouns and runs the services."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 
 from typing_extensions import override
 
-from holdfast import api
+from holdfast.api.assembly import add_nouns
 from holdfast.archive.store_archive import StoreArchive
 from holdfast.engine.admission import Admission
 from holdfast.engine.api_keys import ApiKeys
@@ -17,10 +17,8 @@ from holdfast.engine.budgets import Budgets
 from holdfast.engine.changes import Changes
 from holdfast.engine.courier import Courier
 from holdfast.engine.executions import Executions
-from holdfast.engine.feeds import Feeds
 from holdfast.engine.graphs import Graphs
 from holdfast.engine.keyring import SigningKeys
-from holdfast.engine.lanes import Lanes
 from holdfast.engine.payloads import Payloads
 from holdfast.engine.quotas import Quotas
 from holdfast.engine.reporter import Reporter
@@ -28,7 +26,6 @@ from holdfast.engine.scheduler import Scheduler
 from holdfast.engine.schedules import Schedules
 from holdfast.engine.sessions import Sessions
 from holdfast.engine.streams import Streams
-from holdfast.engine.tasks import Tasks
 from holdfast.engine.ticker import Ticker
 from holdfast.engine.waitpoints import Waitpoints
 from holdfast.engine.workers import Workers
@@ -36,22 +33,20 @@ from holdfast.errors import GraphFinished
 from holdfast.fencing.in_store import StoreObjects
 from holdfast.fencing.leases import Leases
 from holdfast.model.pulse import Pulse
+from holdfast.operate.operability import Operability
 from holdfast.queues import Queues, QueueTicker
 from holdfast.services import Supervisor
+from holdfast.store.engine import StoreEngine
 from holdfast.store.store import Store, StoreSettings, open_store
 
 
-class Engine(api.Engine):
+class Engine(StoreEngine):
     """All nouns on an open store. Make it with `open_engine`."""
 
     def __init__(self, store: Store) -> None:
         self.store = store
-        self.lanes: Lanes = Lanes(store)
-        self.workers: Workers = Workers(store)
-        self.tasks: Tasks = Tasks(store)
         self.keyring: SigningKeys = SigningKeys(store)
         self.streams: Streams = Streams(store)
-        self.schedules: Schedules = Schedules(store)
         self.payloads: Payloads = Payloads(store)
         self.graphs: Graphs = Graphs(store, self.payloads)
         self.courier: Courier = Courier(store)
@@ -65,15 +60,19 @@ class Engine(api.Engine):
         self.budgets: Budgets = Budgets(store, self.courier, self._stop, asking)
         self.quotas: Quotas = Quotas(store, self.courier)
         self.queues: Queues = Queues(store)
+        self.workers: Workers = Workers(store)
+        self.schedules: Schedules = Schedules(store)
         self.api_keys: ApiKeys = ApiKeys(store)
         self.audit: Audit = Audit(store)
         self.archive: StoreArchive = StoreArchive(store)
         self.writer_leases: Leases = Leases(StoreObjects(store))
-        self.feeds: Feeds = Feeds(store)
         self.changes: Changes = Changes(store)
+        self.operability: Operability = Operability(self)
+        # The rest need only the store, and offer only their contract.
+        add_nouns(self, "holdfast.engine", store)
 
     def start_services(self) -> None:
-        """Fire timers and schedules, and carry what partitions have for each other."""
+        """Fire timers and schedules, and deliver messages between partitions."""
         for service in (
             Ticker(self.store, self.courier),
             self.courier,

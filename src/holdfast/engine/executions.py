@@ -16,11 +16,11 @@ from holdfast.api.executions import DEFAULT_LEASE_MS
 from holdfast.engine.admission import Admission
 from holdfast.engine.claimer import Claimer
 from holdfast.engine.courier import Courier
-from holdfast.engine.explain import explain, lacks_task
+from holdfast.engine.explain import CONVERSING, explain, lacks_task
 from holdfast.engine.limit_holds import blocking_limit
 from holdfast.engine.payloads import Payloads
 from holdfast.engine.results import Results
-from holdfast.errors import HoldfastError, InvalidInput
+from holdfast.errors import HoldfastError, InvalidInput, SessionNotFound
 from holdfast.model import bounds, calls, checks
 from holdfast.model.executions import (
     Attempt,
@@ -36,6 +36,8 @@ from holdfast.model.executions import (
 from holdfast.model.explanations import Explanation
 from holdfast.model.exports import Exported
 from holdfast.model.listing import Count, Filter, Page
+from holdfast.model.session_keys import session_of
+from holdfast.model.sessions import Session
 from holdfast.model.states import State
 from holdfast.store.declarations import blamed
 from holdfast.store.store import Store
@@ -83,7 +85,7 @@ class Executions(api.Executions):
         completed = await self._store.declarations.complete(items)
         good = [item for item in completed if isinstance(item, NewExecution)]
         made = iter(await self._create(good))
-        answers = [one if isinstance(one, InvalidInput) else next(made) for one in completed]
+        answers = [item if isinstance(item, InvalidInput) else next(made) for item in completed]
         return [
             blamed(item, answer) if isinstance(answer, HoldfastError) else answer
             for item, answer in zip(items, answers, strict=True)
@@ -123,7 +125,7 @@ class Executions(api.Executions):
 
     @override
     def beats(self, *, timeout_s: float) -> Beats:
-        # It loads a second client library, which workers need and nothing else does.
+        # This loads a second client library, which only workers need.
         from holdfast.store.valkey.blocking import BlockingStore  # noqa: PLC0415
 
         return BlockingStore(self._store, timeout_s=timeout_s)
@@ -274,7 +276,7 @@ class Executions(api.Executions):
     ) -> Page:
         calls.check_page(limit)
         wanted = Filter() if wanted is None else checks.instance("wanted", wanted, Filter)
-        return await self._store.queries.page(wanted, limit, cursor)
+        return await self._store.queries.list_executions(wanted, limit, cursor)
 
     @override
     async def count(self, tenant: str | None = None) -> Sequence[Count]:
@@ -284,17 +286,28 @@ class Executions(api.Executions):
 
     @override
     async def explain(self, execution_id: str) -> Explanation:
-        standing, workers = await asyncio.gather(
-            self._store.queries.standing(_id(execution_id)), self._store.workers.list()
+        facts, workers = await asyncio.gather(
+            self._store.queries.explain_facts(_id(execution_id)), self._store.workers.list()
         )
-        wait = None
-        if standing.execution.state is State.SUSPENDED:
+        wait, session = None, None
+        if facts.execution.hold in CONVERSING:
+            session = await self._session_of(execution_id)
+        elif facts.execution.state is State.SUSPENDED:
             _, wait = await self._store.waitpoints.of(execution_id)
-        limit = await blocking_limit(self._store, standing.execution)
+        limit = await blocking_limit(self._store, facts.execution)
         tasks = {}
-        if lacks_task(standing, workers):
-            tasks = await self._store.tasks.list(standing.execution.tenant)
-        return explain(standing, workers, wait=wait, limit=limit, tasks=tasks)
+        if lacks_task(facts, workers):
+            tasks = await self._store.tasks.list(facts.execution.tenant)
+        return explain(facts, workers, wait=wait, session=session, limit=limit, tasks=tasks)
+
+    async def _session_of(self, execution_id: str) -> Session | None:
+        session_id = session_of(execution_id)
+        if session_id is None:
+            return None
+        try:
+            return (await self._store.sessions.read(session_id)).session
+        except SessionNotFound:
+            return None
 
 
 def _id(execution_id: str) -> str:

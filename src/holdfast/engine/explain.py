@@ -13,10 +13,11 @@ from holdfast.model.explanations import Explanation
 from holdfast.model.moments import span, to_ms
 from holdfast.model.partitions import ROOT_SEPARATOR
 from holdfast.model.quotas import Quota
+from holdfast.model.sessions import Session
 from holdfast.model.states import Hold, State
 from holdfast.model.waitpoints import WaitpointState
 from holdfast.model.workers import Worker
-from holdfast.store.queries import Standing
+from holdfast.store.queries import ExplainFacts
 from holdfast.store.waitpoints import Awaited
 
 _SHOWN_UPSTREAMS = 5
@@ -26,12 +27,15 @@ _DELAYS = {
     Hold.DELAY: "It was submitted to start later",
     Hold.BACKOFF: "Its last attempt failed and it will be tried again",
     Hold.RECLAIM: "It lost its worker repeatedly and will be tried again",
-    Hold.PAUSE: "It asked to go on later",
+    Hold.PAUSE: "It asked to continue later",
     Hold.DEBOUNCE: "A later submission with its key may still replace it",
 }
 
 
-#: What follows when no answer comes in time.
+#: Why a conversation is suspended: for the next message, or while a person answers.
+CONVERSING = (Hold.MESSAGE, Hold.PERSON)
+
+#: What happens when no answer comes in time.
 _ON_TIMEOUT = {
     "resume": "WaitTimedOut",
     "fail": "it fails",
@@ -42,39 +46,42 @@ _ON_TIMEOUT = {
 
 
 def explain(
-    standing: Standing,
+    facts: ExplainFacts,
     workers: Sequence[Worker],
     *,
     wait: Awaited | None = None,
+    session: Session | None = None,
     limit: Budget | Quota | None = None,
     tasks: Iterable[str] = (),
 ) -> Explanation:
-    """Put the facts into words; `tasks` are the names that its tenant may have meant."""
-    state = standing.execution.state
+    """Describe the facts in words; `tasks` are the names that its tenant may have meant."""
+    state = facts.execution.state
     if state.is_terminal:
         return Explanation(state=state, why=f"It has ended: {state}.")
+    if state is State.SUSPENDED and session is not None:
+        return _conversing(facts, session)
     if state is State.SUSPENDED and wait is not None:
-        return _suspended(standing, wait)
+        return _suspended(facts, wait)
     if state is State.RATE_LIMITED:
-        why, hold = describe_limit(standing.execution, limit)
+        why, hold = describe_limit(facts.execution, limit)
         return Explanation(state=state, why=why, holds=[hold])
     tell = {
         State.ACTIVE: _running,
         State.DELAYED: _delayed,
         State.WAITING_CHILDREN: _dependent,
     }.get(state)
-    return tell(standing) if tell else _waiting(standing, workers, tasks)
+    return tell(facts) if tell else _waiting(facts, workers, tasks)
 
 
-def _running(standing: Standing) -> Explanation:
-    execution = standing.execution
+def _running(facts: ExplainFacts) -> Explanation:
+    execution = facts.execution
     hold = {
         "type": "lease",
         "worker": execution.worker,
         "expires_at": execution.lease_expires_at,
     }
     attempt = execution.attempts
-    expired = execution.lease_expires_at and execution.lease_expires_at <= standing.now
+    expired = execution.lease_expires_at and execution.lease_expires_at <= facts.now
     if expired:
         why = f"Its worker {execution.worker} has stopped renewing; it is about to be reclaimed."
     else:
@@ -82,8 +89,8 @@ def _running(standing: Standing) -> Explanation:
     return Explanation(state=execution.state, why=why, holds=[hold])
 
 
-def _delayed(standing: Standing) -> Explanation:
-    execution = standing.execution
+def _delayed(facts: ExplainFacts) -> Explanation:
+    execution = facts.execution
     hold = execution.hold or Hold.DELAY
     if hold is Hold.SCHEDULE:
         return _lined_up(execution)
@@ -92,13 +99,13 @@ def _delayed(standing: Standing) -> Explanation:
     ]
     when = execution.run_at.isoformat(timespec="milliseconds") if execution.run_at else ""
     why = f"{_DELAYS[hold]}: at {when}."
-    if standing.lane_setting == "paused":
+    if facts.lane_setting == "paused":
         holds.append({"type": "lane_paused", "id": execution.lane})
     return Explanation(state=execution.state, why=why, holds=holds)
 
 
-def _suspended(standing: Standing, wait: Awaited) -> Explanation:
-    execution = standing.execution
+def _suspended(facts: ExplainFacts, wait: Awaited) -> Explanation:
+    execution = facts.execution
     holds: list[Mapping[str, Any]] = [
         {
             "type": "waitpoint",
@@ -112,18 +119,36 @@ def _suspended(standing: Standing, wait: Awaited) -> Explanation:
         if point.state is WaitpointState.OPEN
     ]
     who = {point.name: point.answerers for point in wait.points}
-    missing = conditions.missing(wait.condition, wait.seen, to_ms(standing.now), who)
+    missing = conditions.missing(wait.condition, wait.seen, to_ms(facts.now), who)
     why = f"It waits for {missing or 'an operator'}"
     if execution.hold is Hold.ESCALATED:
         why += "; no answer came in time, so an operator must decide"
     elif execution.wait_until is not None:
-        left = max((execution.wait_until - standing.now).total_seconds(), 0)
+        left = max((execution.wait_until - facts.now).total_seconds(), 0)
         why += f"; {span(left)} left, then {_ON_TIMEOUT[execution.on_timeout or 'fail']}"
     return Explanation(state=execution.state, why=f"{why}.", holds=holds)
 
 
-def _dependent(standing: Standing) -> Explanation:
-    graph, awaited = standing.execution.graph, standing.awaited
+def _conversing(facts: ExplainFacts, session: Session) -> Explanation:
+    execution, user = facts.execution, session.key.user
+    since = (
+        ""
+        if session.since is None
+        else f" since {session.since.isoformat(timespec='milliseconds')}"
+    )
+    hold = {"type": "message", "id": session.id, "user": user, "since": session.since}
+    why = f"It waits for a message from user {user}{since}"
+    if session.person is not None:
+        hold = {"type": "person", "id": session.id, "person": session.person}
+        why = f"{session.person} answers user {user}; it continues when the session is given back"
+    if execution.wait_until is not None:
+        left = max((execution.wait_until - facts.now).total_seconds(), 0)
+        why += f"; {span(left)} left"
+    return Explanation(state=execution.state, why=f"{why}.", holds=[hold])
+
+
+def _dependent(facts: ExplainFacts) -> Explanation:
+    graph, awaited = facts.execution.graph, facts.awaited
     holds: list[Mapping[str, Any]] = [
         {"type": "member", "id": f"{graph}~{key}", "state": awaited[key]} for key in awaited
     ]
@@ -132,7 +157,7 @@ def _dependent(standing: Standing) -> Explanation:
     else:
         holds = [{"type": "graph", "id": graph}]
         why = f"It is about to be started by graph {graph}."
-    return Explanation(state=standing.execution.state, why=why, holds=holds)
+    return Explanation(state=facts.execution.state, why=why, holds=holds)
 
 
 def _listed(awaited: Mapping[str, State]) -> str:
@@ -149,18 +174,18 @@ def _lined_up(execution: Execution) -> Explanation:
     return Explanation(state=execution.state, why=why, holds=[{"type": "schedule", "id": schedule}])
 
 
-def _waiting(standing: Standing, workers: Sequence[Worker], tasks: Iterable[str]) -> Explanation:
-    execution = standing.execution
+def _waiting(facts: ExplainFacts, workers: Sequence[Worker], tasks: Iterable[str]) -> Explanation:
+    execution = facts.execution
     if execution.hold is Hold.GRANT:
         why = "It is being claimed: its budgets and quotas are asked."
         return Explanation(state=execution.state, why=why, holds=[{"type": "admission"}])
     holds: list[Mapping[str, Any]] = []
     reasons: list[str] = []
-    if standing.lane_setting == "paused":
+    if facts.lane_setting == "paused":
         holds.append({"type": "lane_paused", "id": execution.lane})
         reasons.append(f"lane {execution.lane} is paused")
     missing = _missing_worker(execution, workers, tasks)
-    ahead = _ahead(standing, workers)
+    ahead = _ahead(facts, workers)
     if missing is not None:
         hold, reason = missing
         holds.append(hold)
@@ -179,24 +204,24 @@ def _waiting(standing: Standing, workers: Sequence[Worker], tasks: Iterable[str]
     )
 
 
-def _ahead(standing: Standing, workers: Sequence[Worker]) -> int:
-    """Count what goes before it at the workers that have its task."""
-    execution = standing.execution
-    its = [one for one in _serving(execution, workers) if one.has(execution.kind)]
-    ahead = (standing.ahead or {}).items()
-    return sum(count for kind, count in ahead if any(one.has(kind) for one in its))
+def _ahead(facts: ExplainFacts, workers: Sequence[Worker]) -> int:
+    """Count the executions ahead of it on the workers that have its task."""
+    execution = facts.execution
+    own_workers = [worker for worker in _serving(execution, workers) if worker.has(execution.kind)]
+    ahead = (facts.ahead or {}).items()
+    return sum(count for kind, count in ahead if any(worker.has(kind) for worker in own_workers))
 
 
-def lacks_task(standing: Standing, workers: Sequence[Worker]) -> bool:
-    """Whether it waits on a lane where workers are, none of which has its task."""
-    execution = standing.execution
+def lacks_task(facts: ExplainFacts, workers: Sequence[Worker]) -> bool:
+    """Whether it waits on a lane that has workers, none of which has its task."""
+    execution = facts.execution
     on_lane = _serving(execution, workers)
     waits = execution.state is State.WAITING
-    return waits and bool(on_lane) and not any(one.has(execution.kind) for one in on_lane)
+    return waits and bool(on_lane) and not any(worker.has(execution.kind) for worker in on_lane)
 
 
 def _serving(execution: Execution, workers: Sequence[Worker]) -> list[Worker]:
-    return [one for one in workers if one.serves(execution.lane, execution.tenant)]
+    return [worker for worker in workers if worker.serves(execution.lane, execution.tenant)]
 
 
 def _missing_worker(
@@ -207,12 +232,12 @@ def _missing_worker(
     on_lane = _serving(execution, workers)
     if not on_lane:
         return {"type": "no_worker", "id": lane}, f"no live worker serves lane {lane}"
-    capable = [one for one in on_lane if one.has(kind)]
+    capable = [worker for worker in on_lane if worker.has(kind)]
     if not capable:
         return _missing_task(execution, workers, tasks)
-    if any(one.can(requires) for one in capable):
+    if any(worker.can(requires) for worker in capable):
         return None
-    offered = {name for one in capable for name in one.capabilities}
+    offered = {name for worker in capable for name in worker.capabilities}
     absent = [name for name in requires if name not in offered]
     hold = {"type": "no_capable_worker", "requires": requires, "missing": absent}
     if absent:
@@ -227,13 +252,15 @@ def _missing_task(
     """Say that no worker on its lane has its task: a wrong name, a wrong lane, or not there yet."""
     lane, kind = execution.lane, execution.kind
     hold = {"type": "no_worker", "id": lane, "lane": lane, "kind": kind, "suggestions": []}
-    ours = [one for one in workers if one.tenant in {None, execution.tenant} and one.kinds]
-    elsewhere = sorted({name for one in ours if one.has(kind) for name in one.lanes})
+    ours = [
+        worker for worker in workers if worker.tenant in {None, execution.tenant} and worker.kinds
+    ]
+    elsewhere = sorted({name for worker in ours if worker.has(kind) for name in worker.lanes})
     if elsewhere:
         where = f"{'lane' if len(elsewhere) == 1 else 'lanes'} {', '.join(elsewhere)}"
         return hold, f"no live worker on lane {lane} has the task `{kind}`, but one on {where} has"
-    known = {*tasks, *(name for one in ours for name in one.kinds or ())} - {kind}
-    # Of use here only, and not free to import.
+    known = {*tasks, *(name for worker in ours for name in worker.kinds or ())} - {kind}
+    # Used only here, and slow to import.
     import difflib  # noqa: PLC0415
 
     hold["suggestions"] = difflib.get_close_matches(kind, sorted(known), _SUGGESTIONS)

@@ -1,7 +1,7 @@
-"""What this process knows of one stream that it follows, shared by all its tails.
+"""The state of one stream that this process follows, shared by all its tails.
 
-The store tells the process when frames were appended or the execution has ended; it then
-reads once for all tails. A tail that is behind what it still holds reads for itself.
+The store notifies the process when frames were appended or the execution has ended; the process
+then reads once for all tails. A tail that is behind the buffered frames reads for itself.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from holdfast.store.streams import Followed
 log: logging.Logger = logging.getLogger(__name__)
 
 FRAMES_IN_READ = 500
-#: Frames that are held for tails, so that a slow one need not read for itself.
+#: The number of buffered frames, so that a slow tail does not have to read for itself.
 MOST_HELD = 500
 MOST_HELD_BYTES = 1 << 20
 
@@ -39,11 +39,11 @@ class FollowedStream:
         self.users: int = 0
         #: The frame that ends the stream, once the execution has ended.
         self.end: Frame | None = None
-        #: Why it cannot go on: the execution is gone.
+        #: Why it cannot continue: the execution no longer exists.
         self.error: NotFound | None = None
         self._frames: list[Frame] = []
         self._bytes = 0
-        #: Every frame after this number that is still there is held.
+        #: Every stored frame after this number is buffered.
         self._floor = 0
         self._last = 0
         self._stale = False
@@ -53,26 +53,26 @@ class FollowedStream:
         self.listeners: set[asyncio.Event] = set()
 
     async def start(self, after: int) -> None:
-        """Begin after a frame, or at the end of the stream if there is much after it."""
-        found = await self._follow(after)
-        self.tenant = found.tenant
-        if found.page.more:
-            self._floor = self._last = found.last
-            self._note_end(found)
+        """Start after a frame, or near the end of the stream if many frames follow it."""
+        followed = await self._follow(after)
+        self.tenant = followed.tenant
+        if followed.page.more:
+            self._floor = self._last = followed.last
+            self._note_end(followed)
         else:
             self._floor = self._last = after
-            self._take(found)
+            self._take(followed)
         self._started = True
         if self._stale:
             self.nudge()
 
     def stop(self) -> None:
-        """Read no more."""
+        """Stop reading."""
         if self._reading is not None:
             self._reading.cancel()
 
     def nudge(self) -> None:
-        """There may be news: read them, unless that is under way."""
+        """Read new frames, unless a read is already under way."""
         self._stale = True
         done = self.end is not None or self.error is not None
         if self._started and self._reading is None and not done:
@@ -89,7 +89,7 @@ class FollowedStream:
             self.error = error
             self._tell()
         except HoldfastError as error:
-            log.log(level(error), "a stream could not be read, it is tried again: %s", error)
+            log.log(level(error), "reading a stream failed, trying again: %s", error)
         finally:
             self._reading = None
 
@@ -98,15 +98,15 @@ class FollowedStream:
             self.execution_id, self._process, after, FRAMES_IN_READ
         )
 
-    def _take(self, found: Followed) -> None:
-        frames = found.page.frames
+    def _take(self, followed: Followed) -> None:
+        frames = followed.page.frames
         if frames:
             self._last = frames[-1].id
             self._frames += frames
             self._bytes += sum(len(frame.payload) for frame in frames)
             self._drop_old()
-        if not found.page.more:
-            self._note_end(found)
+        if not followed.page.more:
+            self._note_end(followed)
         if frames or self.end is not None:
             self._tell()
 
@@ -118,18 +118,18 @@ class FollowedStream:
             count += 1
         del self._frames[:count]
 
-    def _note_end(self, found: Followed) -> None:
-        if found.ended_at is None:
+    def _note_end(self, followed: Followed) -> None:
+        if followed.ended_at is None:
             return
-        outcome = {"state": found.state, "error": found.error, "reason": found.reason}
+        outcome = {"state": followed.state, "error": followed.error, "reason": followed.reason}
         known = {name: value for name, value in outcome.items() if value is not None}
         self.end = Frame(
-            id=found.last,
-            attempt=found.attempt,
+            id=followed.last,
+            attempt=followed.attempt,
             type=END,
             payload=msgspec.json.encode(known),
             encoding=None,
-            at=found.ended_at,
+            at=followed.ended_at,
         )
 
     def _tell(self) -> None:
@@ -142,8 +142,8 @@ class FollowedStream:
             page = await self._store.streams.read(self.execution_id, position, FRAMES_IN_READ)
             if page.frames:
                 return page.frames, page.frames[-1].id
-            # What was there has been dropped meanwhile.
+            # These frames have been dropped in the meantime.
             position = self._floor
         start = bisect_right(self._frames, position, key=lambda frame: frame.id)
-        found = self._frames[start:]
-        return found, found[-1].id if found else position
+        frames = self._frames[start:]
+        return frames, frames[-1].id if frames else position

@@ -1,4 +1,4 @@
-"""Graphs: submit them whole, let them grow, wait for them, cancel and replay them."""
+"""Graphs: submit, extend, wait for, cancel and replay them."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from holdfast.model.states import State
 from holdfast.store.queries import parse_cursor
 from holdfast.store.store import Store
 
-#: Members with these states are to be ended by a cancel.
+#: A cancel ends members in these states.
 _ENDED_BY = {
     CancelPolicy.ALL: frozenset(state for state in State if not state.is_terminal),
     CancelPolicy.PENDING: frozenset({State.WAITING_CHILDREN, State.WAITING, State.DELAYED}),
@@ -94,7 +94,7 @@ class Graphs(api.Graphs):
         return SubmittedGraph(id=graph_id, version=version, members=ids, duplicate=duplicate)
 
     async def _stored(self, shape: Shape) -> Shape:
-        """Return a shape with what the store keeps of its members' inputs."""
+        """Return a shape with its members' inputs in their stored form."""
         members = list(shape.members.values())
         items = await self._payloads.store_inputs(members)
         if items is members:
@@ -102,9 +102,9 @@ class Graphs(api.Graphs):
         return replace(shape, members=dict(zip(shape.members, items, strict=True)))
 
     async def _completed(self, shape: Shape) -> Shape:
-        """Return the same with what the tasks of its members declare; raises InvalidInput.
+        """Complete a shape with the declarations of its members' tasks; raises InvalidInput.
 
-        Inputs that results of upstreams complete are not known yet, so they are not checked.
+        Inputs that receive results of upstreams are not complete yet, so they are not checked.
         """
         fed = {edge.target for edge in shape.edges if edge.input}
         items = [
@@ -137,16 +137,16 @@ class Graphs(api.Graphs):
         for field, count in (("members", len(shape.members)), ("edges", len(edges))):
             checks.integer(f"number of {field}", count, 0, bounds.GRAPH_GROWTH)
         if not shape.members and not edges:
-            message = "graph: there is nothing to add"
+            message = "graph: has nothing to add"
             raise InvalidGraph(message, field="graph", problem="nothing_to_add")
         graph, _ = await self._store.graphs.describe(graph_id)
         shape = shape.of_tenant(graph.tenant).spending(graph.budgets)
         version, known = await self._store.graphs.members(graph_id)
-        # Otherwise the store refuses it, with more to say.
+        # Otherwise the store refuses it, with a more detailed message.
         if version == expected_version and graph.completed_at is None:
             taken = sorted(set(shape.members) & set(known))
             if taken:
-                message = f"graph {graph_id} has a member {taken[0]} already"
+                message = f"graph {graph_id} already has a member {taken[0]}"
                 problem = "duplicate_member"
                 raise InvalidGraph(message, field="members", problem=problem, member=taken[0])
             shape.check(known, [edge for member in known.values() for edge in member.edges])
@@ -230,7 +230,7 @@ class Graphs(api.Graphs):
     async def _result(self, execution_id: str) -> bytes:
         outcome = await self._payloads.outcome(execution_id)
         if outcome is None:
-            # A replay has started it again since.
+            # A replay has started it again in the meantime.
             raise ResultNotReady(f"execution {execution_id} has not ended", id=execution_id)
         return result_of(outcome)
 

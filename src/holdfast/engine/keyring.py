@@ -1,4 +1,4 @@
-"""The signing keys of tokens: installed at boot, rotated, read to sign and to check."""
+"""The signing keys of tokens: installed at boot, rotated, read to sign and verify tokens."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ class SigningKeys(api.SigningKeys):
     async def install(self, kid: str, secret_hex: str) -> str:
         """Install the configured key; returns fresh, match, mismatch or repaired.
 
-        A ring that has another current key keeps it: change keys by rotation.
+        A ring with a different current key keeps it: rotate the keys to change it.
         """
         word, current = await self._rings.install(check_kid(kid), check_secret(secret_hex))
         if word == "mismatch":
             log.warning(
-                "the signing key %s of the configuration is not the current one, which is %s "
-                "and stays; rotate to change it",
+                "the configured signing key %s is ignored, because the current key is %s: "
+                "rotate the keys to change it",
                 kid,
                 current,
             )
@@ -66,7 +66,7 @@ class SigningKeys(api.SigningKeys):
         secret = secrets.token_bytes(32) if secret_hex is None else check_secret(secret_hex)
         checks.integer("grace_ms", grace_ms, 0, bounds.DURATION_MS)
         if self._rotating.locked():
-            raise RotationBusy("a rotation is under way")
+            raise RotationBusy("a rotation is already under way")
         async with self._rotating:
             return await self._rings.rotate(kid, secret, grace_ms)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from typing import final
 
 from typing_extensions import override
 
@@ -15,6 +16,7 @@ from holdfast.model.states import TERMINAL, State
 from holdfast.store.store import Store
 
 
+@final
 class Lanes(api.Lanes):
     """Operations on lanes. A lane needs no creation: its name is enough."""
 

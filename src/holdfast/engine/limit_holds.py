@@ -1,4 +1,4 @@
-"""The budget or quota that holds an execution back, in words."""
+"""Describes the budget or quota that holds an execution back."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from holdfast.store.store import Store
 
 
 async def blocking_limit(store: Store, execution: Execution) -> Budget | Quota | None:
-    """Return the limit that holds an execution back, if one does and is still there."""
+    """Return the limit that holds an execution back, if there is one and it still exists."""
     if execution.state is not State.RATE_LIMITED or execution.blocked_by is None:
         return None
     try:
@@ -30,7 +30,7 @@ async def blocking_limit(store: Store, execution: Execution) -> Budget | Quota |
 def describe_limit(
     execution: Execution, limit: Budget | Quota | None
 ) -> tuple[str, Mapping[str, Any]]:
-    """Return a sentence and the facts about what holds an execution back."""
+    """Return a sentence and the facts about the limit that holds an execution back."""
     hold: dict[str, Any] = {"type": execution.hold, "id": execution.blocked_by}
     if execution.retry_at is not None:
         hold["retry_at"] = execution.retry_at
@@ -40,7 +40,7 @@ def describe_limit(
     elif isinstance(limit, Quota):
         reason = _quota_reason(limit, hold)
     else:
-        reason = "it goes on soon"
+        reason = "it continues soon"
     return f"It waits for {name}: {reason}.", hold
 
 
@@ -54,7 +54,7 @@ def _budget_reason(budget: Budget, hold: dict[str, Any]) -> str:
                 hold["retry_at"] = budget.next_reset_at
                 when += f", at the latest at {_shown(budget.next_reset_at)}"
             return f"{used + reserved} of {limit.hard} {dimension} are used up, until {when}"
-    return "something is left again, so it goes on soon"
+    return "some is available again, so it continues soon"
 
 
 def _quota_reason(quota: Quota, hold: dict[str, Any]) -> str:
@@ -67,7 +67,7 @@ def _quota_reason(quota: Quota, hold: dict[str, Any]) -> str:
         hold["retry_at"] = quota.frees_at
         window = f"{quota.max_per_window} in {quota.window_ms} ms"
         return f"{quota.in_window} have started of {window}, and {quota.waiting} wait"
-    return f"there is room for the first of {quota.waiting + quota.promised} that wait"
+    return f"there is room for the first of the {quota.waiting + quota.promised} that wait"
 
 
 def _shown(moment: Any) -> str:

@@ -1,4 +1,4 @@
-"""The mailbox of a process: where the store tells it what it waits for, on every partition."""
+"""The mailbox of a process: receives the store's notifications from every partition."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Mailbox:
         self.process: str = new_id()
 
     async def open(self, tag: str) -> None:
-        """Listen on a partition, once for all who wait for something in it."""
+        """Listen on a partition, once for all waiters in it."""
         channel = channels.mailbox(tag, self.process)
         if channel not in self._opened:
             opening = self._store.subscriptions.add([channel], self._on_message)

@@ -1,4 +1,4 @@
-"""The one way of inputs and results into the store and out of it.
+"""The only path of inputs and results into the store and out of it.
 
 A large payload is kept in the storage of the archive, and the store holds a reference to it. The
 setting is looked up at most every half minute, and only for payloads that may be large enough.
@@ -25,15 +25,15 @@ from holdfast.store.store import Store
 log: logging.Logger = logging.getLogger(__name__)
 
 _LOOK_AGAIN_S = 30.0
-#: An execution whose input cannot be fetched now is given back for this long.
+#: An execution whose input cannot be fetched now is delayed for this long.
 _TRY_LATER_MS = 5_000
-#: Results of upstreams that are read at once for one claim.
+#: How many results of upstreams are read concurrently for one claim.
 _READS = 32
 
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where payloads are kept, and from which size on."""
+    """Where payloads are kept, and from which size."""
 
     url: str
     objects: ObjectStore
@@ -64,7 +64,7 @@ class Payloads:
     # Storing
 
     async def store_inputs(self, items: Sequence[NewExecution]) -> Sequence[NewExecution]:
-        """Return new executions with what the store keeps of their inputs."""
+        """Return new executions with their inputs in stored form."""
         if all(len(item.input) <= LEAST_BYTES for item in items):
             return items
         return await asyncio.gather(*map(self._store_input, items))
@@ -74,22 +74,22 @@ class Payloads:
         place = await self._place_for(item.input)
         if place is None:
             return item
-        # One that may be compared with others is kept with a digest of what it says.
+        # An input that may be compared with others is stored with a digest of its value.
         value = references.value_of(item.input) if item.is_named else None
         return item.kept_as(await _put(place, "input", item.tenant, item.input, value))
 
     async def store_result(self, execution_id: str, result: bytes) -> bytes:
-        """Return what the store keeps of a result."""
+        """Return the stored form of a result."""
         references.check_is_none("result", result)
         place = await self._place_for(result)
         if place is None:
             return result
-        # An extra round trip, beside which the upload is slow.
+        # An extra round trip, which is short compared to the upload.
         tenant = await self._store.queries.owner(execution_id)
         return await _put(place, "result", tenant, result)
 
     async def _place_for(self, payload: bytes) -> _Place | None:
-        """Return where to keep a payload if not in the store."""
+        """Return where to keep a payload outside the store, or None."""
         if len(payload) <= LEAST_BYTES:
             return None
         place = await self._find()
@@ -100,12 +100,12 @@ class Payloads:
     # Opening
 
     async def open(self, payload: bytes) -> bytes:
-        """Return a payload wherever it is; raises BackendFailed or InvalidRecord."""
+        """Return a payload, from object storage if need be; raises BackendFailed, InvalidRecord."""
         if not references.is_reference(payload):
             return payload
         place = await self._find() or await self._find(again=True)
         if place is None:
-            message = "a payload is in an archive that the store no longer names"
+            message = "a payload is in an archive that this store no longer uses"
             raise InvalidRecord(message)
         return await fetch(place.objects, payload)
 
@@ -132,7 +132,7 @@ class Payloads:
         )
 
     async def open_claims(self, claims: list[Claim]) -> list[Claim]:
-        """Return claims with complete inputs; those that cannot be read now are given back."""
+        """Return claims with complete inputs; delay those whose input cannot be read now."""
         if not any(claim.passed or references.is_reference(claim.input) for claim in claims):
             return claims
         opened = await asyncio.gather(*map(self._open_claim, claims))
@@ -145,7 +145,7 @@ class Payloads:
                 outcomes = await self._upstreams(claim.passed)
                 payload = merge(payload, claim.passed, outcomes)
         except HoldfastError as error:
-            log.warning("the input of %s cannot be read: %s", claim.id, error)
+            log.warning("cannot read the input of %s: %s", claim.id, error)
             await self._store.executions.delay(claim.id, claim.lease, _TRY_LATER_MS)
             return None
         return replace(claim, input=payload, passed=())
@@ -166,13 +166,13 @@ class Payloads:
 async def _put(
     place: _Place, field: str, tenant: str, payload: bytes, value: str | None = None
 ) -> bytes:
-    """Keep a payload in object storage; if that is in trouble, it stays in the store."""
+    """Write a payload to object storage; if that fails, the payload stays in the store."""
     reference = references.reference_to(tenant, payload, value)
     try:
         await place.objects.put_if_absent(reference.key, payload)
     except VersionConflict:
         pass
     except BackendFailed as error:
-        log.warning("a large %s stays in the store: %s", field, error)
+        log.warning("cannot offload a large %s, so it stays in the store: %s", field, error)
         return payload
     return reference.encode()

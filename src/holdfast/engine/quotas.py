@@ -56,7 +56,7 @@ class Quotas(api.Quotas):
         self, tenant: str | None = None, *, limit: int = 50, cursor: str | None = None
     ) -> tuple[list[Quota], str | None]:
         calls.check_page(limit, tenant)
-        return await self._store.quotas.page(tenant, limit, cursor)
+        return await self._store.quotas.list_quotas(tenant, limit, cursor)
 
     @override
     async def set(

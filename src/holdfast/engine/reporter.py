@@ -1,23 +1,23 @@
-"""The reporter: tells the store how the services of this process are doing, for `doctor`."""
+"""The reporter: writes the status of this process's services to the store, for `doctor`."""
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import os
 import socket
 
+from holdfast.concurrency import wait_or_timeout
 from holdfast.errors import HoldfastError
 from holdfast.model.ids import new_id
 from holdfast.services import Supervisor
 from holdfast.store.store import Store
 
-#: A process that has not reported for three times as long is gone.
+#: A process that has not reported for three times this long is gone.
 EVERY_S = 20.0
 
 
 class Reporter:
-    """Reports regularly, and at once when a service stops or starts again."""
+    """Reports regularly, and immediately when a service stops or starts again."""
 
     name = "reporter"
 
@@ -27,16 +27,14 @@ class Reporter:
         self.process: str = f"{socket.gethostname()[:60]}.{os.getpid()}.{new_id()[-6:]}"
 
     async def run(self) -> None:
-        """Report until cancelled, then forget the process."""
+        """Report until cancelled, then remove the process."""
         changed = self._services.changed
         ttl_ms = int(3000 * EVERY_S)
         try:
             while True:
                 changed.clear()
                 await self._store.services.report(self.process, self._services.statuses(), ttl_ms)
-                with contextlib.suppress(TimeoutError):
-                    async with asyncio.timeout(EVERY_S):
-                        await changed.wait()
+                await wait_or_timeout(changed, EVERY_S)
         finally:
             with contextlib.suppress(HoldfastError):
                 await self._store.services.forget(self.process)

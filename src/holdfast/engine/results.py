@@ -1,4 +1,4 @@
-"""Waiting for the end of executions: told by the store, with a slow poll behind it."""
+"""Waits for executions to end: the store notifies the waiter, which also polls slowly."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ T = TypeVar("T")
 
 
 class Endings(ABC, Generic[T]):
-    """How things end, for all waiters of a process."""
+    """The endings of executions or graphs, for all waiters of a process."""
 
-    #: What it is that ends.
+    #: What ends: an execution or a graph.
     noun: str
 
     def __init__(self, store: Store) -> None:
@@ -36,7 +36,7 @@ class Endings(ABC, Generic[T]):
         return await self._look(execution_id, process="")
 
     async def wait(self, execution_id: str, timeout_s: float | None) -> T:
-        """Wait for the end; raises ResultNotReady when the time is over."""
+        """Wait for the end; raises ResultNotReady after the timeout."""
         outcome = await self.outcome(execution_id)
         if outcome is not None:
             return outcome
@@ -52,12 +52,12 @@ class Endings(ABC, Generic[T]):
                         return outcome
                     await news_or_poll(ended, POLL_S)
         except TimeoutError:
-            message = f"{self.noun} {execution_id} has not ended within {timeout_s} s"
+            message = f"{self.noun} {execution_id} did not end within {timeout_s} s"
             raise ResultNotReady(message, id=execution_id) from None
 
     @abstractmethod
     async def _look(self, execution_id: str, *, process: str) -> T | None:
-        """Ask the store; without an end, have `process` told when there is one."""
+        """Ask the store; if it has not ended, the store notifies `process` when it does."""
 
 
 class Results(Endings[Outcome]):

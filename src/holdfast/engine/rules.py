@@ -1,4 +1,4 @@
-"""Rules: limits that new executions get by their tenant, lane, kind or tag."""
+"""Rules: attach limits to new executions by tenant, lane, kind or tag."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from holdfast.store.store import Store
 
 
 class Rules(api.Rules):
-    """Rules of one kind of limit. They hold for executions submitted after them."""
+    """The rules of one kind of limit. They apply to executions submitted after them."""
 
     def __init__(self, store: Store, limit: Literal["budget", "quota"]) -> None:
         self._store = store
@@ -36,8 +36,8 @@ class Rules(api.Rules):
 
     @override
     async def list(self) -> list[Rule]:
-        found = rules_of(await self._store.lanes.settings())
-        return [rule for rule in found if rule.limit == self._limit]
+        rules = rules_of(await self._store.lanes.settings())
+        return [rule for rule in rules if rule.limit == self._limit]
 
     async def _address(self, rule: Rule) -> LimitRef:
         if rule.limit == "quota":

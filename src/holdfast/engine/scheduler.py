@@ -1,7 +1,7 @@
-"""The scheduler: fires what is due. Any number of processes may run it.
+"""The scheduler: fires schedules that are due. Any number of processes may run it.
 
-The store says when something is due; which ticks those are, and which is next, is worked out here.
-A step is taken only from where the schedule stands, so each tick is fired once, whoever is first.
+The store reports when a schedule is due; this module works out its ticks and the next one. A step
+succeeds only from the schedule's current tick, so each tick is fired once, by the first process.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ _PAUSE_AFTER_ERROR_S = 1.0
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is to be done about a schedule that is due."""
+    """The work for a schedule that is due."""
 
-    #: Ticks to fire, and how many before them are not.
+    #: The ticks to fire, and how many earlier ones are not fired.
     fire: list[int]
     missed: int
-    #: The tick at which it stands afterwards.
+    #: The tick that comes afterwards.
     next: int | None
 
 
 def plan_of(schedule: Schedule, now_ms: int) -> Plan | None:
-    """Work out what is to be done; None if nothing is due."""
+    """Work out the plan of a schedule; None if nothing is due."""
     if schedule.next_ms is None:
         return None
     plan, timing = schedule.plan, schedule.plan.timing
@@ -67,13 +67,13 @@ def steps_of(start: int, plan: Plan) -> list[Step]:
 
 
 class Firing:
-    """Fires schedules of a store."""
+    """Fires the schedules of a store."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
 
     async def run_due(self, tag: str) -> int:
-        """Fire what is due in a partition; returns how many schedules took a step."""
+        """Fire the due schedules of a partition; returns how many took a step."""
         moved = 0
         while True:
             now_ms, due = await self._store.schedules.due(tag, SCHEDULES_IN_LOOK)
@@ -83,7 +83,7 @@ class Firing:
                 return moved
 
     async def fire(self, schedule: Schedule, now_ms: int) -> bool:
-        """Do what is to be done about a schedule; returns whether it took a step."""
+        """Carry out the plan of a schedule; returns whether it took a step."""
         plan = plan_of(schedule, now_ms)
         if plan is None or schedule.next_ms is None:
             return False
@@ -94,15 +94,15 @@ class Firing:
             else:
                 await self._store.schedules.skip(schedule, schedule.next_ms, plan.next, plan.missed)
         except ScheduleMoved:
-            # Somebody else was faster, or it was changed; then it is looked at again.
+            # Another process was faster, or the schedule was changed; it is examined again.
             return False
         except HoldfastError as error:
-            log.log(level(error), "schedule %s could not be fired yet: %s", schedule.id, error)
+            log.log(level(error), "cannot fire schedule %s yet: %s", schedule.id, error)
             return False
         return True
 
     async def completed(self, schedule: Schedule) -> Schedule:
-        """Return the same with what the task declares now; its input was checked before."""
+        """Complete an execution with its task's declaration; its input was checked before."""
         execution = schedule.plan.execution
         whole = await self._store.declarations.completed(execution, check=False)
         if whole is execution:
@@ -118,9 +118,11 @@ class Firing:
                 if answer in ("created", "duplicate", "skipped"):
                     continue
                 if answer == "schedule_moved":
-                    raise ScheduleMoved(f"schedule {schedule.id} has moved on", id=schedule.id)
-                # It cannot be created, such as on a draining lane: pass over it and go on.
-                log.warning("schedule %s: tick %s is refused: %s", schedule.id, step.tick, answer)
+                    raise ScheduleMoved(
+                        f"schedule {schedule.id} has passed this tick", id=schedule.id
+                    )
+                # It cannot be created, for example on a draining lane: skip the tick and continue.
+                log.warning("schedule %s: tick %s was refused: %s", schedule.id, step.tick, answer)
                 missed = step.missed + 1
                 await self._store.schedules.skip(schedule, step.start, step.next, missed, answer)
                 steps = steps[steps.index(step) + 1 :]
@@ -138,7 +140,7 @@ class Scheduler:
         self._store = store
         self._firing = Firing(store)
         self._channels = {channels.schedules(tag): tag for tag in store.tags()}
-        #: Partitions in which something may be due.
+        #: Partitions that may have a due schedule.
         self._waiting = set(store.tags())
         self._woken = asyncio.Event()
 
@@ -162,10 +164,10 @@ class Scheduler:
         try:
             await self._firing.run_due(tag)
         except HoldfastError as error:
-            # The store says it again as long as something is due.
+            # The store repeats the notification as long as a schedule is due.
             log.log(
                 level(error),
-                "schedules could not be looked at: %s",
+                "cannot read the due schedules: %s",
                 error,
                 extra={"partition": tag},
             )

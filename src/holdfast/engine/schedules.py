@@ -21,7 +21,7 @@ from holdfast.model.names import DEFAULT_TENANT
 from holdfast.model.schedules import NewSchedule, Schedule, SchedulePage
 from holdfast.store.store import Store
 
-#: A change that meets another one is worked out anew, this often.
+#: How often a change is worked out again after a concurrent one.
 _TRIES = 10
 
 
@@ -79,7 +79,7 @@ class Schedules(api.Schedules):
             except ScheduleChanged:
                 continue
             return await self.get(schedule_id, tenant=tenant)
-        raise ScheduleChanged(f"schedule {schedule_id} is changed all the time", id=schedule_id)
+        raise ScheduleChanged(f"schedule {schedule_id} keeps changing; try again", id=schedule_id)
 
     @override
     async def get(self, schedule_id: str, *, tenant: str = DEFAULT_TENANT) -> Schedule:
@@ -104,9 +104,9 @@ class Schedules(api.Schedules):
         more = True
         while more and len(items) <= limit:
             page, more = await self._schedules.page(after, limit)
-            items += [one for one in page if tenant in (None, one.tenant)]
+            items += [schedule for schedule in page if tenant in (None, schedule.tenant)]
             after = page[-1].plan.stored_id if page else after
-            # Those of a tenant follow one another, but for those of `default`.
+            # The ids of a tenant are consecutive, except those of `default`.
             more = more and after.startswith(prefix)
         more = len(items) > limit
         items = items[:limit]
@@ -146,9 +146,9 @@ class Schedules(api.Schedules):
         return times
 
     async def run_due(self) -> int:
-        """Fire what is due now; returns how many schedules took a step.
+        """Fire the schedules that are due now; returns how many took a step.
 
-        The maintenance of a process does this by itself, when it is told.
+        The scheduler of a process does this when the store notifies it.
         """
         moved = 0
         for tag in self._store.tags():
@@ -161,7 +161,7 @@ def _first(plan: NewSchedule, now_ms: int) -> int | None:
     if plan.paused:
         return None
     if plan.timing.at is not None:
-        # Also one that has passed: `catch_up` says what becomes of it.
+        # This may be a tick in the past: `catch_up` decides what happens to it.
         return to_ms(plan.timing.at)
     return plan.timing.next_after(now_ms, now_ms)
 

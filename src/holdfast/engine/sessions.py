@@ -39,6 +39,8 @@ from holdfast.model.states import State
 from holdfast.services import Supervisor
 from holdfast.store.store import Store
 
+#: A reader says again that it listens before the store forgets it, after a minute.
+_LISTEN_S = 20.0
 #: Notifications can be lost in a failover, so every reader also looks this often.
 _POLL_S = 5.0
 _PAGE = 100
@@ -64,6 +66,12 @@ class Sessions(api.Sessions):
     async def deliver(
         self, name: str, activity: Activity, *, sender: str | None = None
     ) -> Delivered:
+        return await self._deliver(name, activity, sender, "")
+
+    async def _deliver(
+        self, name: str, activity: Activity, sender: str | None, process: str
+    ) -> Delivered:
+        """Deliver a message; a process is notified of what follows."""
         checks.kind("name", name)
         checks.instance("activity", activity, Activity)
         if sender is not None:
@@ -78,7 +86,12 @@ class Sessions(api.Sessions):
             NewExecution(kind=name, tenant=tenant, check=False)
         )
         delivered = await self._sessions.deliver(
-            activity, item, busy=declared.busy, apology=declared.apology, sender=sender
+            activity,
+            item,
+            busy=declared.busy,
+            apology=declared.apology,
+            sender=sender,
+            process=process,
         )
         if delivered.effect is Effect.INTERRUPTED and (item.quotas or item.budgets):
             self._courier.poke(self._store.tag_of(delivered.session))
@@ -99,14 +112,20 @@ class Sessions(api.Sessions):
         loop = asyncio.get_running_loop()
         ends_at = loop.time() + wait_ms / 1000
         async with self._waiters.waiter(session_id) as news:
-            delivered = await self.deliver(name, activity, sender=sender)
+            delivered = await self._deliver(name, activity, sender, self._waiters.process)
+            listened_at = loop.time()
+            is_answered = delivered.duplicate or delivered.execution is None
             while True:
                 left_s = ends_at - loop.time()
-                process = self._waiters.process if left_s > 0 else ""
+                if left_s > 0 and not is_answered:
+                    await news_or_poll(news, min(left_s, _POLL_S))
+                is_answered = False
+                process = ""
+                if loop.time() - listened_at > _LISTEN_S:
+                    process, listened_at = self._waiters.process, loop.time()
                 answer = await self._answer(delivered, process)
                 if answer.done or left_s <= 0:
                     return answer
-                await news_or_poll(news, min(left_s, _POLL_S))
 
     async def _answer(self, delivered: Delivered, process: str) -> TurnAnswer:
         """Return the replies to a message so far; a process is notified of more."""
@@ -228,16 +247,15 @@ class Sessions(api.Sessions):
         if to is not None:
             checks.text("to", to, bounds.NAME_CHARS, empty=False)
         checks.text("reason", reason, bounds.REASON_CHARS)
-        await self._sessions.handover(session_id, to or "")
-        return await self.get(session_id)
+        return await self._sessions.handover(session_id, to or "")
 
     @override
     async def end(self, session_id: str, *, reason: str = "") -> Session:
         _check_id(session_id)
         checks.text("reason", reason, bounds.REASON_CHARS)
-        await self._sessions.finish(session_id, reason)
+        session = await self._sessions.finish(session_id, reason)
         self._courier.poke(self._store.tag_of(session_id))
-        return await self.get(session_id)
+        return session
 
     @override
     async def erase(self, session_id: str) -> None:

@@ -1,4 +1,4 @@
-"""Spending: what executions charge to the budgets that they are subject to."""
+"""Spending: executions charge the budgets that apply to them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ C = TypeVar("C", bound=Charge)
 
 
 class Spending(api.Spending):
-    """Charges by the holders of leases. Without a budget to charge they are all accepted."""
+    """Charges by the holders of leases. Without a budget to charge, every charge is accepted."""
 
     def __init__(
         self,
@@ -134,7 +134,7 @@ class Spending(api.Spending):
             return tenant, attached
         stored = names.stored(tenant, budget)
         if stored not in attached:
-            message = f"execution {execution_id} is not subject to a budget {budget}"
+            message = f"execution {execution_id} does not charge budget {budget}"
             raise BudgetNotFound(message, id=budget)
         return tenant, (stored,)
 
@@ -160,7 +160,7 @@ class Spending(api.Spending):
     async def _settle(
         self, ids: Sequence[str], amounts: Usage, key: str, execution_id: str
     ) -> Charge:
-        """Settle in each budget; the first breach is the answer."""
+        """Settle in each budget; returns the first breach."""
         answer = Charge(status=ChargeStatus.ALREADY_APPLIED)
         for budget_id in ids:
             charge = await self._store.budgets.settle(budget_id, amounts, key, execution_id)
@@ -179,10 +179,10 @@ class Spending(api.Spending):
         key: str,
         charge: Callable[[], Awaitable[C]],
     ) -> C:
-        """Charge; where the budget says so, have the execution ask for more."""
+        """Charge; if the charge is refused and the budget says so, ask for more."""
         answer = await charge()
         if answer.on_hard is OnHard.SUSPEND and not answer.accepted:
-            # More may have been granted just now: the answer arrives before it is asked again.
+            # More may have been granted just now: apply that answer before asking again.
             await self._courier.deliver(self._store.tag_of(execution_id))
             answer = await charge()
         if answer.on_hard is OnHard.SUSPEND and not answer.accepted:
@@ -191,14 +191,14 @@ class Spending(api.Spending):
         return await self._obey(execution_id, tenant, answer)
 
     async def _obey(self, execution_id: str, tenant: str, charge: C) -> C:
-        """Cancel an execution that would pass a hard limit, if the budget says so.
+        """Cancel an execution that would exceed a hard limit, if the budget says so.
 
         Returns the answer with the budget as the tenant of the execution knows it.
         """
         charge = seen_by(tenant, charge)
         if charge.accepted or charge.on_hard is not OnHard.CANCEL:
             return charge
-        reason = f"budget {charge.budget}: no more {charge.dimension} (limit {charge.limit})"
+        reason = f"budget {charge.budget}: no {charge.dimension} left (limit {charge.limit})"
         with contextlib.suppress(AlreadyTerminal):
             await self._cancel(execution_id, reason)
         return replace(charge, state=State.CANCELLED)

@@ -1,4 +1,4 @@
-"""Streams: the output of an execution while it runs, and the document it keeps up to date."""
+"""Streams: the output of an execution while it runs, and the summary document that it updates."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Streams(api.Streams):
     def __init__(self, store: Store) -> None:
         self._streams = store.streams
         self._settings = store.lanes
-        #: Who reads live in this process.
+        #: The live readers of this process.
         self.tails: Tails = Tails(store)
 
     @override
@@ -51,7 +51,7 @@ class Streams(api.Streams):
             checks.instance(f"frames[{number}]", frame, NewFrame)
             size += len(frame.payload)
             if frame.type == "summary" and frame.place is not None and len(frames) > 1:
-                problem = "a summary frame that has a place must be alone in its batch"
+                problem = "a summary frame with a position must be the only frame of its batch"
                 checks.refuse(f"frames[{number}]", problem, frame.place)
         if size > bounds.FRAME_BATCH_BYTES:
             message = f"frames: {size} bytes are over the limit of {bounds.FRAME_BATCH_BYTES}"
@@ -71,7 +71,7 @@ class Streams(api.Streams):
             )
             if isinstance(answer, Appended):
                 return answer
-            # Somebody else with the same lease was faster: patch what is there now.
+            # Another call with the same lease was faster: patch the current document.
             patched = _patch(answer, changes)
 
     @override
@@ -135,11 +135,11 @@ class Streams(api.Streams):
         }
 
     def drain(self) -> None:
-        """End all tails of this process with a `retry` frame, and begin no more."""
+        """End all tails of this process with a `retry` frame, and start no new ones."""
         self.tails.drain()
 
     async def close(self) -> None:
-        """Drain, and stop listening."""
+        """Drain, then stop listening."""
         await self.tails.close()
 
 

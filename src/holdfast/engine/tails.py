@@ -1,4 +1,4 @@
-"""Tails: streams read live. Thousands share one subscription; a tenant has so many at most."""
+"""Tails: streams read live. Thousands share one subscription; each tenant has a maximum."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ TAILS_PER_TENANT = 100
 #: Tails of all tenants in one process.
 MOST_TAILS = 10_000
 
-#: Messages may be lost, so every stream is looked at this often.
+#: Notifications may be lost, so every stream is polled this often.
 POLL_S = 5.0
 _SETTINGS_S = 5.0
 
 
 class Tail(api.Tail):
-    """One reader of a stream, live: `async for frame in tail`, until the `end` frame.
+    """One live reader of a stream: `async for frame in tail`, until the `end` frame.
 
     A reader that must make room, or whose process stops, gets a last frame `retry` instead; it
-    can go on elsewhere after the frame that it saw last.
+    can continue in another process after the last frame that it received.
     """
 
     def __init__(self, tails: Tails, feed: FollowedStream, after: int) -> None:
@@ -41,7 +41,7 @@ class Tail(api.Tail):
         self._stopped = False
         self._news = asyncio.Event()
         feed.listeners.add(self._news)
-        #: It has given its last frame, or was closed.
+        #: It has returned its last frame, or was closed.
         self.done: bool = False
 
     @property
@@ -74,7 +74,7 @@ class Tail(api.Tail):
             await self._news.wait()
 
     def stop(self) -> None:
-        """Have it end with a `retry` frame."""
+        """End it with a `retry` frame."""
         self._stopped = True
         self._news.set()
 
@@ -104,11 +104,11 @@ class Tails:
         self.most: int = MOST_TAILS
 
     async def open(self, execution_id: str, after: int) -> Tail:
-        """Begin to read a stream live, after a frame.
+        """Start to read a stream live, after a frame.
 
         Raises:
-            ExecutionNotFound: there is no such execution.
-            TooManyTails: the tenant has as many as it may.
+            ExecutionNotFound: no execution has this id.
+            TooManyTails: the tenant has its maximum number of tails.
         """
         feed = await self._feed(execution_id, after)
         feed.users += 1
@@ -122,16 +122,16 @@ class Tails:
         return tail
 
     async def _feed(self, execution_id: str, after: int) -> FollowedStream:
-        """Return the feed of a stream, begun if nobody follows it yet."""
+        """Return the followed stream of an execution, started if it has no reader yet."""
         await self._mailbox.open(self._store.tag_of(execution_id))
         while execution_id in self._opening:
-            with contextlib.suppress(Exception):
-                await asyncio.shield(self._opening[execution_id])
-        found = self._feeds.get(execution_id)
-        if found is not None and found.error is None and found.end is None:
-            return found
+            # This lets other tasks run even if the stream has just opened; awaiting it would not.
+            await asyncio.wait([self._opening[execution_id]])
+        feed = self._feeds.get(execution_id)
+        if feed is not None and feed.error is None and feed.end is None:
+            return feed
         feed = FollowedStream(self._store, self._mailbox.process, execution_id)
-        # In place before it starts: what is told meanwhile must not be missed.
+        # In place before it starts, so that no notification in between is missed.
         self._feeds[execution_id] = feed
         opening = self._opening[execution_id] = asyncio.ensure_future(feed.start(after))
         try:
@@ -149,14 +149,21 @@ class Tails:
         limit = await self._limit(tenant)
         count = len(self._open.get(tenant, ()))
         if self._draining:
-            raise _refusal("this process stops: read the stream from another", tenant)
+            raise _refusal(
+                "this process is shutting down: read the stream from another process", tenant
+            )
         if count >= limit:
-            raise _refusal(f"tenant {tenant} reads {count} streams live, its limit", tenant)
+            raise _refusal(
+                f"tenant {tenant} already reads {count} streams live, which is its limit", tenant
+            )
         if sum(map(len, self._open.values())) >= self.most:
             greedy = max(self._open.values(), key=len)
             if len(greedy) <= count + 1:
-                raise _refusal(f"this process serves {self.most} live streams already", tenant)
-            # The tenant with the most makes room: its oldest reader goes on elsewhere.
+                raise _refusal(
+                    f"this process already serves {self.most} live streams, which is its limit",
+                    tenant,
+                )
+            # The tenant with the most tails makes room: its oldest reader continues elsewhere.
             oldest = next(iter(greedy))
             oldest.stop()
             del greedy[oldest]
@@ -170,7 +177,7 @@ class Tails:
         return TAILS_PER_TENANT if found is None else int(found)
 
     def forget_settings(self) -> None:
-        """Look at the settings again before the next tail."""
+        """Read the settings again before the next tail starts."""
         self._settings_until = 0.0
 
     def counts(self) -> dict[str, int]:
@@ -178,7 +185,7 @@ class Tails:
         return {tenant: len(tails) for tenant, tails in self._open.items()}
 
     def release(self, tail: Tail, feed: FollowedStream) -> None:
-        """Take note of a tail that has ended."""
+        """Remove a tail that has ended."""
         tails = self._open.get(feed.tenant, {})
         tails.pop(tail, None)
         if not tails:
@@ -202,21 +209,21 @@ class Tails:
             feed.nudge()
 
     async def _poll(self) -> None:
-        """Look at every stream now and then, spread over time, for as long as there are any."""
+        """Poll every stream now and then, spread over time, while there are any."""
         while self._feeds:
             for feed in tuple(self._feeds.values()):
                 await asyncio.sleep(POLL_S / max(1, len(self._feeds)))
                 feed.nudge()
 
     def drain(self) -> None:
-        """End all tails with a `retry` frame, and begin no more."""
+        """End all tails with a `retry` frame, and start no new ones."""
         self._draining = True
         for tails in tuple(self._open.values()):
             for tail in tuple(tails):
                 tail.stop()
 
     async def close(self) -> None:
-        """Drain, and stop listening."""
+        """Drain, then stop listening."""
         self.drain()
         if self._polling is not None:
             self._polling.cancel()

@@ -1,9 +1,9 @@
-"""Tasks: what workers published of them, for submissions to follow."""
+"""Tasks: the declarations that workers publish and submissions follow."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, final
 
 from typing_extensions import override
 
@@ -12,8 +12,9 @@ from holdfast.model import checks, declarations
 from holdfast.store.store import Store
 
 
+@final
 class Tasks(api.Tasks):
-    """Descriptions of tasks in a store."""
+    """The declarations of tasks in a store."""
 
     def __init__(self, store: Store) -> None:
         self._store = store

@@ -1,7 +1,7 @@
 """The ticker: fires the timers of all partitions when they are due.
 
-Any number of processes may run it. It sleeps until the next timer is due, is woken when an
-earlier one is set, and looks once a second in any case.
+Any number of processes may run it. It sleeps until the next timer is due, wakes up when an earlier
+one is set, and looks once a second in any case.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ TIMERS_IN_TICK = 100
 
 
 class Ticker(TimerLoop):
-    """Fires timers for as long as `run` runs."""
+    """Fires timers while `run` runs."""
 
     name = "ticker"
     place = "partition"

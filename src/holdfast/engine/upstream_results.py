@@ -1,8 +1,8 @@
-"""Merges what the upstreams of a graph's member pass on into the member's input.
+"""Merges the results of upstreams into the input of a graph's member.
 
-The store hands out small results with the claim and only names the others, so no result is copied
-when an edge is resolved. An edge on failure passes on what went wrong. An upstream that has nothing
-to pass on, such as one that a join did without, leaves its name out.
+The store returns small results with the claim and only names the others, so no result is copied
+when an edge is resolved. An edge on failure passes on the error. An upstream that has nothing to
+pass on, such as one that a join did not need, leaves its name out.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import msgspec
 
 from holdfast.model.executions import JSON_CONTENT_TYPE, Outcome, Passed
 
-#: At the end of an input name: the results of all such edges, in a list.
+#: The end of an input name that collects the results of all its edges in a list.
 LIST_MARK = "[]"
 
 _members = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
@@ -22,9 +22,9 @@ _encode = msgspec.json.Encoder().encode
 
 
 def merge(payload: bytes, passed: Sequence[Passed], outcomes: Sequence[Outcome | None]) -> bytes:
-    """Put what upstreams pass on into an input, which is an object or null.
+    """Merge the results of upstreams into an input, which is an object or null.
 
-    An input that is neither is left as it is: its task does not take arguments by name.
+    Any other input stays as it is: its task does not take arguments by name.
     """
     try:
         members = _members(b"{}" if payload == b"null" else payload)

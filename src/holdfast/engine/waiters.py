@@ -1,4 +1,4 @@
-"""Being told: many who wait in one process, with one mailbox."""
+"""The waiters of a process, which share one mailbox."""
 
 from __future__ import annotations
 
@@ -6,17 +6,18 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator
 
+from holdfast.concurrency import wait_or_timeout
 from holdfast.engine.mailbox import Mailbox
 from holdfast.store.store import Store
 
 
 class Waiters:
-    """Who waits for news of which execution. News are lost in a failover, so all poll, slowly."""
+    """The waiters for news of executions. A failover can lose notifications, so all also poll."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
         self._mailbox = Mailbox(store, self._on_message)
-        #: The name under which the store knows us.
+        #: The name of this process in the store.
         self.process: str = self._mailbox.process
         self._waiters: dict[str, set[asyncio.Event]] = {}
 
@@ -26,27 +27,25 @@ class Waiters:
 
     @contextlib.asynccontextmanager
     async def waiter(self, execution_id: str) -> AsyncIterator[asyncio.Event]:
-        """Yield what is set at every piece of news of an execution."""
-        told = asyncio.Event()
+        """Yield an event that every notification about an execution sets."""
+        event = asyncio.Event()
         waiters = self._waiters.setdefault(execution_id, set())
-        waiters.add(told)
+        waiters.add(event)
         try:
             await self._mailbox.open(self._store.tag_of(execution_id))
-            yield told
+            yield event
         finally:
-            waiters.discard(told)
+            waiters.discard(event)
             if not waiters:
                 self._waiters.pop(execution_id, None)
 
     def _on_message(self, message: str) -> None:
         _, _, execution_id = message.partition(" ")
-        for told in self._waiters.get(execution_id, ()):
-            told.set()
+        for event in self._waiters.get(execution_id, ()):
+            event.set()
 
 
-async def news_or_poll(told: asyncio.Event, poll_s: float) -> None:
-    """Wait for news, or for the time to look anyway."""
-    with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout(poll_s):
-            await told.wait()
-    told.clear()
+async def news_or_poll(event: asyncio.Event, poll_s: float) -> None:
+    """Wait for a notification, or until the next poll is due."""
+    await wait_or_timeout(event, poll_s)
+    event.clear()

@@ -59,7 +59,7 @@ class Waitpoints(api.Waitpoints):
         checks.instance("lease", lease, Lease)
         items = [_keyed(checks.instance("waitpoint", item, NewWaitpoint)) for item in items]
         _check_names([item.name for item in items])
-        # Side by side: calls of the same moment share a round trip.
+        # Concurrently: calls of the same moment share a round trip.
         ring, points = await asyncio.gather(
             self._keys.ring(), self._store.prepare(execution_id, lease.fence, items)
         )
@@ -116,7 +116,7 @@ class Waitpoints(api.Waitpoints):
     async def _resolve(
         self, execution_id: str, waitpoints: Sequence[NewWaitpoint | Prepared | str]
     ) -> list[NewWaitpoint | Prepared]:
-        """Find the names of waitpoints that are given by their ids."""
+        """Look up the names of waitpoints that are given by id."""
         names: dict[str, str] = {}
         if any(isinstance(item, str) for item in waitpoints):
             points, _ = await self._store.of(execution_id)
@@ -125,12 +125,12 @@ class Waitpoints(api.Waitpoints):
         for item in waitpoints:
             if isinstance(item, str):
                 if item not in names:
-                    raise WaitpointNotFound(f"there is no waitpoint {item}", id=item)
+                    raise WaitpointNotFound(f"no waitpoint has the id {item}", id=item)
                 items.append(Prepared(item, names[item]))
             elif isinstance(item, NewWaitpoint | Prepared):
                 items.append(item)
             else:
-                checks.refuse("waitpoints", "must be waitpoints", item)
+                checks.refuse("waitpoints", "must be a list of waitpoints", item)
         return items
 
     # For those who answer
@@ -207,11 +207,11 @@ class Waitpoints(api.Waitpoints):
     ) -> Inbox:
         calls.check_page(limit, tenant)
         after, last_id = _parse_cursor(cursor)
-        # The row of the cursor itself comes again, as far as it still waits.
+        # The row of the cursor itself is read again, if it still waits.
         ring, rows = await asyncio.gather(
             self._keys.ring(), self._store.inbox(tenant, after - 1, limit + 2)
         )
-        # Stamps are unique in a partition; ties between partitions go by id.
+        # Stamps are unique in a partition; ids decide ties between partitions.
         rows = [row for row in rows if (row[0], row[1].waitpoint.id) > (after, last_id)]
         page = rows[:limit]
         last = f"{page[-1][0]}.{page[-1][1].waitpoint.id}" if len(rows) > limit else None
@@ -231,16 +231,16 @@ def _keyed(item: NewWaitpoint) -> NewWaitpoint:
 def _check_names(names: Sequence[str]) -> None:
     most = bounds.WAITPOINTS_IN_WAIT
     if not 1 <= len(names) <= most or len(set(names)) < len(names):
-        checks.refuse("waitpoints", f"must be 1 to {most} with different names", names)
+        checks.refuse("waitpoints", f"must have 1 to {most} waitpoints with different names", names)
 
 
 def _own(item: NewWaitpoint | Prepared, execution_id: str) -> NewWaitpoint | int:
-    """Return a new waitpoint as it is, one that exists by its number."""
+    """Return a new waitpoint unchanged, and an existing one as its number."""
     if isinstance(item, NewWaitpoint):
         return item
     owner, number = parse_waitpoint_id("waitpoints", item.id)
     if owner != execution_id:
-        checks.refuse("waitpoints", "must be of this execution", item.id)
+        checks.refuse("waitpoints", "must belong to this execution", item.id)
     return number
 
 
@@ -257,5 +257,5 @@ def _parse_cursor(cursor: str | None) -> tuple[int, str]:
         return 0, ""
     stamp, _, point_id = checks.text("cursor", cursor, 2 * bounds.ID_CHARS).partition(".")
     if not stamp.isdecimal() or not point_id:
-        raise InvalidInput("cursor: is not one that a list returned", field="cursor")
+        raise InvalidInput("cursor: must be one that a list returned", field="cursor")
     return int(stamp), point_id

@@ -1,6 +1,6 @@
 """Objects in S3, Google Cloud Storage or Azure, through obstore.
 
-A version is what the service compares: the ETag, or the generation number at Google.
+A version is the value that the service compares: the ETag, or Google's generation number.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ REQUEST_TIMEOUT_S = 5.0
 
 _MISSING = (FileNotFoundError, exceptions.NotFoundError)
 _CONFLICTS = (exceptions.AlreadyExistsError, exceptions.PreconditionError)
-#: Certainly refused: nothing was done.
+#: Definite refusals: nothing was done.
 _REFUSED = (
     exceptions.PermissionDeniedError,
     exceptions.UnauthenticatedError,
@@ -50,7 +50,7 @@ class RemoteObjects:
         plain_http = str((options or {}).get("endpoint", "")).startswith("http://")
         self._store: Any = from_url(
             url,
-            # We repeat requests ourselves, because only we can tell our own write by its nonce.
+            # obstore must not retry: only the caller can recognise its own write, by the nonce.
             retry_config={"max_retries": 0, "retry_timeout": timedelta(seconds=request_timeout_s)},
             client_options={
                 "timeout": timedelta(seconds=request_timeout_s),
@@ -63,11 +63,11 @@ class RemoteObjects:
     async def get(self, key: str) -> Stored | None:
         """Return the object."""
         try:
-            found = await self._ask(obstore.get_async(self._store, key))
-            body = bytes(await self._ask(found.bytes_async()))
+            response = await self._ask(obstore.get_async(self._store, key))
+            body = bytes(await self._ask(response.bytes_async()))
         except _MISSING:
             return None
-        return Stored(body, self._version(found.meta))
+        return Stored(body, self._version(response.meta))
 
     async def get_range(self, key: str, start: int, length: int) -> bytes | None:
         """Return a part of the object."""
@@ -93,8 +93,8 @@ class RemoteObjects:
             await self._ask(obstore.delete_async(self._store, key))
 
     async def list(self, prefix: str) -> AsyncIterator[Entry]:
-        """Go through the objects in order."""
-        # The service compares whole names between slashes, so the rest of the prefix is ours.
+        """Iterate over the objects in order."""
+        # The service compares whole names between slashes; the rest of the prefix is compared here.
         pages = obstore.list(self._store, prefix.rpartition("/")[0] or None).__aiter__()
         while True:
             try:
@@ -113,7 +113,7 @@ class RemoteObjects:
         except _CONFLICTS as error:
             raise conflict(key, self.name) from error
         except _MISSING as error:
-            # A replacement whose object is gone; or there is no such bucket.
+            # The object to replace is gone, or the bucket does not exist.
             if mode == "create":
                 raise self._failed(error, maybe_done=False) from error
             raise conflict(key, self.name) from error

@@ -1,4 +1,4 @@
-"""Waiting for a lease that another holds."""
+"""Waits for a lease that another process holds."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _FIRST_PAUSE_MS, _LONGEST_PAUSE_MS = 50.0, 1_000.0
 
 
 async def contend(leases: WriterLeases, key: str, ask: Ask, wait_ms: float) -> Grant:
-    """Acquire, trying again for so long; raises what the last try was refused with."""
+    """Acquire a lease, trying again for this long; raises the error of the last try."""
     deadline = leases.times.monotonic_ms() + wait_ms
     pause_ms = _FIRST_PAUSE_MS
     while True:
@@ -25,10 +25,10 @@ async def contend(leases: WriterLeases, key: str, ask: Ask, wait_ms: float) -> G
             if left <= 0:
                 raise
             if isinstance(error, BackendFailed):
-                log.warning("acquiring writer lease %s: %s", key, error)
+                log.warning("acquiring writer lease %s failed, trying again: %s", key, error)
                 pause_ms = min(2 * pause_ms, _LONGEST_PAUSE_MS)
             else:
-                # Looked at often: the holder may release it long before it would expire.
+                # Try often: the holder may release it long before it would expire.
                 free_in = float(error.context.get("wait_ms") or 0)
                 pause_ms = min(_LONGEST_PAUSE_MS, max(_FIRST_PAUSE_MS, free_in))
         await leases.times.sleep(min(pause_ms, left))

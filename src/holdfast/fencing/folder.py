@@ -1,11 +1,11 @@
 """Objects in a folder of a local disk, shared by the processes of a machine.
 
-A write compares and swaps under a lock of the operating system: new bytes go to a file of their
-own, reach the disk, and are renamed into place. An object's file starts with a line that holds
-its version, which is unique, so that equal bytes written twice are two versions.
+A write compares and swaps under a lock of the operating system: new bytes go to a separate file,
+reach the disk, and are renamed into place. An object's file starts with a line that holds its
+version, which is unique, so that equal bytes written twice are two versions.
 
-Not for network disks: their locks are often not what they seem. A key cannot start with another
-key and a slash, because a name is a file or a folder.
+Do not use it on network disks: their locks are often unreliable. A key cannot start with another
+key and a slash, because a name is either a file or a folder.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ T = TypeVar("T")
 
 _HEAD = b"holdfast-object "
 _HEAD_BYTES = len(_HEAD) + 20 + 1
-#: A lock is held for the time of a rename; a holder that is stopped may keep it longer.
+#: A lock is held during a rename; a stopped process may hold it longer.
 LOCK_TIMEOUT_S = 5.0
 _LOCK_LOOK_S = 0.002
 
@@ -72,12 +72,12 @@ class FolderObjects:
         await self._run(self._remove, key, version)
 
     async def list(self, prefix: str) -> AsyncIterator[Entry]:
-        """Go through the objects in order."""
+        """Iterate over the objects in order."""
         for entry in await self._run(self._entries, prefix):
             yield entry
 
     async def _run(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Do blocking work in a thread; trouble of the disk is BackendFailed."""
+        """Do blocking work in a thread; an error of the disk raises BackendFailed."""
         try:
             return await asyncio.to_thread(work, *args, **kwargs)
         except OSError as error:
@@ -107,7 +107,7 @@ class FolderObjects:
 
     def _version(self, key: str, head: bytes) -> Version:
         if len(head) != _HEAD_BYTES or not head.startswith(_HEAD):
-            raise BackendFailed(f"{self.name}: {key} is not an object of ours", maybe_done=False)
+            raise BackendFailed(f"{self.name}: {key} was not written by Holdfast", maybe_done=False)
         return Version(head[len(_HEAD) : -1].decode())
 
     def _current(self, path: Path, key: str) -> Version | None:
@@ -131,8 +131,8 @@ class FolderObjects:
                 if self._current(path, key) != expected:
                     raise conflict(key, self.name)
                 part.replace(path)
-            # Outside the lock, which a process that is stopped would keep: whoever builds on this
-            # version syncs the same folder before it answers.
+            # Outside the lock, which a stopped process would keep: a writer that builds on this
+            # version syncs the same folder before it returns.
             _sync_folder(path.parent)
         finally:
             part.unlink(missing_ok=True)
@@ -159,7 +159,7 @@ class FolderObjects:
 
     @contextlib.contextmanager
     def _locked(self, key: str) -> Iterator[None]:
-        """Hold the lock of a key. Its file is never removed, so all processes lock the same."""
+        """Hold the lock of a key. Its file is never removed, so all processes lock the same one."""
         self._locks.mkdir(parents=True, exist_ok=True)
         lock = self._locks / hashlib.blake2b(key.encode(), digest_size=16).hexdigest()
         deadline = time.monotonic() + LOCK_TIMEOUT_S

@@ -1,4 +1,4 @@
-"""Objects in the Valkey store itself, for writer leases where there is no object storage."""
+"""Objects in the Valkey store itself, for writer leases without object storage."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ class StoreObjects:
 
     async def get(self, key: str) -> Stored | None:
         """Return the object."""
-        found = await self._ask(self._objects.get(key))
-        return None if found is None else Stored(found[1], Version(found[0]))
+        reply = await self._ask(self._objects.get(key))
+        return None if reply is None else Stored(reply[1], Version(reply[0]))
 
     async def get_range(self, key: str, start: int, length: int) -> bytes | None:
         """Return a part of the object."""
-        found = await self.get(key)
-        return None if found is None else found.body[start : start + length]
+        stored = await self.get(key)
+        return None if stored is None else stored.body[start : start + length]
 
     async def put_if_absent(self, key: str, body: bytes) -> Version:
         """Create the object."""
@@ -47,7 +47,7 @@ class StoreObjects:
         await self._ask(self._objects.delete(key, version))
 
     async def list(self, prefix: str) -> AsyncIterator[Entry]:
-        """Go through the objects in order."""
+        """Iterate over the objects in order."""
         pages = self._objects.list(prefix)
         while True:
             try:

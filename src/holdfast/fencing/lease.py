@@ -1,4 +1,4 @@
-r"""A writer lease that is held: kept alive in the background, given up as the last step.
+r"""A writer lease that is held: it is refreshed in the background and released as the last step.
 
       acquire        refresh fails         refresh succeeds
     ---------> held ---------------> jeopardy -----------> held
@@ -7,9 +7,9 @@ r"""A writer lease that is held: kept alive in the background, given up as the l
                 v                       v
               lost <--------------------+        release, hand over: released
 
-Whether it may write is not a state but a question of time: `check` compares the monotonic clock
-with a deadline that was counted from before the last successful request was sent. In jeopardy the
-deadline comes nearer; behind it writing stops, while the lease is still being saved.
+Whether the holder may write is not a state but a question of time: `check` compares the monotonic
+clock with a deadline that counts from before the last successful request was sent. In jeopardy the
+deadline comes closer; after it writing stops, while the refreshes continue.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from types import TracebackType
 from typing import Self
 
 from holdfast.api import WriterLeases
+from holdfast.concurrency import first_of
 from holdfast.errors import (
     BackendFailed,
     Fenced,
@@ -44,18 +45,18 @@ from holdfast.model.writer_leases import Ask, Grant, Token
 log: logging.Logger = logging.getLogger(__name__)
 
 DEFAULT_TTL_MS = 30_000
-#: Of the ttl: what a holder stops earlier and a contender waits longer.
+#: The part of the ttl by which a holder stops earlier and a contender waits longer.
 _MARGIN_SHARE = 6
 _REFRESHES_IN_TTL = 3
 _FIRST_PAUSE_MS, _LONGEST_PAUSE_MS = 50.0, 2_000.0
 
 
 class LeaseState(StrEnum):
-    """What is known about our lease."""
+    """The state of a lease as its holder knows it."""
 
     NEW = "new"
     HELD = "held"
-    #: Refreshing fails for now; writing goes on until the deadline.
+    #: Refreshes fail for now; writing continues until the deadline.
     JEOPARDY = "jeopardy"
     LOST = "lost"
     RELEASED = "released"
@@ -63,14 +64,14 @@ class LeaseState(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeaseView:
-    """A lease as its holder sees it, for people and metrics."""
+    """The state of a held lease, for people and metrics."""
 
     key: str
     holder: str
     incarnation: str
     state: LeaseState
     token: str | None
-    #: How much longer it may write.
+    #: How much longer the holder may write.
     authority_ms: float
     next_refresh_ms: float | None
     last_error: str | None
@@ -95,12 +96,12 @@ class WriterLease:
         """Prepare a lease; entering the block acquires it.
 
         Args:
-            store: where it is; leases that are at hand, such as those of a client over HTTP.
-            key: what it is for, such as `reports/main`.
+            store: where the lease is, or existing leases, such as those of an HTTP client.
+            key: the key of the lease, such as `reports/main`.
             holder: a stable name, by default that of the host.
-            ttl_ms: how long others wait when this process falls silent.
-            margin_ms: for which clocks may differ and requests hang, by default a sixth of ttl.
-            term: None takes the published one.
+            ttl_ms: how long others wait when this process stops refreshing.
+            margin_ms: tolerance for clock drift and slow requests, by default a sixth of ttl.
+            term: None uses the published one.
             preempt: take a live lease, with a strictly higher term.
             wait_s: how long to wait for a lease that another holds; `math.inf` stands by. The
                 lease of a dead holder is free once this process has seen it unchanged for
@@ -130,7 +131,7 @@ class WriterLease:
         self._ended, self._stopping = asyncio.Event(), asyncio.Event()
         self._keeper: asyncio.Task[None] | None = None
 
-    # What the holder asks
+    # For the holder
 
     @property
     def holder(self) -> str:
@@ -139,12 +140,12 @@ class WriterLease:
 
     @property
     def incarnation(self) -> str:
-        """Which start of the holder it is."""
+        """The id of this start of the holder."""
         return self._ask.incarnation
 
     @property
     def state(self) -> LeaseState:
-        """What is known about the lease."""
+        """The state of the lease."""
         return self._state
 
     @property
@@ -156,7 +157,7 @@ class WriterLease:
 
     @property
     def authority_ms(self) -> float:
-        """How much longer it may write, 0 if it may not."""
+        """How much longer the holder may write, 0 if it may not."""
         if self._grant is None or self._state not in (LeaseState.HELD, LeaseState.JEOPARDY):
             return 0.0
         return max(0.0, self._grant.deadline_ms - self._times.monotonic_ms())
@@ -167,13 +168,13 @@ class WriterLease:
             return
         if self._state is LeaseState.LOST and isinstance(self._error, LeaseLost):
             raise self._error
-        message = f"writer lease {self.key} of {self.holder} gives no right to write"
+        message = f"writer lease {self.key} of {self.holder} is not held"
         if self._state in (LeaseState.HELD, LeaseState.JEOPARDY):
             message += ": it could not be refreshed in time"
         raise StaleLease(message, key=self.key, holder=self.holder, state=self._state)
 
     def view(self) -> LeaseView:
-        """Return what is known, for people and metrics."""
+        """Return the state of the lease, for people and metrics."""
         left = None
         if self._next_refresh_ms is not None:
             left = max(0.0, self._next_refresh_ms - self._times.monotonic_ms())
@@ -189,13 +190,13 @@ class WriterLease:
         )
 
     async def wait_ended(self) -> None:
-        """Wait until the lease is lost or given up."""
+        """Wait until the lease is lost or released."""
         await self._ended.wait()
 
     # Its life
 
     async def acquire(self) -> Token:
-        """Take the lease, waiting for it if asked to, and keep it alive."""
+        """Acquire the lease, waiting for it if `wait_s` says so, and keep refreshing it."""
         if self._state in (LeaseState.HELD, LeaseState.JEOPARDY):
             return self.token
         await self._leases.require_fit()
@@ -208,7 +209,7 @@ class WriterLease:
         return self._grant.token
 
     async def refresh(self) -> None:
-        """Extend the lease now; raises StaleLease or Fenced if it is another's."""
+        """Extend the lease now; raises StaleLease or Fenced if another holder has it."""
         if self._grant is None:
             self.check()
             return
@@ -223,12 +224,12 @@ class WriterLease:
             self._error = error
             raise
         if self._state is LeaseState.JEOPARDY:
-            log.info("writer lease %s is refreshed again", self.key)
+            log.info("refreshing writer lease %s works again", self.key)
             self._state = LeaseState.HELD
         self._error = None
 
     def fence(self, current_term: int) -> None:
-        """Tell the holder of a term that somebody else has seen; a higher one ends the lease."""
+        """Report a term that was seen elsewhere; a higher one ends the lease."""
         if self._grant is None or current_term <= self._grant.token.term:
             return
         message = f"writer lease {self.key} of {self.holder} is fenced by term {current_term}"
@@ -236,15 +237,15 @@ class WriterLease:
         self._end(LeaseState.LOST, error)
 
     async def release(self) -> None:
-        """Give the lease up; the next contender need not wait. Nothing happens if it is lost."""
+        """Release the lease, unless it is lost; the next contender does not have to wait."""
         await self._give_up(None)
 
     async def hand_over(self, to: str) -> None:
-        """Give the lease to a named holder, who alone may take it at once."""
+        """Hand the lease to a named holder, the only one that may take it immediately."""
         await self._give_up(checks.name("to", to))
 
     async def _give_up(self, successor: str | None) -> None:
-        """Stop refreshing, stop writing, then tell the others: in this order."""
+        """Stop refreshing, stop writing, then publish the release, in this order."""
         if self._state not in (LeaseState.HELD, LeaseState.JEOPARDY) or self._grant is None:
             return
         await self._stop_keeping()
@@ -261,7 +262,7 @@ class WriterLease:
                 raise
 
     async def _keep(self) -> None:
-        """Refresh until told to stop or definitely lost."""
+        """Refresh until stopped or until the lease is definitely lost."""
         pause_ms = _FIRST_PAUSE_MS
         usable_ms = self._ask.ttl_ms - self._ask.margin_ms
         wait_ms = usable_ms / _REFRESHES_IN_TTL
@@ -270,7 +271,7 @@ class WriterLease:
                 async with asyncio.timeout(usable_ms / _REFRESHES_IN_TTL / 1000):
                     await self.refresh()
             except TimeoutError:
-                self._trouble(BackendFailed(f"{self._leases.name} does not answer"))
+                self._trouble(BackendFailed(f"{self._leases.name} did not answer"))
             except BackendFailed as error:
                 self._trouble(error)
             except HoldfastError as error:
@@ -286,18 +287,14 @@ class WriterLease:
         if self._state is LeaseState.HELD:
             self._state = LeaseState.JEOPARDY
         self._error = error
-        log.warning("refreshing writer lease %s: %s", self.key, error)
+        log.warning("refreshing writer lease %s failed: %s", self.key, error)
 
     async def _stopped_within(self, ms: float) -> bool:
         """Wait for the next refresh; True if the keeper must end."""
         self._next_refresh_ms = self._times.monotonic_ms() + ms
-        sleep = asyncio.ensure_future(self._times.sleep(ms))
-        stop = asyncio.ensure_future(self._stopping.wait())
         try:
-            await asyncio.wait({sleep, stop}, return_when=asyncio.FIRST_COMPLETED)
+            await first_of(self._times.sleep(ms), self._stopping.wait())
         finally:
-            sleep.cancel()
-            stop.cancel()
             self._next_refresh_ms = None
         return self._stopping.is_set() or self._state is LeaseState.LOST
 
@@ -327,7 +324,7 @@ class WriterLease:
         try:
             await self.release()
         except (BackendFailed, InvalidRecord) as error:
-            # Nobody is harmed: others wait until it expires.
-            log.warning("releasing writer lease %s: %s", self.key, error)
+            # This is safe: others wait until it expires.
+            log.warning("releasing writer lease %s failed: %s", self.key, error)
         finally:
             await self._stop_keeping()

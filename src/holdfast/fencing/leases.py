@@ -1,7 +1,7 @@
 """Writer leases on an object store: read, acquire, refresh, release, hand over, repair.
 
-Each operation is one conditional write. A write whose answer is unclear is resolved by its nonce:
-whoever reads its own nonce back has written it.
+Each operation is one conditional write. The nonce resolves a write whose answer is unclear: a
+process that reads its own nonce back has written the record.
 """
 
 from __future__ import annotations
@@ -36,18 +36,18 @@ from holdfast.model.writer_leases import (
 
 __all__ = ["Ask", "Grant", "Leases"]
 
-#: Versions are remembered for as many keys as this.
+#: Versions are remembered for this many keys.
 _SEEN_KEYS = 10_000
-#: How often an acquisition starts anew because our own earlier write came through late.
+#: How often an acquisition starts again because its own earlier write arrived late.
 _ROUNDS = 4
 
 
-#: By key: the version that was last read, and since when on the monotonic clock.
+#: By key: the last version that was read, and since when, on the monotonic clock.
 _FirstSeen = OrderedDict[str, tuple[Version, float]]
 
 
 class Leases(api.WriterLeases):
-    """Writer leases. It remembers since when it has seen which version, so keep one per process."""
+    """Writer leases. It remembers how long it has seen each version, so keep one per process."""
 
     def __init__(self, store: ObjectStore, times: Times | None = None) -> None:
         self.store = store
@@ -56,7 +56,7 @@ class Leases(api.WriterLeases):
 
     @classmethod
     def of_process(cls, store: ObjectStore, times: Times | None = None) -> Self:
-        """Return leases that share what this process has seen on this object store and clock."""
+        """Return leases that share this process's memory of versions on this store and clock."""
         leases = cls(store, times or _SYSTEM_TIMES)
         clocks = _seen.setdefault(store, WeakKeyDictionary())
         leases._first_seen = clocks.setdefault(leases.times, leases._first_seen)
@@ -74,15 +74,15 @@ class Leases(api.WriterLeases):
     @override
     async def read(self, key: str) -> Published | None:
         where = paths.lease(check_key(key))
-        found = await self.store.get(where)
-        if found is None:
+        stored = await self.store.get(where)
+        if stored is None:
             return None
-        published = Published(record.parse(found.body, where), found.version)
+        published = Published(record.parse(stored.body, where), stored.version)
         self._note(key, published)
         return published
 
     def seen_ms(self, key: str) -> float:
-        """Return how long the version that was last read has been unchanged, as seen from here."""
+        """Return how long this process has seen the last version unchanged."""
         _, since = self._first_seen.get(key, ("", self.times.monotonic_ms()))
         return self.times.monotonic_ms() - since
 
@@ -100,7 +100,7 @@ class Leases(api.WriterLeases):
         for _ in range(_ROUNDS):
             current = await self.read(key)
             floor = await self._floor(key)
-            wanted = rules.take(
+            new_record = rules.take(
                 key,
                 current.record if current else None,
                 floor,
@@ -110,7 +110,7 @@ class Leases(api.WriterLeases):
                 wall_ms=self.times.wall_ms(),
             )
             try:
-                return await self._publish(wanted, current.version if current else None)
+                return await self._publish(new_record, current.version if current else None)
             except _Other as other:
                 winner = other.published
             if winner is None or not is_own(winner.record, ask.holder, ask.incarnation):
@@ -122,10 +122,10 @@ class Leases(api.WriterLeases):
     async def _floor(self, key: str) -> Token | None:
         """Return the token of the manifest, below which no lease may start."""
         where = paths.manifest(key)
-        found = await self.store.get(where)
-        if found is None:
+        stored = await self.store.get(where)
+        if stored is None:
             return None
-        token = record.document(found.body, where).get("token")
+        token = record.document(stored.body, where).get("token")
         try:
             return Token(int(token["term"]), int(token["generation"]))  # type: ignore[index]
         except (TypeError, KeyError, ValueError) as error:
@@ -134,8 +134,10 @@ class Leases(api.WriterLeases):
     @override
     async def refresh(self, grant: Grant, ttl_ms: int | None = None) -> Grant:
         ttl = grant.record.ttl_ms if ttl_ms is None else _ttl(ttl_ms)
-        wanted = rules.refreshed(grant.record, ttl, nonce=new_id(), wall_ms=self.times.wall_ms())
-        return await self._replace(grant, wanted)
+        new_record = rules.refreshed(
+            grant.record, ttl, nonce=new_id(), wall_ms=self.times.wall_ms()
+        )
+        return await self._replace(grant, new_record)
 
     @override
     async def release(self, grant: Grant) -> None:
@@ -146,20 +148,20 @@ class Leases(api.WriterLeases):
     async def hand_over(self, grant: Grant, to: str) -> None:
         checks.name("to", to)
         wall_ms = self.times.wall_ms()
-        wanted = rules.handed_over(grant.record, to, nonce=new_id(), wall_ms=wall_ms)
-        await self._replace(grant, wanted)
+        new_record = rules.handed_over(grant.record, to, nonce=new_id(), wall_ms=wall_ms)
+        await self._replace(grant, new_record)
 
     @override
     async def repair(self, key: str, floor: Token) -> LeaseRecord:
         where = paths.lease(check_key(key))
-        found = await self.store.get(where)
+        stored = await self.store.get(where)
         try:
-            if found is not None:
-                record.parse(found.body, where)
+            if stored is not None:
+                record.parse(stored.body, where)
         except InvalidRecord:
             pass
         else:
-            message = f"writer lease {key} can be read, so there is nothing to repair"
+            message = f"writer lease {key} is readable, so there is nothing to repair"
             raise VersionConflict(message, key=key)
         manifest = await self._floor(key)
         token = max(floor, manifest) if manifest else floor
@@ -178,31 +180,31 @@ class Leases(api.WriterLeases):
             released=True,
         )
         body = repaired.to_json()
-        if found is None:
+        if stored is None:
             await self.store.put_if_absent(where, body)
         else:
-            await self.store.put_if_version(where, body, found.version)
+            await self.store.put_if_version(where, body, stored.version)
         return repaired
 
-    async def _replace(self, grant: Grant, wanted: LeaseRecord) -> Grant:
-        """Write a new record over the holder's own."""
+    async def _replace(self, grant: Grant, new_record: LeaseRecord) -> Grant:
+        """Replace the holder's own record."""
         version = grant.version
         for _ in range(_ROUNDS):
             try:
-                return await self._publish(wanted, version)
+                return await self._publish(new_record, version)
             except _Other as other:
-                found = other.published
-            if found is None or not is_still(grant.record, found.record):
+                published = other.published
+            if published is None or not is_still(grant.record, published.record):
                 break
-            # An earlier write of ours, whose answer was lost, came through.
-            version = found.version
-        raise loss(grant.record, found.record if found else None)
+            # An earlier write of this process, whose answer was lost, succeeded.
+            version = published.version
+        raise loss(grant.record, published.record if published else None)
 
-    async def _publish(self, wanted: LeaseRecord, expected: Version | None) -> Grant:
-        """Write a record on the condition of a version; raises _Other if that is gone."""
-        where = paths.lease(wanted.database_key)
-        body = wanted.to_json()
-        deadline_ms = self.times.monotonic_ms() + wanted.ttl_ms - wanted.margin_ms
+    async def _publish(self, new_record: LeaseRecord, expected: Version | None) -> Grant:
+        """Write a record if the version still matches; raises _Other if not."""
+        where = paths.lease(new_record.database_key)
+        body = new_record.to_json()
+        deadline_ms = self.times.monotonic_ms() + new_record.ttl_ms - new_record.margin_ms
         failure: HoldfastError
         try:
             if expected is None:
@@ -216,16 +218,16 @@ class Leases(api.WriterLeases):
                 raise
             failure = trouble
         else:
-            self._note(wanted.database_key, Published(wanted, version))
-            return Grant(wanted, version, deadline_ms)
-        found = await self.read(wanted.database_key)
-        if found is not None and found.record.nonce == wanted.nonce:
-            return Grant(wanted, found.version, deadline_ms)
-        unchanged = (found.version if found else None) == expected
+            self._note(new_record.database_key, Published(new_record, version))
+            return Grant(new_record, version, deadline_ms)
+        published = await self.read(new_record.database_key)
+        if published is not None and published.record.nonce == new_record.nonce:
+            return Grant(new_record, published.version, deadline_ms)
+        unchanged = (published.version if published else None) == expected
         if isinstance(failure, BackendFailed) and unchanged:
-            # It may still arrive, so nothing is certain but that it has not happened yet.
+            # The write may still arrive; only that it has not happened yet is certain.
             raise failure
-        raise _Other(found)
+        raise _Other(published)
 
 
 _SYSTEM_TIMES = SystemTimes()

@@ -1,8 +1,8 @@
 """A manifest: the one object that says which data objects are real.
 
-Data objects are written first, under names that nobody else can make, and mean nothing until a
-manifest names them. The manifest changes only by compare-and-swap and carries the token of its
-last writer, so a writer that lost its lease fails there, whatever its clock says.
+Data objects are written first, under unique names, and mean nothing until a manifest names them.
+The manifest changes only by compare-and-swap and carries the token of its last writer, so a writer
+that lost its lease fails there, no matter what its clock says.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ FORMAT = 1
 
 
 class Authority(Protocol):
-    """The right to write: a WriterLease, or whatever else has a token."""
+    """The right to write: a WriterLease, or anything else with a token."""
 
     @property
     def token(self) -> Token:
@@ -40,7 +40,7 @@ class Authority(Protocol):
 
     @property
     def incarnation(self) -> str:
-        """Which start of the holder it is."""
+        """The id of this start of the holder."""
         ...
 
     def check(self) -> None:
@@ -55,15 +55,15 @@ class Snapshot:
     token: Token
     holder: str
     incarnation: str
-    #: Counts commits.
+    #: The number of commits.
     sequence: int
     nonce: str
     committed_at_ms: int
-    #: The data objects that are real, by name, with what the writer says of each.
+    #: The data objects that are real, by name, each with the writer's facts about it.
     objects: Mapping[str, Any] = field(default_factory=dict)
-    #: Whatever else the writer keeps.
+    #: Other facts that the writer keeps.
     facts: Mapping[str, Any] = field(default_factory=dict)
-    #: Objects that are no longer real and may not be deleted yet.
+    #: Objects that are no longer real and may still exist.
     dropped: tuple[str, ...] = ()
     #: None before it is committed.
     version: Version | None = None
@@ -106,11 +106,11 @@ def parse(body: bytes, version: Version, where: str) -> Snapshot:
             version=version,
         )
     except (KeyError, TypeError) as error:
-        raise InvalidRecord(f"{where} lacks what a manifest has ({error})", object=where) from error
+        raise InvalidRecord(f"{where} is not a manifest ({error})", object=where) from error
 
 
 class FencedManifest:
-    """The manifest of a key. Anybody may read it; `open` needs the writer lease of the key."""
+    """The manifest of a key. Any process may read it; `open` needs the writer lease of the key."""
 
     def __init__(self, store: ObjectStore, key: str, times: Times | None = None) -> None:
         self.store = store
@@ -120,20 +120,20 @@ class FencedManifest:
 
     async def read(self) -> Snapshot | None:
         """Return the manifest, None if nothing was ever committed."""
-        found = await self.store.get(self.where)
-        return None if found is None else parse(found.body, found.version, self.where)
+        stored = await self.store.get(self.where)
+        return None if stored is None else parse(stored.body, stored.version, self.where)
 
     async def get(self, name: str) -> bytes | None:
-        """Return a data object. None: it is no longer real, so read the manifest again."""
-        found = await self.store.get(name)
-        return None if found is None else found.body
+        """Return a data object. None means that it is no longer real: read the manifest again."""
+        stored = await self.store.get(name)
+        return None if stored is None else stored.body
 
     async def get_range(self, name: str, start: int, length: int) -> bytes | None:
-        """Return a part of a data object. None: read the manifest again."""
+        """Return a part of a data object. None means: read the manifest again."""
         return await self.store.get_range(name, start, length)
 
     async def open(self, authority: Authority) -> ManifestWriter:
-        """Stamp the manifest with the token of a lease: from now on no earlier writer commits."""
+        """Stamp the manifest with the token of a lease, so that no earlier writer can commit."""
         from holdfast.fencing.writer import open_writer  # noqa: PLC0415 - it builds on this module
 
         return await open_writer(self, authority)

@@ -11,7 +11,7 @@ from holdfast.model.writer_leases import Version
 
 
 def conflict(key: str, store: str) -> VersionConflict:
-    """Return the error of a condition that does not hold."""
+    """Return the error for a condition that does not hold."""
     return VersionConflict(f"{key} in {store} is not as expected", key=key)
 
 
@@ -30,8 +30,8 @@ class MemoryObjects:
 
     async def get_range(self, key: str, start: int, length: int) -> bytes | None:
         """Return a part of the object."""
-        found = self._objects.get(key)
-        return None if found is None else found.body[start : start + length]
+        stored = self._objects.get(key)
+        return None if stored is None else stored.body[start : start + length]
 
     async def put_if_absent(self, key: str, body: bytes) -> Version:
         """Create the object."""
@@ -54,7 +54,7 @@ class MemoryObjects:
         del self._objects[key]
 
     async def list(self, prefix: str) -> AsyncIterator[Entry]:
-        """Go through the objects in order."""
+        """Iterate over the objects in order."""
         for key in sorted(self._objects):
             if key.startswith(prefix):
                 yield Entry(key, len(self._objects[key].body))

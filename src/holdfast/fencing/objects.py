@@ -1,7 +1,7 @@
-"""What fencing needs of an object store.
+"""The operations that fencing needs from an object store.
 
-Every write is conditional. A condition that does not hold raises VersionConflict; anything else
-that goes wrong raises BackendFailed, which says whether the request may have had its effect.
+Every write is conditional. A condition that does not hold raises VersionConflict; any other problem
+raises BackendFailed, which says whether the request may have taken effect.
 """
 
 from __future__ import annotations
@@ -34,19 +34,19 @@ class ObjectStore(Protocol):
 
     @property
     def name(self) -> str:
-        """What messages call it; never with secrets."""
+        """The name of the store in messages, without secrets."""
         ...
 
     async def get(self, key: str) -> Stored | None:
-        """Return the object, None if there certainly is none."""
+        """Return the object, None if it certainly does not exist."""
         ...
 
     async def get_range(self, key: str, start: int, length: int) -> bytes | None:
-        """Return a part of the object, None if there certainly is no object."""
+        """Return a part of the object, None if the object certainly does not exist."""
         ...
 
     async def put_if_absent(self, key: str, body: bytes) -> Version:
-        """Create the object; raises VersionConflict if there is one."""
+        """Create the object; raises VersionConflict if it exists."""
         ...
 
     async def put_if_version(self, key: str, body: bytes, version: Version) -> Version:
@@ -54,14 +54,14 @@ class ObjectStore(Protocol):
         ...
 
     async def delete(self, key: str) -> None:
-        """Remove an object whose name never comes back; nothing happens if there is none.
+        """Remove an object whose name is never used again; does nothing if it does not exist.
 
         Leases and manifests are never deleted.
         """
         ...
 
     def list(self, prefix: str) -> AsyncIterator[Entry]:
-        """Go through the objects whose keys start with this; an error is never an empty list."""
+        """Iterate over the objects whose keys start with this; an error is never an empty list."""
         ...
 
 

@@ -1,7 +1,7 @@
 """The lease record: who may write, under which token, as JSON in one object.
 
-The names `database_key, holder_id, term, generation, acquired_at_ms, expires_at_ms` are those of
-older writers of such records, whose numbers may be doubles and who know no term.
+The names `database_key, holder_id, term, generation, acquired_at_ms, expires_at_ms` come from older
+writers of such records, whose numbers may be doubles and which have no term.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class _Reader:
         self._where = where
 
     def _wrong(self, name: str) -> InvalidRecord:
-        message = f"{self._where}: {name} is missing or not what it should be"
+        message = f"{self._where}: {name} is missing or invalid"
         return InvalidRecord(message, object=self._where, field=name)
 
     def text(self, name: str, default: str | None = None) -> str:

@@ -1,4 +1,4 @@
-"""The rules of writer leases, without any I/O: given a record and clock readings, what to write.
+"""The rules of writer leases, without I/O: from a record and clock readings to the next record.
 
 Time decides only when a contender may try. Safety comes from the condition of the write and from
 the token in the manifest.
@@ -31,20 +31,20 @@ def take(
     nonce: str,
     wall_ms: int,
 ) -> LeaseRecord:
-    """Return the record by which a contender takes the lease.
+    """Return the record with which a contender takes the lease.
 
     Args:
-        key: of the lease.
+        key: the key of the lease.
         current: the published record.
         floor: the token in the manifest of the key, which outlives a lost or restored lease.
-        ask: what the contender wants.
+        ask: what the contender asks for.
         seen_ms: how long it has seen exactly this version, on its own monotonic clock.
-        nonce: of the new record.
+        nonce: the nonce of the new record.
         wall_ms: the contender's wall clock.
 
     Raises:
-        Fenced: the contender's term is behind, whatever else holds.
-        Held: the lease is another's, and the contender has not waited long enough.
+        Fenced: the contender's term is too low, in any case.
+        Held: another holder has the lease, and the contender has not waited long enough.
     """
     published = max(current.term if current else 0, floor.term if floor else 0)
     term = (published or BASE_TERM) if ask.term is None else ask.term
@@ -93,10 +93,10 @@ def check_free(current: LeaseRecord, ask: Ask, seen_ms: float) -> None:
     if is_free(current, ask, seen_ms):
         return
     left = round(wait_left_ms(current, ask.margin_ms, seen_ms))
-    kept_for = f", kept for {current.successor}" if current.successor else ""
+    kept_for = f", reserved for {current.successor}" if current.successor else ""
     raise Held(
         f"writer lease {current.database_key} is held by {current.holder_id} "
-        f"(token {current.token}{kept_for}); if it stays silent it is free in {left} ms",
+        f"(token {current.token}{kept_for}); unless it refreshes, the lease is free in {left} ms",
         key=current.database_key,
         holder=current.holder_id,
         token=str(current.token),
@@ -135,17 +135,17 @@ def refreshed(record: LeaseRecord, ttl_ms: int, *, nonce: str, wall_ms: int) -> 
 
 
 def released(record: LeaseRecord, *, nonce: str, wall_ms: int) -> LeaseRecord:
-    """Return the record that gives a lease up; token and term stay."""
+    """Return the record that releases a lease; token and term stay."""
     return replace(record, nonce=nonce, released=True, expires_at_ms=wall_ms)
 
 
 def handed_over(record: LeaseRecord, to: str, *, nonce: str, wall_ms: int) -> LeaseRecord:
-    """Return the record that gives a lease up in favour of a successor."""
+    """Return the record that releases a lease in favour of a successor."""
     return replace(record, nonce=nonce, successor=to, expires_at_ms=wall_ms + record.ttl_ms)
 
 
 def lost_race(ask: Ask, key: str, published: LeaseRecord | None) -> LostRace:
-    """Return the error of a contender that was too late."""
-    winner = f"{published.holder_id} ({published.token})" if published else "nobody"
+    """Return the error for a contender that was too late."""
+    winner = f"{published.holder_id} ({published.token})" if published else "no one"
     message = f"{ask.holder} tried to take writer lease {key}, but {winner} has it"
     return LostRace(message, key=key, holder=ask.holder, observed=winner)

@@ -1,13 +1,13 @@
 """Object stores by URL.
 
 file:///PATH or a plain path      a folder of a local disk
-s3://BUCKET/PREFIX                S3 and what speaks like it; ?endpoint=http://... for others
+s3://BUCKET/PREFIX                S3 and compatible services; ?endpoint=http://... for those
 gs://BUCKET/PREFIX                Google Cloud Storage
 az://ACCOUNT/CONTAINER/PREFIX     Azure
 memory:                           this process only, for tests
 
-Credentials are found as the services' own tools find them (environment, instance roles), never in
-the URL.
+Credentials come from the places that the services' own tools use (environment, instance roles),
+never from the URL.
 """
 
 from __future__ import annotations
@@ -33,20 +33,20 @@ _REMOTE = {
 
 
 def parse(url: str) -> ObjectStore:
-    """Return the object store of a URL, without looking whether it is there."""
+    """Return the object store of a URL, without checking that it exists."""
     text = checks.text("objects", url, _LONGEST, empty=False)
     parts = urlsplit(text)
     if parts.scheme == "memory":
         return MemoryObjects()
     if parts.scheme in ("", "file"):
         if parts.netloc not in ("", "localhost") or not parts.path or parts.query:
-            _refuse("a folder is written as file:///PATH")
+            _refuse("must have the form file:///PATH for a folder")
         return FolderObjects(unquote(parts.path))
     if parts.scheme not in _REMOTE:
         known = ", ".join(f"{scheme}://" for scheme in ("file", *_REMOTE))
         _refuse(f"must be a path or start with one of {known}")
     if parts.username or parts.password:
-        _refuse("credentials do not belong into the URL: use the environment of the service")
+        _refuse("must not contain credentials: set them in the environment")
     options = dict(parse_qsl(parts.query, keep_blank_values=True))
     checks.known_fields("objects", options, _REMOTE[parts.scheme])
     return _remote(parts.scheme, f"{parts.scheme}://{parts.netloc}{parts.path}", options)
@@ -69,7 +69,7 @@ def _refuse(problem: str) -> None:
 
 
 async def open_objects(url: str) -> ObjectStore:
-    """Return the object store of a URL, after a probe: one that cannot fence is refused."""
+    """Return the object store of a URL, after a probe that refuses a store that cannot fence."""
     store = parse(url)
     await require_fit(store)
     return store

@@ -1,7 +1,7 @@
-"""Writing a manifest: the holder of a lease puts data objects and commits them.
+"""Writes a manifest: the holder of a lease puts data objects and commits them.
 
-There is one writer at a time, so a conflict is never a reason to merge: it is our own earlier
-write, whose answer was lost, or the end of our time.
+There is one writer at a time, so a conflict is never a reason to merge: it is the writer's own
+earlier write, whose answer was lost, or the end of its authority.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ from holdfast.model import checks
 from holdfast.model.ids import new_id
 from holdfast.model.writer_leases import Version
 
-#: How often opening starts anew because an earlier writer committed meanwhile.
+#: How often opening starts again because an earlier writer committed in the meantime.
 _ROUNDS = 8
 _FIRST_PAUSE_MS, _LONGEST_PAUSE_MS = 50.0, 2_000.0
 
 
 async def open_writer(manifest: FencedManifest, authority: Authority) -> ManifestWriter:
-    """Stamp the manifest with our token and return its writer."""
+    """Stamp the manifest with the token of the authority and return its writer."""
     for _ in range(_ROUNDS):
-        found = await manifest.read()
-        if found is not None:
-            _check_token(manifest.key, authority, found)
-        base = found or Snapshot(
+        published = await manifest.read()
+        if published is not None:
+            _check_token(manifest.key, authority, published)
+        base = published or Snapshot(
             token=authority.token,
             holder=authority.holder,
             incarnation=authority.incarnation,
@@ -45,7 +45,7 @@ async def open_writer(manifest: FencedManifest, authority: Authority) -> Manifes
             nonce="",
             committed_at_ms=0,
         )
-        writer = ManifestWriter(manifest, authority, base, found.version if found else None)
+        writer = ManifestWriter(manifest, authority, base, published.version if published else None)
         try:
             await writer.commit()
         except LostRace:
@@ -55,21 +55,24 @@ async def open_writer(manifest: FencedManifest, authority: Authority) -> Manifes
     raise LostRace(message, key=manifest.key, holder=authority.holder)
 
 
-def _check_token(key: str, authority: Authority, found: Snapshot) -> None:
-    """Refuse a writer that is behind the manifest, or another one of the same token."""
-    mine, theirs = (authority.token, authority.incarnation), (found.token, found.incarnation)
-    if found.token > authority.token or (theirs[0] == mine[0] and theirs[1] != mine[1]):
+def _check_token(key: str, authority: Authority, published: Snapshot) -> None:
+    """Refuse a writer whose token is older than the manifest's, or is another writer's."""
+    mine, theirs = (
+        (authority.token, authority.incarnation),
+        (published.token, published.incarnation),
+    )
+    if published.token > authority.token or (theirs[0] == mine[0] and theirs[1] != mine[1]):
         message = (
             f"{authority.holder} (token {authority.token}) is fenced: the manifest of {key} "
-            f"was written by {found.holder} (token {found.token})"
+            f"was written by {published.holder} (token {published.token})"
         )
         raise Fenced(
             message,
             key=key,
             holder=authority.holder,
             token=str(authority.token),
-            current_term=found.token.term,
-            current_token=str(found.token),
+            current_term=published.token.term,
+            current_token=str(published.token),
         )
 
 
@@ -88,7 +91,7 @@ class ManifestWriter:
         self._version = version
         self._gone: set[str] = set()
         self._broken: HoldfastError | None = None
-        #: What is committed.
+        #: The last committed manifest.
         self.snapshot: Snapshot = base
 
     async def put(self, body: bytes, suffix: str = "") -> str:
@@ -99,11 +102,11 @@ class ManifestWriter:
         try:
             await self._manifest.store.put_if_absent(name, body)
         except (BackendFailed, VersionConflict) as failure:
-            # Nobody else makes this name: if it is there, it is ours.
+            # No other writer makes this name: if the object exists, this call wrote it.
             if isinstance(failure, BackendFailed) and not failure.maybe_done:
                 raise
-            found = await self._manifest.store.get(name)
-            if found is None or found.body != body:
+            stored = await self._manifest.store.get(name)
+            if stored is None or stored.body != body:
                 raise
         return name
 
@@ -114,10 +117,10 @@ class ManifestWriter:
         drop: Collection[str] = (),
         facts: Mapping[str, Any] | None = None,
     ) -> Snapshot:
-        """Make objects real, others no longer, and set facts (None removes one), all at once.
+        """Add objects, drop others, and set facts (None removes one), atomically.
 
-        Raises StaleLease or Fenced when our time is over and nothing was changed, OutcomeUnknown
-        when it ended while the answer was unclear. After any error open the manifest anew.
+        Raises StaleLease or Fenced if the authority ended and nothing was changed, OutcomeUnknown
+        if it ended while the answer was unclear. After any error open the manifest again.
         """
         self._check()
         now = self.snapshot
@@ -146,10 +149,10 @@ class ManifestWriter:
         return self.snapshot
 
     async def collect(self) -> list[str]:
-        """Delete what is no longer real; returns the names.
+        """Delete objects that are no longer real; returns the names.
 
-        That is what commits dropped, and what writers before us left uncommitted: the manifest
-        carries our token, so no writer of a lower one can make its objects real any more. An
+        These are objects that commits dropped or earlier writers left uncommitted: the manifest
+        carries this writer's token, so no writer with a lower one can commit any more. An
         object that a stalled writer creates later is found by a later collection.
         """
         self._check()
@@ -167,13 +170,13 @@ class ManifestWriter:
 
     def _check(self) -> None:
         if self._broken is not None:
-            message = f"an earlier commit failed ({self._broken}): open the manifest anew"
+            message = f"an earlier commit failed ({self._broken}): open the manifest again"
             raise LostRace(message, key=self._manifest.key)
         self._authority.check()
 
-    async def _swap(self, wanted: Snapshot) -> Version:
-        """Write the manifest, resolving unclear answers by the nonce."""
-        body = wanted.to_json()
+    async def _swap(self, manifest: Snapshot) -> Version:
+        """Write the manifest; the nonce resolves unclear answers."""
+        body = manifest.to_json()
         pause_ms = _FIRST_PAUSE_MS
         maybe_done = False
         while True:
@@ -185,7 +188,7 @@ class ManifestWriter:
                 message = f"the commit to {self._manifest.key} may have happened ({lost})"
                 raise OutcomeUnknown(message, key=self._manifest.key) from lost
             try:
-                return await self._try_swap(wanted, body)
+                return await self._try_swap(manifest, body)
             except BackendFailed as failure:
                 maybe_done = maybe_done or failure.maybe_done
             await self._manifest.times.sleep(pause_ms)
@@ -208,14 +211,14 @@ class ManifestWriter:
         if (found.version if found else None) == self._version:
             raise failure if isinstance(failure, BackendFailed) else _flaky(where, failure)
         if found is None:
-            raise InvalidRecord(f"{where} has vanished", object=where)
+            raise InvalidRecord(f"{where} no longer exists", object=where)
         _check_token(self._manifest.key, self._authority, found)
-        message = f"{found.holder} committed to {self._manifest.key} before us"
+        message = f"{found.holder} committed to {self._manifest.key} first"
         raise LostRace(message, key=self._manifest.key, observed=str(found.token))
 
 
 def _flaky(where: str, conflict: VersionConflict) -> BackendFailed:
-    """Return the error of a store that refused a version and then showed just that one."""
+    """Return the error for a store that refused a version and then returned the same one."""
     message = f"{where}: the store contradicts itself ({conflict})"
     return BackendFailed(message, object=where, maybe_done=True)
 

@@ -12,8 +12,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, NoReturn
 
 import yaml
@@ -29,11 +30,13 @@ _TEXT_TAG = "tag:yaml.org,2002:str"
 _INTEGER = re.compile(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+")
 _NUMBER = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
 _NOT_JSON = re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
+_HALF = re.compile(r"[\ud800-\udfff]")
 _CONSTANTS = {
     **dict.fromkeys(("", "~", "null", "Null", "NULL"), None),
     **dict.fromkeys(("true", "True", "TRUE"), True),
     **dict.fromkeys(("false", "False", "FALSE"), False),
 }
+_EMPTY: Mapping[str, Any] = MappingProxyType({})
 _INTEGER_BOUND = 2**63
 _INTEGER_CHARS = 24
 _NUMBER_CHARS = 64
@@ -51,7 +54,7 @@ class Position:
         return f"{self.file}:{self.line}:{self.column}"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Source:
     """A file that was read, for messages that show a part of it."""
 
@@ -59,7 +62,7 @@ class Source:
     lines: tuple[str, ...] = field(repr=False)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Key:
     """A key of a mapping, and its place."""
 
@@ -74,9 +77,9 @@ class Key:
         return Position(self.source.file, self.line, self.column)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Node:
-    """A value of a file, and its place.
+    """A value of a file, and its place. Never changed; frozen classes take a third longer to read.
 
     `items` are the nodes of a list; `entries` are the nodes of a mapping by key, and `keys` the
     places of its keys, both in the order of the file. `value` is all of it as plain values.
@@ -89,8 +92,8 @@ class Node:
     #: How a text is written: `plain`, `'`, `"`, `|` or `>`; empty for a list or a mapping.
     style: str = ""
     items: tuple[Node, ...] = field(default=(), repr=False)
-    entries: dict[str, Node] = field(default_factory=dict, repr=False)
-    keys: dict[str, Key] = field(default_factory=dict, repr=False)
+    entries: Mapping[str, Node] = field(default_factory=lambda: _EMPTY, repr=False)
+    keys: Mapping[str, Key] = field(default_factory=lambda: _EMPTY, repr=False)
     #: How many nodes this is, itself included, with every alias written out.
     size: int = 1
     #: How deep lists and mappings are nested in it.
@@ -117,7 +120,7 @@ class Node:
             node = waiting.pop()
             yield node
             waiting.extend(reversed(node.items))
-            waiting.extend(reversed(node.entries.values()))
+            waiting.extend(reversed(list(node.entries.values())))
 
     def position_of(self, offset: int) -> Position:
         """Where a character of a text is in the file; the text's begin where that is not known.
@@ -230,24 +233,29 @@ class _Tree:
         self._anchors: dict[str, Node] = {}
         self._started: set[str] = set()
         self._root: Node | None = None
+        self._documents = 0
 
     def read(self) -> Node:
         """Return the root; an empty file is null."""
-        documents = 0
+        act = {
+            yaml.DocumentStartEvent: self._document,
+            yaml.MappingStartEvent: self._begin,
+            yaml.SequenceStartEvent: self._begin,
+            yaml.MappingEndEvent: self._end,
+            yaml.SequenceEndEvent: self._end,
+            yaml.ScalarEvent: self._scalar,
+            yaml.AliasEvent: self._alias,
+        }
         for event in yaml.parse(self._text, Loader=_LOADER):
-            if isinstance(event, yaml.DocumentStartEvent):
-                documents += 1
-                if documents > 1:
-                    self._refuse(event.start_mark, "a file has one document; remove the second")
-            elif isinstance(event, yaml.CollectionStartEvent):
-                self._begin(event)
-            elif isinstance(event, yaml.CollectionEndEvent):
-                self._end()
-            elif isinstance(event, yaml.ScalarEvent):
-                self._scalar(event)
-            elif isinstance(event, yaml.AliasEvent):
-                self._alias(event)
+            action = act.get(type(event))
+            if action is not None:
+                action(event)
         return self._root or Node(None, self._source, 1, 1)
+
+    def _document(self, event: Any) -> None:
+        if self._documents:
+            self._refuse(event.start_mark, "a file has one document; remove the second")
+        self._documents += 1
 
     def _begin(self, event: Any) -> None:
         mark = event.start_mark
@@ -262,7 +270,7 @@ class _Tree:
             self._anchors.pop(event.anchor, None)
         self._open.append(_Open(mark, event.anchor, isinstance(event, yaml.MappingStartEvent)))
 
-    def _end(self) -> None:
+    def _end(self, _event: Any) -> None:
         done = self._open.pop()
         value: Any = (
             {key: node.value for key, node in done.entries.items()}
@@ -361,8 +369,8 @@ class _Tree:
 
     def _whole(self, event: Any) -> str:
         """Return a text that UTF-8 can hold: escapes can name half of a pair of surrogates."""
-        text = str(event.value)
-        if any("\ud800" <= character <= "\udfff" for character in text):
+        text: str = event.value
+        if not text.isascii() and _HALF.search(text):
             self._refuse(event.start_mark, "the text has half of a surrogate pair")
         return text
 

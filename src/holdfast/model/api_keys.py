@@ -17,7 +17,7 @@ _SECRET_BYTES = 32
 
 
 class Role(StrEnum):
-    """What a key may do. Every role may read; `admin` may do everything."""
+    """The rights of a key. Every role may read; `admin` may do everything."""
 
     VIEWER = "viewer"
     SUBMITTER = "submitter"
@@ -28,30 +28,30 @@ class Role(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApiKey:
-    """What is known of a key; the key itself is known to its holder only."""
+    """The record of a key; only its holder knows the key itself."""
 
     id: str
     name: str
-    #: None: an operator key, which may act for every tenant.
+    #: None for an operator key, which may act for every tenant.
     tenant: str | None
     roles: frozenset[Role]
     digest: str
     created_at: datetime
     expires_at: datetime | None
     revoked_at: datetime | None
-    #: To the minute.
+    #: Accurate to the minute.
     last_used_at: datetime | None
 
     def is_valid(self, now: datetime) -> bool:
-        """Whether it may be used now."""
+        """Whether the key may be used now."""
         return self.revoked_at is None and (self.expires_at is None or now < self.expires_at)
 
     def may(self, role: Role) -> bool:
-        """Whether it may do what a role may do."""
+        """Whether the key has the rights of a role."""
         return role is Role.VIEWER or role in self.roles or Role.ADMIN in self.roles
 
     def matches(self, secret: str) -> bool:
-        """Whether this is the key; takes the same time whatever is wrong."""
+        """Whether this is the key; takes the same time for every wrong key."""
         return hmac.compare_digest(self.digest, digest_of(secret))
 
 
@@ -61,7 +61,7 @@ def new_secret() -> str:
 
 
 def digest_of(secret: str) -> str:
-    """Return what is stored of a key. It is random and long, so it needs no salt."""
+    """Return the stored digest of a key. A key is random and long, so it needs no salt."""
     return hashlib.sha256(secret.encode()).hexdigest()
 
 
@@ -71,7 +71,7 @@ def id_of(secret: str) -> str:
 
 
 def checked_secret(secret: str) -> str:
-    """Check a key that somebody else has made."""
+    """Check a key that was made elsewhere."""
     checks.text("key", secret, bounds.ID_CHARS)
     if len(secret) < bounds.API_KEY_LEAST_CHARS or not secret.isascii() or " " in secret:
         least = bounds.API_KEY_LEAST_CHARS

@@ -1,4 +1,4 @@
-"""What is in an archive."""
+"""Values that describe archives."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArchiveStatus:
-    """What is in the archive."""
+    """The contents of the archive."""
 
     segments: int = 0
     executions: int = 0
@@ -23,7 +23,7 @@ class ArchiveStatus:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Survey:
-    """Where the archive of a store is, what is in it, and what waits for it."""
+    """The archive of a store: its URL, its contents, and the executions that wait for it."""
 
     url: str | None
     waiting: int

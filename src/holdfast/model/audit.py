@@ -1,4 +1,4 @@
-"""The audit log: who did what, when, from where, and what came of it."""
+"""The audit log: who did what, when, from where, and with which outcome."""
 
 from __future__ import annotations
 
@@ -9,33 +9,33 @@ import msgspec
 
 
 class AuditLog(StrEnum):
-    """Two logs, so that the many calls of one kind do not push out the few of the other."""
+    """Two logs, so that frequent calls do not displace rare ones."""
 
-    #: Submitters' and workers' calls.
+    #: Calls of submitters and workers.
     CALLS = "calls"
-    #: Everything else: operators, keys, tokens read.
+    #: All other calls: operators, keys, reading tokens.
     CONTROL = "control"
 
 
 class AuditEntry(msgspec.Struct, frozen=True, kw_only=True):
-    """One call. It holds names and ids, never a body or a secret."""
+    """One call. It has names and ids, never a body or a secret."""
 
     #: Set by the store.
     id: str | None = None
     at: datetime | None = None
-    #: The id of the API key; None when none was needed.
+    #: The id of the API key; None if none was needed.
     key: str | None = None
-    #: The tenant that the call was for; None: no single one.
+    #: The tenant of the call; None if it was not for a single tenant.
     tenant: str | None = None
-    #: Where the caller was.
+    #: The address of the caller.
     address: str
     method: str
     #: The route, with the names of its parameters.
     route: str
     #: The parameters of the path.
     target: dict[str, str]
-    #: The id of the request, as the caller knows it.
+    #: The id of the request, which the caller also gets.
     request: str
     status: int
-    #: The code of the problem, if it was refused.
+    #: The code of the problem, if the call was refused.
     code: str | None = None

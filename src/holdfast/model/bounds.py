@@ -1,4 +1,4 @@
-"""Sizes and bounds of everything that comes from outside."""
+"""Sizes and bounds of all values from outside."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ TAGS = 64
 TAG_VALUE_CHARS = 256
 CAPABILITIES = 64
 LANES = 64
-#: Kinds that a worker says it has.
+#: The kinds that a worker announces.
 KINDS = 10_000
 GIVE_UP_TYPES = 64
 ERROR_TYPE_CHARS = 128
@@ -36,7 +36,7 @@ SIGNAL_DEPTH = 64
 ANSWERERS = 64
 TITLE_CHARS = 256
 SCHEMA_BYTES = 16 << 10
-#: Inputs are checked against published schemas up to this size.
+#: Larger inputs are not checked against published schemas.
 TASK_SCHEMA_BYTES = 64 << 10
 EXPRESSION_CHARS = 1_000
 CONDITION_NODES = 64
@@ -51,7 +51,7 @@ SEND_WAIT_MS = 300_000
 REPLIES = 100
 GRAPH_MEMBERS = 10_000
 GRAPH_EDGES = 100_000
-#: Members, and edges, that one call adds to a graph.
+#: The members, and the edges, that one call adds to a graph.
 GRAPH_GROWTH = 500
 BUDGETS = 16
 QUOTAS = 16
@@ -86,7 +86,7 @@ STREAM_FRAMES = 10_000_000
 STREAM_BYTES = 1 << 30
 SUMMARY_BYTES = 256 << 10
 SUMMARY_DEPTH = 64
-#: Frame numbers, so that they are exact everywhere.
+#: Frame numbers stay below this, so that they are exact everywhere.
 FRAME_ID = 2**53
 TAILS = 100_000
 

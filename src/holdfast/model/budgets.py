@@ -16,13 +16,13 @@ Usage = Mapping[str, int]
 
 
 class OnHard(StrEnum):
-    """What happens to an execution that would pass a hard limit."""
+    """What happens to an execution that would exceed a hard limit."""
 
-    #: Its report is refused; the task decides.
+    #: Its charge is refused; the task decides what to do.
     REFUSE = "refuse"
-    #: It asks for more, at a waitpoint, and waits for the answer: a new limit.
+    #: It asks for more at a waitpoint, and waits for the answer: a new limit.
     SUSPEND = "suspend"
-    #: It is cancelled, and with it the rest of its graph.
+    #: It is cancelled, together with the rest of its graph.
     CANCEL = "cancel"
 
 
@@ -32,7 +32,7 @@ class ChargeStatus(StrEnum):
     OK = "ok"
     #: Charged, and now above a soft limit.
     SOFT_BREACH = "soft_breach"
-    #: Refused: it would pass a hard limit. Nothing was charged.
+    #: Refused: the charge would exceed a hard limit. Nothing was charged.
     HARD_BREACH = "hard_breach"
     #: The key was used before; nothing was charged again.
     ALREADY_APPLIED = "already_applied"
@@ -40,11 +40,11 @@ class ChargeStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limit:
-    """Limits of one dimension; absent means none."""
+    """The limits of one dimension; absent means no limit."""
 
-    #: Usage and reservations never pass it.
+    #: Usage and reservations never exceed it.
     hard: int | None = None
-    #: Passing it is told, not refused.
+    #: Exceeding it is reported, not refused.
     soft: int | None = None
 
     def __post_init__(self) -> None:
@@ -55,7 +55,7 @@ class Limit:
 
     @classmethod
     def checked(cls, field_name: str, value: Any) -> Self:
-        """Make one from a mapping, or return one that is made."""
+        """Make one from a mapping, or return an existing one."""
         if isinstance(value, cls):
             return value
         given = checks.mapping(field_name, value)
@@ -87,14 +87,14 @@ def checked_usage(value: Any) -> dict[str, int]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewBudget:
-    """A budget to be created. Checked when it is made."""
+    """A budget to create. Its fields are checked when it is made."""
 
     id: str
     tenant: str = "default"
-    #: It counts against this one as well, and against all above it; TENANT/NAME of another's.
+    #: Charges also count against this budget and its ancestors; TENANT/NAME for another tenant's.
     parent: str | None = None
     limits: Mapping[str, Limit] = field(default_factory=dict)
-    #: It starts anew each time this has passed.
+    #: Its usage is reset each time this has passed.
     reset_ms: int | None = None
     on_hard: OnHard = OnHard.REFUSE
 
@@ -104,7 +104,7 @@ class NewBudget:
         if self.parent is not None:
             checks.limit("parent", self.parent)
             if self.stored_parent == self.stored_id:
-                checks.refuse("parent", "must be another budget", self.parent)
+                checks.refuse("parent", "must name a different budget", self.parent)
         object.__setattr__(self, "limits", checked_limits(self.limits))
         if self.reset_ms is not None:
             checks.integer("reset_ms", self.reset_ms, bounds.RESET_MIN_MS, bounds.DURATION_MS)
@@ -124,22 +124,22 @@ class NewBudget:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Breach:
-    """A time when a limit was passed, or would have been."""
+    """An event: a charge exceeded a limit, or would have."""
 
     at: datetime
     #: hard or soft.
     kind: str
     dimension: str
-    #: Of a hard breach before the refused charge, of a soft one after the charge.
+    #: The usage before the refused charge for a hard breach, after the charge for a soft one.
     current: int
     limit: int
-    #: The execution that did it.
+    #: The execution that caused it.
     execution: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Breaches:
-    """How often limits were passed."""
+    """How often limits were exceeded."""
 
     hard: int
     soft: int
@@ -148,25 +148,25 @@ class Breaches:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Budget:
-    """What is known about a budget."""
+    """The state of a budget."""
 
-    #: As its tenant knows it; the parent likewise.
+    #: The id as its tenant uses it; the parent likewise.
     id: str
     tenant: str
     parent: str | None
     limits: Mapping[str, Limit]
-    #: Without dimensions of which nothing was used; `reserved` likewise.
+    #: Without dimensions that have no usage; `reserved` likewise.
     usage: Usage
-    #: Set aside, not yet settled.
+    #: Amounts that are reserved and not yet settled.
     reserved: Usage
     on_hard: OnHard
     reset_ms: int | None
     next_reset_at: datetime | None
     created_at: datetime
     breaches: Breaches
-    #: Dimensions above their soft limit since it was last reset.
+    #: Dimensions that have exceeded their soft limit since the last reset.
     over_soft: tuple[str, ...]
-    #: Executions that are not started because nothing is left.
+    #: Executions that do not start because nothing is left.
     waiting: int
 
     def __post_init__(self) -> None:
@@ -180,20 +180,20 @@ class Charge:
     """The answer to a report or a settlement."""
 
     status: ChargeStatus
-    #: Of a breach: the budget whose limit it is, which may be an ancestor.
+    #: For a breach: the budget with the exceeded limit, which may be an ancestor.
     budget: str | None = None
     dimension: str | None = None
     current: int | None = None
     limit: int | None = None
     on_hard: OnHard | None = None
-    #: Of a hard breach that took the lease away: suspended or cancelled.
+    #: For a hard breach that ended the lease: suspended or cancelled.
     state: State | None = None
-    #: Of a suspended execution: where it asks for more.
+    #: For a suspended execution: the waitpoint where it asks for more.
     waitpoint: str | None = None
 
     @property
     def accepted(self) -> bool:
-        """Whether it was charged, now or by an earlier call."""
+        """Whether the amount was charged, now or by an earlier call."""
         return self.status is not ChargeStatus.HARD_BREACH
 
 

@@ -1,4 +1,4 @@
-"""What calls on executions may say; checked near and far alike, before anything is sent."""
+"""Checks of the arguments of calls on executions; engine and client use them before sending."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from holdfast.model.executions import Failure, Lease, NewExecution
 
 
 def check_items(items: Sequence[NewExecution]) -> None:
-    """Check what is submitted together."""
+    """Check the items of a submission."""
     checks.integer("number of items", len(items), 0, bounds.BATCH_ITEMS)
     for number, item in enumerate(items):
         checks.instance(f"items[{number}]", item, NewExecution)
 
 
 def check_holder(execution_id: str, lease: Lease) -> None:
-    """Check who calls as the holder of a lease."""
+    """Check the lease of a holder's call."""
     checks.execution_id("id", execution_id)
     checks.instance("lease", lease, Lease)
 
 
 def check_renewal(held: Sequence[tuple[str, Lease]], lease_ms: int) -> None:
-    """Check what is renewed together."""
+    """Check the leases of a renewal."""
     checks.lease_ms("lease_ms", lease_ms)
     for execution_id, lease in held:
         checks.execution_id("execution", execution_id)
@@ -30,14 +30,14 @@ def check_renewal(held: Sequence[tuple[str, Lease]], lease_ms: int) -> None:
 
 
 def check_result(result: bytes, content_type: str | None) -> None:
-    """Check how an execution is completed."""
+    """Check the result of an execution."""
     checks.payload("result", result)
     if content_type is not None:
         checks.text("content_type", content_type, bounds.CONTENT_TYPE_CHARS)
 
 
 def check_failure(failure: Failure) -> None:
-    """Check how an attempt failed."""
+    """Check the failure of an attempt."""
     checks.instance("failure", failure, Failure)
 
 
@@ -48,13 +48,13 @@ def check_progress(pct: float, message: str) -> None:
 
 
 def check_step(name: str, result: bytes) -> None:
-    """Check what is recorded of a step."""
+    """Check the name and the result of a step."""
     checks.text("step", name, bounds.STEP_NAME_CHARS, empty=False)
     checks.payload("result", result)
 
 
 def check_reasoned(execution_id: str, reason: str) -> None:
-    """Check a call of an operator, who may say why."""
+    """Check the optional reason of an operator's call."""
     checks.execution_id("id", execution_id)
     checks.text("reason", reason, bounds.REASON_CHARS)
 
@@ -62,7 +62,7 @@ def check_reasoned(execution_id: str, reason: str) -> None:
 def check_replay(
     execution_id: str, *, keep_steps: bool, from_step: str | None, reason: str
 ) -> None:
-    """Check from where an execution runs again."""
+    """Check the options of a replay."""
     check_reasoned(execution_id, reason)
     checks.flag("keep_steps", keep_steps)
     if from_step is not None:
@@ -78,13 +78,13 @@ def check_priority(execution_id: str, priority: int) -> None:
 
 
 def check_patience(timeout_s: float | None) -> None:
-    """Check how long somebody waits; None is for ever."""
+    """Check a timeout; None waits for ever."""
     if timeout_s is not None:
         checks.number("timeout_s", timeout_s, 0, bounds.DURATION_MS / 1000)
 
 
 def check_page(limit: int, tenant: str | None = None) -> None:
-    """Check which page of a list is asked for."""
+    """Check the limit and the cursor of a page."""
     checks.integer("limit", limit, 1, bounds.PAGE_ITEMS)
     if tenant is not None:
         checks.name("tenant", tenant)

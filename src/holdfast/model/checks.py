@@ -1,6 +1,6 @@
-"""One validator for each kind of value that comes from outside; every entry uses these.
+"""One validator for each kind of value from outside; every entry point uses these.
 
-Each returns the value, or raises InvalidInput that names the field. Nothing is clamped,
+Each returns the value, or raises InvalidInput that names the field. Values are never clamped,
 coerced or trimmed.
 """
 
@@ -53,7 +53,7 @@ def name(field: str, value: Any) -> str:
 
 
 def queue(field: str, value: Any) -> str:
-    """Check the name of a message queue: NAME, or TENANT/NAME of another tenant than default."""
+    """Check the name of a message queue: NAME, or TENANT/NAME for a tenant other than default."""
     tenant, slash, rest = value.partition("/") if isinstance(value, str) else ("", "", "")
     if not slash:
         return name(field, value)
@@ -64,7 +64,7 @@ def queue(field: str, value: Any) -> str:
 
 
 def limit(field: str, value: Any) -> str:
-    """Check the name of a budget or quota: NAME of the tenant that it is for, or TENANT/NAME."""
+    """Check the name of a budget or quota: NAME for the tenant of the call, or TENANT/NAME."""
     tenant, slash, rest = value.partition("/") if isinstance(value, str) else ("", "", "")
     if not slash:
         return name(field, value)
@@ -74,7 +74,7 @@ def limit(field: str, value: Any) -> str:
 
 
 def stored_schedule(field: str, value: Any) -> str:
-    """Check the id of a schedule as it is stored: ID, or TENANT=ID."""
+    """Check the stored id of a schedule: ID, or TENANT=ID."""
     text(field, value, 2 * bounds.NAME_CHARS + 1)
     for part in parse_id(value):
         name(field, part)
@@ -87,7 +87,7 @@ def kind(field: str, value: Any) -> str:
 
 
 def execution_id(field: str, value: Any) -> str:
-    """Check the id of an execution or a graph: ID, or TENANT=ID of another tenant than default."""
+    """Check the id of an execution or graph: ID, or TENANT=ID for a tenant other than default."""
     own = value
     if isinstance(value, str) and ID_SEPARATOR in value:
         tenant, own = parse_id(value)
@@ -103,18 +103,18 @@ def own_id(field: str, value: Any) -> str:
 
 
 def id_of(field: str, value: Any, tenant: str) -> str:
-    """Check the id of a new thing of a tenant; in full, it must be one of that tenant."""
+    """Check the id of a new resource of a tenant; a full id must name that tenant."""
     execution_id(field, value)
     if ID_SEPARATOR in value and parse_id(value)[0] != tenant:
         refuse(field, f"must not name another tenant than {tenant}", value)
     if is_of_key(value):
-        # Otherwise one tenant could take, or find out, the idempotency keys of another.
+        # Otherwise one tenant could take, or discover, the idempotency keys of another.
         refuse(field, "has the form of ids that stand for idempotency keys", value)
     return str(value)
 
 
 def traceparent(field: str, value: Any) -> str:
-    """Check a place in a trace, as the W3C writes it."""
+    """Check a traceparent, as the W3C defines it."""
     return _pattern(field, value, _TRACEPARENT, 55, "VERSION-TRACE-SPAN-FLAGS in hex")
 
 
@@ -134,7 +134,7 @@ def text(field: str, value: Any, most: int, *, empty: bool = True) -> str:
 
 
 def integer(field: str, value: Any, least: int, most: int) -> int:
-    """Check an integer; booleans and floats are none."""
+    """Check an integer; booleans and floats are refused."""
     if not isinstance(value, int) or isinstance(value, bool):
         refuse(field, "must be an integer", value)
     if not least <= value <= most:
@@ -157,7 +157,7 @@ def number(field: str, value: Any, least: float, most: float) -> float:
 
 
 def one_of(field: str, value: Any, options: Iterable[str]) -> str:
-    """Check a word out of a few."""
+    """Check that a value is one of a few words."""
     if not isinstance(value, str) or value not in options:
         refuse(field, f"must be one of {', '.join(options)}", value)
     return value
@@ -180,7 +180,7 @@ def instant(field: str, value: Any) -> datetime:
 
 
 def instance(field: str, value: Any, kind: type[T]) -> T:
-    """Check that a value is of one of our own types."""
+    """Check that a value is an instance of a type."""
     if not isinstance(value, kind):
         refuse(field, f"must be a {kind.__name__}", value)
     return value
@@ -216,7 +216,7 @@ def names(
     least: int = 0,
     check: Callable[[str, Any], str] = name,
 ) -> tuple[str, ...]:
-    """Check a set of names; returns it sorted and without repetitions."""
+    """Check a set of names; returns it sorted and without duplicates."""
     if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
         refuse(field, "must be a list of names", value)
     unique = sorted({check(f"{field}[{i}]", item) for i, item in enumerate(value)})
@@ -226,7 +226,7 @@ def names(
 
 
 def kinds(field: str, value: Any) -> tuple[str, ...] | None:
-    """Check the kinds that a worker has; None stands for every kind."""
+    """Check the kinds of a worker; None means every kind."""
     return None if value is None else names(field, value, bounds.KINDS, check=kind)
 
 
@@ -252,6 +252,6 @@ def mapping(field: str, value: Mapping[K, V]) -> Mapping[K, V]:
 
 
 def known_fields(field: str, value: Mapping[str, Any], allowed: Iterable[str]) -> None:
-    """Refuse fields that do not exist."""
+    """Refuse unknown fields."""
     for unknown in sorted(set(value) - set(allowed)):
         refuse(f"{field}.{unknown}", "is not a known field", value[unknown])

@@ -1,15 +1,15 @@
-"""Conditions of a wait: which signals must come before an execution goes on.
+"""Conditions of a wait: which signals must come before an execution continues.
 
     {"waitpoint": "approval", "signal": "approve", "where": "payload.amount < 100"}
     {"all": [...]}   {"any": [...]}   {"count": 2, "distinct": "sources", "of": [...]}
     {"not_before": "2026-12-01T08:00:00Z"}   {"after_ms": 60000}
 
-A count is over the signals of those of its conditions that hold: how many different ones, from
-how many different sources, or at how many waitpoints. Without `distinct` it is over the
-conditions themselves. Every leaf keeps its own signals, so no two parts of a condition compete.
+A count covers the signals of those conditions that hold: how many different signals, from how many
+different sources, or at how many waitpoints. Without `distinct` it counts the conditions
+themselves. Every leaf keeps its own signals, so no two parts of a condition compete.
 
 The store evaluates the same tree (lua/lib/waitpoint/conditions.lua) when a signal arrives; `holds`
-says the same from outside, and `missing` puts what is left into words.
+gives the same answer in Python, and `missing` describes what is still missing.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from holdfast.errors import InvalidCondition
 from holdfast.model import bounds, checks, expressions
 from holdfast.model.moments import to_ms
 
-#: What a count tells signals apart by.
+#: How a count distinguishes signals.
 DISTINCT = ("signals", "sources", "waitpoints")
 
 
@@ -37,7 +37,7 @@ class Seen:
     source: tuple[str, str] = ("", "")
 
     def variables(self) -> dict[str, Any]:
-        """Return what an expression can refer to."""
+        """Return the variables that an expression can use."""
         kind, identity = self.source
         return {
             "payload": self.payload,
@@ -51,7 +51,7 @@ class Leaf:
     """A signal at a waitpoint."""
 
     waitpoint: str
-    #: Names, or beginnings of names that end in `*`; none means any.
+    #: Names, or prefixes that end in `*`; none means any.
     names: tuple[str, ...] = ()
     where: str | None = None
 
@@ -66,7 +66,7 @@ class Leaf:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class After:
-    """A time: at a moment, or a span after the wait began."""
+    """A time: a moment, or a duration after the start of the wait."""
 
     time_ms: int | None = None
     span_ms: int | None = None
@@ -77,7 +77,7 @@ class Group:
     """Several conditions of which some or all must hold."""
 
     of: tuple[Condition, ...]
-    #: How many; None means all of them.
+    #: How many must hold; None means all of them.
     least: int | None = None
     distinct: str | None = None
 
@@ -86,15 +86,15 @@ Condition = Leaf | After | Group
 
 
 def is_named(names: Sequence[str], name: str) -> bool:
-    """Whether a name is one of `names`; one that ends in `*` stands for all that begin so."""
+    """Whether a name matches one of `names`; one that ends in `*` is a prefix."""
     return not names or any(
-        name == wanted or (wanted.endswith("*") and name.startswith(wanted[:-1]))
-        for wanted in names
+        name == pattern or (pattern.endswith("*") and name.startswith(pattern[:-1]))
+        for pattern in names
     )
 
 
 def parse(value: Any, waitpoints: Sequence[str]) -> Condition:
-    """Check a condition that came from outside; it may name these waitpoints only."""
+    """Check a condition from outside; it may name these waitpoints only."""
     condition = _parse("condition", value, frozenset(waitpoints), depth=1)
     if sum(1 for _ in _walk(condition)) > bounds.CONDITION_NODES:
         _refuse("condition", f"has more than {bounds.CONDITION_NODES} parts")
@@ -112,7 +112,7 @@ def missing(
     now_ms: int,
     answerers: Mapping[str, Sequence[str]] | None = None,
 ) -> str:
-    """Say what still has to come; empty if nothing. `answerers` may answer, by waitpoint."""
+    """Describe what is still missing, empty if nothing. `answerers` may answer, by waitpoint."""
     if holds(condition, signals, now_ms):
         return ""
     if isinstance(condition, Leaf):
@@ -127,29 +127,29 @@ def missing(
 def _missing_of(
     condition: Group, signals: Sequence[Seen], now_ms: int, answerers: Mapping[str, Sequence[str]]
 ) -> str:
-    """Say which parts of a group still have to come."""
+    """Describe the missing parts of a group."""
     have = _count(condition, signals, now_ms, 0)
     asked = _approval_at(condition)
     if asked is not None:
         return _missing_approval(condition, asked, signals, have, answerers.get(asked, ()))
-    # That a denial ends a wait for approval goes without saying.
-    asked_at = {_approval_at(one) for one in condition.of} - {None}
+    # It is obvious that a denial ends a wait for approval, so do not mention it.
+    asked_at = {_approval_at(part) for part in condition.of} - {None}
     parts = [
         text
-        for one in condition.of
-        if not (isinstance(one, Leaf) and one.names == ("deny",) and one.waitpoint in asked_at)
-        and (text := missing(one, signals, now_ms, answerers))
+        for part in condition.of
+        if not (isinstance(part, Leaf) and part.names == ("deny",) and part.waitpoint in asked_at)
+        and (text := missing(part, signals, now_ms, answerers))
     ]
     if condition.least is None:
         return " and ".join(parts)
     if condition.least == 1:
         return " or ".join(parts)
-    what = f"different {condition.distinct}" if condition.distinct else "of its conditions"
+    what = f"different {condition.distinct}" if condition.distinct else "of the conditions"
     return f"{condition.least - have} more of {condition.least} {what}"
 
 
 def _approval_at(condition: Condition) -> str | None:
-    """Return the waitpoint at which different people must approve, if that is the condition."""
+    """Return the waitpoint of a condition that asks different people to approve, else None."""
     if not isinstance(condition, Group) or condition.distinct != "sources":
         return None
     match condition.of:
@@ -161,7 +161,7 @@ def _approval_at(condition: Condition) -> str | None:
 def _missing_approval(
     group: Group, waitpoint: str, signals: Sequence[Seen], have: int, answerers: Sequence[str]
 ) -> str:
-    """Say how many more must approve, and who may."""
+    """Describe how many more people must approve, and who may."""
     left = (group.least or 1) - have
     approved = {
         seen.source[1] for seen in signals if any(leaf.matches(seen) for leaf in leaves(group))
@@ -182,7 +182,7 @@ def _or(names: Sequence[str]) -> str:
 
 
 def encode(condition: Condition, positions: Mapping[str, int]) -> dict[str, Any]:
-    """Return the tree as lib/waitpoint/conditions.lua reads it, its leaves numbered from 1."""
+    """Return the tree for lib/waitpoint/conditions.lua, with leaves numbered from 1."""
     numbers = iter(range(1, bounds.CONDITION_NODES + 1))
     return _encode(condition, positions, numbers)
 
@@ -206,7 +206,7 @@ def decode(tree: Mapping[str, Any], waitpoints: Sequence[str]) -> Condition:
 
 def leaves(condition: Condition) -> list[Leaf]:
     """Return the leaves in the order of their numbers."""
-    return [one for one in _walk(condition) if isinstance(one, Leaf)]
+    return [node for node in _walk(condition) if isinstance(node, Leaf)]
 
 
 def _walk(condition: Condition) -> Iterator[Condition]:
@@ -252,7 +252,7 @@ def _parse_leaf(field: str, value: Mapping[str, Any], known: frozenset[str], _: 
 
 
 def signal_name(field: str, value: Any) -> str:
-    """Check the name of a signal, or the beginning of one with a `*` at its end."""
+    """Check the name of a signal, or a prefix that ends in `*`."""
     stem = value[:-1] if isinstance(value, str) and value.endswith("*") else value
     if value != "*":
         checks.name(field, stem)
@@ -323,7 +323,7 @@ _FORMS: dict[str, tuple[_Parser, tuple[str, ...]]] = {
 def _found(
     condition: Condition, signals: Sequence[Seen], now_ms: int, began_ms: int
 ) -> set[int] | None:
-    """Return the signals by which a condition holds, by index, or None if it does not."""
+    """Return the indexes of the signals that make a condition hold, None if it does not."""
     if isinstance(condition, Leaf):
         matched = {i for i, seen in enumerate(signals) if condition.matches(seen)}
         return matched or None

@@ -1,4 +1,4 @@
-"""Declarations: what workers published of a task, as far as submissions depend on it."""
+"""Declarations: the published parts of a task that affect submissions."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ class Declaration:
     """The options of a task, and the schema of its input."""
 
     options: Mapping[str, Any]
-    #: JSON Schema; None: nothing is known that inputs could be checked against.
+    #: The JSON Schema of inputs; None if inputs cannot be checked.
     schema: bytes | None
     #: Of a conversation: how it treats messages.
     conversation: Conversation | None = None
 
     def misfit(self, payload: bytes) -> InvalidInput | None:
-        """Return what is wrong with an input; raises schemas.Uncheckable."""
+        """Return the problem of an input, None if it fits; raises schemas.Uncheckable."""
         if self.schema is None:
             return None
         try:
@@ -47,13 +47,13 @@ class Declaration:
             raise schemas.Uncheckable("RecursionError") from error
         problem = schemas.misfit(self.schema, "input", value)
         if problem is not None and value is None:
-            # No arguments at all may be written as null.
+            # A call without arguments may have null as its input.
             return schemas.misfit(self.schema, "input", {})
         return problem
 
 
 def declaration(kind: str, description: Mapping[str, Any]) -> Declaration:
-    """Read the description of a task; raises InvalidInput. Options of later versions are none."""
+    """Read the description of a task; raises InvalidInput. Ignores options of later versions."""
     given = dict(checks.mapping(f"{kind}.options", description.get("options") or {}))
     if description.get("lane") is not None:
         given["lane"] = description["lane"]
@@ -95,7 +95,9 @@ def check(kind: str, description: Any, tenant: str | None) -> None:
     for field in ("budgets", "quotas"):
         for name in options.get(field, ()):
             if tenant is not None and names.parse(names.stored(tenant, name))[0] != tenant:
-                checks.refuse(f"{kind}.options.{field}", "must be the tenant's own", name)
+                checks.refuse(
+                    f"{kind}.options.{field}", "must belong to the tenant of the task", name
+                )
     checks.known_fields(f"{kind}.options", description.get("options") or {}, OPTIONS)
     if not isinstance(description.get("input", True), dict | bool):
         problem = "must be a JSON Schema: an object or a boolean"
@@ -103,7 +105,7 @@ def check(kind: str, description: Any, tenant: str | None) -> None:
 
 
 def _schema(schema: Any) -> bytes | None:
-    """Return what inputs are checked against; None if nothing can be, or need be."""
+    """Return the schema for checks of inputs; None if it cannot or need not be checked."""
     if not isinstance(schema, dict) or "contentMediaType" in schema:
         return None
     try:
@@ -116,7 +118,7 @@ def _schema(schema: Any) -> bytes | None:
 def stated(item: NewExecution) -> dict[str, Any]:
     """Return the input of an item, the options that it states, and other fields.
 
-    Of those, the ones that have their default value are left out.
+    Other fields that have their default value are left out.
     """
     return {
         name: value
@@ -127,7 +129,7 @@ def stated(item: NewExecution) -> dict[str, Any]:
 
 
 def completed(item: NewExecution, options: Mapping[str, Any]) -> NewExecution:
-    """Return the same with a task's options, checked before, where it leaves them unset."""
+    """Return the item with a task's checked options where it leaves them unset."""
     taken = {
         name: options[name]
         for name in item.unset & options.keys()
@@ -136,7 +138,7 @@ def completed(item: NewExecution, options: Mapping[str, Any]) -> NewExecution:
     if not taken:
         return item
     if "budgets" in taken and item.budgets:
-        # Those of its graph.
+        # The budgets of its graph.
         both = dict.fromkeys((*taken["budgets"], *item.budgets))
         taken["budgets"] = checks.names("budgets", tuple(both), bounds.BUDGETS, check=checks.limit)
     whole = item.kept_as(item.input)

@@ -1,4 +1,4 @@
-"""What a consumer does together with its ack: push to queues, submit executions."""
+"""Effects: actions of a consumer that happen together with its ack."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from holdfast.model.queues import NewMessage
 
 @dataclass(frozen=True, slots=True)
 class Push:
-    """Push a message to a queue. It is not refused for size, and its id is not remembered."""
+    """Push a message to a queue. A full queue accepts it, and its id is not remembered."""
 
     queue: str
     message: NewMessage

@@ -1,4 +1,4 @@
-"""Values that describe executions: what is asked for, and what is known."""
+"""Values that describe executions: requests, and their state."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ExecutionId = NewType("ExecutionId", str)
 
 JSON_CONTENT_TYPE = "application/json"
 
-#: What a task declares for all its executions, unless a submission says otherwise.
+#: Options that a task declares for all its executions; a submission can override them.
 OPTIONS = frozenset(
     {
         "lane",
@@ -45,22 +45,22 @@ _AS_DEFAULT = frozenset({"*"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewExecution:
-    """An execution to be created. Checked when it is made; nothing is clamped."""
+    """An execution to create. Its fields are checked when it is made; nothing is clamped."""
 
     kind: str
     #: Opaque to Holdfast.
     input: bytes = b"null"
-    #: Minted if absent. Ids that share what precedes a `~` share a partition.
+    #: Generated if absent. Ids with the same part before a `~` share a partition.
     id: str | None = None
     tenant: str = "default"
     lane: str = "default"
-    #: -1000..1000; each point is worth a minute of waiting.
+    #: -1000..1000; each point counts as a minute of waiting.
     priority: int = 0
     #: Capabilities that a worker must have, all of them.
     requires: tuple[str, ...] = ()
     delay_ms: int | None = None
     run_at: datetime | None = None
-    #: The execution expires this long after its creation, whatever its state.
+    #: The execution expires this long after its creation, in any state.
     deadline_ms: int | None = None
     #: A longer attempt is ended and uses up a retry.
     attempt_timeout_ms: int | None = None
@@ -70,27 +70,27 @@ class NewExecution:
     max_reclaims: int | None = None
     #: How often it may be replayed; default 10.
     max_replays: int | None = None
-    #: Held as long as the execution is kept.
+    #: Remembered as long as the execution is kept.
     idempotency_key: str | None = None
     tags: Mapping[str, str] = field(default_factory=dict)
     #: How long it is kept after its end; default by outcome and tenant.
     retention_ms: int | None = None
-    #: Budgets that it spends from; it starts only while something of each is left.
+    #: Budgets that it spends from; it starts only while each has something left.
     budgets: tuple[str, ...] = ()
     #: Quotas that must admit it before it starts.
     quotas: tuple[str, ...] = ()
-    #: The last submission with this key wins: it starts when none has come for the window.
+    #: The last submission with this key wins: it starts when no other has come for the window.
     debounce: Window | None = None
-    #: The first submission with this key wins: others within its window are answered with it.
+    #: The first submission with this key wins: later ones within the window return it.
     throttle: Window | None = None
-    #: The place in a trace from which it was submitted (W3C Trace Context).
+    #: The trace context of its submission (W3C Trace Context).
     traceparent: str | None = None
-    #: Whether its input must fit the schema that workers published of the task.
+    #: Whether its input must fit the schema that workers published for the task.
     check: bool = True
-    #: The options that it does not state: the declaration of the task decides them. Unless given,
-    #: those that have their default value.
+    #: The options that it leaves to the declaration of the task. By default, those that have
+    #: their default value.
     unset: frozenset[str] = _AS_DEFAULT
-    #: The digest of what was submitted, once the declaration of the task has filled in the rest.
+    #: The digest of the submission, before the declaration of the task filled in the rest.
     said: str | None = None
 
     def __post_init__(self) -> None:
@@ -151,7 +151,7 @@ class NewExecution:
 
     @property
     def is_named(self) -> bool:
-        """Whether it has an id or a key of its caller, under which it may come again."""
+        """Whether its caller gave it an id or a key, so that it may be submitted again."""
         return self.id is not None or self.idempotency_key is not None
 
     @property
@@ -161,7 +161,7 @@ class NewExecution:
 
     @classmethod
     def from_fields(cls, values: Mapping[str, Any]) -> Self:
-        """Make one from a mapping, refusing fields that do not exist."""
+        """Make one from a mapping; refuses unknown fields."""
         checks.known_fields("execution", values, GIVEN)
         if "kind" not in values:
             checks.refuse("kind", "is required", None)
@@ -173,13 +173,13 @@ class NewExecution:
         return {name: value for name, value in options.items() if value != DEFAULTS[name]}
 
     def unchecked(self) -> Self:
-        """Return the same, whose input is not checked against a schema."""
+        """Return a copy whose input is not checked against a schema."""
         other = self.kept_as(self.input)
         object.__setattr__(other, "check", False)
         return other
 
     def with_input(self, payload: bytes, traceparent: str | None = None) -> Self:
-        """Return the same with another input; only that is checked again."""
+        """Return a copy with another input; only that is checked again."""
         references.check_is_none("input", checks.payload("input", payload))
         other = self.kept_as(payload)
         if traceparent is not None:
@@ -187,7 +187,7 @@ class NewExecution:
         return other
 
     def kept_as(self, payload: bytes) -> Self:
-        """Return the same with what the store keeps of its input."""
+        """Return a copy with the stored form of its input."""
         other = object.__new__(type(self))
         for slot in _SLOTS:
             slot.__set__(other, slot.__get__(self))
@@ -195,11 +195,11 @@ class NewExecution:
         return other
 
     def digest(self, *, is_compared: bool = True) -> str:
-        """Return a short digest of the content, to tell a repetition from a conflict.
+        """Return a short digest of the content, to distinguish a repetition from a conflict.
 
-        The same JSON written differently is the same content, and what the declaration of the task
-        filled in is no part of it: that may change meanwhile. A digest that is not compared with
-        those of other calls is cheaper.
+        The same JSON written differently is the same content. Options that the declaration of the
+        task filled in are not part of it, because they may change. A digest that is not compared
+        with those of other calls is cheaper.
         """
         if self.said is not None:
             return self.said
@@ -212,7 +212,7 @@ class NewExecution:
 
 _FIELDS = tuple(f.name for f in fields(NewExecution))
 DEFAULTS: dict[str, Any] = {f.name: f.default for f in fields(NewExecution)} | {"tags": {}}
-#: The fields that a caller may give.
+#: The fields that a caller may set.
 GIVEN = tuple(name for name in _FIELDS if name not in {"unset", "said"})
 _SLOTS = tuple(getattr(NewExecution, name) for name in _FIELDS)
 _NAMING = frozenset(
@@ -233,7 +233,7 @@ class Submitted:
 
     id: ExecutionId
     state: State
-    #: The execution existed already, by its id or its idempotency key.
+    #: The execution already existed, with the same id or idempotency key.
     duplicate: bool = False
 
 
@@ -252,7 +252,7 @@ class Lease:
 
     @classmethod
     def checked(cls, lease_id: Any, epoch: Any, attempt: Any) -> Self:
-        """Make a lease from values that came from outside."""
+        """Make a lease from values from outside."""
         return cls(
             checks.name("lease.id", lease_id),
             checks.integer("lease.epoch", epoch, 1, 2**53),
@@ -262,7 +262,7 @@ class Lease:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """A journaled sub-result."""
+    """A recorded result of a step."""
 
     name: str
     result: bytes
@@ -271,19 +271,19 @@ class Step:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Passed:
-    """What an upstream passes to a member of a graph."""
+    """The result that an upstream passes to a member of a graph."""
 
-    #: The name it gets in the input; with `[]` at its end, a list that it joins.
+    #: Its name in the input; with `[]` at its end, the name of a list that collects results.
     name: str
     on: str
     id: str
-    #: None if it was too large to come with the claim and must be read.
+    #: None if it is too large to come with the claim and must be read.
     outcome: Outcome | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claim:
-    """An execution handed to a worker, with the lease that allows to run it."""
+    """An execution handed to a worker, with the lease to run it."""
 
     id: ExecutionId
     tenant: str
@@ -307,11 +307,11 @@ class Claim:
     #: The key of the wait that ended last, and the signals that ended it.
     resumed: str | None = None
     signals: tuple[Signal, ...] = ()
-    #: What upstreams of its graph pass on; the store's module puts it into the input.
+    #: The results of its upstreams, to be merged into the input.
     passed: Sequence[Passed] = ()
     budgets: tuple[str, ...] = ()
     quotas: tuple[str, ...] = ()
-    #: The place in a trace from which it was submitted.
+    #: The trace context of its submission.
     traceparent: str | None = None
     #: How often it started again with another input and an empty journal.
     continued: int = 0
@@ -327,7 +327,7 @@ class Claim:
 
     @property
     def key(self) -> tuple[str, int]:
-        """Which hand-out it is: a worker may get an execution again whose lease it lost."""
+        """Identifies the claim: a worker may get an execution again whose lease it lost."""
         return self.id, self.lease.epoch
 
 
@@ -337,7 +337,7 @@ class Failure:
 
     type: str
     message: str
-    #: False ends the execution whatever its policy.
+    #: False ends the execution regardless of its policy.
     retryable: bool = True
     #: Replaces the backoff of the policy.
     retry_after_ms: int | None = None
@@ -353,7 +353,7 @@ class Failure:
             checks.integer(field_name, self.retry_after_ms, 0, bounds.DURATION_MS)
 
     def to_json(self) -> bytes:
-        """Encode what is kept of it: type, message, details."""
+        """Encode the stored part: type, message, details."""
         kept = {"type": self.type, "message": self.message}
         if self.details is not None:
             kept["details"] = self.details
@@ -366,7 +366,7 @@ class Failure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Execution:
-    """What is known about an execution."""
+    """The description of an execution."""
 
     id: ExecutionId
     tenant: str
@@ -377,7 +377,7 @@ class Execution:
     state: State
     hold: Hold | None
     attempt_kind: AttemptKind
-    #: The next claim goes on with the attempt that a delay or a wait interrupted.
+    #: The next claim continues the attempt that a delay or a wait interrupted.
     attempt_open: bool
     #: Attempts started so far.
     attempts: int
@@ -391,7 +391,7 @@ class Execution:
     started_at: datetime | None
     completed_at: datetime | None
     run_at: datetime | None
-    #: When a suspended one stops waiting, and what happens then.
+    #: When a suspended execution stops waiting, and what happens then.
     wait_until: datetime | None = None
     on_timeout: str | None = None
     deadline_at: datetime | None
@@ -411,10 +411,10 @@ class Execution:
     graph: str | None = None
     #: The execution whose task submitted it, alone or in a graph.
     parent: str | None = None
-    #: What it is subject to, by submission and by rules.
+    #: The limits that apply to it, by submission and by rules.
     budgets: tuple[str, ...] = ()
     quotas: tuple[str, ...] = ()
-    #: The budget or quota that holds it back, of a rate_limited one, and when it expects room.
+    #: If rate_limited: the budget or quota that holds it back, and when that expects room.
     blocked_by: str | None = None
     retry_at: datetime | None = None
 
@@ -428,7 +428,7 @@ class Execution:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Event:
-    """Something that happened to an execution."""
+    """An entry in the history of an execution."""
 
     at: datetime
     event: str
@@ -462,7 +462,7 @@ class Outcome:
 
 
 def result_of(outcome: Outcome) -> bytes:
-    """Return the result, or raise ExecutionFailed if there is none."""
+    """Return the result; raises ExecutionFailed if there is none."""
     if outcome.result is not None:
         return outcome.result
     error = outcome.error or {}

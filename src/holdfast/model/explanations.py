@@ -1,4 +1,4 @@
-"""Why an execution is where it is."""
+"""Explanations: why an execution is in its state."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Executions as the archive gets them: whole, in the form in which the store keeps them.
+"""Exported executions: complete, in the form in which the store keeps them.
 
-This is also where they become readable again, so nothing outside knows that form.
+This module also decodes them, so no other code knows that form.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from holdfast.model.executions import (
 from holdfast.model.frames import Frame
 from holdfast.model.states import State
 
-#: Of the exported form; readers refuse a newer one.
+#: The version of the exported form; readers refuse a newer one.
 FORMAT = 1
 
 
@@ -38,7 +38,7 @@ _pack = msgspec.msgpack.Encoder().encode
 
 @dataclass(frozen=True, slots=True)
 class Exported:
-    """Everything of an execution that has ended. `born` and `run` tell its ends apart."""
+    """All data of an execution that has ended. `born` and `run` identify this end."""
 
     id: str
     fields: Mapping[bytes, bytes]
@@ -46,27 +46,27 @@ class Exported:
 
     @property
     def born(self) -> int:
-        """The birth stamp in us: another execution of the same id has another."""
+        """The birth stamp in us: another execution with the same id has another one."""
         return int(self.fields[b"born"])
 
     @property
     def run(self) -> int:
-        """How often it had been replayed."""
+        """How often it was replayed before."""
         return int(self.fields.get(b"replays", 0))
 
     @property
     def tenant(self) -> str:
-        """Who it belongs to."""
+        """The tenant that it belongs to."""
         return self.fields[b"tenant"].decode()
 
     @property
     def lane(self) -> str:
-        """Where it ran."""
+        """The lane that it ran on."""
         return self.fields[b"lane"].decode()
 
     @property
     def kind(self) -> str:
-        """What it ran."""
+        """The kind of the execution."""
         return self.fields[b"kind"].decode()
 
     @property
@@ -79,16 +79,16 @@ class Exported:
         """When it ended."""
         return int(self.fields[b"ended"])
 
-    # What readers ask, in the same words as the engine's
+    # Reads, with the same names as in the engine
 
     def describe(self) -> Execution:
-        """Return what is known about it."""
+        """Return its description."""
         flat = [part for pair in self.fields.items() for part in pair]
         log = self._log()
         ending = b"" if self.fields[b"state"] == b"completed" or not log else log[-1]
         tags = self._packed_tags()
-        found = records.execution(self.id, flat, tags, self._bytes("note"), ending)
-        return replace(found, forget_at=None)
+        described = records.execution(self.id, flat, tags, self._bytes("note"), ending)
+        return replace(described, forget_at=None)
 
     def tags(self) -> dict[str, str]:
         """Return its tags."""
@@ -102,7 +102,7 @@ class Exported:
         return self.fields.get(b"input") or self._bytes("input")
 
     def result(self) -> bytes | None:
-        """Return the result, None if it has none."""
+        """Return its result, None if it has none."""
         if self.fields[b"state"] != b"completed":
             return None
         return self.fields.get(b"result") or self._bytes("result")
@@ -149,7 +149,7 @@ class Exported:
         return value if isinstance(value, list) else []
 
     def _log(self) -> list[bytes]:
-        """Return the log with what the record tells instead of it, as lib/core/log.lua does."""
+        """Return the log, completed from the record as lib/core/log.lua does."""
         log, fields = list(self._parts("log")), self.fields
         last: dict[str, object] = {"attempt": int(fields.get(b"attempts", 0)) - 1}
         if b"claimed" in fields:
@@ -163,24 +163,23 @@ class Exported:
         return log
 
     def with_payloads(self, data: bytes, result: bytes | None) -> Exported:
-        """Return it with these in place of its input and result."""
+        """Return a copy with this input and result."""
         fields = {k: v for k, v in self.fields.items() if k not in (b"input", b"result")}
         sections: dict[str, Section] = {**self.sections, "input": data}
         if result is not None:
             sections["result"] = result
         return Exported(self.id, fields, sections)
 
-    # Forms in which it is kept
+    # Stored forms
 
     def to_row(self) -> list[Any]:
-        """Return it as a row of a segment."""
+        """Return the row of a segment."""
         return [self.id, dict(self.fields), dict(self.sections)]
 
     def to_json(self) -> bytes:
-        """Return it as a file for people to keep.
+        """Return the contents of a file.
 
-        `about` is for their eyes. What is read again is the rest, exactly as the store keeps it,
-        in base64.
+        `about` is for people. A reader uses only the rest: the stored form in base64.
         """
         value = {
             "holdfast_execution": FORMAT,
@@ -195,7 +194,7 @@ class Exported:
         return msgspec.json.format(msgspec.json.encode(value), indent=1)
 
     def _about(self) -> dict[str, Any]:
-        """Return it as people read it: payloads that are JSON as JSON."""
+        """Return a readable form, with JSON payloads as JSON."""
         outcome = self.outcome()
         return {
             "execution": self.describe(),
@@ -224,11 +223,11 @@ def _readable(data: bytes | None, content_type: str = JSON_CONTENT_TYPE) -> obje
     return {"base64": _text(data)}
 
 
-#: The name of a frame and its fields. Their bytes need not be text, though they are packed as such.
+#: The name of a frame and its fields. They are packed as text, but may be any bytes.
 _PackedFrame = tuple[msgspec.Raw, list[msgspec.Raw]]
 
 
-#: How long the head of a packed string is, by its first byte; of a short one it is that byte.
+#: The length of a packed string's head, by its first byte; the head of a short string is that byte.
 _HEADS = {0xD9: 2, 0xDA: 3, 0xDB: 5, 0xC4: 2, 0xC5: 3, 0xC6: 5}
 
 
@@ -244,12 +243,12 @@ def from_row(row: Sequence[Any]) -> Exported:
 
 
 def from_json(data: bytes) -> Exported:
-    """Decode a file; raises InvalidInput for one that is not of ours."""
+    """Decode a file; raises InvalidInput if it is not an exported execution."""
     try:
         value = msgspec.json.decode(data)
         if value["holdfast_execution"] != FORMAT:
             checks.refuse("file", f"must have format {FORMAT}", value["holdfast_execution"])
-        found = Exported(
+        exported = Exported(
             checks.execution_id("id", value["id"]),
             {name.encode(): _data(text) for name, text in value["fields"].items()},
             {
@@ -257,12 +256,12 @@ def from_json(data: bytes) -> Exported:
                 for name, item in value["sections"].items()
             },
         )
-        state = found.describe().state
+        state = exported.describe().state
     except (KeyError, TypeError, AttributeError, ValueError, msgspec.DecodeError) as error:
         raise InvalidInput(f"file: is not an exported execution ({error})", field="file") from error
     if not State(state).is_terminal:
         checks.refuse("file", "must hold an execution that has ended", state)
-    return found
+    return exported
 
 
 def _text(data: bytes) -> str:

@@ -1,4 +1,4 @@
-"""Expressions on payloads: CEL, which has no side effects and always ends."""
+"""Expressions on payloads: CEL, which has no side effects and always terminates."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from typing import Any
 from holdfast.errors import InvalidCondition
 from holdfast.model import bounds
 
-#: What an expression can refer to.
+#: The variables of an expression.
 VARIABLES = frozenset({"payload", "name", "source"})
-#: Macros that walk a list; one inside another would make the cost the square of the payload.
+#: Macros that walk a list; nested ones would make the cost quadratic in the payload.
 _WALK = re.compile(r"\.\s*(?:all|exists|exists_one|map|filter)\s*\(\s*(\w*)")
 
 
 def check(field: str, text: Any) -> str:
-    """Check that an expression can be evaluated, in time that grows with the payload only."""
+    """Check that an expression can be evaluated in time linear in the payload."""
     if not isinstance(text, str) or not 0 < len(text) <= bounds.EXPRESSION_CHARS:
         problem = f"{field}: must be an expression of 1 to {bounds.EXPRESSION_CHARS} characters"
         raise InvalidCondition(problem, field=field)
@@ -44,7 +44,7 @@ def check(field: str, text: Any) -> str:
 
 
 def _inside(text: str, start: int) -> str:
-    """Return what follows up to the closing parenthesis."""
+    """Return the text up to the closing parenthesis."""
     depth = 1
     for at, character in enumerate(text[start:], start):
         depth += (character == "(") - (character == ")")
@@ -54,13 +54,13 @@ def _inside(text: str, start: int) -> str:
 
 
 def holds(text: str, variables: Mapping[str, Any]) -> bool:
-    """Evaluate a checked expression. One that cannot be evaluated does not hold."""
+    """Evaluate a checked expression. If it cannot be evaluated, it does not hold."""
     try:
         return _compile(text).execute(dict(variables)) is True
     except Exception:  # noqa: BLE001 - a payload from outside must not break its receiver
         return False
     except BaseException as error:
-        # What a panic of the evaluator is raised as.
+        # A panic of the evaluator raises this.
         if type(error).__name__ != "PanicException":
             raise
         return False

@@ -16,7 +16,7 @@ _POSITION = re.compile(r"(\d{1,15})-(\d{1,15})(?:\.(\d{1,4}))?\Z")
 
 @dataclass(frozen=True, slots=True, order=True)
 class Position:
-    """A place in a feed. Entries are ordered by time, then by partition, then by number."""
+    """A position in a feed. Entries are ordered by time, then by partition, then by number."""
 
     ms: int
     partition: int
@@ -25,17 +25,17 @@ class Position:
     @classmethod
     def parse(cls, text: str, partition: int = 0) -> Self:
         """Read a position; raises InvalidInput."""
-        found = _POSITION.match(text)
-        if found is None:
-            checks.refuse("position", "is not one that a feed gave", text)
-        ms, number, given = found.groups()
+        match = _POSITION.match(text)
+        if match is None:
+            checks.refuse("position", "must be a cursor that a feed returned", text)
+        ms, number, given = match.groups()
         return cls(int(ms), int(given) if given is not None else partition, int(number))
 
     def __str__(self) -> str:
         return f"{self.ms}-{self.number}.{self.partition}"
 
     def start_in(self, partition: int) -> str:
-        """Return where to go on in a partition's stream, after this position."""
+        """Return where to continue in a partition's stream, after this position."""
         if partition < self.partition:
             return f"{self.ms + 1}-0"
         if partition > self.partition:
@@ -45,14 +45,14 @@ class Position:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StateChange:
-    """An execution went from one state to another."""
+    """An execution changed its state."""
 
     position: Position
     at: datetime
     execution: str
     kind: str
     lane: str
-    #: None: it was created.
+    #: None for a new execution.
     before: State | None
     state: State
     #: Attempts started so far.
@@ -61,14 +61,14 @@ class StateChange:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """News of an execution."""
+    """A change of an execution."""
 
     state: State
-    #: What happened; None: the state changed by itself, as when a delay ends.
+    #: The event; None if the state changed without one, such as at the end of a delay.
     event: Event | None
-    #: Where to go on after this one; None: it needs not be remembered.
+    #: Where to continue after this change; None if it does not have to be remembered.
     position: str | None
 
 
 class Gap:
-    """Entries after the position asked for are gone: read the state of things anew."""
+    """Entries after the requested position are gone: read the current state again."""

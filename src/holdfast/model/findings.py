@@ -31,10 +31,10 @@ def ok(check: str, text: str) -> Finding:
 
 
 def warning(check: str, text: str, fix: str | None = None) -> Finding:
-    """Return a finding about something that works and deserves attention."""
+    """Return a finding about a part that works but deserves attention."""
     return Finding(check=check, level=Level.WARNING, text=text, fix=fix)
 
 
 def error(check: str, text: str, fix: str | None = None) -> Finding:
-    """Return a finding about something that does not work, or not as promised."""
+    """Return a finding about a part that does not work, or not as promised."""
     return Finding(check=check, level=Level.ERROR, text=text, fix=fix)

@@ -14,11 +14,11 @@ from holdfast.errors import TooLarge
 from holdfast.model import bounds, checks
 from holdfast.model.states import State
 
-#: What a worker may append.
+#: The types that a worker may append.
 FrameType = Literal["text", "json", "bytes", "log", "event", "summary", "reply"]
 TYPES: tuple[FrameType, ...] = ("text", "json", "bytes", "log", "event", "summary", "reply")
 
-#: Written by Holdfast: an attempt begins; the execution has ended; the reader must come back.
+#: Types that Holdfast writes: an attempt starts; the execution has ended; the reader must retry.
 ATTEMPT, END, RETRY = "attempt", "end", "retry"
 
 #: Payloads of other types are JSON.
@@ -28,16 +28,16 @@ _BASE64, _UTF8 = "base64", "utf8"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewFrame:
-    """A frame to be appended. Checked when it is made."""
+    """A frame to append. Its fields are checked when it is made."""
 
     type: FrameType
-    #: UTF-8 of a text, bytes as they are, JSON for the other types.
+    #: UTF-8 for text, raw bytes for bytes, JSON for the other types.
     payload: bytes
-    #: Kept for the reader, who must know it; absent means as it is.
+    #: The encoding of the payload, stored for the reader; absent means none.
     encoding: str | None = None
-    #: Best effort: kept for some seconds only.
+    #: Best effort: kept for a few seconds only.
     live: bool = False
-    #: Its place among the frames of an attempt, from 1: written once, however often it is said.
+    #: Its position among the frames of an attempt, from 1; a repeated position is written once.
     place: int | None = None
 
     def __post_init__(self) -> None:
@@ -55,14 +55,14 @@ class NewFrame:
 
     @classmethod
     def from_view(cls, kind: Any, payload: Any, encoding: Any = None) -> Self:
-        """Make one from JSON values, as HTTP carries them; `Frame.view` is the way back."""
+        """Make one from JSON values, as sent over HTTP; `Frame.view` is the reverse."""
         checks.one_of("frame.type", kind, TYPES)
         if encoding is not None:
             checks.name("frame.encoding", encoding)
         if kind in _NOT_JSON or encoding not in (None, _UTF8):
             if not isinstance(payload, str):
                 checks.refuse("frame.payload", "must be a string", payload)
-            # Base64 has four characters for three bytes; those are counted when it is decoded.
+            # Base64 has four characters for three bytes; the bytes are counted after decoding.
             is_base64 = kind == "bytes" and encoding == _BASE64
             if len(payload) > bounds.FRAME_BYTES * (2 if is_base64 else 1):
                 raise TooLarge(
@@ -88,7 +88,7 @@ class NewFrame:
 class Frame:
     """A frame of a stream."""
 
-    #: Rising over all attempts, without gaps when it is written; old frames are dropped.
+    #: Increases over all attempts, without gaps when written; old frames are dropped.
     id: int
     attempt: int
     #: One of `TYPES`, or `attempt`, `end`, `retry`.
@@ -104,7 +104,7 @@ class Frame:
         return self.payload.decode()
 
     def json(self) -> Any:
-        """Return the payload as a value, of a frame whose payload is JSON."""
+        """Return the decoded payload of a frame with JSON."""
         return msgspec.json.decode(self.payload)
 
     @property
@@ -113,7 +113,7 @@ class Frame:
         return State(self.json()["state"]) if self.type == END else None
 
     def view(self) -> dict[str, Any]:
-        """Return what JSON can hold: the payload as a value or a text, or in base64."""
+        """Return the JSON form: the payload as a value, as text, or in base64."""
         payload: Any = None
         encoding = self.encoding
         if encoding not in (None, _UTF8):
@@ -139,10 +139,10 @@ class Frame:
 class Appended:
     """The answer to an append."""
 
-    #: Numbers of the first and the last frame of the batch.
+    #: The numbers of the first and the last frame of the batch.
     first: int
     last: int
-    #: Version of the held document after it.
+    #: The version of the summary document after it.
     version: int
 
 
@@ -151,33 +151,33 @@ class FramePage:
     """A part of a stream, in order."""
 
     frames: tuple[Frame, ...]
-    #: More frames follow the last of these.
+    #: Whether more frames follow.
     more: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summary:
-    """The document that an execution's summary frames have been merged into."""
+    """The document into which an execution's summary frames are merged."""
 
-    #: A JSON object, with every digit of its numbers.
+    #: A JSON object; its numbers keep every digit.
     document: bytes
-    #: How many patches it has had.
+    #: The number of patches merged so far.
     version: int
 
     def json(self) -> dict[str, Any]:
         """Return the document as a value."""
-        found: dict[str, Any] = msgspec.json.decode(self.document)
-        return found
+        document: dict[str, Any] = msgspec.json.decode(self.document)
+        return document
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StreamSettings:
-    """How much of each stream is kept, and how many read live; None: the default."""
+    """How much of each stream is kept, and the maximum of live readers; None is the default."""
 
     frames: int | None = None
     size: int | None = None
     age_ms: int | None = None
-    #: Of a tenant, in one process.
+    #: Per tenant and process.
     tails: int | None = None
 
 
@@ -196,7 +196,7 @@ def _from_base64(text: str) -> bytes:
 
 
 def _check_text(kind: str, payload: bytes) -> None:
-    """Check that a payload is what its type says."""
+    """Check that a payload fits its type."""
     try:
         if kind == "text":
             payload.decode()

@@ -1,4 +1,4 @@
-"""Graphs: executions that start when others have ended. What is asked for, and what is known."""
+"""Values that describe graphs: executions that start when others have ended."""
 
 from __future__ import annotations
 
@@ -36,23 +36,23 @@ class GraphState(StrEnum):
 
 
 class On(StrEnum):
-    """The end of an upstream that meets an edge."""
+    """The end of an upstream that satisfies an edge."""
 
     SUCCESS = "success"
-    #: It failed, expired or was cancelled.
+    #: The upstream failed, expired or was cancelled.
     FAILURE = "failure"
-    #: However it ended, also skipped.
+    #: The upstream ended in any state, including skipped.
     ALWAYS = "always"
 
 
 class CancelPolicy(StrEnum):
-    """What becomes of the members of a graph that is cancelled."""
+    """What happens to the members of a cancelled graph."""
 
-    #: All that have not ended are cancelled.
+    #: All members that have not ended are cancelled.
     ALL = "cancel_all"
-    #: Those that no worker has had yet are cancelled.
+    #: Members that no worker has started yet are cancelled.
     PENDING = "cancel_pending"
-    #: They run on.
+    #: Members continue to run.
     LEAVE = "leave"
 
 
@@ -63,36 +63,36 @@ class Join:
     #: all, any, or quorum: k of them.
     policy: str = "all"
     k: int | None = None
-    #: What becomes of upstreams that are no longer needed: cancel or keep.
+    #: What happens to upstreams that are no longer needed: cancel or keep.
     losers: str = "keep"
 
     def __post_init__(self) -> None:
         checks.one_of("join.policy", self.policy, ("all", "any", "quorum"))
         checks.one_of("join.losers", self.losers, ("cancel", "keep"))
         if self.policy == "quorum" and self.k is None:
-            _invalid("impossible_join", "join.k: is needed for a quorum")
+            _invalid("impossible_join", "join.k: is required for a quorum")
         if self.policy == "quorum":
             checks.integer("join.k", self.k, 1, bounds.GRAPH_MEMBERS)
         elif self.k is not None:
-            checks.refuse("join.k", "is for the policy quorum", self.k)
+            checks.refuse("join.k", "is allowed only with the policy quorum", self.k)
 
     @classmethod
     def any(cls, *, losers: str = "keep") -> Self:
-        """Start with the first upstream that meets its edge."""
+        """Start when the first upstream satisfies its edge."""
         return cls(policy="any", losers=losers)
 
     @classmethod
     def quorum(cls, k: int, *, losers: str = "keep") -> Self:
-        """Start when k upstreams have met their edges."""
+        """Start when k upstreams have satisfied their edges."""
         return cls(policy="quorum", k=k, losers=losers)
 
     @property
     def is_lax(self) -> bool:
-        """Whether it does without some upstreams."""
+        """Whether it does not need all upstreams."""
         return self.policy != "all"
 
     def need(self, edges: int) -> int:
-        """Return how many of its edges must be met."""
+        """Return how many of its edges must be satisfied."""
         return self.k if self.k is not None else 1 if self.policy == "any" else edges
 
 
@@ -103,7 +103,7 @@ class Edge:
     source: str
     target: str
     on: str = On.SUCCESS
-    #: The name under which the upstream's result gets into the input; with `[]` at its end, a list.
+    #: The name of the upstream's result in the input; with `[]` at its end, the name of a list.
     input: str | None = None
 
     def __post_init__(self) -> None:
@@ -117,23 +117,23 @@ class Edge:
 
 
 def member_key(field_name: str, value: Any) -> str:
-    """Check the key of a member: it becomes a part of its id."""
+    """Check the key of a member: it becomes a part of the member's id."""
     return checks.kind(field_name, value)
 
 
 def by_key(pairs: Iterable[tuple[str, NewExecution]]) -> dict[str, NewExecution]:
-    """Return members by key, for callers that have a list; a key that is used twice is refused."""
-    found: dict[str, NewExecution] = {}
+    """Return a list of members by key; refuses a key that is used twice."""
+    members: dict[str, NewExecution] = {}
     for key, item in pairs:
-        if key in found:
+        if key in members:
             _invalid("duplicate_member", f"two members have the key {key}", member=key)
-        found[key] = item
-    return found
+        members[key] = item
+    return members
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shape:
-    """Members and edges of a graph, or of what is added to one."""
+    """The members and edges of a graph, or of an extension."""
 
     members: Mapping[str, NewExecution]
     edges: Sequence[Edge] = ()
@@ -147,17 +147,19 @@ class Shape:
             checks.instance(f"members[{key}]", item, NewExecution)
             for name in ("id", "idempotency_key"):
                 if getattr(item, name) is not None:
-                    problem = "is not for members, whose ids come from their keys"
+                    problem = "cannot be set for a member: its id comes from its key"
                     checks.refuse(f"members[{key}].{name}", problem, getattr(item, name))
         for edge in self.edges:
             checks.instance("edge", edge, Edge)
         for key, join in self.joins.items():
             checks.instance(f"joins[{key}]", join, Join)
             if key not in self.members:
-                _invalid("unknown_member", f"joins: there is no new member {key}", member=key)
+                _invalid(
+                    "unknown_member", f"joins: {key} is not one of the new members", member=key
+                )
 
     def of_tenant(self, tenant: str) -> Self:
-        """Return the same for a tenant; members of another are refused."""
+        """Return a copy for a tenant; refuses members of another tenant."""
         own = {
             key: item if item.tenant == tenant else replace(item, tenant=tenant)
             for key, item in self.members.items()
@@ -170,7 +172,7 @@ class Shape:
         return replace(self, members=own)
 
     def spending(self, budgets: Sequence[str]) -> Self:
-        """Return the same with budgets that all members spend from, besides their own."""
+        """Return a copy with budgets that all members spend from, besides their own."""
         if not budgets:
             return self
         return replace(
@@ -182,7 +184,7 @@ class Shape:
         )
 
     def check(self, known: Iterable[str] = (), others: Sequence[Edge] = ()) -> None:
-        """Check edges and joins, given the members and edges that the graph has already."""
+        """Check edges and joins, given the existing members and edges of the graph."""
         keys = {*known, *self.members}
         if len(keys) > bounds.GRAPH_MEMBERS:
             message = f"a graph has at most {bounds.GRAPH_MEMBERS} members"
@@ -192,7 +194,9 @@ class Shape:
         check_edges(self.edges, others, keys)
         for edge in self.edges:
             if edge.input and not _takes_names(self.members.get(edge.target)):
-                message = f"an edge passes {edge.input} to {edge.target}, whose input is no object"
+                message = (
+                    f"an edge passes {edge.input} to {edge.target}, whose input is not an object"
+                )
                 _invalid("no_object", message, member=edge.target)
         ins: dict[str, int] = {}
         for edge in (*self.edges, *others):
@@ -219,13 +223,15 @@ class Shape:
 
 
 def check_edges(edges: Sequence[Edge], others: Sequence[Edge], keys: set[str]) -> None:
-    """Check each edge: its ends are members, it is no second one, its input name is free."""
+    """Check each edge: its ends are members, it is not a duplicate, its input name is free."""
     pairs = {(edge.source, edge.target) for edge in others}
     names = {(edge.target, edge.input) for edge in others if edge.input}
     for edge in edges:
         for end in (edge.source, edge.target):
             if end not in keys:
-                _invalid("unknown_member", f"an edge names {end}, which is no member", member=end)
+                _invalid(
+                    "unknown_member", f"an edge names {end}, which is not a member", member=end
+                )
         if edge.source == edge.target:
             message = f"member {edge.source} cannot wait for itself"
             raise CycleDetected(message, field="edges", problem="self_edge", cycle=[edge.source])
@@ -240,7 +246,7 @@ def check_edges(edges: Sequence[Edge], others: Sequence[Edge], keys: set[str]) -
 
 
 def _check_input(target: str, name: str, names: set[tuple[str, str]]) -> None:
-    """Check that an input name is free: only those of lists may be shared."""
+    """Check that an input name is free: only names of lists may be shared."""
     bare = name.removesuffix("[]")
     rival = bare if name.endswith("[]") else f"{bare}[]"
     if (target, rival) in names or (bare == name and (target, name) in names):
@@ -249,12 +255,12 @@ def _check_input(target: str, name: str, names: set[tuple[str, str]]) -> None:
 
 
 def _takes_names(member: NewExecution | None) -> bool:
-    """Whether results can be put into its input by name: an object, or null for an empty one."""
+    """Whether results can be merged into its input by name: an object, or null for an empty one."""
     return member is None or member.input == b"null" or member.input.lstrip().startswith(b"{")
 
 
 def find_cycle(edges: Sequence[Edge]) -> list[str]:
-    """Return the members of a cycle in order, or nothing."""
+    """Return the members of a cycle in order, none if there is no cycle."""
     after: dict[str, list[str]] = {}
     left: dict[str, int] = {}
     for edge in edges:
@@ -288,12 +294,12 @@ def member_id(graph_id: str, key: str) -> ExecutionId:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewGraph:
-    """A graph to be created."""
+    """A graph to create."""
 
     shape: Shape
     id: str | None = None
     tenant: str = "default"
-    #: Its open members expire this long after its creation.
+    #: Members that have not ended expire this long after the creation of the graph.
     deadline_ms: int | None = None
     idempotency_key: str | None = None
     #: How long it is kept after its end, with its members; default by outcome and tenant.
@@ -323,7 +329,7 @@ class NewGraph:
         self.shape.check()
 
     def with_shape(self, shape: Shape) -> Self:
-        """Return the same with another shape, checked before."""
+        """Return a copy with another shape, which was checked before."""
         other = copy.copy(self)
         object.__setattr__(other, "shape", shape)
         return other
@@ -343,28 +349,28 @@ class SubmittedGraph:
     version: int
     #: Ids of the members by key.
     members: Mapping[str, ExecutionId]
-    #: The graph existed already, by its id or its idempotency key.
+    #: The graph already existed, with the same id or idempotency key.
     duplicate: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Member:
-    """What is known about a member of a graph."""
+    """The state of a member of a graph."""
 
     key: str
     id: ExecutionId
     kind: str
     state: State
     join: Join
-    #: Its failure does not count: something ran in spite of it.
+    #: Its failure does not count: a dependent ran anyway.
     spared: bool
-    #: Edges that lead to it.
+    #: The edges that lead to it.
     edges: Sequence[Edge]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Graph:
-    """What is known about a graph as a whole."""
+    """The state of a graph as a whole."""
 
     id: str
     tenant: str
@@ -373,7 +379,7 @@ class Graph:
     #: How many members it has, and how many of them have not ended.
     size: int
     open: int
-    #: Members that ended badly and were not taken up.
+    #: Members whose failure counts: no dependent ran anyway.
     failures: int
     #: Budgets that all its members spend from.
     budgets: tuple[str, ...] = ()
@@ -386,7 +392,7 @@ class Graph:
     idempotency_key: str | None
     cancel_policy: CancelPolicy | None
     reason: str | None
-    #: Members that its cancel has ended.
+    #: Members that a cancel of the graph has ended.
     cancelled: int
 
 
@@ -405,7 +411,7 @@ class GraphView:
 
     @property
     def leaves(self) -> list[Member]:
-        """Members whose success nobody waits for: what the graph was made for."""
+        """Members whose success no other member waits for: they have the results of the graph."""
         awaited = {edge.source for edge in self.edges if edge.on == On.SUCCESS}
         return [member for key, member in self.members.items() if key not in awaited]
 
@@ -425,15 +431,15 @@ class CancelledGraph:
     state: GraphState
     #: Members ended so far.
     cancelled: int
-    #: With `wait`: members that it is to end and that had not ended when the time was over.
+    #: With `wait`: members that it should end and that had not ended at the timeout.
     failed: Sequence[ExecutionId] = ()
 
 
-#: Members with these states did not do what they were there for.
+#: Members in these states did not succeed.
 _BAD = frozenset({State.FAILED, State.CANCELLED, State.EXPIRED})
 
 
-#: Fields of a graph beside its shape.
+#: The fields of a graph besides its shape.
 GRAPH_FIELDS = ("id", "tenant", "deadline_ms", "idempotency_key", "retention_ms", "budgets")
 
 

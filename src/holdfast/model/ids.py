@@ -1,4 +1,4 @@
-"""Ids, minted by the caller so that every call is safe to send twice."""
+"""Ids; the caller mints them, so that every call is safe to send twice."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import secrets
 import time
 
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
-#: Two characters for each ten bits: ids are minted for every call, so this is worth a table.
+#: Two characters for each ten bits: every call mints an id, so a table is worthwhile.
 _PAIRS = [a + b for a in _ALPHABET for b in _ALPHABET]
 _TEN_BITS = 1023
 
@@ -17,9 +17,9 @@ def _encode(value: int, pairs: int) -> str:
 
 
 def new_id() -> str:
-    """Mint a 20-character id that sorts by time, roughly.
+    """Mint a 20-character id that sorts roughly by time.
 
-    The time in it is a convenience for people; order and age come from the store's clock.
+    The time in it is for people only; order and age come from the store's clock.
     """
     return _encode((time.time_ns() // 1_000_000 << 50) | secrets.randbits(50), 10)
 
@@ -27,7 +27,7 @@ def new_id() -> str:
 def id_of_key(tenant: str, key: str) -> str:
     """Return the id that an idempotency key stands for.
 
-    The same key always means the same id, so the execution itself is the memory of the key.
+    The same key always gives the same id, so the execution itself remembers the key.
     """
     digest = hashlib.blake2b(f"{tenant}\0{key}".encode(), digest_size=15).digest()
     return "k" + _encode(int.from_bytes(digest, "big"), 12)

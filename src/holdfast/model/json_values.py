@@ -1,8 +1,8 @@
-"""What a payload says, so that the same JSON written differently is recognised as the same.
+"""Compares payloads by value, so that the same JSON written differently is recognised as equal.
 
 Space, the order of members, escapes in strings and the notation of numbers do not matter: 1, 1.0
-and 1e0 are one number. Numbers are compared exactly, as they are written in decimal. What is not
-JSON, or has a member twice, is only equal to the same bytes.
+and 1e0 are one number. Numbers are compared exactly, as written in decimal. A payload that is not
+JSON, or has a duplicate member, equals only the same bytes.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def _number(text: str) -> msgspec.msgpack.Ext:
 def _object(members: list[tuple[str, Any]]) -> dict[str, Any]:
     value = dict(members)
     if len(value) < len(members):
-        raise ValueError("a member is there twice")
+        raise ValueError("a member occurs twice")
     return value
 
 

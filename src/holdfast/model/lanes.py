@@ -1,4 +1,4 @@
-"""Lanes: what is known of each."""
+"""Values that describe lanes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from holdfast.model.states import State
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LaneView:
-    """What is known of a lane."""
+    """The state of a lane."""
 
     lane: str
     #: open, paused or draining.
@@ -18,5 +18,5 @@ class LaneView:
     counts: Mapping[State, int]
     #: Workers that claim from it.
     workers: int
-    #: Shares of tenants, where they are not 1.
+    #: The shares of tenants that differ from 1.
     weights: Mapping[str, float]

@@ -1,4 +1,4 @@
-"""References to budgets and quotas, in the form in which records, grants and outboxes hold them.
+"""References to budgets and quotas, in the form that records, grants and outboxes use.
 
 A budget is `b:ROOT~ID`, or `b:ID` if it is a root itself; a quota is `q:ID`, or `q:ID#VALUE` for
 the part of one value of a tag. Nothing outside the store reads or writes that form.
@@ -17,9 +17,9 @@ class LimitRef(NamedTuple):
 
     kind: Literal["budget", "quota"]
     id: str
-    #: Of a budget: the root of its tree, empty if it is one itself.
+    #: For a budget: the root of its tree, empty if it is the root.
     root: str = ""
-    #: Of a quota: the value of the tag by which it counts.
+    #: For a quota: the value of the tag by which it counts.
     value: str | None = None
 
     @classmethod
@@ -47,11 +47,11 @@ class LimitRef(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The stored name; that of a quota with the value of its tag."""
+        """The stored name; for a quota, with the value of its tag."""
         return self.id if self.value is None else f"{self.id}{_VALUE}{self.value}"
 
     def encode(self) -> str:
-        """Return what the library reads."""
+        """Return the form that the library reads."""
         if self.kind == "quota":
             return f"q:{self.name}"
         return f"b:{self.root}{_ROOT}{self.id}" if self.root else f"b:{self.id}"
@@ -63,5 +63,5 @@ def parse_all(text: str) -> list[LimitRef]:
 
 
 def encode_all(limits: Iterable[LimitRef]) -> str:
-    """Return the limits of an execution as the library reads them."""
+    """Return the limits of an execution in the form that the library reads."""
     return "\n".join(limit.encode() for limit in limits)

@@ -1,4 +1,4 @@
-"""Lists of executions: which ones to list, pages of them, and counts."""
+"""Lists of executions: filters, pages and counts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from holdfast.model.states import State
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Filter:
-    """Which executions to list; absent means any."""
+    """Which executions to list; an absent field matches any."""
 
     tenant: str | None = None
     state: State | None = None
@@ -70,7 +70,7 @@ class Page:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Count:
-    """How many executions are in one cell."""
+    """The number of executions with this tenant, lane, kind and state."""
 
     tenant: str
     lane: str

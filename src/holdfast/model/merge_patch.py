@@ -1,7 +1,7 @@
-"""JSON merge patch (RFC 7396) over bytes: what a patch does not name keeps its every byte.
+"""JSON merge patch (RFC 7396) on bytes: members that a patch does not name keep every byte.
 
-Values are never turned into Python ones, so numbers of any length, empty objects and empty arrays
-come out as they went in.
+Values are never converted to Python, so numbers of any length, empty objects and empty arrays stay
+as they were.
 """
 
 from __future__ import annotations

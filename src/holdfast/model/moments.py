@@ -20,7 +20,7 @@ def to_ms(moment: datetime) -> int:
 
 
 def span(seconds: float) -> str:
-    """Return a duration as people read it, in at most two units."""
+    """Return a duration in readable form, with at most two units."""
     if round(seconds * 1000) < 0:
         return f"-{span(-seconds)}"
     if seconds < 1:

@@ -1,16 +1,16 @@
-"""Which partition a thing lives in: the hash of what its id starts with."""
+"""The partition of a resource: the hash of the first part of its id."""
 
 from __future__ import annotations
 
 from binascii import crc_hqx
 
 DEFAULT_ON_ONE_SERVER = 1
-#: Budgets and quotas are fewer than executions, so fewer partitions are enough for them.
+#: There are fewer budgets and quotas than executions, so they need fewer partitions.
 MOST_OF_LIMITS = 32
 DEFAULT_ON_CLUSTER = 256
 MOST = 4096
 
-#: Ids that share what precedes this character live in the same partition.
+#: Ids with the same part before this character live in the same partition.
 ROOT_SEPARATOR = "~"
 
 
@@ -27,5 +27,5 @@ def partition_of(execution_id: str, partitions: int) -> int:
 
 
 def partition_of_limit(limit_id: str, partitions: int) -> int:
-    """Return the partition of a quota, or of the budgets under a root, in a store of so many."""
+    """Return the partition of a quota, or of the budgets under a root, for a partition count."""
     return partition_of(limit_id, min(partitions, MOST_OF_LIMITS))

@@ -1,4 +1,4 @@
-"""Payloads inside JSON: themselves if they are JSON, else base64."""
+"""Payloads inside JSON: unchanged if they are JSON, else base64."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from msgspec import Raw
 
 
 def as_json(data: bytes) -> Raw | None:
-    """Return bytes as they stand in a JSON document, unchanged; None if they cannot."""
+    """Return bytes as part of a JSON document, unchanged; None if they are not JSON."""
     try:
         str(data, "utf-8")
-        found: Raw = msgspec.json.decode(data, type=Raw)
+        value: Raw = msgspec.json.decode(data, type=Raw)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
-    # Space around a value would get lost.
-    return found if len(bytes(found)) == len(data) else None
+    # Space around a value would be lost.
+    return value if len(bytes(value)) == len(data) else None
 
 
 def as_base64(data: bytes) -> str:
@@ -25,6 +25,6 @@ def as_base64(data: bytes) -> str:
 
 
 def fields(name: str, data: bytes) -> dict[str, object]:
-    """Return the field of a payload as bodies and replies have it."""
+    """Return the field that holds a payload in bodies and replies."""
     value = as_json(data)
     return {name: value} if value is not None else {f"{name}_base64": as_base64(data)}

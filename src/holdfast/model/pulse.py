@@ -10,7 +10,7 @@ from dataclasses import dataclass
 class Pulse:
     """How a store is doing."""
 
-    #: How late the most overdue timer is.
+    #: The delay of the most overdue timer.
     late_s: float
     #: How long the oldest waiting execution of each lane has waited.
     waiting_s: Mapping[str, float]

@@ -1,4 +1,4 @@
-"""Values that describe message queues: what is asked for, and what is known."""
+"""Values that describe message queues: requests, and their state."""
 
 from __future__ import annotations
 
@@ -16,31 +16,31 @@ Side = Literal["left", "right"]
 Verb = Literal["ack", "nack", "release", "reject"]
 
 SIDES = ("left", "right")
-#: The one group of a WORK queue.
+#: The only group of a WORK queue.
 DEFAULT_GROUP = "default"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueueSettings:
-    """The definition of a queue. Checked when it is made; nothing is clamped."""
+    """The definition of a queue. Its fields are checked when it is made; nothing is clamped."""
 
     #: work: consumers share the messages. fanout: each group gets them all.
     mode: Mode = "work"
-    #: Hand-outs of a message to a group, the first included.
+    #: The maximum number of deliveries of a message to a group, including the first.
     max_attempts: int = 3
     #: How long a consumer may keep a delivery without extending it.
     lock_ms: int = 30_000
-    #: Where messages go that were handed out `max_attempts` times; without one they are dropped.
+    #: The queue for messages that were delivered `max_attempts` times; without it they are dropped.
     dead_letter: str | None = None
-    #: Waits after the first, second, ... nack; the last one is repeated.
+    #: The waits after the first, second, ... nack; the last one repeats.
     backoff: tuple[int, ...] = ()
     #: How long a message's id or dedup key is remembered.
     dedup_window_ms: int = 300_000
-    #: Messages expire after this long, unless they have a time of their own.
+    #: Messages expire after this long, unless a message sets its own time.
     ttl_ms: int | None = None
-    #: Stored messages, those in flight and delayed included.
+    #: The maximum number of stored messages, including those in flight and delayed.
     max_size: int | None = None
-    #: Higher priority first, each point being worth `ageing_ms` of waiting.
+    #: Higher priority comes first; each point counts as `ageing_ms` of waiting.
     priority: bool = False
     ageing_ms: int = 3_600_000
     #: Deliveries under way, per group and per consumer of a group.
@@ -102,11 +102,11 @@ def _backoff(value: Any) -> tuple[int, ...]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewMessage:
-    """A message to be pushed. Checked when it is made; nothing is clamped."""
+    """A message to push. Its fields are checked when it is made; nothing is clamped."""
 
     #: Opaque to Holdfast.
     payload: bytes
-    #: Minted if absent. One that is given is also its dedup key, unless `dedup` is.
+    #: Generated if absent. A given id is also the dedup key, unless `dedup` is set.
     id: str | None = None
     #: -1000..1000, on queues with priorities.
     priority: int = 0
@@ -133,14 +133,14 @@ class NewMessage:
 
     @classmethod
     def from_fields(cls, values: Mapping[str, Any]) -> Self:
-        """Make one from a mapping, refusing fields that do not exist."""
+        """Make one from a mapping; refuses unknown fields."""
         checks.known_fields("message", values, (f.name for f in fields(cls)))
         if "payload" not in values:
             checks.refuse("payload", "is required", None)
         return cls(**values)
 
     def digest(self) -> str:
-        """Return a short digest of the body, to tell a repetition from a conflict.
+        """Return a short digest of the body, to distinguish a repetition from a conflict.
 
         The same JSON written differently is the same body.
         """
@@ -153,7 +153,7 @@ class Pushed:
     """The answer to a push."""
 
     id: str
-    #: A message with this id or dedup key was pushed before; `id` is that one's.
+    #: A message with this id or dedup key was pushed before; `id` is its id.
     duplicate: bool = False
 
 
@@ -177,7 +177,7 @@ class Message:
     id: str
     payload: bytes
     key: str | None
-    #: Hand-outs to the group so far; for a consumer, which one this is, from 1.
+    #: Deliveries to the group so far; for a consumer, the number of this one, from 1.
     attempt: int
     enqueued_at: datetime
     dead_letter: DeadLetter | None = None
@@ -185,7 +185,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Delivery:
-    """A hand-out: the handle is the right to settle it."""
+    """A message handed to a consumer: the handle is the right to settle it."""
 
     handle: str
     message: Message
@@ -194,7 +194,7 @@ class Delivery:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claimed:
-    """Deliveries that were taken over, and where to go on."""
+    """Deliveries that were taken over, and where to continue."""
 
     deliveries: list[Delivery]
     next_cursor: str | None
@@ -202,12 +202,12 @@ class Claimed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settle:
-    """One delivery to be settled."""
+    """One delivery to settle."""
 
     handle: str
-    #: nack: when it is handed out again; by default the queue's backoff.
+    #: nack: the delay before the next delivery; by default the queue's backoff.
     delay_ms: int | None = None
-    #: nack, reject: why; kept with the message.
+    #: nack, reject: the reason; kept with the message.
     reason: str = ""
 
     def __post_init__(self) -> None:
@@ -233,7 +233,7 @@ class PendingDelivery:
     key: str | None
     consumer: str
     attempt: int
-    #: The hand-out, or the last extension.
+    #: The time of the delivery, or of the last extension.
     since: datetime
     deadline: datetime
 
@@ -270,7 +270,7 @@ class QueueStats:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Queue:
-    """A queue as it is defined."""
+    """A queue with its definition."""
 
     name: str
     settings: QueueSettings
@@ -279,19 +279,19 @@ class Queue:
     #: The whole queue is paused, or these groups are.
     paused: bool = False
     paused_groups: tuple[str, ...] = ()
-    #: Others send their dead letters here.
+    #: Other queues send their dead letters here.
     takes_dead_letters: bool = False
-    #: What was dropped lately, newest first.
+    #: The last dropped messages, newest first.
     dropped: tuple[DeadLetter, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LetterFilter:
-    """Which dead letters are redriven: all, or those with these properties."""
+    """Which dead letters to redrive: all, or those with these properties."""
 
     origin: str | None = None
     group: str | None = None
-    #: Part of the reason.
+    #: A part of the reason.
     reason: str | None = None
 
     def __post_init__(self) -> None:
@@ -305,7 +305,7 @@ class LetterFilter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Start:
-    """Where a new group begins: the first message, the end, after a message, or at a time."""
+    """Where a new group starts: at the first message, the end, after a message, or at a time."""
 
     place: Literal["first", "end", "after", "at"] = "first"
     after: str | None = None
@@ -314,9 +314,9 @@ class Start:
     def __post_init__(self) -> None:
         checks.one_of("start", self.place, ("first", "end", "after", "at"))
         if (self.place == "after") != (self.after is not None):
-            checks.refuse("start.after", "goes with a start after a message", self.after)
+            checks.refuse("start.after", "requires a start after a message", self.after)
         if (self.place == "at") != (self.at is not None):
-            checks.refuse("start.at", "goes with a start at a time", self.at)
+            checks.refuse("start.at", "requires a start at a time", self.at)
         if self.after is not None:
             checks.own_id("start.after", self.after)
         if self.at is not None:

@@ -8,17 +8,17 @@ from typing import Literal
 
 from holdfast.model import bounds, checks, names
 
-#: What a rule can look at.
+#: The properties that a rule can match.
 RuleSubject = Literal["tenant", "lane", "kind", "tag"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewQuota:
-    """A quota to be created. Checked when it is made."""
+    """A quota to create. Its fields are checked when it is made."""
 
     id: str
     tenant: str = "default"
-    #: Starts are counted over the last so many ms.
+    #: Starts are counted over this many ms.
     window_ms: int | None = None
     max_per_window: int | None = None
     max_concurrent: int | None = None
@@ -39,7 +39,7 @@ def check_caps(
 ) -> None:
     """Check the limits of a quota: at least one, and a window with its number."""
     if (window_ms is None) != (max_per_window is None):
-        checks.refuse("window_ms", "goes together with max_per_window", window_ms)
+        checks.refuse("window_ms", "requires max_per_window", window_ms)
     if max_per_window is None and max_concurrent is None:
         checks.refuse("max_concurrent", "or window_ms with max_per_window is required", None)
     if window_ms is not None:
@@ -52,9 +52,9 @@ def check_caps(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Quota:
-    """What is known about a quota."""
+    """The state of a quota."""
 
-    #: As its tenant knows it.
+    #: The id as its tenant uses it.
     id: str
     tenant: str
     window_ms: int | None
@@ -67,7 +67,7 @@ class Quota:
     in_window: int
     #: Executions that wait for it.
     waiting: int
-    #: Executions that it will admit, which have not been claimed yet.
+    #: Executions that it will admit and that have not been claimed yet.
     promised: int
     #: When the oldest start leaves the window.
     frees_at: datetime | None
@@ -75,10 +75,10 @@ class Quota:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
-    """New executions of a tenant, lane, kind or tag are subject to a limit."""
+    """A limit for new executions of a tenant, lane, kind or tag."""
 
     subject: RuleSubject
-    #: The name of the tenant, lane or kind; a tag as NAME=VALUE, or as NAME: each value by itself.
+    #: The tenant, lane or kind; a tag as NAME=VALUE, or NAME to count each value separately.
     value: str
     #: budget or quota.
     limit: Literal["budget", "quota"]
@@ -105,7 +105,7 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """Submissions with the same key within so many ms count as one."""
+    """Submissions with the same key within this many ms count as one."""
 
     key: str
     ms: int

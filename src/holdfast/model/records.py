@@ -1,7 +1,7 @@
-"""Records of executions: how fields, logs, journals and frames are laid out.
+"""Records of executions: the layout of fields, logs, journals and frames.
 
-The store keeps executions in this form, and exports and archives carry it. Only this module reads
-it.
+The store keeps executions in this form, and exports and archives contain it. Only this module
+reads it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from holdfast.model.states import AttemptKind, Hold, State
 Record = Mapping[bytes, bytes]
 
 
-#: The id of a graph that a task made.
+#: The id of a graph that a task created.
 _GRAPH_OF_TASK = re.compile(r"(.+)~[0-9]+\.g[0-9]+\Z")
 
 
@@ -67,7 +67,7 @@ def limit_names(value: bytes | None, kind: Literal["budget", "quota"]) -> tuple[
 
 
 def seen_limit(stored: str, tenant: str) -> str:
-    """Return a budget or quota as a tenant knows it; `#` and the value of a tag may follow."""
+    """Return a budget or quota as a tenant uses it; `#` and the value of a tag may follow."""
     limit, sharp, value = stored.partition("#")
     return tenancy.seen(limit, tenant) + sharp + value
 
@@ -160,7 +160,7 @@ def execution(
 
 
 def _parent(execution_id: str, record: Record) -> str | None:
-    """Decode whose child it is: ids of children, and of graphs of a task, begin with its id."""
+    """Decode the parent: ids of children, and of graphs of a task, start with its id."""
     graph = text(record.get(b"graph"))
     if graph is not None:
         match = _GRAPH_OF_TASK.match(graph)
@@ -169,7 +169,7 @@ def _parent(execution_id: str, record: Record) -> str | None:
 
 
 def _due_times(record: Record, state: State) -> dict[str, Any]:
-    """Decode when its state ends by itself, under the name that this has in the state."""
+    """Decode when its state ends on its own, under the field name for that state."""
     due = moment(record.get(b"due"))
     return {
         "run_at": due if state is State.DELAYED else None,
@@ -181,7 +181,7 @@ def _due_times(record: Record, state: State) -> dict[str, Any]:
 
 
 def _limits(record: Record) -> dict[str, Any]:
-    """Decode what an execution is subject to, and what of it holds it back."""
+    """Decode the limits of an execution, and the one that holds it back."""
     get = record.get
     blocker, tenant = get(b"blocker"), record[b"tenant"].decode()
     return {
@@ -194,19 +194,19 @@ def _limits(record: Record) -> dict[str, Any]:
     }
 
 
-#: Entries that end an attempt, and the outcome they give it.
+#: Entries that end an attempt, with the outcome of the attempt.
 _ENDS = frozenset(
     {"completed", "failed", "timed_out", "lease_expired", "lease_revoked"}
     | {"cancelled", "expired"}
 )
 
 
-#: For repeating calls only, of no interest to readers.
+#: Only for repeated calls; readers do not need them.
 _INTERNAL = ("at", "event", "fence", "request", "points")
 
 
 def events(born_us: bytes, packed: Sequence[bytes]) -> list[Event]:
-    """Decode the history, oldest first; creation is in the record, not in the log."""
+    """Decode the history, oldest first; the creation is in the record, not in the log."""
     history = [Event(at=from_ms(int(born_us) // 1000), event="created", data={})]
     for values in map(entry, packed):
         data = {k: v for k, v in values.items() if k not in _INTERNAL}
@@ -219,28 +219,28 @@ def events(born_us: bytes, packed: Sequence[bytes]) -> list[Event]:
 
 def attempts(packed: Sequence[bytes]) -> list[Attempt]:
     """Decode the attempts from the log, oldest first."""
-    found: dict[int, dict[str, Any]] = {}
+    attempts_by_index: dict[int, dict[str, Any]] = {}
     for values in map(entry, packed):
         index = values.get("attempt")
         if index is None:
             continue
         event, at = values["event"], from_ms(values["at"])
         if event == "claimed":
-            found[index] = {
+            attempts_by_index[index] = {
                 "index": index,
                 "kind": AttemptKind(values.get("kind", "initial")),
                 "worker": values["worker"],
                 "started_at": at,
             }
-        elif index in found and event == "resumed":
-            found[index]["worker"] = values["worker"]
-        elif index in found and event in _ENDS:
-            found[index] |= {
+        elif index in attempts_by_index and event == "resumed":
+            attempts_by_index[index]["worker"] = values["worker"]
+        elif index in attempts_by_index and event in _ENDS:
+            attempts_by_index[index] |= {
                 "ended_at": at,
                 "outcome": event,
                 "error": values.get("error"),
             }
-    return [Attempt(**values) for values in found.values()]
+    return [Attempt(**values) for values in attempts_by_index.values()]
 
 
 def frame(name: bytes, flat: Sequence[bytes], *, live: bool) -> Frame:

@@ -1,4 +1,4 @@
-"""Keeping secrets out of texts that people read."""
+"""Keeps secrets out of texts that people read."""
 
 from __future__ import annotations
 

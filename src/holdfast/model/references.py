@@ -1,4 +1,4 @@
-"""References: what stands in the store for a large input or result that is kept elsewhere.
+"""References: the store keeps one in place of a large input or result that is stored elsewhere.
 
 Payloads are opaque, so a reference starts with bytes that no payload from outside may start with.
 """
@@ -14,34 +14,36 @@ from holdfast.errors import InvalidRecord
 from holdfast.model import checks, json_values
 
 _MAGIC = b"\x00holdfast-away\x01"
-#: Smaller payloads stay in the store, whatever the setting.
+#: Smaller payloads stay in the store, regardless of the setting.
 LEAST_BYTES = 1 << 10
 
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """Where a payload is, and which bytes it must be."""
+    """The place of a payload, and the digest of its bytes."""
 
     key: str
     size: int
     sha256: str
-    #: The digest of what it says, of an input that may have to be compared.
+    #: The digest of its value, for an input that may have to be compared.
     value: str | None = None
 
     def encode(self) -> bytes:
-        """Return what is stored instead of the payload."""
+        """Return the bytes to store instead of the payload."""
         return _MAGIC + msgspec.json.encode(asdict(self))
 
 
 def is_reference(payload: bytes) -> bool:
-    """Whether these bytes stand for others."""
+    """Whether these bytes are a reference."""
     return payload.startswith(_MAGIC)
 
 
 def check_is_none(field: str, payload: bytes) -> None:
-    """Refuse a payload from outside that would stand for others."""
+    """Refuse a payload from outside that looks like a reference."""
     if is_reference(payload):
-        checks.refuse(field, "starts with bytes that are reserved", payload)
+        checks.refuse(
+            field, "must not start with the reserved marker of offloaded payloads", payload
+        )
 
 
 def decode(payload: bytes) -> Reference:
@@ -53,18 +55,18 @@ def decode(payload: bytes) -> Reference:
 
 
 def reference_to(tenant: str, payload: bytes, value: str | None = None) -> Reference:
-    """Return the reference of a payload: equal payloads of a tenant are kept once."""
+    """Return the reference to a payload: equal payloads of a tenant are stored once."""
     digest = hashlib.sha256(payload).hexdigest()
     return Reference(prefix_of(tenant) + digest, len(payload), digest, value)
 
 
 def prefix_of(tenant: str) -> str:
-    """Return what the keys of a tenant's payloads start with."""
+    """Return the prefix of the keys of a tenant's payloads."""
     return f"payloads/{tenant}/"
 
 
 def value_of(payload: bytes) -> str:
-    """Return a digest of what a payload says, the same wherever it is kept."""
+    """Return a digest of a payload's value, the same wherever it is stored."""
     if is_reference(payload):
         reference = decode(payload)
         return reference.value or reference.sha256

@@ -19,7 +19,7 @@ class Backoff:
     kind: BackoffKind = "exponential"
     #: Wait after the first failure, in ms.
     initial_ms: int = 1_000
-    #: No exponential wait is longer, before jitter, in ms.
+    #: The longest exponential wait before jitter, in ms.
     max_ms: int = 60_000
     #: Each wait is this many times the one before (exponential only).
     factor: float = 2.0
@@ -38,9 +38,9 @@ class Backoff:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetryPolicy:
-    """How often a failing execution is tried, and which errors end it at once."""
+    """How often a failing execution is tried, and which errors end it immediately."""
 
-    #: Attempts in all, the first included. Reclaims, waits and delays use up none.
+    #: The total number of attempts, including the first. Reclaims, waits and delays use up none.
     max_attempts: int
     backoff: Backoff = field(default_factory=Backoff)
     #: Error types that are never retried.
@@ -52,9 +52,9 @@ class RetryPolicy:
         object.__setattr__(self, "give_up_on", types)
 
     def delay_ms(self, failures: int, execution_id: str, epoch: int) -> int | None:
-        """Return the wait after this many failures, None when there is no further attempt.
+        """Return the wait after this many failures, None if there is no further attempt.
 
-        The store computes the same; this twin serves tests and tools.
+        The store computes the same; this copy is for tests and tools.
         """
         if failures >= self.max_attempts:
             return None

@@ -1,4 +1,4 @@
-"""Schedules: executions that are submitted by the clock."""
+"""Schedules: executions that are submitted at set times."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ Overlap = Literal["allow", "skip", "queue"]
 CATCH_UPS: tuple[CatchUp, ...] = ("none", "one", "all")
 OVERLAPS: tuple[Overlap, ...] = ("allow", "skip", "queue")
 
-#: A tick that fires later than this was missed, and `catch_up` says what becomes of it.
+#: A tick that fires later than this was missed, and `catch_up` decides what happens to it.
 GRACE_MS = 60_000
-#: The tag by which executions of a schedule are listed.
+#: The tag for listing the executions of a schedule.
 TAG = "schedule"
 
 _TIMING = tuple(f.name for f in fields(Timing))
@@ -33,20 +33,20 @@ _NOT_IN_TEMPLATE = ("id", "idempotency_key", "delay_ms", "run_at")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewSchedule:
-    """A schedule to be created. Checked when it is made."""
+    """A schedule to create. Its fields are checked when it is made."""
 
     id: str
-    #: What is submitted at every tick; without an id, a key, and a time of its own.
+    #: The execution to submit at every tick; it has no id, key or time of its own.
     execution: NewExecution
-    #: When.
+    #: When it fires.
     timing: Timing
-    #: What becomes of ticks that were missed while no scheduler ran.
+    #: What happens to ticks that were missed while no scheduler ran.
     catch_up: CatchUp = "none"
-    #: How many missed ticks are made up for at most, the last ones, with `all`.
+    #: With `all`: the maximum number of missed ticks to fire, the latest ones.
     catch_up_limit: int = 100
-    #: What becomes of a tick while an earlier execution has not ended.
+    #: What happens to a tick while an earlier execution has not ended.
     overlap: Overlap = "allow"
-    #: Every tick fires up to this much later, by chance.
+    #: Every tick fires up to this much later, at random.
     jitter_ms: int = 0
     paused: bool = False
 
@@ -63,7 +63,7 @@ class NewSchedule:
             checks.refuse("jitter_ms", "must not be longer than every_ms", self.jitter_ms)
         for name in _NOT_IN_TEMPLATE:
             if getattr(self.execution, name) is not None:
-                problem = "cannot be given: the schedule decides it"
+                problem = "cannot be set: the schedule sets it"
                 checks.refuse(f"execution.{name}", problem, getattr(self.execution, name))
 
     @classmethod
@@ -79,13 +79,13 @@ class NewSchedule:
         return cls(timing=timing, **rest)
 
     def changed(self, changes: Mapping[str, Any]) -> Self:
-        """Return the same with some fields changed; a new kind of timing replaces the old one."""
+        """Return a copy with some fields changed; a new kind of timing replaces the old one."""
         known = {f.name for f in fields(self)} - {"timing", "id"}
         checks.known_fields("schedule", changes, known | set(_TIMING))
         if "execution" in changes:
             execution = checks.instance("execution", changes["execution"], NewExecution)
             if execution.tenant != self.execution.tenant:
-                problem = f"must stay {self.execution.tenant}: the schedule belongs to it"
+                problem = f"must stay {self.execution.tenant}: a schedule cannot change its tenant"
                 checks.refuse("execution.tenant", problem, execution.tenant)
         times = {name: changes[name] for name in _TIMING if name in changes}
         timing = self.timing
@@ -104,17 +104,17 @@ class NewSchedule:
         return names.stored_schedule(self.execution.tenant, self.id)
 
     def encode(self) -> bytes:
-        """Return all of it as bytes."""
+        """Encode it as bytes."""
         return msgspec.msgpack.encode(replace(self, paused=False))
 
     def digest(self) -> str:
-        """Return a short digest of what it says, but for whether it is paused.
+        """Return a short digest of the content, without whether it is paused.
 
-        An input that is the same JSON written differently says the same.
+        An input that is the same JSON written differently is the same content.
         """
         execution = self.execution.kept_as(json_values.canonical(self.execution.input))
-        said = replace(self, paused=False, execution=execution)
-        packed = msgspec.msgpack.encode(said, order="deterministic")
+        content = replace(self, paused=False, execution=execution)
+        packed = msgspec.msgpack.encode(content, order="deterministic")
         return hashlib.blake2b(packed, digest_size=9).hexdigest()
 
     def due(self, tick: int) -> int:
@@ -126,21 +126,21 @@ _unpack = msgspec.msgpack.Decoder(NewSchedule).decode
 
 
 def decode_schedule(packed: bytes, *, paused: bool) -> NewSchedule:
-    """Return what was packed."""
+    """Decode an encoded schedule."""
     return replace(_unpack(packed), paused=paused)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Schedule:
-    """What is known of a schedule."""
+    """The state of a schedule."""
 
     plan: NewSchedule
     version: int
-    #: The tick at which it stands, in ms; None when there is none, or it is paused.
+    #: The next tick, in ms; None if there is none, or the schedule is paused.
     next_ms: int | None
     created_at: datetime
     changed_at: datetime
-    #: The last tick that it dealt with.
+    #: The last tick that was handled.
     last_ms: int | None
     #: The last execution that a tick fired.
     last_execution: str | None
@@ -151,12 +151,12 @@ class Schedule:
     #: Executions that have not ended, and those that wait for them.
     running: int
     queued: int
-    #: Why a tick could not be fired, the last time that happened.
+    #: Why a tick could not be fired the last time that happened.
     error: str | None
 
     @property
     def id(self) -> str:
-        """The id, as its tenant knows it."""
+        """The id as its tenant uses it."""
         return self.plan.id
 
     @property
@@ -166,7 +166,7 @@ class Schedule:
 
     @property
     def anchor_ms(self) -> int:
-        """Where an interval counts from."""
+        """The time that an interval counts from."""
         return to_ms(self.created_at)
 
     @property
@@ -176,11 +176,11 @@ class Schedule:
 
     @property
     def last_at(self) -> datetime | None:
-        """The last tick that it dealt with."""
+        """The last tick that was handled."""
         return None if self.last_ms is None else from_ms(self.last_ms)
 
     def view(self) -> dict[str, Any]:
-        """Return what JSON can hold, flat, as `NewSchedule.from_fields` takes it and more."""
+        """Return the flat JSON form, with the fields of `NewSchedule.from_fields` and more."""
         timing = {name: getattr(self.plan.timing, name) for name in _TIMING}
         execution = stated(self.plan.execution)
         execution["input"] = _shown(self.plan.execution.input)

@@ -1,7 +1,7 @@
-"""JSON Schema: what a waitpoint accepts as payload, and a task as input.
+"""JSON Schema for the payloads of waitpoints and the inputs of tasks.
 
-Schemas come from workers and payloads from strangers, and both meet in a process that serves others
-too. So patterns are matched in linear time, and a check that takes too long is given up.
+Schemas come from workers and payloads from untrusted callers, and both meet in a process that also
+serves others. So patterns are matched in linear time, and a check that takes too long is abandoned.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import msgspec
 from holdfast.errors import InvalidInput, InvalidPayload
 from holdfast.model import bounds, checks
 
-#: Time of the processor that a check may take.
+#: The CPU time that a check may take.
 CHECK_S = 0.1
 _BY_PATTERN = "patternProperties"
 _ends_at: ContextVar[float] = ContextVar("_ends_at")
@@ -28,11 +28,11 @@ class _TooSlow(ArithmeticError):
 
 
 class Uncheckable(Exception):
-    """A value cannot be checked: the schema is none, or the check takes too long."""
+    """A value cannot be checked: the schema is invalid, or the check takes too long."""
 
 
 def encode(field: str, schema: Any) -> bytes:
-    """Check a schema and return it as JSON. It may only refer to itself."""
+    """Check a schema and return it as JSON. It may refer only to itself."""
     if not isinstance(schema, dict | bool):
         checks.refuse(field, "must be a JSON Schema: an object or a boolean", schema)
     import jsonschema  # noqa: PLC0415 - loaded when used
@@ -45,7 +45,7 @@ def encode(field: str, schema: Any) -> bytes:
     for name, value in _members(schema):
         if name in {"$ref", "$dynamicRef"}:
             if not isinstance(value, str) or not value.startswith("#"):
-                checks.refuse(field, "may only refer to its own parts (`#...`)", value)
+                checks.refuse(field, "may refer only to its own parts (`#...`)", value)
         elif name == "pattern" and isinstance(value, str) and not _is_linear(value):
             problem = "may only have patterns that are matched in linear time (no look-around)"
             checks.refuse(field, problem, value)
@@ -55,18 +55,18 @@ def encode(field: str, schema: Any) -> bytes:
 
 
 def checkable(schema: Any) -> Any:
-    """Return the schema of a model without what `encode` refuses; the model itself checks that."""
+    """Return the schema of a model without parts that `encode` refuses; the model checks those."""
     if isinstance(schema, dict):
         kept = {name: checkable(value) for name, value in schema.items() if name != _BY_PATTERN}
         if _BY_PATTERN in schema:
-            # Which properties are the others is not known without it.
+            # Without it, the set of other properties is unknown.
             for others in ("additionalProperties", "unevaluatedProperties"):
                 kept.pop(others, None)
         pattern = kept.get("pattern")
         if isinstance(pattern, str) and not _is_linear(pattern):
             del kept["pattern"]
         return kept
-    return [checkable(one) for one in schema] if isinstance(schema, list) else schema
+    return [checkable(part) for part in schema] if isinstance(schema, list) else schema
 
 
 def check(schema: bytes, payload: Any) -> None:
@@ -82,7 +82,7 @@ def check(schema: bytes, payload: Any) -> None:
 
 
 def misfit(schema: bytes, name: str, value: Any) -> InvalidInput | None:
-    """Return what is wrong with a decoded value, None if it fits; raises Uncheckable."""
+    """Return the problem of a decoded value, None if it fits; raises Uncheckable."""
     problem = _problem(schema, value)
     if problem is None:
         return None
@@ -92,13 +92,13 @@ def misfit(schema: bytes, name: str, value: Any) -> InvalidInput | None:
 
 
 def _culprit(problem: Any) -> list[str]:
-    """Return the property that is missing, or is one too many."""
+    """Return the missing or unexpected property."""
     names: list[str] = []
     if problem.validator == "required":
-        names = [one for one in problem.validator_value if one not in problem.instance]
+        names = [name for name in problem.validator_value if name not in problem.instance]
     elif problem.validator == "additionalProperties":
         known = problem.schema.get("properties", {})
-        names = [one for one in problem.instance if one not in known]
+        names = [name for name in problem.instance if name not in known]
     return names[:1]
 
 
@@ -108,8 +108,8 @@ def _problem(schema: bytes, value: Any) -> Any:
     try:
         return next(iter(_validator(schema).iter_errors(value)), None)
     except Exception as error:
-        # A schema that makes no sense, or refers to something that is none; numbers beyond all
-        # bounds; too much work: each fails in its own way.
+        # An invalid schema or reference, a number out of range, too much work: each fails
+        # differently.
         raise Uncheckable(type(error).__name__.lstrip("_")) from error
 
 
@@ -123,7 +123,7 @@ def _validator(schema: bytes) -> Any:
 
 @cache
 def _kind() -> Any:
-    """Return our kind of validator: JSON Schema, in bounded time."""
+    """Return a validator class for JSON Schema that works in bounded time."""
     import jsonschema  # noqa: PLC0415 - loaded when used
 
     base = jsonschema.Draft202012Validator
@@ -145,9 +145,9 @@ def _check_text(_validator: Any, pattern: str, text: Any, _schema: Any) -> Itera
         yield _error(f"{text!r} does not match {pattern!r}")
 
 
-def _check_unique(_validator: Any, wanted: Any, items: Any, _schema: Any) -> Iterator[Exception]:
-    if wanted and isinstance(items, list):
-        seen = {msgspec.json.encode(one, order="deterministic") for one in items}
+def _check_unique(_validator: Any, unique: Any, items: Any, _schema: Any) -> Iterator[Exception]:
+    if unique and isinstance(items, list):
+        seen = {msgspec.json.encode(item, order="deterministic") for item in items}
         if len(seen) < len(items):
             yield _error(f"{items!r} has non-unique elements")
 
@@ -177,14 +177,14 @@ def _matcher(pattern: str) -> Any:
 
 
 def _without_dialects(schema: Any) -> Any:
-    """Leave out what would have a part of a schema checked by another kind of validator."""
+    """Remove keywords that would switch to another validator inside a schema."""
     if isinstance(schema, dict):
-        return {k: _without_dialects(one) for k, one in schema.items() if k != "$schema"}
-    return [_without_dialects(one) for one in schema] if isinstance(schema, list) else schema
+        return {k: _without_dialects(part) for k, part in schema.items() if k != "$schema"}
+    return [_without_dialects(part) for part in schema] if isinstance(schema, list) else schema
 
 
 def _members(schema: Any) -> Iterator[tuple[str, Any]]:
-    """Go through the members of all objects in a schema."""
+    """Iterate over the members of all objects in a schema."""
     if isinstance(schema, dict):
         yield from schema.items()
         schema = list(schema.values())

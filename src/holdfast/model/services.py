@@ -8,14 +8,14 @@ from datetime import datetime
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServiceStatus:
-    """How one service of a process is doing."""
+    """The status of one service of a process."""
 
     name: str
     #: False while it waits to be restarted.
     running: bool
-    #: How often it has stopped by itself since the process started.
+    #: How often it has stopped on its own since the process started.
     restarts: int = 0
-    #: Why it stopped last.
+    #: Why it stopped the last time.
     last_error: str | None = None
     last_error_at: datetime | None = None
 

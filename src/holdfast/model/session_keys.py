@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 import msgspec
@@ -11,6 +12,15 @@ from holdfast.model.ids import session_id
 from holdfast.model.names import DEFAULT_TENANT
 
 DEFAULT_ENV = "local"
+
+#: The executions of a session are numbered.
+_OF_SESSION = re.compile(r"(s[0-9a-hjkmnp-tv-z]{24})~[0-9]+\Z")
+
+
+def session_of(execution_id: str) -> str | None:
+    """Return the session that an execution belongs to, as its id says; None: to no session."""
+    match = _OF_SESSION.match(execution_id)
+    return None if match is None else match[1]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""What a store is doing at one moment, and how fast, between two moments."""
+"""The activity of a store at one moment, and its rates between two moments."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from holdfast.model.workers import Worker
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueueDepth:
-    """The messages of a queue that have not been settled, in all of its groups."""
+    """The messages of a queue that have not been settled, in all its groups."""
 
     queue: str
     mode: str
@@ -38,7 +38,7 @@ class Snapshot:
     oldest: Execution | None
     queues: Sequence[QueueDepth] = ()
     services: Sequence[ServiceProcess] = ()
-    #: There are more workers or queues than a snapshot holds.
+    #: Whether there are more workers or queues than a snapshot holds.
     more_workers: bool = False
     more_queues: bool = False
 
@@ -55,14 +55,14 @@ class Snapshot:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rates:
-    """Executions per second, from counts: those that retention removes meanwhile are missing."""
+    """Executions per second, from counts; without those that retention removed in between."""
 
     submitted: float
     ended: float
 
 
 def rates(before: Snapshot, after: Snapshot) -> Rates:
-    """Return how fast a store moved between two snapshots."""
+    """Return the rates between two snapshots."""
     seconds = max(after.taken_at - before.taken_at, 0.001)
     return Rates(
         submitted=round(max(after.total - before.total, 0) / seconds, 1),
@@ -71,6 +71,6 @@ def rates(before: Snapshot, after: Snapshot) -> Rates:
 
 
 def shown_states(counts: Sequence[Mapping[State, int]]) -> list[State]:
-    """Return the states to show: those that occur, and two that people look for."""
+    """Return the states to show: those that occur, and two that people expect."""
     always = {State.WAITING, State.ACTIVE}
     return [state for state in State if state in always or any(c.get(state) for c in counts)]

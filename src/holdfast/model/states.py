@@ -13,7 +13,7 @@ r"""The states of an execution.
       graph:  waiting_children -> waiting, delayed or skipped, when its upstreams decide
       limits: waiting ----claim---> asked (a grant) ----> active, or rate_limited ----> waiting
 
-A record stores the public state, what holds it back, and the kind of its attempt. The state
+A record stores the public state, its hold, and the kind of its attempt. The state
 vector is derived from these three by `state_vector`, so no two dimensions can disagree.
 """
 
@@ -67,7 +67,7 @@ class Hold(StrEnum):
     ESCALATED = "escalated"
     #: Submitted with debounce: later submissions may replace it.
     DEBOUNCE = "debounce"
-    #: Claimed; its limits are being asked.
+    #: Claimed; the claim is asking its limits.
     GRANT = "grant"
     BUDGET = "budget"
     QUOTA = "quota"
@@ -84,7 +84,7 @@ class AttemptKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StateVector:
-    """The dimensions of the state, for programs that ask one question only."""
+    """The dimensions of the state, for programs that need only one of them."""
 
     lifecycle_phase: str
     ownership: str
@@ -100,6 +100,8 @@ _BLOCKING_REASON = {
     Hold.RECLAIM: "waiting_for_reclaim_backoff",
     Hold.PAUSE: "waiting_for_resume_delay",
     Hold.SCHEDULE: "waiting_for_schedule",
+    Hold.MESSAGE: "waiting_for_message",
+    Hold.PERSON: "waiting_for_person",
     Hold.SIGNAL: "waiting_for_signal",
     Hold.APPROVAL: "waiting_for_approval",
     Hold.CALLBACK: "waiting_for_callback",
@@ -139,7 +141,7 @@ _PENDING = {
 def state_vector(
     state: State, hold: Hold | None, kind: AttemptKind, *, attempt_open: bool
 ) -> StateVector:
-    """Derive the state vector from what a record stores."""
+    """Derive the state vector from the fields of a record."""
     if state in TERMINAL:
         return StateVector(
             lifecycle_phase="terminal",

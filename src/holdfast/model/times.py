@@ -1,4 +1,4 @@
-"""The clocks of a process: one that only runs, one that people read, and a way to wait."""
+"""The clocks of a process: a monotonic clock, a wall clock, and a way to wait."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import asyncio
 import time
 from typing import Protocol
 
-#: Runs on while the machine sleeps, where there is such a clock: a holder that was suspended must
-#: not believe that no time has passed.
+#: Continues while the machine sleeps, if there is such a clock: a holder on a suspended machine
+#: must not believe that no time has passed.
 _RUNNING_CLOCK = getattr(time, "CLOCK_BOOTTIME", getattr(time, "CLOCK_MONOTONIC", None))
 
 
 class Times(Protocol):
-    """What decides about authority (monotonic) and what is written for people (wall)."""
+    """The monotonic clock decides about authority; the wall clock is for people."""
 
     def monotonic_ms(self) -> float:
         """Return ms on a clock that never steps."""

@@ -1,8 +1,8 @@
 """When a schedule fires: cron in a time zone, an interval, or once. Pure arithmetic, in ms.
 
-Cron follows what Debian's cron does when clocks change. A job at a fixed time that the change leaps
-over runs right after the leap; one whose time comes twice runs at the first of them. Jobs of every
-hour, or more often, run by real time, as if clocks had not changed.
+Cron behaves like Debian's cron when clocks change. A job at a fixed time that the change skips runs
+right after the change; a job whose time occurs twice runs the first time. Jobs that run every hour
+or more often follow real time, as if clocks had not changed.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from holdfast.model import bounds, checks
 from holdfast.model.moments import from_ms, to_ms
 
 _FIELDS = 5
-#: A scheduler that was away for long looks at so many ticks, then goes on a day before now.
+#: After a long absence a scheduler examines this many ticks, then continues a day before now.
 _MOST_LOOKS = 2_000
 _DAY_MS = 86_400_000
 
@@ -32,11 +32,11 @@ class Timing:
     #: Five fields: minute, hour, day of month, month, day of week.
     cron: str | None = None
     every_ms: int | None = None
-    #: Once.
+    #: The only tick.
     at: datetime | None = None
     #: A name of the IANA time zone database; for cron.
     timezone: str = "UTC"
-    #: An interval counts from here; absent means from the creation of the schedule.
+    #: The time that an interval counts from; by default the creation of the schedule.
     start_at: datetime | None = None
 
     def __post_init__(self) -> None:
@@ -45,11 +45,11 @@ class Timing:
             checks.refuse("schedule", "must have exactly one of cron, every_ms and at", given)
         _zone(self.timezone)
         if self.timezone != "UTC" and self.cron is None:
-            checks.refuse("timezone", "is for cron only", self.timezone)
+            checks.refuse("timezone", "is allowed only with cron", self.timezone)
         if self.start_at is not None:
             checks.instant("start_at", self.start_at)
             if self.every_ms is None:
-                checks.refuse("start_at", "is for every_ms only", self.start_at)
+                checks.refuse("start_at", "is allowed only with every_ms", self.start_at)
         if self.cron is not None:
             self._check_cron()
         elif self.every_ms is not None:
@@ -72,7 +72,7 @@ class Timing:
     def next_after(self, moment_ms: int, anchor_ms: int) -> int | None:
         """Return the first tick after a moment, None if there is none.
 
-        `anchor_ms` is where an interval without `start_at` counts from.
+        An interval without `start_at` counts from `anchor_ms`.
         """
         if self.cron is not None:
             return next(self._cron_after(moment_ms), None)
@@ -85,22 +85,22 @@ class Timing:
         return once if once > moment_ms else None
 
     def _cron_after(self, moment_ms: int) -> Iterator[int]:
-        """Yield ticks after a moment, rising."""
+        """Yield ticks after a moment in ascending order."""
         simulated = CronSim(self.cron or "", from_ms(moment_ms).astimezone(_zone(self.timezone)))
         last = moment_ms
         for found in simulated:
             tick = to_ms(found)
-            # Where clocks change, a time may come twice, or two ticks may become one.
+            # When clocks change, a time may occur twice, or two ticks may become one.
             if tick > last:
                 last = tick
                 yield tick
 
     def following(self, tick: int) -> int | None:
-        """Return the tick that follows another."""
+        """Return the tick after another."""
         return self.next_after(tick, tick)
 
     def ticks(self, first_ms: int, until_ms: int, most: int) -> list[int]:
-        """Return the last ticks, at most so many, from one tick until a moment, both included."""
+        """Return the last ticks, up to a maximum, from one tick until a moment, both included."""
         if first_ms > until_ms:
             return []
         if self.every_ms is not None:
@@ -121,7 +121,7 @@ class Timing:
 
 
 def jitter_of(schedule_id: str, tick: int, jitter_ms: int) -> int:
-    """Return how much later a tick fires: spread evenly, and the same for everybody who asks."""
+    """Return how much later a tick fires: evenly distributed, and the same in every process."""
     if jitter_ms == 0:
         return 0
     digest = hashlib.blake2b(f"{schedule_id}\0{tick}".encode(), digest_size=8).digest()

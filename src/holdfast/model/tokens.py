@@ -2,9 +2,9 @@
 
     hf1.KID.GRANT.SIGNATURE
 
-The grant says which waitpoint (and so which execution), when it was made and what the token is
-good for; the signature is HMAC-SHA256 over all that precedes it. A token is checked without any
-knowledge of the waitpoint, so that a stranger learns nothing about it.
+The grant names the waitpoint (and so the execution), the time of creation and the rights of the
+token; the signature is HMAC-SHA256 over everything before it. A token is verified without any data
+of the waitpoint, so that a stranger learns nothing about it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _KID = re.compile(r"[A-Za-z0-9_-]+\Z")
 
 
 class Grant(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
-    """What a token is good for."""
+    """The rights of a token."""
 
     waitpoint: str
     name: str
@@ -40,9 +40,9 @@ class Grant(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=
 
 
 class Token:
-    """A token. Shown, it tells its key and its fingerprint only; `reveal` returns it.
+    """A token. Its repr shows only its key and its fingerprint; `reveal` returns the token.
 
-    No dataclass, so that no encoder takes it for data.
+    It is not a dataclass, so that no encoder treats it as data.
     """
 
     __slots__ = ("_text", "fingerprint", "kid")
@@ -53,7 +53,7 @@ class Token:
         self._text = text
 
     def reveal(self) -> str:
-        """Return the token itself, to hand it to who may answer."""
+        """Return the token itself, for the person who may answer."""
         return self._text
 
     def __repr__(self) -> str:
@@ -66,17 +66,17 @@ class SigningKey:
 
     kid: str
     secret: bytes = field(repr=False)
-    #: When the grace of a retired key ends; None for the current one.
+    #: When the grace period of a retired key ends; None for the current key.
     until_ms: int | None = None
 
     def fingerprint(self) -> str:
-        """Return what tells secrets apart without telling them."""
+        """Return a value that distinguishes secrets without revealing them."""
         return hashlib.sha256(b"holdfast key\0" + self.secret).hexdigest()[:16]
 
 
 @dataclass(frozen=True, slots=True)
 class KeyRing:
-    """The signing keys, as the store has them now."""
+    """The current signing keys of the store."""
 
     current: str
     previous: str | None
@@ -91,7 +91,7 @@ class KeyRing:
     def verify(self, text: object, waitpoint_id: str) -> tuple[Grant, SigningKey]:
         """Return the grant of a genuine token of this waitpoint, and the key that signed it.
 
-        Whether the grace of that key is over is for the store to say, by its clock.
+        The store decides by its clock whether the grace period of that key is over.
         """
         match = _FORM.match(text) if isinstance(text, str) else None
         if match is None or len(match.string) > bounds.TOKEN_CHARS:
@@ -114,7 +114,7 @@ _INVALID = "the token is not valid here"
 
 
 def waitpoint_of(text: str) -> str | None:
-    """Return the waitpoint that a token names; whether the token is genuine is not checked."""
+    """Return the waitpoint that a token names, without verifying the token."""
     match = _FORM.match(text) if len(text) <= bounds.TOKEN_CHARS else None
     try:
         return None if match is None else _decode(match[2]).waitpoint
@@ -123,7 +123,7 @@ def waitpoint_of(text: str) -> str | None:
 
 
 def fingerprint(grant: Grant) -> str:
-    """Return what identifies a token in lists and logs, whichever key signs it."""
+    """Return the fingerprint of a token for lists and logs, the same for every signing key."""
     return hashlib.sha256(b"holdfast token\0" + msgspec.json.encode(grant)).hexdigest()[:16]
 
 
@@ -136,7 +136,7 @@ def check_kid(value: object) -> str:
 
 
 def check_secret(value: object) -> bytes:
-    """Check a secret in hex; it is never shown, not even when it is wrong."""
+    """Check a secret in hex; it is never shown, not even in an error."""
     secret = b""
     if isinstance(value, str) and value.isascii():
         with contextlib.suppress(ValueError):

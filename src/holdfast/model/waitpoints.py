@@ -1,4 +1,4 @@
-"""Values of waiting: waitpoints, signals, and what a suspension answers."""
+"""Values that describe waits: waitpoints, signals, and the answer to a suspension."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from holdfast.model.tokens import Grant, Token
 _WAITPOINT_ID = re.compile(r"(.+)~w([1-9][0-9]{0,8})\Z")
 
 ON_TIMEOUT = ("fail", "cancel", "expire", "resume", "escalate")
-#: What a wait may be for; it becomes the blocking reason.
+#: What a wait may be for; this becomes the blocking reason.
 WAIT_REASONS = ("signal", "approval", "callback", "tool_result", "budget", "operator")
 
 
 def waitpoint_id(execution_id: str, number: int) -> str:
-    """Return the id of a waitpoint; it tells its execution, and so its partition."""
+    """Return the id of a waitpoint; it contains the execution, and so the partition."""
     return f"{execution_id}~w{number}"
 
 
@@ -39,38 +39,38 @@ def parse_waitpoint_id(field_name: str, value: Any) -> tuple[str, int]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asks:
-    """What an execution asks at a waitpoint that the engine made: more of a budget."""
+    """The question of an execution for more of a budget, at a waitpoint that the engine created."""
 
     budget: str
     dimension: str
-    #: The hard limit that it would have passed, and what counted against it.
+    #: The hard limit that it would have exceeded, and the amount that counted against it.
     limit: int
     current: int
-    #: The charge that was refused, and the lease of who made it.
+    #: The charge that was refused, and the lease of its caller.
     key: str
     fence: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewWaitpoint:
-    """A waitpoint to be made."""
+    """A waitpoint to create."""
 
     name: str
     #: JSON Schema of the payloads it accepts.
     schema: Mapping[str, Any] | bool | None = None
-    #: It closes this long after it was made.
+    #: It closes this long after its creation.
     expires_ms: int | None = None
-    #: How many signals its token is good for.
+    #: How many signals its token allows.
     uses: int | None = None
-    #: The signals it accepts, `*` at the end of a name stands for the rest; none means all.
+    #: The names of the signals it accepts; a name that ends in `*` is a prefix; none means all.
     signals: tuple[str, ...] = ()
-    #: Identities of the sources it accepts; none means all.
+    #: The identities of the sources it accepts; none means all.
     answerers: tuple[str, ...] = ()
-    #: What people are asked.
+    #: The question for people.
     title: str = ""
-    #: The caller's name for it: prepared again under the same key, it is the same waitpoint.
+    #: A key of the caller: preparing it again with the same key returns the same waitpoint.
     key: str | None = None
-    #: Its answer raises the limit of a budget. Set by the engine only.
+    #: Its answer raises the limit of a budget. Only the engine sets this.
     asks: Asks | None = None
 
     def __post_init__(self) -> None:
@@ -94,7 +94,7 @@ class NewWaitpoint:
 
     @classmethod
     def from_fields(cls, values: Any) -> Self:
-        """Make one from a mapping, refusing fields that do not exist."""
+        """Make one from a mapping; refuses unknown fields."""
         checks.mapping("waitpoint", values)
         names = (f.name for f in fields(cls) if f.name != "asks")
         checks.known_fields("waitpoint", values, names)
@@ -106,7 +106,7 @@ class NewWaitpoint:
 class WaitpointState(StrEnum):
     """Whether a waitpoint can be answered."""
 
-    #: Prepared; signals are held until the wait begins.
+    #: Prepared; signals are kept until the wait starts.
     PENDING = "pending"
     OPEN = "open"
     CLOSED = "closed"
@@ -121,9 +121,9 @@ class Waitpoint:
     name: str
     state: WaitpointState
     created_at: datetime
-    #: When it closes by itself.
+    #: When it closes on its own.
     expires_at: datetime | None = None
-    #: Until when it can be answered: when it closes, or the wait that it is part of ends.
+    #: Until when it can be answered: when it closes, or the wait that it belongs to ends.
     until: datetime | None = None
     closed_at: datetime | None = None
     #: Why it is closed: resumed, expired, revoked, ended.
@@ -133,20 +133,20 @@ class Waitpoint:
     title: str = ""
     uses: int | None = None
     used: int = 0
-    #: How many different sources must answer, if that is what counts, and those that did.
+    #: How many different sources must answer, if the wait counts them, and those that did.
     wanted: int | None = None
     came: tuple[str, ...] = ()
     schema: Any = None
-    #: The key that signs its token now, and what identifies the token.
+    #: The key that signs its token now, and the fingerprint of the token.
     kid: str | None = None
     fingerprint: str | None = None
-    #: Only of waitpoints that this very call has made or named.
+    #: Only for waitpoints that this call created or named.
     token: Token | None = None
-    #: Of one at which the execution asks for more of a budget.
+    #: The question for more of a budget, if it asks one.
     asks: Asks | None = None
 
     def grant(self) -> Grant:
-        """Return what its token is made of."""
+        """Return the rights of its token."""
         return Grant(
             waitpoint=self.id,
             name=self.name,
@@ -159,22 +159,22 @@ class Waitpoint:
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A waitpoint that exists, as a wait refers to it."""
+    """A reference of a wait to an existing waitpoint."""
 
     id: str
-    #: By which the condition calls it.
+    #: Its name in the condition.
     name: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InboxItem:
-    """A waitpoint that can be answered, with what it is for."""
+    """A waitpoint that can be answered, with its execution."""
 
     waitpoint: Waitpoint
     tenant: str
     kind: str
     lane: str
-    #: Its timeout has passed and it waits for an operator.
+    #: Whether its timeout has passed and it waits for an operator.
     escalated: bool
 
 
@@ -188,9 +188,9 @@ class Inbox:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
-    """Who sends a signal: type and identity, or neither.
+    """The sender of a signal: type and identity, or neither.
 
-    Two signals are from different sources if one of them differs.
+    Two signals are from different sources if type or identity differ.
     """
 
     type: str = ""
@@ -202,7 +202,7 @@ class Source:
 
 
 class Effect(StrEnum):
-    """What a signal did."""
+    """The effect of a signal."""
 
     APPENDED = "appended"
     RESUMED = "resumed"
@@ -213,7 +213,7 @@ class Effect(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewSignal:
-    """A signal to be sent."""
+    """A signal to send."""
 
     #: The id of the waitpoint.
     waitpoint: str
@@ -238,7 +238,7 @@ class NewSignal:
 
 
 def decode_payload(payload: bytes) -> Any:
-    """Decode JSON; raises InvalidInput if it is none."""
+    """Decode JSON; raises InvalidInput if it is not JSON."""
     try:
         value = msgspec.json.decode(payload)
     except (ValueError, RecursionError, msgspec.MsgspecError) as error:
@@ -249,7 +249,7 @@ def decode_payload(payload: bytes) -> Any:
 
 
 def _is_flat(value: Any) -> bool:
-    """Whether a value is nested no deeper than schemas and expressions can follow."""
+    """Whether the nesting of a value is shallow enough for schemas and expressions."""
     level = [value]
     for _ in range(bounds.SIGNAL_DEPTH + 1):
         if not level:
@@ -265,14 +265,14 @@ def _is_flat(value: Any) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Signal:
-    """A signal that came."""
+    """A signal that arrived."""
 
     name: str
     payload: bytes
     source: Source
     at: datetime
     effect: Effect
-    #: The id of its waitpoint; None for those of an operator and of a timeout.
+    #: The id of its waitpoint; None for a signal of an operator or of a timeout.
     waitpoint: str | None = None
     idempotency_key: str | None = None
     correlation: str | None = None
@@ -285,9 +285,9 @@ class Signal:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Suspension:
-    """The answer to a suspension: it waits, or it has what it wanted and goes on at once."""
+    """The answer to a suspension: the execution waits, or it can continue immediately."""
 
     state: State
     waitpoints: Sequence[Waitpoint]
-    #: What fulfilled the condition, if it did at once.
+    #: The signals that fulfilled the condition, if it held immediately.
     signals: tuple[Signal, ...] = ()

@@ -9,7 +9,7 @@ from datetime import datetime
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Beat:
-    """What a worker says of itself when it registers and at every heartbeat."""
+    """The report of a worker when it registers and at every heartbeat."""
 
     instance: str
     #: The pool it belongs to.
@@ -19,7 +19,7 @@ class Beat:
     slots: int = 1
     #: Slots in use.
     busy: int = 0
-    #: It counts as gone when it has not beaten for this long.
+    #: It counts as gone after this long without a heartbeat.
     ttl_ms: int = 30_000
     #: The only tenant that it serves; None: all.
     tenant: str | None = None
@@ -68,5 +68,5 @@ class Registration:
     #: The worker was not registered before, or had expired.
     is_new: bool
     expires_at: datetime
-    #: Finish what you have and claim no more.
+    #: Whether the worker must finish its executions and claim no more.
     draining: bool

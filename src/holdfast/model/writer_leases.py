@@ -1,4 +1,4 @@
-"""Writer leases: tokens, records, and what holders get."""
+"""Writer leases: tokens, records and grants."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class PastHolder:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeaseRecord:
-    """Who may write. Never deleted, so that the token never starts anew."""
+    """The record of who may write. It is never deleted, so that the token never starts again."""
 
     database_key: str
     #: The stable name of the holder.
@@ -55,18 +55,18 @@ class LeaseRecord:
     incarnation: str
     term: int
     generation: int
-    #: Unique for each write of the record: tells our own write from that of another.
+    #: Unique for each write of the record, so that a writer recognises its own write.
     nonce: str
     acquired_at_ms: int
-    #: Wall clock of the holder, a hint for people; nobody decides by it.
+    #: The wall clock of the holder, a hint for people; no decision depends on it.
     expires_at_ms: int
     ttl_ms: int
     margin_ms: int
-    #: Given up in order: the next contender need not wait.
+    #: Released cleanly: the next contender does not have to wait.
     released: bool = False
-    #: Given up in favour of this holder, who need not wait; others must.
+    #: Released in favour of this holder, which does not have to wait; others do.
     successor: str | None = None
-    #: Most recent last.
+    #: The most recent one is last.
     holders: tuple[PastHolder, ...] = ()
 
     @property
@@ -86,15 +86,15 @@ class LeaseRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ask:
-    """What a contender asks for."""
+    """The request of a contender."""
 
     holder: str
     incarnation: str
     ttl_ms: int
     margin_ms: int
-    #: None takes the published one, 1 for a new key.
+    #: None uses the published term, 1 for a new key.
     term: int | None = None
-    #: Take a live lease, which needs a strictly higher term.
+    #: Take a live lease; this needs a strictly higher term.
     preempt: bool = False
 
 
@@ -103,11 +103,11 @@ Version = NewType("Version", str)
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """A lease as its holder has it."""
+    """A lease that was granted to its holder."""
 
     record: LeaseRecord
     version: Version
-    #: Until then, on the holder's monotonic clock, it may write.
+    #: The holder may write until this time on its monotonic clock.
     deadline_ms: float
 
     @property
@@ -137,7 +137,7 @@ def check_key(value: object) -> str:
 
 
 def is_own(record: LeaseRecord, holder: str, incarnation: str) -> bool:
-    """Whether this very process wrote the record; a legacy record is nobody's."""
+    """Whether this process wrote the record; a legacy record has no known writer."""
     return (record.holder_id, record.incarnation) == (holder, incarnation) and incarnation != ""
 
 
@@ -152,11 +152,13 @@ def is_still(record: LeaseRecord, published: LeaseRecord) -> bool:
 
 
 def loss(record: LeaseRecord, published: LeaseRecord | None) -> HoldfastError:
-    """Return the error of a holder whose lease is no longer published."""
+    """Return the error for a holder whose lease is no longer published."""
     key, mine = record.database_key, f"{record.holder_id} (token {record.token})"
     context = {"key": key, "holder": record.holder_id, "token": str(record.token)}
     if published is None:
-        return StaleLease(f"writer lease {key} of {mine} has vanished", **context, observed=None)
+        return StaleLease(
+            f"writer lease {key} of {mine} no longer exists", **context, observed=None
+        )
     context["observed"] = f"{published.holder_id} {published.token}"
     if published.term > record.term:
         message = f"{mine} is fenced: writer lease {key} is on term {published.term}"

@@ -1,5 +1,5 @@
-"""What operators ask of a store: the doctor, the snapshot, the picture of an execution, layouts.
+"""Views for operators: the doctor, the snapshot, the picture of an execution, layouts.
 
-Everything here returns values. The command line, the HTTP API and the console draw them; nothing
-here prints, formats for a terminal, or knows who asks.
+Everything here returns values. The command line, the HTTP API and the console present them;
+nothing here prints, formats for a terminal, or knows its caller.
 """

@@ -1,8 +1,8 @@
-"""The doctor: is a store sound, and what does it promise?
+"""The doctor: check that a store is sound, and report its guarantees.
 
-`examine` needs the URL of a store and describes also one that cannot be opened; it can load the
-function library and search for drift. `check` asks a store that a process has open, within a
-bounded time and without changing anything; that is what a server answers with.
+`examine` takes the URL of a store, even of one that cannot be opened; it can load the function
+library and search for drift. `check` examines a store that a process has open, within a bounded
+time and without changing anything; a server answers with it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import replace
 from typing import Any
 
-from holdfast.engine import Engine
 from holdfast.errors import (
     BackendFailed,
     HoldfastError,
@@ -29,70 +28,72 @@ from holdfast.model.queues import QueueStats
 from holdfast.model.states import State
 from holdfast.operate import drift, findings
 from holdfast.operate.findings import Facts
+from holdfast.store.engine import StoreEngine
 from holdfast.store.store import Store, StoreSettings
 from holdfast.store.valkey import boot, library
 from holdfast.store.valkey.client import CallFailed, Client
 from holdfast.store.valkey.embedded import EmbeddedServer
 from holdfast.store.valkey.urls import StoreUrl
 
-#: Called with the executions compared since the last call, and how many there are in all.
+#: Called with the number of executions compared since the last call, and the total.
 Advance = Callable[[int, int], None]
 
-#: `check` waits this long for the answer to each question; it asks them all at once.
+#: How long `check` waits for each answer; it asks all questions at once.
 CHECK_S = 5.0
-#: Timers may be this late before the doctor warns.
+#: How late timers can be before the doctor warns.
 _LATE_S = 1.5
 _LOOK_EVERY_S = 0.1
 _MOST_QUEUES = 1_000
-#: A list in a finding names this many, so that its length is bounded.
+#: The most names in a finding, so that its length is bounded.
 _MOST_NAMED = 20
 
 
 async def examine(
     url: StoreUrl,
+    engine_on: Callable[[Store], StoreEngine],
     *,
     settings: StoreSettings | None = None,
     fix: bool = False,
     search_drift: bool = False,
     advance: Advance | None = None,
 ) -> list[Finding]:
-    """Examine a store from its server up; raises StoreUnavailable if nothing answers.
+    """Examine a store, starting with its server; raise StoreUnavailable if nothing answers.
 
-    `fix` loads our function library on every primary. `search_drift` reads every execution, which
-    takes time; `advance` learns how far it is.
+    `engine_on` creates an engine on the open store. `fix` loads the function library on every
+    primary. `search_drift` reads every execution, which is slow; `advance` reports its progress.
     """
     settings = settings or StoreSettings()
     async with _connected(url, settings) as (client, target):
         try:
             await boot.wait_until_loaded(client, settings.boot_timeout_ms)
-            found = await _servers(client)
-            found.append(await _library(client, fix=fix))
+            results = await _servers(client)
+            results.append(await _library(client, fix=fix))
         except CallFailed as failure:
             raise _trouble(failure) from failure
-        if any(finding.level is Level.ERROR for finding in _blocking(found)):
-            return found
+        if any(finding.level is Level.ERROR for finding in _blocking(results)):
+            return results
         store = Store(client, target, settings)
         try:
             await store.boot()
         except StoreIncompatible as incompatible:
-            return [*found, error("data", incompatible.message)]
-        found.append(ok("data", "of this version, readable"))
-        engine = Engine(store)
+            return [*results, error("data", incompatible.message)]
+        results.append(ok("data", "of this version, readable"))
+        engine = engine_on(store)
         try:
             for ask in _CONTENTS.values():
-                found.append(await ask(engine))
+                results.append(await ask(engine))
             if search_drift:
-                overdue = any(f.check == "timers" and f.level is not Level.OK for f in found)
-                found.append(await _drift(engine, advance, check_due=not overdue))
+                overdue = any(f.check == "timers" and f.level is not Level.OK for f in results)
+                results.append(await _drift(engine, advance, check_due=not overdue))
         finally:
             await engine.close()
-        return found
+        return results
 
 
-async def check(engine: Engine, *, within_s: float = CHECK_S) -> list[Finding]:
+async def check(engine: StoreEngine, *, within_s: float = CHECK_S) -> list[Finding]:
     """Examine the store of an engine: the same checks without `fix` and the search for drift.
 
-    Every check ends within the time given. A check without an answer becomes a finding.
+    Every check ends within the given time. A check without an answer becomes a finding.
     """
 
     async def servers() -> list[Finding]:
@@ -118,7 +119,7 @@ async def _answered(name: str, asking: Awaitable[list[Finding]], within_s: float
         async with asyncio.timeout(within_s):
             return await asking
     except TimeoutError:
-        fix = "the store is slow or out of reach: run `holdfast doctor` near it"
+        fix = "the store is slow or unreachable: run `holdfast doctor` close to it"
         return [error(name, f"no answer within {within_s:g} s", fix)]
     except CallFailed as failure:
         return [error(name, _trouble(failure).message)]
@@ -126,16 +127,16 @@ async def _answered(name: str, asking: Awaitable[list[Finding]], within_s: float
         return [error(name, refusal.message)]
 
 
-def _blocking(found: list[Finding]) -> list[Finding]:
-    """Without these nothing more can be asked of the store."""
-    return [finding for finding in found if finding.check in ("server", "memory", "library")]
+def _blocking(results: list[Finding]) -> list[Finding]:
+    """Return the findings that decide whether the store can be examined further."""
+    return [finding for finding in results if finding.check in ("server", "memory", "library")]
 
 
 @contextlib.asynccontextmanager
 async def _connected(
     url: StoreUrl, settings: StoreSettings
 ) -> AsyncIterator[tuple[Client, StoreUrl]]:
-    """Connect without any check of the store."""
+    """Connect without checking the store."""
     async with contextlib.AsyncExitStack() as stack:
         if url.path is not None:
             server = EmbeddedServer(url.path, url.fsync)
@@ -153,12 +154,12 @@ def _trouble(failure: CallFailed) -> StoreFault | StoreUnavailable:
 
 
 async def _servers(client: Client) -> list[Finding]:
-    """Judge every primary: kind, durability, replication, memory, clock."""
+    """Examine every primary: version, durability, replication, memory, clock."""
     infos = [_text(reply) for reply in await client.on_primaries(["INFO", "everything"])]
     facts = [findings.parse_info(info) for info in infos]
     settings = await _configuration(client)
-    durable = [findings.durability(one) for one in settings]
-    memory = [findings.memory(one) for one in facts]
+    durable = [findings.durability(server) for server in settings]
+    memory = [findings.memory(server) for server in facts]
     return [
         *_kinds(infos, facts, cluster=client.cluster),
         _worst(durable),
@@ -169,7 +170,7 @@ async def _servers(client: Client) -> list[Finding]:
 
 
 def _kinds(infos: list[str], facts: list[Facts], *, cluster: bool) -> list[Finding]:
-    versions = sorted({one.get("valkey_version", "unknown") for one in facts})
+    versions = sorted({server.get("valkey_version", "unknown") for server in facts})
     kind = f"a cluster of {len(facts)} primaries" if cluster else "one server"
     for info in infos:
         try:
@@ -181,14 +182,14 @@ def _kinds(infos: list[str], facts: list[Facts], *, cluster: bool) -> list[Findi
     return [ok("server", f"Valkey {', '.join(versions)}, {kind}")]
 
 
-def _worst(found: list[Finding]) -> Finding:
-    """Return the finding of the primary that is worst off."""
+def _worst(results: list[Finding]) -> Finding:
+    """Return the worst finding of all primaries."""
     order = list(Level)
-    return max(found, key=lambda finding: order.index(finding.level))
+    return max(results, key=lambda finding: order.index(finding.level))
 
 
 async def _configuration(client: Client) -> list[Facts | None]:
-    """Return persistence settings of each primary; None where we may not ask."""
+    """Return the persistence settings of each primary; None if reading them is not allowed."""
     names = ("appendonly", "appendfsync", "min-replicas-to-write")
     try:
         replies = await client.on_primaries(["CONFIG", "GET", *names])
@@ -225,7 +226,7 @@ async def _library(client: Client, *, fix: bool) -> Finding:
 
 
 async def _load(client: Client, ours: library.Library) -> bool:
-    """Load our library; returns whether the servers had room for it."""
+    """Load the function library; return whether the servers had room for it."""
     try:
         await client.on_primaries(["FUNCTION", "LOAD", "REPLACE", ours.code])
     except CallFailed as failure:
@@ -244,29 +245,29 @@ def _names(value: Any) -> list[str]:
     return [value.decode()] if isinstance(value, bytes) else []
 
 
-async def _partitions(engine: Engine) -> Finding:
+async def _partitions(engine: StoreEngine) -> Finding:
     return ok("partitions", f"{engine.store.partitions}, prefix {engine.store.prefix}")
 
 
-async def _services(engine: Engine) -> Finding:
+async def _services(engine: StoreEngine) -> Finding:
     return findings.services(await engine.store.services.list())
 
 
-async def _drift(engine: Engine, advance: Advance | None, *, check_due: bool) -> Finding:
+async def _drift(engine: StoreEngine, advance: Advance | None, *, check_due: bool) -> Finding:
     """Compare lists, counts and queues with every execution."""
     total = sum(cell.count for cell in await engine.count())
     report = advance or (lambda _done, _total: None)
     report(0, total)
     drifted = await drift.search(engine, lambda done: report(done, total), check_due=check_due)
     if drifted:
-        fix = "please report it, with these ids: " + "; ".join(drifted[:5])
+        fix = "please report this, with these ids: " + "; ".join(drifted[:5])
         return error("drift", f"{len(drifted)} disagreements", fix)
     executions = findings.executions(total)
     return ok("drift", f"lists, counts and queues agree on {executions}")
 
 
-async def _timers(engine: Engine) -> Finding:
-    """Find timers that are due and that nobody fires; looking with a limit of 0 fires none."""
+async def _timers(engine: StoreEngine) -> Finding:
+    """Find due timers that no process fires. A tick with a limit of 0 fires none."""
     store = engine.store
     start = time.monotonic()
     late = [*store.tags(), store.global_tag]
@@ -283,14 +284,16 @@ async def _timers(engine: Engine) -> Finding:
     return ok("timers", "none is overdue" if waited < _LOOK_EVERY_S else f"{waited:.1f} s late")
 
 
-async def _lanes(engine: Engine) -> Finding:
-    """Find work that no worker will take."""
+async def _lanes(engine: StoreEngine) -> Finding:
+    """Find executions that no worker can claim."""
     views = await engine.lanes.views()
     workers = await engine.workers.list()
     abandoned = [view.lane for view in views if view.counts.get(State.WAITING) and not view.workers]
     if abandoned:
         text = f"executions wait on lanes without workers: {_named(abandoned)}"
-        return warning("workers", text, "start a worker for them, see `holdfast workers`")
+        return warning(
+            "workers", text, "start a worker for them; `holdfast workers` lists the live ones"
+        )
     waiting = [cell for cell in await engine.count() if cell.state is State.WAITING]
     lacking = {
         f"{cell.kind} on lane {cell.lane}"
@@ -299,7 +302,9 @@ async def _lanes(engine: Engine) -> Finding:
     }
     if lacking:
         text = f"executions wait for tasks that no worker has: {_named(sorted(lacking))}"
-        return warning("workers", text, "`holdfast explain ID` says what may have been meant")
+        return warning(
+            "workers", text, "`holdfast explain ID` suggests the names that may have been meant"
+        )
     return ok("workers", f"{len(workers)} alive")
 
 
@@ -308,7 +313,7 @@ def _named(names: list[str]) -> str:
     return ", ".join(names[:_MOST_NAMED]) + (f" and {rest} more" if rest > 0 else "")
 
 
-async def _queues(engine: Engine) -> Finding:
+async def _queues(engine: StoreEngine) -> Finding:
     queues = await engine.queues.list(limit=_MOST_QUEUES)
     stats = await asyncio.gather(*(_stats(engine, queue.name) for queue in queues))
     return findings.queues(
@@ -320,7 +325,7 @@ async def _queues(engine: Engine) -> Finding:
     )
 
 
-async def _stats(engine: Engine, queue: str) -> QueueStats | None:
+async def _stats(engine: StoreEngine, queue: str) -> QueueStats | None:
     """Count the messages of a queue; None if it was deleted meanwhile."""
     try:
         return await engine.queues.stats(queue)
@@ -328,17 +333,17 @@ async def _stats(engine: Engine, queue: str) -> QueueStats | None:
         return None
 
 
-async def _archive(engine: Engine) -> Finding:
+async def _archive(engine: StoreEngine) -> Finding:
     try:
         return findings.archive(await engine.archive.survey())
     except (BackendFailed, InvalidRecord) as failure:
-        fix = "executions that have ended stay in memory until they can be archived"
+        fix = "ended executions stay in memory until they can be archived"
         return error("archive", failure.message, fix)
 
 
-Check = Callable[[Engine], Awaitable[Finding]]
+Check = Callable[[StoreEngine], Awaitable[Finding]]
 
-#: What is asked about the contents of a store, in this order.
+#: The checks of the contents of a store, in order.
 _CONTENTS: dict[str, Check] = {
     "partitions": _partitions,
     "timers": _timers,

@@ -1,4 +1,4 @@
-"""The doctor's judgement of the facts that servers and the store report."""
+"""The doctor's findings from the facts that servers and the store report."""
 
 from __future__ import annotations
 
@@ -15,11 +15,12 @@ if TYPE_CHECKING:
 
 Facts = Mapping[str, str]
 
-#: A fuller store is worth a warning: soon it will refuse new work.
+#: The share of memory at which to warn: a full store refuses new work.
 _FULL = 0.8
-#: A difference of clocks that is worth a warning, in ms.
+#: The difference of clocks at which to warn, in ms.
 _SKEW_MS = 1_000
-#: Executions that wait for the archive; one run takes as many in seconds.
+#: The number of executions waiting for the archive at which to warn; a run archives as many
+#: within seconds.
 _MANY_WAITING = 10_000
 
 
@@ -29,14 +30,14 @@ def parse_info(text: str) -> Facts:
 
 
 def durability(settings: Facts | None) -> Finding:
-    """Say what an acknowledgement survives, from one server's configuration."""
+    """Report what an acknowledgement survives, from one server's configuration."""
     check = "durability"
     if settings is None:
-        text = "the server does not let us read its configuration"
-        return warning(check, text, "make sure that it has appendonly yes")
+        text = "the server does not allow reading its configuration"
+        return warning(check, text, "make sure that it is set to appendonly yes")
     if settings.get("appendonly") != "yes":
-        text = "appendonly is off: a restart of the server forgets everything since its last dump"
-        return error(check, text, "CONFIG SET appendonly yes, and put it into its configuration")
+        text = "appendonly is off: a restart of the server loses everything since its last dump"
+        return error(check, text, "CONFIG SET appendonly yes, and add it to the configuration file")
     fsync = settings.get("appendfsync", "unknown")
     if fsync == "always":
         return ok(check, "appendonly yes, appendfsync always: acknowledged means on disk")
@@ -48,7 +49,7 @@ def durability(settings: Facts | None) -> Finding:
 
 
 def replication(servers: Sequence[Facts], settings: Facts | None, *, cluster: bool) -> Finding:
-    """Say whether a primary that dies has a successor."""
+    """Report whether a primary that dies has a successor."""
     check = "replication"
     replicas = [int(facts.get("connected_slaves", 0)) for facts in servers]
     least = (settings or {}).get("min-replicas-to-write", "unknown")
@@ -57,14 +58,14 @@ def replication(servers: Sequence[Facts], settings: Facts | None, *, cluster: bo
     if not cluster:
         return ok(check, f"one server with {replicas[0]} replicas")
     if min(replicas) == 0:
-        return warning(check, text, "a primary without replica takes its data along when it dies")
+        return warning(check, text, "the data of a primary without a replica is lost when it dies")
     if least == "0":
-        return warning(check, text, "a failover may lose the last writes; set it to 1")
+        return warning(check, text, "a failover may lose the last writes: set it to 1")
     return ok(check, text)
 
 
 def memory(facts: Facts) -> Finding:
-    """Say how full a server is."""
+    """Report how full a server is."""
     check = "memory"
     used, most = int(facts.get("used_memory", 0)), int(facts.get("maxmemory", 0))
     policy = facts.get("maxmemory_policy", "unknown")
@@ -72,7 +73,7 @@ def memory(facts: Facts) -> Finding:
     text += f" of {facts.get('maxmemory_human', most)}" if most else ", no limit"
     text += f", policy {policy}"
     if policy != "noeviction":
-        fix = "the server may throw work away: CONFIG SET maxmemory-policy noeviction"
+        fix = "the server may evict accepted work: CONFIG SET maxmemory-policy noeviction"
         return error(check, text, fix)
     if most and used > most * _FULL:
         return warning(check, text, "free memory, raise maxmemory, or shorten retention")
@@ -80,14 +81,14 @@ def memory(facts: Facts) -> Finding:
 
 
 def library_denied() -> Finding:
-    """Say that there is no room for the function library."""
-    text = "the store is too full to load it; what frees memory works without it, slowly"
+    """Report that there is no room for the function library."""
+    text = "the store is too full to load it; calls that free memory still work, slowly"
     fix = "raise maxmemory, shorten retention or cancel executions; then `holdfast doctor --fix`"
     return error("library", text, fix)
 
 
 def library(loaded: Sequence[tuple[int, str]], ours: tuple[int, str]) -> Finding:
-    """Compare the function library of each primary with ours."""
+    """Compare the function library of each primary with that of this installation."""
     check = "library"
     release, digest = ours
     oldest, newest = min(loaded), max(loaded)
@@ -111,38 +112,38 @@ def library(loaded: Sequence[tuple[int, str]], ours: tuple[int, str]) -> Finding
 
 
 def clock(skews_ms: Sequence[float]) -> Finding:
-    """Say how far servers' clocks are from ours; only theirs decide."""
+    """Report how far the servers' clocks are from this machine's; only theirs decide."""
     worst = max(skews_ms, key=abs)
     text = f"{worst:+.0f} ms from this machine's"
     if len(skews_ms) > 1:
         text += f", {max(skews_ms) - min(skews_ms):.0f} ms between primaries"
     if abs(worst) > _SKEW_MS or max(skews_ms) - min(skews_ms) > _SKEW_MS:
-        fix = "due times are on the store's clock: run a time service on both machines"
+        fix = "due times follow the store's clock: run a time service on both machines"
         return warning("clock", text, fix)
     return ok("clock", text)
 
 
 def queues(stats: Mapping[str, QueueStats]) -> Finding:
-    """Say whether every message that was pushed is accounted for."""
+    """Report whether every pushed message is accounted for."""
     check = "queues"
-    wrong = [name for name, one in stats.items() if not _adds_up(one)]
+    wrong = [name for name, counts in stats.items() if not _adds_up(counts)]
     if wrong:
         text = f"counts do not add up: {', '.join(wrong[:5])}"
-        return error(check, text, "please report it, with `holdfast queues stats`")
-    groups = [group for one in stats.values() for group in one.groups.values()]
-    ready, dead = sum(one.ready for one in groups), sum(one.dead for one in groups)
+        return error(check, text, "please report this, with the output of `holdfast queues stats`")
+    groups = [group for counts in stats.values() for group in counts.groups.values()]
+    ready, dead = sum(group.ready for group in groups), sum(group.dead for group in groups)
     return ok(check, f"{len(stats)}, with {ready} messages ready and {dead} dead")
 
 
-def _adds_up(one: QueueStats) -> bool:
-    """Pushed is the sum of what became of messages: in each group, and in a fanout queue."""
-    in_groups = all(2 * group.pushed == sum(astuple(group)) for group in one.groups.values())
-    known = one.stored + one.collected + one.expired + one.purged
-    return in_groups and (one.mode == "work" or one.pushed == known)
+def _adds_up(stats: QueueStats) -> bool:
+    """Whether `pushed` is the sum of the other counts, in each group and in a fanout queue."""
+    in_groups = all(2 * group.pushed == sum(astuple(group)) for group in stats.groups.values())
+    counted = stats.stored + stats.collected + stats.expired + stats.purged
+    return in_groups and (stats.mode == "work" or stats.pushed == counted)
 
 
 def services(processes: Sequence[ServiceProcess]) -> Finding:
-    """Say whether the services of all processes run."""
+    """Report whether the services of all processes run."""
     check = "services"
     stopped = [
         f"{service.name} of {process.name} ({service.last_error})"
@@ -154,7 +155,7 @@ def services(processes: Sequence[ServiceProcess]) -> Finding:
         fix = "the log of the process says why; it restarts the service by itself"
         return error(check, f"not running: {', '.join(stopped[:5])}", fix)
     if not processes:
-        return ok(check, "no process runs any now")
+        return ok(check, "no process runs any service")
     restarts = sum(service.restarts for process in processes for service in process.services)
     running = sum(len(process.services) for process in processes)
     text = f"{running} in {len(processes)} {'process' if len(processes) == 1 else 'processes'}"
@@ -162,18 +163,18 @@ def services(processes: Sequence[ServiceProcess]) -> Finding:
 
 
 def executions(number: int) -> str:
-    """Return a number of executions in words."""
+    """Return a number of executions with its noun."""
     return f"{number:,} execution{'' if number == 1 else 's'}"
 
 
-def archive(found: Survey) -> Finding:
-    """Say whether what has ended gets into the archive."""
+def archive(survey: Survey) -> Finding:
+    """Report whether ended executions reach the archive."""
     check = "archive"
-    if found.archive is None:
-        return ok(check, "none: retention forgets")
-    held = executions(found.archive.executions)
-    text = f"{found.url}, {held}, {found.waiting} waiting for it"
-    if found.waiting > _MANY_WAITING:
-        fix = "they stay in memory: start a server, or `holdfast archive run`"
+    if survey.archive is None:
+        return ok(check, "none: retention deletes ended executions")
+    held = executions(survey.archive.executions)
+    text = f"{survey.url}, {held}, {survey.waiting} waiting for it"
+    if survey.waiting > _MANY_WAITING:
+        fix = "they stay in memory: start a server or `holdfast archive run`"
         return warning(check, text, fix)
     return ok(check, text)

@@ -1,7 +1,7 @@
-"""The layout of a graph: which member is drawn where, and the same as a Mermaid flow chart.
+"""The layout of a graph: positions of its members, and a Mermaid flowchart.
 
-A member's layer is the length of the longest way that leads to it, so every edge goes to a later
-layer. Inside a layer, members stand near those they wait for, which keeps crossings few.
+A member's layer is the length of the longest path to it, so every edge leads to a later layer.
+Within a layer, members are placed near those they wait for, which keeps crossings few.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ _COLOURS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Node:
-    """A member and its place."""
+    """A member and its position."""
 
     member: Member
-    #: From 0; members of layer 0 wait for none.
+    #: From 0; members of layer 0 wait for no others.
     layer: int
     #: From 0, in its layer.
     place: int
@@ -37,7 +37,7 @@ class Node:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LayerSummary:
-    """How many members of a kind a layer has, by state, the most frequent first."""
+    """The members of one kind in a layer, counted by state, most frequent first."""
 
     layer: int
     kind: str
@@ -45,13 +45,13 @@ class LayerSummary:
 
     @property
     def size(self) -> int:
-        """How many members these are."""
+        """The total number of members."""
         return sum(self.states.values())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layout:
-    """The places of all members, each after those it waits for."""
+    """The positions of all members, each after those it waits for."""
 
     nodes: tuple[Node, ...]
     edges: tuple[Edge, ...]
@@ -60,7 +60,7 @@ class Layout:
     width: int
 
     def summary(self) -> list[LayerSummary]:
-        """Sum up the members by layer and kind."""
+        """Summarize the members by layer and kind."""
         counts: dict[tuple[int, str], Counter[State]] = {}
         for node in self.nodes:
             row = counts.setdefault((node.layer, node.member.kind), Counter())
@@ -90,7 +90,7 @@ def of(view: GraphView) -> Layout:
 
 
 def _places(members: Iterable[Member], layers: Mapping[str, int]) -> dict[str, int]:
-    """Order each layer by the mean place of the members that its members wait for."""
+    """Order each layer by the mean position of the members that its members wait for."""
     by_layer: dict[int, list[Member]] = {}
     for member in members:
         by_layer.setdefault(layers[member.key], []).append(member)
@@ -107,7 +107,7 @@ def _places(members: Iterable[Member], layers: Mapping[str, int]) -> dict[str, i
 
 
 def in_order(view: GraphView) -> list[Member]:
-    """Return the members so that each follows those it waits for."""
+    """Return the members in an order in which each follows those it waits for."""
     left = {key: len(member.edges) for key, member in view.members.items()}
     after = edges_by_source(view)
     ready = [key for key in view.members if left[key] == 0]
@@ -130,7 +130,7 @@ def edges_by_source(view: GraphView) -> dict[str, list[Edge]]:
 
 
 def mermaid(view: GraphView) -> Iterable[str]:
-    """Write a graph as a Mermaid flow chart."""
+    """Return a graph as a Mermaid flowchart."""
     members = in_order(view)
     names: Mapping[str, str] = {member.key: f"m{n}" for n, member in enumerate(members)}
     yield "flowchart TD"

@@ -1,4 +1,4 @@
-"""The picture of an execution: everything that is known about it, read at one moment."""
+"""The picture of an execution: everything about it, read together."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from holdfast.api import Engine
     from holdfast.model.exports import Exported
 
-#: A picture holds this many of the newest children; a list has them all.
+#: The most children in a picture; a list has all of them.
 MOST_CHILDREN = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Picture:
-    """What is known about an execution."""
+    """Everything about an execution."""
 
     execution: Execution
     explanation: Explanation
@@ -34,17 +34,17 @@ class Picture:
     history: list[Event]
     #: Its newest children.
     children: Page
-    #: It is no longer in the store.
+    #: Whether it comes from the archive, because the store no longer has it.
     archived: bool = False
 
     def timeline(self, now: datetime | None = None) -> Timeline:
-        """Return its attempts and steps on one scale."""
+        """Return the attempts and steps of the execution on one time scale."""
         moment = now or datetime.now(UTC)
         return timeline.of(self.attempts, self.execution.created_at, moment, self.steps)
 
 
 async def take(engine: Engine, execution_id: str) -> Picture:
-    """Read everything about an execution in the store; raises ExecutionNotFound."""
+    """Read everything about an execution in the store; raise ExecutionNotFound if absent."""
     execution, explanation, data, outcome = await asyncio.gather(
         engine.describe(execution_id),
         engine.explain(execution_id),
@@ -70,7 +70,7 @@ async def take(engine: Engine, execution_id: str) -> Picture:
 
 
 def from_archive(row: Exported) -> Picture:
-    """Return the picture of an execution that only the archive has."""
+    """Return the picture of an archived execution."""
     return Picture(
         execution=row.describe(),
         explanation=explain_archived(row),
@@ -85,6 +85,6 @@ def from_archive(row: Exported) -> Picture:
 
 
 def explain_archived(row: Exported) -> Explanation:
-    """Say why an archived execution is not running."""
+    """Explain why an archived execution is not running."""
     state = row.describe().state
     return Explanation(state=state, why=f"It has ended: {state}. It is in the archive.")

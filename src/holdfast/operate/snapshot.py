@@ -1,4 +1,4 @@
-"""Taking a snapshot of a store: counts, the oldest waiting execution, workers, queues, services."""
+"""Take a snapshot of a store: counts, the oldest waiting execution, workers, queues, services."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from holdfast.model.states import State
 from holdfast.model.workers import Worker
 
 if TYPE_CHECKING:
-    from holdfast.engine import Engine
+    from holdfast.store.engine import StoreEngine
 
-#: A snapshot holds this many workers and queues, so that its size is bounded.
+#: The most workers and queues in a snapshot, so that its size is bounded.
 MOST_WORKERS = 1_000
 MOST_QUEUES = 100
-#: The age of the oldest waiting execution is found to this precision, in few calls.
+#: The precision of the age of the oldest waiting execution; a coarse one takes few calls.
 _PRECISION_MS = 500
 
 
-async def take(engine: Engine, *, tenant: str | None = None) -> Snapshot:
-    """Look at a store; with a tenant, only at what belongs to it."""
+async def take(engine: StoreEngine, *, tenant: str | None = None) -> Snapshot:
+    """Take a snapshot; with a tenant, only of that tenant's data."""
     cells, settings, workers, oldest, queues, services = await asyncio.gather(
         engine.count(tenant),
         engine.lanes.states(),
@@ -56,23 +56,23 @@ async def take(engine: Engine, *, tenant: str | None = None) -> Snapshot:
     )
 
 
-async def _workers(engine: Engine, tenant: str | None) -> list[Worker]:
+async def _workers(engine: StoreEngine, tenant: str | None) -> list[Worker]:
     workers = await engine.workers.list()
     return [worker for worker in workers if tenant in {None, worker.tenant}]
 
 
-async def _services(engine: Engine, tenant: str | None) -> list[ServiceProcess]:
+async def _services(engine: StoreEngine, tenant: str | None) -> list[ServiceProcess]:
     """Return the services, which belong to no tenant."""
     return await engine.store.services.list() if tenant is None else []
 
 
-async def _queues(engine: Engine, tenant: str | None) -> list[QueueDepth]:
+async def _queues(engine: StoreEngine, tenant: str | None) -> list[QueueDepth]:
     queues = await engine.queues.list(limit=MOST_QUEUES + 1, tenant=tenant)
     depths = await asyncio.gather(*(_depth(engine, queue) for queue in queues))
     return [depth for depth in depths if depth is not None]
 
 
-async def _depth(engine: Engine, queue: Queue) -> QueueDepth | None:
+async def _depth(engine: StoreEngine, queue: Queue) -> QueueDepth | None:
     """Count the messages of a queue; None if it was deleted meanwhile."""
     try:
         groups = (await engine.queues.stats(queue.name)).groups.values()
@@ -89,11 +89,11 @@ async def _depth(engine: Engine, queue: Queue) -> QueueDepth | None:
     )
 
 
-async def oldest_waiting(engine: Engine, *, tenant: str | None = None) -> Execution | None:
-    """Find the waiting execution that was created first.
+async def oldest_waiting(engine: StoreEngine, *, tenant: str | None = None) -> Execution | None:
+    """Find the oldest waiting execution.
 
-    Lists are newest first, so it is searched by time: back in doubling steps until nothing is
-    older, then forth and back in halving ones.
+    Lists are newest first, so the search goes by time: back in doubling steps until nothing is
+    older, then forward and back in halving steps.
     """
     oldest = await _newest_before(engine, tenant, None, 0)
     step_ms = _PRECISION_MS
@@ -107,7 +107,7 @@ async def oldest_waiting(engine: Engine, *, tenant: str | None = None) -> Execut
 
 
 async def _newest_before(
-    engine: Engine, tenant: str | None, item: Execution | None, step_ms: int
+    engine: StoreEngine, tenant: str | None, item: Execution | None, step_ms: int
 ) -> Execution | None:
     until = None if item is None else item.created_at - timedelta(milliseconds=step_ms)
     page = await engine.list(Filter(tenant=tenant, state=State.WAITING, until=until), limit=1)

@@ -1,4 +1,4 @@
-"""The timeline of an execution: its attempts and steps on one scale."""
+"""The timeline of an execution: its attempts and steps on one time scale."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Timeline:
     marks: tuple[Mark, ...] = ()
 
     def share(self, moment: datetime) -> float:
-        """Return where a moment is: 0 at the start, 1 at the end."""
+        """Return the position of a time: 0 at the start, 1 at the end."""
         whole = (self.end - self.start).total_seconds()
         passed = (moment - self.start).total_seconds()
         return min(max(passed / whole, 0.0), 1.0) if whole > 0 else 0.0

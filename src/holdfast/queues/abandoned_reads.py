@@ -1,4 +1,4 @@
-"""Giving back what nobody takes: messages handed out to a read whose caller was cancelled."""
+"""Returns messages that were handed out to a read whose caller was cancelled."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ Answer = tuple[Sequence[Delivery], int | None]
 
 
 class AbandonedReads:
-    """Finishes reads whose callers are gone, and releases what they got."""
+    """Finishes reads whose callers are gone, and releases their messages."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
         self._under_way: set[asyncio.Task[None]] = set()
 
     async def close(self) -> None:
-        """Wait for what is being given back."""
+        """Wait for the releases under way."""
         await asyncio.gather(*self._under_way, return_exceptions=True)
 
     async def unless_cancelled(self, name: str, call: Coroutine[Any, Any, Answer]) -> Answer:
-        """Return the answer of a read; if the caller is cancelled, give back what it gets."""
+        """Return the answer of a read; if the caller is cancelled, release its messages."""
         reading = asyncio.ensure_future(call)
         try:
             return await asyncio.shield(reading)
@@ -47,4 +47,4 @@ class AbandonedReads:
                 await self._store.queues.settle(name, "release", items)
         except HoldfastError as error:
             # Their locks expire, and they are handed out again.
-            log.log(level(error), "messages of %s could not be given back: %s", name, error)
+            log.log(level(error), "cannot return messages to queue %s: %s", name, error)

@@ -1,4 +1,4 @@
-"""Effects of an ack as the store takes them."""
+"""Encodes the effects of an ack for the store."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from holdfast.store.queues import encode_message
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(NewExecution).decode
 
-#: Target queue or empty for the engine, fields, body, as the store takes them.
+#: Target queue (empty for the engine), fields and body, in the form of the store.
 Encoded = tuple[str, bytes, bytes]
 
 
 def encode(effect: Effect) -> Encoded:
-    """Encode an effect, with an id of its own, so that delivering it twice creates it once."""
+    """Encode an effect with a unique id, so that delivering it twice creates it once."""
     if isinstance(effect, Push):
         message = effect.message
         return effect.queue, encode_message(message, message.id or new_id()), message.payload
@@ -30,5 +30,5 @@ def encode(effect: Effect) -> Encoded:
 
 
 def decode_execution(entry: bytes) -> NewExecution:
-    """Decode what `encode` made of an execution."""
+    """Decode an execution that `encode` encoded."""
     return _decode(entry)

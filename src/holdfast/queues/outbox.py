@@ -1,7 +1,7 @@
-"""Delivering what queues owe to others: dead letters, moved messages, effects of consumers.
+"""Delivers the outboxes of queues: dead letters, moved messages, effects of consumers.
 
-The queue has written down what it owes in the call that owes it. Delivering may happen any number
-of times, by any process: a target takes each entry once, an execution has an id.
+The call that causes an entry also writes it to the outbox. Any process may deliver it, any number
+of times: a target queue accepts each entry once, and an execution has an id.
 """
 
 from __future__ import annotations
@@ -25,23 +25,25 @@ ENGINE = ""
 
 
 class Outboxes:
-    """Delivers what queues owe."""
+    """Delivers the outboxes of queues."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
 
     async def deliver_if_owed(self, name: str) -> None:
-        """Deliver what a call has just left to be delivered. The call itself has succeeded."""
+        """Deliver entries that a call has just written. The call itself has succeeded."""
         if name in self._store.queues.unsent:
             await self.deliver(name)
 
     async def deliver(self, name: str) -> int:
-        """Deliver all that a queue owes; returns how much is left, which later ticks try again."""
+        """Deliver the outbox of a queue; returns how many entries are left for later ticks."""
         self._store.queues.unsent.discard(name)
         try:
             return await self._deliver(name)
         except HoldfastError as error:
-            log.log(level(error), "what queue %s owes stays for later: %s", name, error)
+            log.log(
+                level(error), "messages in the outbox of queue %s have to wait: %s", name, error
+            )
             return 1
 
     async def _deliver(self, name: str) -> int:
@@ -61,7 +63,7 @@ class Outboxes:
     async def _give(
         self, name: str, incarnation: str, target: str, first: int, entries: list[bytes]
     ) -> int:
-        """Give entries to a target, in order; returns how many it has taken."""
+        """Deliver entries to a target, in order; returns how many it accepted."""
         taken = 0
         try:
             if target == ENGINE:
@@ -87,7 +89,7 @@ class Outboxes:
             settings = (await self._store.queues.describe(name)).settings
             if settings.dead_letter != target:
                 raise
-            # Dead letters must have a place to go.
+            # A dead letter must have a place to go.
             await self._store.queues.enlist(target)
             await self._store.queues.accept_dead_letters(target)
             await self._store.queues.receive(target, origin, first, entries)
@@ -96,13 +98,13 @@ class Outboxes:
         item = decode_execution(entry)
         (answer,) = await self._store.executions.create([item])
         if isinstance(answer, IdConflict | IdempotencyConflict):
-            log.warning("an execution that a consumer submitted is refused: %s", answer)
+            log.warning("an execution that a consumer submitted was refused: %s", answer)
         elif isinstance(answer, HoldfastError):
             raise answer
 
 
 def _chunks(entries: list[bytes]) -> Iterator[list[bytes]]:
-    """Split so that no call is large in bytes."""
+    """Split entries into calls of bounded size."""
     chunk: list[bytes] = []
     size = 0
     for entry in entries:

@@ -51,7 +51,7 @@ from holdfast.store.store import Store
 T = TypeVar("T")
 
 _VERBS = ("ack", "nack", "release", "reject")
-#: Queues that are described at once for a list.
+#: How many queues of a list are described concurrently.
 _PAGE = 1000
 #: A deadline and the id of a message.
 _CLAIM_CURSOR = re.compile(r"[0-9]{1,16}\|")
@@ -88,7 +88,7 @@ class Queues(api.Queues):
         if target is not None:
             await self._calls.enlist(target)
             await self._calls.accept_dead_letters(target)
-        # First the list: a queue that is not in it would not be looked after.
+        # List it first: the ticker would not maintain a queue that is not listed.
         await self._calls.enlist(name)
         return await self._calls.define(name, settings)
 
@@ -103,26 +103,26 @@ class Queues(api.Queues):
         checks.integer("limit", limit, 1, bounds.PAGE_ITEMS)
         if after is not None:
             _queue(after)
-        found: list[Queue] = []
+        queues: list[Queue] = []
         own = _of_tenant(tenant)
         last = max(after or "", own.first)
-        while len(found) < limit:
-            names = await self._calls.names(last, min(_PAGE, limit - len(found)))
+        while len(queues) < limit:
+            names = await self._calls.names(last, min(_PAGE, limit - len(queues)))
             if not names:
                 break
             last = names[-1]
             chosen = [name for name in names if own.has(name)]
             described = await asyncio.gather(*(self._described(name) for name in chosen))
-            found += [queue for queue in described if queue is not None]
+            queues += [queue for queue in described if queue is not None]
             if own.first and not chosen:
                 break
-        return found
+        return queues
 
     async def _described(self, name: str) -> Queue | None:
         try:
             return await self._calls.describe(name)
         except QueueNotFound:
-            # Listed, and not yet defined; or its removal has not come to the list.
+            # It is listed but not yet defined, or its removal has not reached the list.
             return None
 
     @override
@@ -131,7 +131,9 @@ class Queues(api.Queues):
         if not await self._calls.remove(name):
             left = await self._outboxes.deliver(name)
             if left or not await self._calls.remove(name):
-                message = f"queue {name} owes messages to others which cannot be delivered now"
+                message = (
+                    f"queue {name} still has messages for other queues that cannot be delivered now"
+                )
                 raise QueueConflict(message, queue=name)
         await self._calls.enlist(name, listed=False)
 
@@ -201,9 +203,9 @@ class Queues(api.Queues):
             call = self._calls.read(
                 name, group=group_name, consumer=consumer, count=count, side=side
             )
-            found = await self._returns.unless_cancelled(name, call)
+            deliveries = await self._returns.unless_cancelled(name, call)
             await self._outboxes.deliver_if_owed(name)
-            return found
+            return deliveries
 
         return await self._readers.read(name, probe, wait_ms, stop)
 
@@ -243,7 +245,7 @@ class Queues(api.Queues):
         return settled
 
     async def _completed(self, effects: Sequence[Effect]) -> Sequence[Effect]:
-        """Return the effects, executions with what their tasks declare; raises InvalidInput."""
+        """Complete the executions among effects with their declarations; raises InvalidInput."""
         whole: builtins.list[Effect] = []
         for number, effect in enumerate(effects):
             if isinstance(effect, Push):
@@ -290,7 +292,7 @@ class Queues(api.Queues):
             checks.text("cursor", cursor, 2 * bounds.ID_CHARS)
             if cursor and not _CLAIM_CURSOR.match(cursor):
                 checks.refuse("cursor", "must be one that a claim returned", cursor)
-        found = await self._calls.claim(
+        claimed = await self._calls.claim(
             _queue(name),
             group=_group(group),
             consumer=consumer,
@@ -299,7 +301,7 @@ class Queues(api.Queues):
             cursor=cursor or "",
         )
         await self._outboxes.deliver_if_owed(name)
-        return found
+        return claimed
 
     # Operating
 
@@ -346,7 +348,7 @@ class Queues(api.Queues):
 
     async def _check_target(self, name: str, to: str) -> None:
         if _queue(name) == checks.queue("to", to):
-            checks.refuse("to", "must be another queue", to)
+            checks.refuse("to", "must name a different queue", to)
         await self._calls.describe(to)
 
     @override
@@ -366,16 +368,16 @@ class Queues(api.Queues):
 
     @override
     async def stats(self, name: str, group: str | None = None) -> QueueStats:
-        found = await self._calls.stats(_queue(name), _group(group))
+        stats = await self._calls.stats(_queue(name), _group(group))
         await self._outboxes.deliver_if_owed(name)
-        return found
+        return stats
 
 
 @dataclass(frozen=True, slots=True)
 class _Own:
-    """Which names are listed: those of a tenant start with it, those of the default one do not."""
+    """Which names a list has: a tenant's names start with it, the default tenant's do not."""
 
-    #: Names that start with it, which follow each other in the list.
+    #: The names that start with it, which are consecutive in the list.
     first: str
     plain_only: bool = False
 
@@ -399,7 +401,7 @@ def _group(group: str | None) -> str:
 
 
 def _chunks(items: Sequence[NewMessage]) -> Iterator[Sequence[NewMessage]]:
-    """Split so that no call is large in items or bytes."""
+    """Split messages into calls of bounded size."""
     first, size = 0, 0
     for index, item in enumerate(items):
         size += len(item.payload)

@@ -1,27 +1,28 @@
-"""Waiting for messages: told by the store, bounded by the next timer, with a slow poll behind."""
+"""Waits for messages: until the store notifies, the next timer is due, or a slow poll."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 
+from holdfast.concurrency import wait_or_timeout
 from holdfast.errors import ReadCancelled
 from holdfast.model.queues import Delivery
 from holdfast.store import channels
 from holdfast.store.store import Store
 
-#: A wake-up may be lost in a failover; this bounds how long that can go unnoticed.
+#: A failover can lose a wake-up; this bounds how long messages can go unnoticed.
 POLL_S = 2.0
 
 #: The topic of lib/queue/queue.lua on which a queue wakes its waiters.
 TOPIC = "messages"
 
-#: Reads once: deliveries, and in how many ms there may be some.
+#: Reads once; returns deliveries, and in how many ms there may be more.
 Probe = Callable[[], Awaitable[tuple[Sequence[Delivery], int | None]]]
 
 
 class Readers:
-    """Readers of this process that wait, by queue. Subscriptions are kept until the end."""
+    """The waiting readers of this process, by queue. Subscriptions are kept until `close`."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -30,7 +31,7 @@ class Readers:
         self._closed = False
 
     async def close(self) -> None:
-        """Cancel whoever waits, and stop listening."""
+        """Cancel the waiting readers, and stop listening."""
         self._closed = True
         for waiters in self._waiters.values():
             for woken in waiters:
@@ -40,7 +41,7 @@ class Readers:
         self._channels.clear()
 
     def wake(self, name: str) -> None:
-        """Have readers of a queue in this process look again."""
+        """Make the readers of a queue in this process read again."""
         self._on_wake(self._channel(name), "")
 
     def _channel(self, name: str) -> str:
@@ -49,10 +50,10 @@ class Readers:
     async def read(
         self, name: str, probe: Probe, wait_ms: int, stop: Callable[[], bool]
     ) -> Sequence[Delivery]:
-        """Read until there is something; empty when the time is over.
+        """Read until there are messages; returns none after the timeout.
 
         Raises:
-            ReadCancelled: the reader is being closed, or was told to stop.
+            ReadCancelled: the readers are being closed, or the read was cancelled.
         """
         loop = asyncio.get_running_loop()
         deadline = loop.time() + wait_ms / 1000
@@ -73,7 +74,7 @@ class Readers:
                 if deliveries or loop.time() >= deadline:
                     return deliveries
                 pause = POLL_S if next_ms is None else min(POLL_S, next_ms / 1000)
-                await _wait(woken, min(deadline, loop.time() + pause))
+                await wait_or_timeout(woken, min(deadline - loop.time(), pause))
         finally:
             waiters.discard(woken)
             if not waiters:
@@ -88,11 +89,3 @@ class Readers:
     def _on_wake(self, channel: str, _message: str) -> None:
         for woken in self._waiters.get(channel, ()):
             woken.set()
-
-
-async def _wait(woken: asyncio.Event, until: float) -> None:
-    try:
-        async with asyncio.timeout_at(until):
-            await woken.wait()
-    except TimeoutError:
-        pass

@@ -1,9 +1,8 @@
-"""The queue ticker: fires the timers of queues, and delivers what they owe after a crash.
+"""The queue ticker: fires the timers of queues, and delivers their outboxes after a crash.
 
-Any number of processes may run it. It sleeps until the next timer of any queue is due, is woken
-when an earlier one is set, and looks at every queue now and then in any case. Reading and settling
-fire what is due by themselves, so a late look delays counts, never messages that a reader waits
-for.
+Any number of processes may run it. It sleeps until the next timer of any queue is due, wakes up
+when an earlier one is set, and visits every queue now and then in any case. Reading and settling
+also fire due timers, so a late tick delays counts, but never messages that a reader waits for.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ TOPIC = "queues"
 
 
 class QueueTicker(TimerLoop):
-    """Fires timers of queues for as long as `run` runs."""
+    """Fires the timers of queues while `run` runs."""
 
     name = "queue ticker"
     place = "queue"
@@ -59,7 +58,7 @@ class QueueTicker(TimerLoop):
         return min(self._list_at, super()._until())
 
     async def _refresh(self) -> None:
-        """Learn of new queues, and forget those that are gone."""
+        """Add new queues, and remove deleted ones."""
         now = asyncio.get_running_loop().time()
         if now < self._list_at:
             return
@@ -67,7 +66,7 @@ class QueueTicker(TimerLoop):
         try:
             names = await self._names()
         except HoldfastError as error:
-            log.log(level(error), "queues cannot be listed: %s", error)
+            log.log(level(error), "cannot list the queues: %s", error)
             self._list_at = now + PAUSE_AFTER_ERROR_S
             return
         fresh = {

@@ -1,7 +1,7 @@
-"""Moving messages between queues: move, and redrive of dead letters.
+"""Moves messages between queues: move, and redrive of dead letters.
 
-Messages are taken out of their queue and written into its outbox by one call, then delivered: none
-is lost or doubled, wherever a process dies.
+One call takes messages out of their queue and writes them to its outbox; then they are delivered.
+No message is lost or duplicated, no matter when a process dies.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from holdfast.model.queues import LetterFilter
 from holdfast.queues.outbox import Outboxes
 from holdfast.store.store import Store
 
-#: Messages per call; a call looks at up to 500.
+#: Messages per call; a call examines up to 500.
 AT_ONCE = 100
 
 
@@ -33,9 +33,9 @@ class Transfers:
         rate_per_s: float | None = None,
         dry_run: bool = False,
     ) -> int:
-        """Move ready messages, the first ones first; returns how many.
+        """Move ready messages in order; returns how many.
 
-        With a rate, messages go out in small portions; a portion is a tenth of a second's worth.
+        With a rate, messages move in small portions, each worth a tenth of a second.
         """
         loop = asyncio.get_running_loop()
         started = loop.time()

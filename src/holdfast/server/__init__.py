@@ -1,1 +1,1 @@
-"""HTTP: the REST API, the worker protocol, live events. `routes/` says how to add a noun."""
+"""The HTTP server: REST API, worker protocol, live events. See `routes/` for adding a noun."""

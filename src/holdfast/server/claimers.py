@@ -1,4 +1,4 @@
-"""Claimers of remote workers: kept between their calls, so that each listens for work once."""
+"""Claimers of remote workers, kept between their calls, so that each subscribes to work once."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from holdfast.engine import Engine
 from holdfast.model import bounds, checks
 
 IDLE_S = 60.0
-#: With more than these, one that is not used is closed at once: workers choose their names.
+#: Beyond this number an unused claimer is closed at once, because workers choose their names.
 MOST_KEPT = 2_000
 #: Worker, lanes, capabilities, kinds, tenant.
 Key = tuple[str, tuple[str, ...], tuple[str, ...], tuple[str, ...] | None, str | None]
@@ -28,7 +28,7 @@ class _Kept:
 
 
 class Claimers:
-    """Open claimers by what they claim."""
+    """The open claimers, by what they claim."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
@@ -74,7 +74,7 @@ class Claimers:
 
     @contextlib.asynccontextmanager
     async def alone(self, tenant: str | None, request: str | None) -> AsyncIterator[None]:
-        """Let calls with the same id follow each other: the later one repeats the earlier."""
+        """Run calls with the same id one after the other: the later call repeats the earlier."""
         if request is None:
             yield
             return
@@ -105,7 +105,7 @@ class Claimers:
         await kept.stack.aclose()
 
     async def close(self) -> None:
-        """Close them all."""
+        """Close all claimers."""
         for kept in list(self._kept.values()):
             if kept.closer is not None:
                 kept.closer.cancel()

@@ -1,4 +1,4 @@
-"""Workers that were asked to finish: they get nothing to do any more."""
+"""Workers that were asked to drain: they get no more executions."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from holdfast.model.executions import Claim
 
 log: logging.Logger = logging.getLogger(__name__)
 
-#: A claim that took longer is followed by another look.
+#: After a longer claim, the registry is read again.
 _LOOK_AGAIN_S = 1.0
 _MOST_NOTED = 10_000
 
 
 class Draining:
-    """Who was asked to finish. The store knows; this remembers who may have been."""
+    """The workers that may have been asked to drain. The store has the truth."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self._noted: set[str] = set()
 
     def note(self, instance: str) -> None:
-        """Remember a worker that was asked just now."""
+        """Remember a worker that was just asked to drain."""
         if len(self._noted) >= _MOST_NOTED:
             self._noted.clear()
         self._noted.add(instance)
@@ -36,9 +36,9 @@ class Draining:
         tenant: str | None,
         claim: Callable[[], Awaitable[list[Claim]]],
     ) -> tuple[list[Claim], bool]:
-        """Claim for a worker unless it was asked to finish; returns also whether it was.
+        """Claim for a worker unless it was asked to drain; also return whether it was.
 
-        The registry is asked beside the claim, not before it: the calls share a round trip.
+        The registry is read together with the claim, not before it: the calls share a round trip.
         """
         if instance in self._noted and await self._look(instance, tenant):
             return [], True
@@ -57,8 +57,8 @@ class Draining:
         try:
             is_draining = await self._engine.workers.is_draining(instance, tenant=tenant)
         except HoldfastError as error:
-            # What was claimed beside this must reach its worker.
-            log.warning("whether %s is to finish is not known: %s", instance, error)
+            # Executions that were claimed meanwhile must reach their worker.
+            log.warning("cannot tell whether worker %s is draining: %s", instance, error)
             return False
         if is_draining:
             self.note(instance)

@@ -1,8 +1,8 @@
-"""Figures for Prometheus.
+"""Metrics for Prometheus.
 
-Some are counted here, of the calls that pass this server; others are read from the store when
-Prometheus asks, and are the same on every server. Labels are bounded: routes, statuses, states, and
-the first lanes that were seen.
+Some count the calls that pass through this server. Others are read from the store at each scrape
+and are the same on every server. Labels are bounded: routes, statuses, states, and the first lanes
+seen.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ Figure = TypeVar("Figure", Counter, Gauge, Histogram)
 if TYPE_CHECKING:
     from holdfast.model.pulse import Pulse
 
-#: Queues, and groups of each, that are shown: their names are labels.
+#: The most queues, and groups per queue, to report: their names are labels.
 MOST_QUEUES = 50
 MOST_GROUPS = 10
-#: Further lanes share one label.
+#: Lanes beyond this number share one label.
 MOST_LANES = 200
 OTHER_LANES = "_other"
-#: Figures of the store are not read more often.
+#: The shortest time between two reads of the store.
 FRESH_S = 5.0
 _MOST_RUNNING = 50_000
 _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
@@ -44,7 +44,7 @@ _LONG = (0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60, 300, 900, 3_600, 14_400, 86_400
 
 
 class Metrics:
-    """The figures of one server process."""
+    """The metrics of one server process."""
 
     def __init__(self) -> None:
         self.registry: CollectorRegistry = CollectorRegistry()
@@ -59,18 +59,18 @@ class Metrics:
 
     def _count_calls(self) -> None:
         self._requests = self._add(
-            Counter, "http_requests_total", "Calls answered.", "method", "route", "status"
+            Counter, "http_requests_total", "Answered calls.", "method", "route", "status"
         )
         self._seconds = self._add(
             Histogram,
             "http_request_seconds",
-            "Time until a call was answered; long polls wait on purpose.",
+            "Time to answer a call. Long polls wait on purpose.",
             "method",
             "route",
             buckets=_SECONDS,
         )
-        self._waits = self._add(Gauge, "http_waiting_calls", "Long polls that are open.")
-        self._tails = self._add(Gauge, "http_live_streams", "Live streams that are open.")
+        self._waits = self._add(Gauge, "http_waiting_calls", "Open long polls.")
+        self._tails = self._add(Gauge, "http_live_streams", "Open live streams.")
 
     def _count_work(self) -> None:
         self._claims = self._add(
@@ -79,14 +79,14 @@ class Metrics:
         self._queued = self._add(
             Histogram,
             "queue_delay_seconds",
-            "From submission to the first claim, without delays that were asked for.",
+            "Time from submission to the first claim, without requested delays.",
             "lane",
             buckets=_LONG,
         )
         self._ran = self._add(
             Histogram,
             "run_seconds",
-            "From claim to the end of the attempt.",
+            "Time from the claim to the end of the attempt.",
             "lane",
             "outcome",
             buckets=_LONG,
@@ -94,23 +94,26 @@ class Metrics:
 
     def _look_at_store(self) -> None:
         self._executions = self._add(
-            Gauge, "executions", "Executions that are kept, by lane and state.", "lane", "state"
+            Gauge, "executions", "Executions in the store, by lane and state.", "lane", "state"
         )
         self._oldest = self._add(
-            Gauge, "oldest_waiting_seconds", "How long the oldest one has waited.", "lane"
+            Gauge,
+            "oldest_waiting_seconds",
+            "How long the oldest waiting execution has waited.",
+            "lane",
         )
         self._workers = self._add(Gauge, "workers", "Live workers.", "lane")
         self._slots = self._add(Gauge, "worker_slots", "Slots of live workers.", "state")
         self._messages = self._add(
             Gauge,
             "queue_messages",
-            "Messages of a queue's group by what became of them; pushed is the sum of the others.",
+            "Messages of a queue's group by their state; `pushed` is the sum of the others.",
             "queue",
             "group",
             "place",
         )
         self._service_up = self._add(
-            Gauge, "service_up", "1 while a service of this process runs.", "service"
+            Gauge, "service_up", "1 while the service of this process is running.", "service"
         )
         self._service_restarts = self._add(
             Counter,
@@ -118,8 +121,10 @@ class Metrics:
             "How often a service of this process stopped and was restarted.",
             "service",
         )
-        self._late = self._add(Gauge, "tick_lag_seconds", "How late the latest timer is.")
-        self._store_seconds = self._add(Gauge, "store_seconds", "A call to the store and back.")
+        self._late = self._add(Gauge, "tick_lag_seconds", "How late the most overdue timer is.")
+        self._store_seconds = self._add(
+            Gauge, "store_seconds", "The round-trip time of a call to the store."
+        )
         self._store_up = self._add(Gauge, "store_up", "1 if the store answers.")
         self._incidents = self._add(
             Counter, "incidents_total", "Lost leases, timeouts, retries, deadlines.", "incident"
@@ -142,7 +147,7 @@ class Metrics:
         self._seconds.labels(route.method, route.path).observe(seconds)
 
     def claimed(self, claims: Sequence[Claim], lease_ms: int) -> None:
-        """Note what was handed out, and how long it had waited."""
+        """Record the claimed executions and how long they had waited."""
         now = time.monotonic()
         for claim in claims:
             lane = self._lane(claim.lane)
@@ -155,14 +160,14 @@ class Metrics:
             self._running.popitem(last=False)
 
     def ended(self, execution_id: str, epoch: int, outcome: str) -> None:
-        """Note how an attempt ended, and how long it ran."""
+        """Record how an attempt ended and how long it ran."""
         started = self._running.pop((execution_id, epoch), None)
         if started is not None:
             at, lane = started
             self._ran.labels(lane, outcome).observe(time.monotonic() - at)
 
     async def render(self, engine: Engine, *, waits: int, tails: int) -> bytes:
-        """Return all figures as text."""
+        """Return all metrics as text."""
         self._waits.set(waits)
         self._tails.set(tails)
         self._note_services(engine.services.statuses())
@@ -197,16 +202,18 @@ class Metrics:
         for (lane, state), count in by_cell.items():
             self._executions.labels(lane, state).set(count)
         self._workers.clear()
-        for lane, count in Tally(self._lane(n) for one in workers for n in one.lanes).items():
+        for lane, count in Tally(self._lane(n) for worker in workers for n in worker.lanes).items():
             self._workers.labels(lane).set(count)
-        self._slots.labels("busy").set(sum(one.busy for one in workers))
-        self._slots.labels("free").set(sum(max(0, one.slots - one.busy) for one in workers))
+        self._slots.labels("busy").set(sum(worker.busy for worker in workers))
+        self._slots.labels("free").set(
+            sum(max(0, worker.slots - worker.busy) for worker in workers)
+        )
         self._tell(pulse)
         await self._read_queues(engine)
 
     async def _read_queues(self, engine: Engine) -> None:
         queues = await engine.queues.list(limit=MOST_QUEUES)
-        groups = await asyncio.gather(*(_groups(engine, one.name) for one in queues))
+        groups = await asyncio.gather(*(_groups(engine, queue.name) for queue in queues))
         self._messages.clear()
         for queue, found in zip(queues, groups, strict=True):
             for group, counts in list(found.items())[:MOST_GROUPS]:
@@ -225,7 +232,7 @@ class Metrics:
 
 
 async def _groups(engine: Engine, queue: str) -> Mapping[str, GroupStats]:
-    """Count the messages of a queue by group; one that is gone by now has none."""
+    """Count the messages of a queue by group; a queue that no longer exists has none."""
     try:
         return (await engine.queues.stats(queue)).groups
     except QueueNotFound:

@@ -1,4 +1,4 @@
-"""Running a server: the store, maintenance, HTTP, and a clean end."""
+"""Run a server: the store, maintenance, HTTP, and a clean shutdown."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 import uvicorn
 
 from holdfast.archive.service import ArchiveService
+from holdfast.concurrency import wait_or_timeout
 from holdfast.engine import Engine, open_engine
 from holdfast.errors import InvalidInput, StoreIncompatible
 from holdfast.model.api_keys import Role
@@ -26,7 +27,7 @@ from holdfast.store.store import StoreSettings
 log: logging.Logger = logging.getLogger(__name__)
 
 ADMIN_KEY_VARIABLE = "HOLDFAST_ADMIN_KEY"
-#: Who calls over HTTP waits for this long at most while the store is away.
+#: The longest time that an HTTP call waits while the store is unavailable.
 CALL_TIMEOUT_MS = 3_000
 _TICK_S = 0.1
 
@@ -39,34 +40,32 @@ class Server(uvicorn.Server):
         self._services = services
 
     def stop(self) -> None:
-        """Take no more calls, end those that wait, let the others finish."""
+        """Accept no more calls, end those that wait, let the others finish."""
         self._services.closing.set()
         self.should_exit = True
 
     def force(self) -> None:
-        """Wait for no call any more: drop their connections."""
+        """Stop waiting for calls: drop their connections."""
         self.force_exit = True
         for connection in list(self.server_state.connections):
             connection.transport.abort()
 
     async def main_loop(self) -> None:
-        """Do what is done all the time, until it stops; then at once."""
+        """Run the server's periodic work; stop without delay once it is asked to."""
         counter = 0
         while not await self.on_tick(counter):
             counter = (counter + 1) % 864_000
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(_TICK_S):
-                    await self._services.closing.wait()
+            await wait_or_timeout(self._services.closing, _TICK_S)
 
     @contextlib.contextmanager
     def capture_signals(self):  # type: ignore[no-untyped-def]  # noqa: ANN201
-        """Leave signals to whoever runs us."""
+        """Leave signals to the process that runs the server."""
         yield
 
 
 @contextlib.asynccontextmanager
 async def serving(engine: Engine, settings: ServerSettings) -> AsyncIterator[tuple[Server, str]]:
-    """Serve an engine while the block runs; yields the server and its URL."""
+    """Serve an engine while the block runs; yield the server and its URL."""
     await _check_keys(engine, settings)
     services = make_services(engine, settings)
     config = uvicorn.Config(
@@ -91,7 +90,7 @@ async def serving(engine: Engine, settings: ServerSettings) -> AsyncIterator[tup
     server = Server(config, services)
     running = asyncio.ensure_future(server.serve(sockets=[listener]))
     try:
-        while not server.started and not running.done():  # noqa: ASYNC110 - uvicorn tells nobody
+        while not server.started and not running.done():  # noqa: ASYNC110 - uvicorn has no event for it
             await asyncio.sleep(0.005)
         if running.done():
             running.result()
@@ -107,7 +106,7 @@ async def serving(engine: Engine, settings: ServerSettings) -> AsyncIterator[tup
 
 def _bind(settings: ServerSettings) -> socket.socket:
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
-    # asyncio turns off Nagle's algorithm, which costs 40 ms a call, where it reads TCP here.
+    # asyncio turns off Nagle's algorithm, which costs 40 ms per call, only for IPPROTO_TCP sockets.
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
@@ -129,7 +128,9 @@ async def _check_keys(engine: Engine, settings: ServerSettings) -> None:
     if await engine.api_keys.any():
         return
     if settings.is_loopback:
-        log.warning("there is no API key: loopback only, and whoever calls is the operator")
+        log.warning(
+            "there is no API key: only loopback is served, and every caller acts as the operator"
+        )
         return
     raise StoreIncompatible(
         f"{settings.host} can be reached from other machines, but the store has no API key: "
@@ -144,7 +145,7 @@ async def run(
     maintenance: bool,
     announce: Callable[[str], None],
 ) -> int:
-    """Serve until a signal; returns its number."""
+    """Serve until a signal arrives; return its number."""
     if settings.tls_certificate and settings.tls_key:
         tls.check(settings.tls_certificate, settings.tls_key)
     own = StoreSettings(call_timeout_ms=CALL_TIMEOUT_MS)
@@ -161,7 +162,7 @@ async def run(
 
 
 async def run_maintenance(store: str, *, announce: Callable[[str], None]) -> int:
-    """Fire timers and archive, and nothing else, until a signal; returns its number."""
+    """Only fire timers and archive, until a signal arrives; return its number."""
     with _signals() as (stopped, _):
         async with open_engine(store) as engine:
             engine.services.start(ArchiveService(engine.store))
@@ -171,7 +172,7 @@ async def run_maintenance(store: str, *, announce: Callable[[str], None]) -> int
 
 @contextlib.contextmanager
 def _signals() -> Iterator[tuple[asyncio.Future[int], asyncio.Future[int]]]:
-    """Yield what is done at the first SIGTERM or SIGINT, and at the second."""
+    """Yield a future that resolves at the first SIGTERM or SIGINT, and one for the second."""
     loop = asyncio.get_running_loop()
     stopped: asyncio.Future[int] = loop.create_future()
     again: asyncio.Future[int] = loop.create_future()

@@ -1,4 +1,4 @@
-"""How a server runs."""
+"""The settings of a server."""
 
 from __future__ import annotations
 
@@ -12,33 +12,33 @@ from holdfast.model import checks
 
 DEFAULT_LISTEN = "127.0.0.1:8080"
 _PORTS = 65_535
-#: As browsers send it: no slash at its end, no capitals.
+#: An origin as browsers send it: no trailing slash, no capitals.
 _ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://[^/?#A-Z\s]+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerSettings:
-    """How a server runs."""
+    """The settings of a server."""
 
     host: str = "127.0.0.1"
-    #: 0: any that is free.
+    #: 0 takes a free port.
     port: int = 8080
-    #: Calls in a second of one API key; 0: no limit.
+    #: The most calls per second and API key; 0 for no limit.
     rate: int = 5_000
-    #: Calls of one tenant that wait for something, at once.
+    #: The most concurrent long polls per tenant.
     most_waits: int = 2_000
-    #: Live streams of one tenant, at once.
+    #: The most concurrent live streams per tenant.
     most_tails: int = 1_000
-    #: A live stream ends after this long with a hint, and its client comes back where it was:
-    #: a key that was revoked does not.
+    #: A live stream ends after this long with a hint, and its client reconnects where it was.
+    #: A client whose key was revoked cannot reconnect.
     tail_s: float = 3_600.0
-    #: Origins of pages that may call; none unless they are named.
+    #: The origins whose pages may call the API; none by default.
     cors: tuple[str, ...] = ()
-    #: Addresses, or networks, of proxies whose X-Forwarded-For tells who calls.
+    #: Addresses or networks of proxies whose X-Forwarded-For header is trusted.
     trusted_proxies: tuple[str, ...] = ()
     tls_certificate: Path | None = None
     tls_key: Path | None = None
-    #: How long calls that are under way may take to finish at the end.
+    #: How long calls in flight may take to finish when the server stops.
     grace_s: float = 10.0
 
     def __post_init__(self) -> None:
@@ -58,7 +58,7 @@ class ServerSettings:
 
     @property
     def is_loopback(self) -> bool:
-        """Whether only this machine can reach it."""
+        """Whether only this machine can reach the server."""
         if self.host == "localhost":
             return True
         try:
@@ -71,7 +71,7 @@ def _check_network(text: str) -> None:
     try:
         ipaddress.ip_network(text)
     except ValueError:
-        checks.refuse("trusted-proxy", "must be an address, or a network as 10.0.0.0/8", text)
+        checks.refuse("trusted-proxy", "must be an address, or a network such as 10.0.0.0/8", text)
 
 
 def parse_listen(text: str) -> tuple[str, int]:

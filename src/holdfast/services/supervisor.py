@@ -1,4 +1,4 @@
-"""The supervisor: runs services, restarts those that stop, and says how each is doing.
+"""The supervisor: runs services, restarts those that stop, and reports the status of each.
 
     start -> running -> (stops by itself) -> restarting -> running -> ... -> close
 
@@ -50,7 +50,7 @@ class Supervisor:
         self._kept[service.name] = _Kept(service, self.changed)
 
     async def stop(self, name: str) -> None:
-        """Stop a service for good."""
+        """Stop a service permanently."""
         kept = self._kept.pop(name, None)
         if kept is not None:
             await kept.close()
@@ -61,7 +61,7 @@ class Supervisor:
             await self.stop(name)
 
     def statuses(self) -> tuple[ServiceStatus, ...]:
-        """Return how each service is doing, in the order of their start."""
+        """Return the status of each service, in the order in which they started."""
         return tuple(kept.status() for kept in self._kept.values())
 
     def kill(self, name: str) -> None:
@@ -108,7 +108,7 @@ class _Kept:
             await asyncio.sleep(pause_s)
             pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
             self.run = asyncio.ensure_future(self._service.run())
-            log.info("the service %s runs again", self._service.name)
+            log.info("service %s is running again", self._service.name)
             self._changed.set()
 
     def _note(self, pause_s: float) -> None:
@@ -119,11 +119,11 @@ class _Kept:
         self._error = "it was cancelled" if self.run.cancelled() else "it returned"
         if problem is not None:
             self._error = f"{type(problem).__name__}: {problem}"
-        # An outage of the store has its own line in the log; what is no error of ours is a defect.
+        # An outage of the store has its own log line; any other error that is not ours is a bug.
         is_ours = isinstance(problem, HoldfastError)
         log.log(
             level(problem) if isinstance(problem, HoldfastError) else logging.ERROR,
-            "the service %s stopped and restarts in %.1f s: %s",
+            "service %s stopped; restarting it in %.1f s: %s",
             self._service.name,
             pause_s,
             self._error,

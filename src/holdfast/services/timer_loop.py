@@ -1,7 +1,7 @@
-"""The timer loop: ticks each place when something is due there, and when it is woken.
+"""The timer loop: ticks each place when a timer is due there, and when a wake-up arrives.
 
-A place is whatever has timers of its own: a partition, a message queue. Any number of processes may
-run the same loop, because a tick is idempotent.
+A place has its own timers: it is a partition or a message queue. Any number of processes may run
+the same loop, because a tick is idempotent.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 
+from holdfast.concurrency import wait_or_timeout
 from holdfast.errors import HoldfastError
 from holdfast.outages import level
 from holdfast.store.valkey.subscriptions import Subscriptions
@@ -22,15 +23,15 @@ PAUSE_AFTER_ERROR_S = 1.0
 
 
 class TimerLoop(ABC):
-    """Ticks places for as long as `run` runs."""
+    """Ticks places while `run` runs."""
 
     name: str
-    #: What a place is, in the fields of log lines.
+    #: The name of a place in the fields of log lines.
     place: str
 
     def __init__(self, subscriptions: Subscriptions, channels: Mapping[str, str]) -> None:
         self._subscriptions = subscriptions
-        #: The channels that wake it, with the place that each is about.
+        #: The channels that wake it, each with its place.
         self._channels = dict(channels)
         self._look_at: dict[str, float] = dict.fromkeys(channels.values(), 0.0)
         self._woken = asyncio.Event()
@@ -55,10 +56,10 @@ class TimerLoop(ABC):
         """Fire what is due; return in how many seconds to look again."""
 
     async def _refresh(self) -> None:  # noqa: B027 - most loops know their places
-        """Learn of new places, where these come and go."""
+        """Read the list of places, if they come and go."""
 
     def _until(self) -> float:
-        """Return when to look again, whatever wakes it."""
+        """Return when to look again without a wake-up."""
         return min(self._look_at.values(), default=math.inf)
 
     def _on_wake(self, channel: str, _message: str) -> None:
@@ -66,7 +67,7 @@ class TimerLoop(ABC):
         self._woken.set()
 
     async def _look(self, place: str) -> None:
-        # A wake-up may overtake the reply; it must not be forgotten.
+        # A wake-up may arrive before the reply; it must not get lost.
         self._look_at[place] = math.inf
         try:
             pause_s = await self._tick(place)
@@ -78,8 +79,4 @@ class TimerLoop(ABC):
 
     async def _sleep(self) -> None:
         loop = asyncio.get_running_loop()
-        try:
-            async with asyncio.timeout_at(max(self._until(), loop.time())):
-                await self._woken.wait()
-        except TimeoutError:
-            pass
+        await wait_or_timeout(self._woken, self._until() - loop.time())

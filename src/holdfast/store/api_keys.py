@@ -18,7 +18,7 @@ class Found:
 
     #: On the store's clock.
     now: datetime
-    #: How many keys there are at all.
+    #: The total number of keys.
     count: int
     key: ApiKey | None
 
@@ -36,7 +36,7 @@ class ApiKeys(Domain):
         roles: Sequence[Role],
         ttl_ms: int | None,
     ) -> ApiKey:
-        """Store a key; one that exists stays as it is."""
+        """Store a key; an existing one stays as it is."""
         (fields,) = await self._call.write(
             "hf_key_create",
             self._store.global_tag,
@@ -58,18 +58,18 @@ class ApiKeys(Domain):
     async def list(self) -> list[ApiKey]:
         """Return all keys, oldest first."""
         rows = await self._call.read("hf_key_list", self._store.global_tag)
-        found = [_key(key_id.decode(), fields) for key_id, fields in rows]
-        return sorted(found, key=lambda key: (key.created_at, key.id))
+        api_keys = [_key(key_id.decode(), fields) for key_id, fields in rows]
+        return sorted(api_keys, key=lambda key: (key.created_at, key.id))
 
     async def revoke(self, key_id: str, tenant: str | None) -> datetime:
-        """Revoke a key, of this tenant only if one is given; returns since when."""
+        """Revoke a key, only of this tenant if one is given; returns the time of its revocation."""
         (revoked,) = await self._call.write(
             "hf_key_revoke", self._store.global_tag, key_id, tenant or ""
         )
         return from_ms(int(revoked))
 
     async def touch(self, key_ids: Sequence[str]) -> None:
-        """Note that keys were used."""
+        """Record that keys were used."""
         await self._call.write("hf_key_touch", self._store.global_tag, *key_ids)
 
 

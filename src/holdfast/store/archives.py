@@ -19,15 +19,15 @@ class Archives(Domain):
     """The store's side of the archive."""
 
     async def url(self) -> str | None:
-        """Return where the archive is, None if there is none."""
+        """Return the URL of the archive, None if there is none."""
         url, _ = await self.offload()
         return url
 
     async def offload(self) -> tuple[str | None, int | None]:
-        """Return where the archive is, and from which size on payloads are kept there."""
+        """Return the URL of the archive, and the size from which payloads are stored there."""
         (flat,) = await self._call.read("hf_admin_settings", next(iter(self._store.tags())))
-        found = records.pairs(flat)
-        url, threshold = found.get(b"archive"), found.get(b"offload")
+        settings = records.pairs(flat)
+        url, threshold = settings.get(b"archive"), settings.get(b"offload")
         return records.text(url), None if threshold is None else int(threshold)
 
     async def set_offload(self, threshold: int | None) -> None:
@@ -36,7 +36,7 @@ class Archives(Domain):
         await self._configure("offload", value)
 
     async def set_url(self, url: str | None) -> None:
-        """Set where the archive is; None gives what waits for it back to retention."""
+        """Set the URL of the archive; None lets retention remove the waiting executions."""
         await self._configure("archive", url or "")
         if url is None:
             await asyncio.gather(*(self._abandon(tag) for tag in self._store.tags()))
@@ -55,7 +55,7 @@ class Archives(Domain):
             _, left = await self._call.write("hf_archive_abandon", tag, str(_ABANDON_IN_CALL))
 
     async def waiting(self) -> tuple[int, int | None]:
-        """Return how many wait, and the birth stamp of the oldest."""
+        """Return how many executions wait, and the birth stamp of the oldest."""
         replies = await asyncio.gather(
             *(self._call.read("hf_archive_status", tag) for tag in self._store.tags())
         )
@@ -65,7 +65,7 @@ class Archives(Domain):
     async def batch(
         self, tag: str, after: int, limit: int, most_bytes: int
     ) -> tuple[list[Exported], int | None]:
-        """Return executions of a partition that wait, and the stamp to go on after, if any."""
+        """Return waiting executions of a partition, and the stamp to continue after, if any."""
         rows, go_on = await self._call.read(
             "hf_archive_batch", tag, str(after), str(limit), str(most_bytes)
         )

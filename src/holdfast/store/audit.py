@@ -19,7 +19,7 @@ class Audit(Domain):
     """Two bounded logs in the global partition."""
 
     async def append(self, log: AuditLog, entries: Sequence[AuditEntry]) -> None:
-        """Append entries; their time is that of the store."""
+        """Append entries, with the time of the store."""
         args: list[str | bytes] = []
         for entry in entries:
             args += [entry.tenant or "", entry.key or "", msgspec.json.encode(_kept(entry))]
@@ -30,7 +30,7 @@ class Audit(Domain):
     async def list(
         self, log: AuditLog, *, before: str, since: str, tenant: str, key: str, limit: int
     ) -> tuple[list[AuditEntry], str]:
-        """Return entries, newest first, and where to go on, or nothing."""
+        """Return entries, newest first, and the cursor to continue with, if any."""
         rows, go_on = await self._call.read(
             "hf_audit_list", self._store.global_tag, log, before, since, tenant, key, str(limit)
         )

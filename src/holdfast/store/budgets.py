@@ -1,8 +1,8 @@
-"""Budgets, each one call of one function.
+"""Budgets; each method is one call of one function.
 
 A budget lives in the partition of the root of its tree, so that a charge to it and to all its
-ancestors is one atomic call. The partition of its own id knows the root; roots never change, so
-each process asks once.
+ancestors is one atomic call. The partition of its own id stores the root; roots never change, so
+each process reads a root once.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from holdfast.store import catalog
 from holdfast.store.domain import Domain, Partitioned
 from holdfast.store.valkey.call import refusal
 
-#: How long a key of the caller is remembered, and one that was minted for a single call.
+#: How long the key of a caller is remembered, and one that was minted for a single call.
 KEY_MS = 86_400_000
 MINTED_KEY_MS = 60_000
 _MOST_ROOTS = 100_000
@@ -43,14 +43,14 @@ _unpack = msgspec.msgpack.Decoder().decode
 
 
 class Budgets(Domain):
-    """Budgets. The ids of calls are those that are stored."""
+    """Budgets, by their stored ids."""
 
     def __init__(self, store: Partitioned) -> None:
         super().__init__(store)
-        #: The root of each budget that was asked for.
+        #: The known root of each budget.
         self._roots: dict[str, str] = {}
 
-    # Where they live
+    # Partitions
 
     async def root(self, budget_id: str) -> str:
         """Return the root of the tree of a budget; raises BudgetNotFound."""
@@ -109,7 +109,7 @@ class Budgets(Domain):
         return bool(word == b"created")
 
     async def _tell_root(self, budget_id: str, root: str) -> None:
-        """Write down where a budget lives, unless it exists elsewhere."""
+        """Store the root of a budget, unless the budget exists under another root."""
         (known,) = await self._address(root, "", budget_id)
         if known == root:
             return
@@ -118,28 +118,28 @@ class Budgets(Domain):
                 "hf_budget_get", self._store.budget_tag(known or budget_id), budget_id
             )
         except BudgetNotFound:
-            # Its creation under another root has failed midway.
+            # An earlier creation under another root failed midway.
             (known,) = await self._address(root, known, budget_id)
         if known != root:
             raise refusal("budget_conflict", {"id": names.parse(budget_id)[1]})
 
-    async def limit(self, budget_id: str, changes: Mapping[tuple[str, str], int | None]) -> None:
+    async def set(self, budget_id: str, changes: Mapping[tuple[str, str], int | None]) -> None:
         """Change limits, by dimension and `hard` or `soft`; None removes one."""
         args: list[str] = []
         for (dimension, kind), amount in changes.items():
             args += [f"{kind[0]}|{dimension}", "" if amount is None else str(amount)]
         tag = await self.tag(budget_id)
-        await self._call.write("hf_budget_limit", tag, budget_id, new_id(), *args)
+        await self._call.write("hf_budget_set", tag, budget_id, new_id(), *args)
 
     async def raise_limit(self, budget_id: str, key: str, dimension: str, limit: str) -> None:
-        """Raise a hard limit, once per key; one that is higher already stays."""
+        """Raise a hard limit, once per key; a limit that is already higher stays."""
         tag = await self.tag(budget_id)
         await self._call.write(
             "hf_budget_raise", tag, budget_id, key, str(KEY_MS), dimension, limit
         )
 
     async def reset(self, budget_id: str) -> None:
-        """Have a budget start anew."""
+        """Reset the usage of a budget."""
         tag = await self.tag(budget_id)
         await self._call.write("hf_budget_reset", tag, budget_id, new_id())
 
@@ -155,7 +155,7 @@ class Budgets(Domain):
         (entries,) = await self._call.read("hf_budget_breaches", tag, budget_id)
         return [_breach(entry) for entry in entries]
 
-    async def page(
+    async def list_budgets(
         self, tenant: str | None, limit: int, cursor: str | None
     ) -> tuple[list[Budget], str | None]:
         """Return a page in the order of tenant and id."""
@@ -172,13 +172,13 @@ class Budgets(Domain):
     async def report(
         self, budget_id: str, usage: Usage, key: str | None, execution_id: str = ""
     ) -> Charge:
-        """Charge what was used, once per key."""
+        """Charge used amounts, once per key."""
         return await self._charge("hf_budget_report", budget_id, usage, key, execution_id)
 
     async def settle(
         self, budget_id: str, usage: Usage, key: str, execution_id: str = ""
     ) -> Charge:
-        """Charge what was used of a reservation; the rest returns."""
+        """Charge the used part of a reservation; the rest is returned."""
         return await self._charge("hf_budget_settle", budget_id, usage, key, execution_id)
 
     async def _charge(
@@ -192,13 +192,13 @@ class Budgets(Domain):
         return _charge(reply)
 
     async def unreserve(self, budget_id: str, key: str) -> None:
-        """Take a reservation back; its key is free again."""
+        """Cancel a reservation; its key is free again."""
         await self._call.write("hf_budget_unreserve", await self.tag(budget_id), budget_id, key)
 
     async def reserve(
         self, budget_id: str, usage: Usage, key: str, ttl_ms: int, execution_id: str = ""
     ) -> Reservation:
-        """Set amounts aside for a time."""
+        """Reserve amounts for a time."""
         tag = await self.tag(budget_id)
         word, *rest = await self._call.write(
             "hf_budget_reserve", tag, budget_id, key, str(ttl_ms), execution_id, *_pairs(usage)
@@ -216,15 +216,15 @@ class Budgets(Domain):
         return Reservation(status=ChargeStatus(word.decode()), reserved=_amounts(rest))
 
     async def spent(self, execution_id: str) -> dict[str, dict[str, int]]:
-        """Return what an execution spent, by budget and dimension."""
-        found: dict[str, dict[str, int]] = {}
+        """Return the spending of an execution, by budget and dimension."""
+        spending: dict[str, dict[str, int]] = {}
         for name, amount in (await self._sum("execution", execution_id)).items():
             budget_id, _, dimension = name.partition("|")
-            found.setdefault(budget_id, {})[dimension] = amount
-        return found
+            spending.setdefault(budget_id, {})[dimension] = amount
+        return spending
 
     async def total(self, tenant: str) -> dict[str, int]:
-        """Return what the budgets of a tenant were charged since the beginning."""
+        """Return all charges to the budgets of a tenant since they were created."""
         return dict(await self._sum("tenant", tenant))
 
     async def _sum(self, what: str, name: str) -> Counter[str]:
@@ -245,11 +245,11 @@ class Budgets(Domain):
         args: list[str] = []
         for execution_id, epoch, ids in items:
             args += [execution_id, str(epoch), "\n".join(ids)]
-        found = await self._call.write("hf_budget_admit", tag, *args)
-        return [one.decode() or None for one in found]
+        reply = await self._call.write("hf_budget_admit", tag, *args)
+        return [budget.decode() or None for budget in reply]
 
     async def forget(self, tag: str, items: Sequence[tuple[str, str, Sequence[str]]]) -> None:
-        """Say that executions no longer wait."""
+        """Report that executions no longer wait."""
         args: list[str] = []
         for execution_id, epoch, ids in items:
             args += [execution_id, epoch, "\n".join(ids)]
@@ -257,7 +257,7 @@ class Budgets(Domain):
 
 
 def limit_args(limits: Mapping[str, Limit]) -> list[str]:
-    """Return limits as the library reads them."""
+    """Return limits in the form that the library reads."""
     args = []
     for dimension, limit in sorted(limits.items()):
         for letter, amount in (("h", limit.hard), ("s", limit.soft)):

@@ -1,4 +1,4 @@
-"""Pages over lists of `TENANT|ID` that several partitions hold."""
+"""Pages over lists of `TENANT|ID` that are spread over several partitions."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ async def page(
     limit: int,
     cursor: str | None,
 ) -> tuple[list[str], str | None]:
-    """Return up to `limit` ids in the order of tenant and id, and the cursor to go on with."""
+    """Return up to `limit` ids in the order of tenant and id, and the cursor to continue with."""
     if cursor is not None:
         checks.text("cursor", cursor, 2 * bounds.ID_CHARS)
     replies = await asyncio.gather(
         *(caller.read(function, tag, tenant or "", cursor or "", str(limit + 1)) for tag in tags)
     )
-    found = [entry.decode() for entry in heapq.merge(*(reply[0] for reply in replies))]
-    kept = found[:limit]
+    entries = [entry.decode() for entry in heapq.merge(*(reply[0] for reply in replies))]
+    kept = entries[:limit]
     ids = [entry.partition("|")[2] for entry in kept]
-    return ids, kept[-1] if len(found) > limit else None
+    return ids, kept[-1] if len(entries) > limit else None

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 
 def work(tag: str, lane: str) -> str:
-    """Return the channel on which a lane's new work is announced."""
+    """Return the channel that announces new work of a lane."""
     return f"{tag}:wake:{lane}"
 
 
 def topic(tag: str, name: str) -> str:
-    """Return the channel of something other than a lane: messages, queues, tasks."""
+    """Return the channel of a topic other than a lane: messages, queues, tasks."""
     return f"{tag}:wake:{name}"
 
 
@@ -19,17 +19,17 @@ def timers(tag: str) -> str:
 
 
 def schedules(tag: str) -> str:
-    """Return the channel on which schedules that are due are announced."""
+    """Return the channel that announces due schedules."""
     return f"{tag}:due"
 
 
 def feed(tag: str, tenant: str) -> str:
-    """Return the channel on which news of a tenant's event feed are announced."""
+    """Return the channel that announces new entries of a tenant's event feed."""
     return f"{tag}:news:{tenant}"
 
 
 def mailbox(tag: str, process: str) -> str:
-    """Return the channel on which a process is notified of what it waits for."""
+    """Return the channel on which a waiting process is notified."""
     return f"{tag}:box:{process}"
 
 
@@ -39,5 +39,5 @@ def replies(tag: str) -> str:
 
 
 def outbox(tag: str) -> str:
-    """Return the channel that says that a partition has something for others."""
+    """Return the channel that announces entries in a partition's outbox."""
     return f"{tag}:out"

@@ -1,7 +1,7 @@
-"""The declarations of tasks, known here: no submission has to ask for them.
+"""A cache of task declarations, so that submissions do not have to read them.
 
-They are read when they are first needed. A change is announced by the store; as such news may be
-lost, they are read again after a while, too.
+Declarations are read when they are first needed. The store announces changes; because an
+announcement can get lost, they are also read again after a while.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 
 log: logging.Logger = logging.getLogger(__name__)
 
-#: The topic of the global partition on which changes are announced.
+#: The topic of the global partition that announces changes.
 TOPIC = "tasks"
-#: Read again after this long, in case news were lost.
+#: Declarations are read again after this long, in case an announcement was lost.
 FRESH_S = 30.0
-#: Time of the processor that the checks of one call may take; what is left is not checked.
+#: The CPU time that the checks of one call may take; the remaining items are not checked.
 CHECKS_S = 0.5
-#: Others get their turn after this many checks.
+#: Other coroutines can run after this many checks.
 _CHECKS_AT_ONCE = 20
 _MOST = 10_000
 
@@ -38,12 +38,12 @@ Pair = tuple[str, str]
 
 
 class Declarations:
-    """What workers have published of their tasks."""
+    """The declarations that workers have published."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
         self._known: dict[Pair, tuple[float, Declaration | None]] = {}
-        #: Goes up whenever what is known may have changed.
+        #: Increases whenever a cached declaration may have changed.
         self._changes = 0
         self._channel = channels.topic(store.global_tag, TOPIC)
         self._listening = False
@@ -57,27 +57,27 @@ class Declarations:
             await self._store.subscriptions.remove([self._channel], self._on_news)
 
     def forget(self) -> None:
-        """Read all of them again when they are needed."""
+        """Discard the cache; declarations are read again when they are needed."""
         self._changes += 1
         self._known.clear()
 
     async def complete(
         self, items: Sequence[NewExecution], *, check: bool = True
     ) -> list[NewExecution | InvalidInput]:
-        """Return items with what their tasks declare, or what is wrong with their input."""
+        """Return items completed with their declarations, or the problem of their input."""
         asking = {
             (item.tenant, item.kind) for item in items if item.unset or (item.check and check)
         }
         if not asking:
             return list(items)
-        found = await self._of(asking)
-        if not any(found.values()):
+        declarations = await self._of(asking)
+        if not any(declarations.values()):
             return list(items)
         answers: list[NewExecution | InvalidInput] = []
         ends_at = time.thread_time() + CHECKS_S
         checked = 0
         for item in items:
-            declared = found.get((item.tenant, item.kind))
+            declared = declarations.get((item.tenant, item.kind))
             if declared is None:
                 answers.append(item)
                 continue
@@ -92,7 +92,7 @@ class Declarations:
         return answers
 
     async def completed(self, item: NewExecution, *, check: bool = True) -> NewExecution:
-        """Return an item with what its task declares; raises InvalidInput."""
+        """Return an item completed with its declaration; raises InvalidInput."""
         (answer,) = await self.complete([item], check=check)
         if isinstance(answer, InvalidInput):
             raise answer
@@ -107,8 +107,8 @@ class Declarations:
         try:
             problem = declared.misfit(item.input)
         except Uncheckable as error:
-            # The worker decides; a schema that is broken must not stop submissions.
-            log.debug("an input of %s cannot be checked (%s)", item.kind, error)
+            # The worker decides; a broken schema must not stop submissions.
+            log.debug("cannot check an input of task %s (%s)", item.kind, error)
             return None
         if problem is None or await self._store.executions.is_repetition(item):
             return None
@@ -137,7 +137,7 @@ class Declarations:
         return found
 
     async def _listen(self) -> None:
-        """Listen before the first read, so that no change falls in between."""
+        """Listen before the first read, so that no change is missed in between."""
         async with self._lock:
             if not self._listening:
                 await self._store.subscriptions.add([self._channel], self._on_news)
@@ -153,7 +153,7 @@ def _read(kind: str, description: dict[str, Any] | None) -> Declaration | None:
     try:
         return declaration(kind, description)
     except InvalidInput as error:
-        log.warning("what was published of task %s is passed over: %s", kind, error)
+        log.warning("ignoring the published declaration of task %s: %s", kind, error)
         return None
 
 
@@ -165,7 +165,7 @@ def _completed(item: NewExecution, declared: Declaration) -> NewExecution | Inva
 
 
 def blamed(item: NewExecution, error: HoldfastError) -> HoldfastError:
-    """Return the refusal of an item, naming its task if that declares what is missing."""
+    """Return the refusal of an item; names the task if its declaration is the cause."""
     for kind, field in ((BudgetNotFound, "budgets"), (QuotaNotFound, "quotas")):
         if type(error) is kind and field in item.unset:
             message = f"task {item.kind} declares a limit that is missing: {error.message}"

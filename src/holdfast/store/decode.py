@@ -1,4 +1,4 @@
-"""From replies to values: the only place that knows how a record is laid out."""
+"""Decodes replies to values; only this module knows the layout of replies."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def signal(execution_id: str, packed: bytes) -> Signal:
 
 
 def passed(name: bytes, on: bytes, upstream: bytes, *ending: bytes) -> Passed:
-    """Decode what an upstream passes on; without an ending it must be read."""
+    """Decode the result that an upstream passes on; without an ending it must be read."""
     return Passed(
         name=name.decode(),
         on=on.decode(),

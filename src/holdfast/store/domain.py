@@ -1,4 +1,4 @@
-"""What the typed modules know of the store they belong to."""
+"""The parts of a store that its typed modules use."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Partitioned(Protocol):
         ...
 
     async def attach(self, item: NewExecution) -> str:
-        """Return the limits of a new execution as the library reads them; raises NotFound."""
+        """Return the limits of a new execution in the form of the library; raises NotFound."""
         ...
 
     def queue_tag(self, name: str) -> str:

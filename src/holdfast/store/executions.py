@@ -1,4 +1,4 @@
-"""Transitions of executions, each one call of one function."""
+"""Transitions of executions; each method is one call of one function."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ from holdfast.store.domain import Domain
 from holdfast.store.grants import Grant, Verdict, Wanted
 from holdfast.store.valkey.call import refusal
 
-#: Bounds the time for which one call keeps the server busy, about 2 ms.
+#: Bounds how long one call keeps the server busy, to about 2 ms.
 ITEMS_IN_CALL = 100
 BYTES_IN_CALL = 1 << 20
-#: A key that is given together with an id is remembered at least this long after its start.
+#: A key that comes together with an id is remembered at least this long after its start.
 ALIAS_TTL_MS = 30 * 86_400_000
 
 #: id, epoch, limits.
@@ -56,7 +56,7 @@ def _decimal(value: float) -> str:
 
 
 def item_fields(item: NewExecution, execution_id: str, limits: str = "") -> dict[str, object]:
-    """Return what create.lua reads of a new execution; what is absent is left out."""
+    """Return the fields of a new execution that create.lua reads; absent ones are left out."""
     optional = {
         "requires": ",".join(item.requires) or None,
         "priority": item.priority or None,
@@ -122,7 +122,7 @@ class Executions(Domain):
     """Transitions of executions."""
 
     async def create(self, items: Sequence[NewExecution]) -> list[Submitted | HoldfastError]:
-        """Create executions, each on its own: an answer or an error for each, in order."""
+        """Create executions independently: an answer or an error for each, in order."""
         answers: list[Submitted | HoldfastError | None] = [None] * len(items)
         calls: dict[str, list[int]] = {}
         ids: list[str] = []
@@ -182,7 +182,7 @@ class Executions(Domain):
     async def _taken(
         self, item: NewExecution, execution_id: str, word: bytes, rest: list[bytes]
     ) -> Submitted | HoldfastError:
-        """Answer for an item that exists already, under its own id or another."""
+        """Answer for an item that already exists, under its own id or another."""
         if item.window is not None and word == b"duplicate":
             found, state = (part.decode() for part in rest)
             return Submitted(id=ExecutionId(found), state=State(state), duplicate=True)
@@ -197,11 +197,11 @@ class Executions(Domain):
                 return answer
         if word == b"no" or known is None:
             return refusal(rest[0].decode(), {"id": other, "lane": item.lane})
-        # An id of our own making is a duplicate only of the same call, sent twice.
+        # A minted id is a duplicate only if the same call was sent twice.
         return Submitted(id=ExecutionId(other), state=known, duplicate=item.is_named)
 
     async def is_repetition(self, item: NewExecution) -> bool:
-        """Whether an item with an id or a key of its own was taken before."""
+        """Whether an item with an id or a key of its caller was accepted before."""
         execution_id = item.id and names.stored_id(item.tenant, item.id)
         if execution_id is None and item.idempotency_key is not None:
             execution_id = id_of_key(item.tenant, item.idempotency_key)
@@ -212,7 +212,7 @@ class Executions(Domain):
     async def _bound_state(self, execution_id: str, digest: str) -> State | None:
         """Return the state of the execution that a key is bound to.
 
-        None if the binding is void: the execution is gone, or never came to be under this id.
+        None if the binding is void: the execution is gone, or was never created under this id.
         """
         tag = self._store.tag_of(execution_id)
         try:
@@ -229,7 +229,7 @@ class Executions(Domain):
     async def _bind_key(
         self, item: NewExecution, execution_id: str
     ) -> Submitted | HoldfastError | None:
-        """Bind the key of an item that also names its id; None: go on and create it."""
+        """Bind the key of an item that also names its id; None means: create it."""
         gone = ""
         while True:
             conflict: IdempotencyConflict | None = None
@@ -315,7 +315,7 @@ class Executions(Domain):
     async def activate(
         self, tag: str, wanted: Wanted, verdicts: Sequence[tuple[Grant, Verdict | None]]
     ) -> list[Claim]:
-        """Lease what was admitted and hold back what was not."""
+        """Lease admitted executions, and hold back the others."""
         args = [wanted.request, wanted.worker, str(wanted.lease_ms)]
         for grant, held in verdicts:
             args += [grant.execution_id, str(grant.epoch), *(held.args() if held else _ADMITTED)]
@@ -323,7 +323,7 @@ class Executions(Domain):
         return [decode.claim(row, wanted.request) for row in rows]
 
     async def unblock(self, tag: str, woken: Sequence[tuple[str, str]]) -> None:
-        """Make executions ready again for which the limit that they wait for has room."""
+        """Make executions ready again when the limit that they wait for has room."""
         args = [part for pair in woken for part in pair]
         await self._call.write("hf_execution_unblock", tag, *args)
 
@@ -358,7 +358,7 @@ class Executions(Domain):
         return State(state.decode()), from_ms(int(retry_at)) if retry_at else None
 
     async def delay(self, execution_id: str, lease: Lease, delay_ms: int) -> tuple[State, datetime]:
-        """Give the lease back and go on with the same attempt later."""
+        """Return the lease and continue the same attempt later."""
         state, run_at = await self._call.write(
             "hf_execution_delay",
             self._store.tag_of(execution_id),
@@ -369,7 +369,7 @@ class Executions(Domain):
         return State(state.decode()), from_ms(int(run_at))
 
     async def progress(self, execution_id: str, lease: Lease, pct: float, message: str) -> None:
-        """Record how far the holder is."""
+        """Record the progress of the holder."""
         await self._call.write(
             "hf_execution_progress",
             self._store.tag_of(execution_id),
@@ -450,7 +450,7 @@ def _start_delay_ms(item: NewExecution) -> int:
 
 
 def _chunks(indexes: list[int], items: Sequence[NewExecution]) -> list[list[int]]:
-    """Split so that no call is large in items or bytes."""
+    """Split items into calls of bounded size."""
     chunks: list[list[int]] = [[]]
     size = 0
     for index in indexes:

@@ -1,6 +1,6 @@
-"""Executions as the archive gets them: whole, in the form in which the store keeps them.
+"""Exported executions: complete, in the form in which the store keeps them.
 
-This is also where they become readable again, so nothing outside knows that form.
+This module also decodes them, so no other code knows that form.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def from_reply(row: Sequence[Any]) -> Exported:
 
 
 def restore_args(exported: Exported) -> list[str | bytes]:
-    """Return the record and the sections as restore.lua reads them."""
+    """Return the record and the sections in the form that restore.lua reads."""
     fields = [part for pair in exported.fields.items() for part in pair]
     args: list[str | bytes] = [str(len(fields)), *fields]
     for name, value in exported.sections.items():

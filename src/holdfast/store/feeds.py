@@ -1,4 +1,4 @@
-"""Event feeds of tenants, and following one execution, as the store keeps them."""
+"""Event feeds of tenants, and the changes of one execution."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ class Feeds(Domain):
     async def listen(self, tag: str, tenant: str) -> tuple[bool, Position, Position]:
         """Keep a feed for some minutes.
 
-        Returns whether it was kept before, its last entry, and up to where entries are gone.
+        Returns whether it was kept before, its last entry, and the position up to which entries
+        are gone.
         """
         kept, last, gone = await self._call.write("hf_feed_listen", tag, tenant)
         return bool(kept), Position.parse(last.decode()), Position.parse(gone.decode())
@@ -33,7 +34,7 @@ class Feeds(Domain):
         return now, [_change(partition, entry_id.decode(), flat) for entry_id, flat in rows]
 
     async def follow(self, execution_id: str, process: str) -> tuple[State, list[Event]]:
-        """Return state and history, and have `process` told whenever the execution moves."""
+        """Return state and history; the store notifies `process` whenever the execution changes."""
         tag = self._store.tag_of(execution_id)
         state, born, packed = await self._call.write(
             "hf_execution_follow", tag, execution_id, process

@@ -1,4 +1,4 @@
-"""Grants: what a claim gets of an execution with limits, before these have admitted it."""
+"""Grants: a claim gets one for an execution with limits, before these admit it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from holdfast.model.limit_refs import LimitRef, encode_all, parse_all
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """What a claim asks for."""
+    """The request of a claim."""
 
     #: The id of the claim; its leases have the same.
     request: str
@@ -21,7 +21,7 @@ class Wanted:
     limit: int
     lease_ms: int
     tenant: str | None = None
-    #: Only executions of these kinds; None: of every kind.
+    #: Only executions of these kinds; None means every kind.
     kinds: Collection[str] | None = None
 
 
@@ -31,7 +31,7 @@ class Grant:
 
     execution_id: str
     epoch: int
-    #: As the store holds them. A grant is looked up often, and the hash of a string is kept.
+    #: In stored form: a grant is looked up often, and Python caches the hash of a string.
     limits: str
 
     def of(self, kind: Literal["budget", "quota"]) -> list[LimitRef]:
@@ -47,13 +47,13 @@ class Verdict:
     blocker: LimitRef
     #: When the limit expects to have room, in ms.
     retry_at: int | None = None
-    #: When to look anyway, because the limit could not be asked.
+    #: When to ask again, because the limit did not answer.
     after_ms: int | None = None
-    #: Limits that may have admitted it before this one did not.
+    #: Limits that may have admitted it before this one refused.
     touched: tuple[LimitRef, ...] = ()
 
     def args(self) -> tuple[str, str, str, str]:
-        """Return what activate.lua reads."""
+        """Return the arguments of activate.lua."""
         numbers = ("" if n is None else str(n) for n in (self.retry_at, self.after_ms))
         retry_at, after_ms = numbers
         return self.blocker.encode(), retry_at, after_ms, encode_all(self.touched)

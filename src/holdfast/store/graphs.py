@@ -1,4 +1,4 @@
-"""Graphs, each transition one call of one function; a large graph is staged first."""
+"""Graphs; each transition is one call of one function; a large graph is staged first."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from holdfast.store.executions import BYTES_IN_CALL, item_fields
 
 #: A staged graph that is not created this long after its last chunk is removed.
 STAGING_TTL_MS = 60_000
-#: Members that one call may carry, and edges besides them.
+#: The members that one call may carry, and the edges.
 MEMBERS_IN_CALL = 100
 EDGES_IN_CALL = 2_000
 MEMBERS_IN_PAGE = 1_000
@@ -47,7 +47,7 @@ _ONS = {mark: on for on, mark in _MARKS.items()}
 
 
 class _Edges:
-    """The edges of a shape by their ends, as lib/graph/members.lua reads them."""
+    """The edges of a shape by their ends, in the form that lib/graph/members.lua reads."""
 
     def __init__(self, edges: Sequence[Edge]) -> None:
         self.outs: dict[str, list[str]] = {}
@@ -64,7 +64,7 @@ class _Edges:
                 self.takes.add(edge.target)
 
     def fields(self, key: str, join: Join) -> dict[str, object]:
-        """Return what the record of a member says of its edges."""
+        """Return the fields of a member's record that describe its edges."""
         fields: dict[str, object] = {}
         if key in self.outs:
             fields["outs"] = self.outs[key]
@@ -90,7 +90,7 @@ class Graphs(Domain):
     """Transitions and reads of graphs."""
 
     async def create(self, new: NewGraph) -> tuple[str, int, bool]:
-        """Create a graph, all of it or nothing; returns id, version, whether it existed."""
+        """Create a graph completely or not at all; returns id, version, whether it existed."""
         graph_id = new.id and names.stored_id(new.tenant, new.id)
         if graph_id is None and new.idempotency_key is not None:
             graph_id = graph_id_of_key(new.tenant, new.idempotency_key)
@@ -172,7 +172,7 @@ class Graphs(Domain):
         return int(reached)
 
     async def cancel(self, graph_id: str, policy: CancelPolicy, reason: str) -> int:
-        """Cancel a graph; returns how many members that has ended so far."""
+        """Cancel a graph; returns how many members have ended through it so far."""
         tag = self._store.tag_of(graph_id)
         (cancelled,) = await self._call.write(
             "hf_graph_cancel", tag, graph_id, new_id(), policy, reason
@@ -185,7 +185,7 @@ class Graphs(Domain):
         await self._call.write("hf_graph_replay", tag, graph_id, new_id(), reason)
 
     async def watch(self, graph_id: str, process: str) -> tuple[GraphState, bool, bool]:
-        """Return the state, whether it has ended, and whether its store has work to do for it.
+        """Return the state, whether it has ended, and whether the store still has work for it.
 
         If it has not ended, the store notifies `process` when it has, and when a cancel is done.
         """
@@ -194,7 +194,7 @@ class Graphs(Domain):
         return GraphState(state.decode()), bool(ended), bool(busy)
 
     async def describe(self, graph_id: str) -> tuple[Graph, list[Event]]:
-        """Return what is known of a graph as a whole, and its history."""
+        """Return the graph without its members, and its history."""
         tag = self._store.tag_of(graph_id)
         flat, packed = await self._call.read("hf_graph_describe", tag, graph_id)
         graph = _graph(graph_id, flat)
@@ -207,29 +207,29 @@ class Graphs(Domain):
     async def members(self, graph_id: str) -> tuple[int, dict[str, Member]]:
         """Return the version and the members, in the order of their creation."""
         tag = self._store.tag_of(graph_id)
-        found: dict[str, Member] = {}
+        members_by_key: dict[str, Member] = {}
         while True:
             version, rows = await self._call.read(
-                "hf_graph_members", tag, graph_id, str(len(found)), str(MEMBERS_IN_PAGE)
+                "hf_graph_members", tag, graph_id, str(len(members_by_key)), str(MEMBERS_IN_PAGE)
             )
             for row in rows:
                 member = _member(graph_id, row)
-                found[member.key] = member
+                members_by_key[member.key] = member
             if len(rows) < MEMBERS_IN_PAGE:
-                return int(version), found
+                return int(version), members_by_key
 
     async def page_in(
         self, tag: str, tenant: str | None, state: str | None, before: int, limit: int
     ) -> tuple[list[tuple[int, Graph]], bool]:
-        """Return graphs of one partition with their stamps, newest first, and if more follow."""
+        """Return graphs of one partition with stamps, newest first, and whether more follow."""
         rows, more = await self._call.read(
             "hf_graph_list", tag, tenant or "", state or "", str(before), str(limit)
         )
-        found = [
+        graphs = [
             (int(records.pairs(flat)[b"born"]), _graph(graph_id.decode(), flat))
             for graph_id, flat in rows
         ]
-        return found, bool(more)
+        return graphs, bool(more)
 
 
 def _join(shape: Shape, key: str) -> Join:
@@ -237,7 +237,7 @@ def _join(shape: Shape, key: str) -> Join:
 
 
 def _chunks(graph_id: str, shape: Shape, limits: Mapping[str, str]) -> list[list[bytes]]:
-    """Return the members packed, split so that no call is large."""
+    """Return the packed members, split into calls of bounded size."""
     edges = _Edges(shape.edges)
     chunks: list[list[bytes]] = [[]]
     size = 0

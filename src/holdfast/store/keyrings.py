@@ -10,7 +10,7 @@ class KeyRings(Domain):
     """Reads and changes of the key ring."""
 
     async def install(self, kid: str, secret: bytes) -> tuple[str, str]:
-        """Install the first key; returns what it found (a word) and the current kid."""
+        """Install the first key; returns a word for the result and the current kid."""
         word, current = await self._call.write(
             "hf_keyring_install", self._store.global_tag, kid, secret.hex()
         )
@@ -24,7 +24,7 @@ class KeyRings(Domain):
         return current.decode(), previous.decode() or None
 
     async def read(self) -> KeyRing:
-        """Return the ring as it is now."""
+        """Return the current ring."""
         _, current, previous, rows = await self._call.read(
             "hf_keyring_read", self._store.global_tag
         )

@@ -1,6 +1,6 @@
-"""Lanes and operators' settings: held alike in every partition, so written to each of them.
+"""Lanes and operators' settings: every partition has a copy, so they are written to each of them.
 
-Each write is idempotent. One that fails midway raises; repeating it sets the rest.
+Each write is idempotent. If one fails midway it raises; repeating it sets the rest.
 """
 
 from __future__ import annotations
@@ -35,24 +35,24 @@ class Lanes(Domain):
         await self._configure({"priority_ms": worth})
 
     async def settings(self) -> dict[str, str]:
-        """Return all settings; a partition that lacks one counts for all."""
+        """Return the settings that all partitions have."""
         replies = await asyncio.gather(
             *(self._call.read("hf_admin_settings", tag) for tag in self._store.tags())
         )
-        found = [
+        partitions = [
             {k.decode(): v.decode() for k, v in records.pairs(flat).items()} for (flat,) in replies
         ]
-        return {k: v for k, v in found[0].items() if all(k in other for other in found)}
+        return {k: v for k, v in partitions[0].items() if all(k in other for other in partitions)}
 
     async def by_tenant(self, word: str) -> dict[str | None, dict[str, int]]:
         """Return the settings WORD|TENANT|NAME by tenant, None for all, and by name."""
-        found: dict[str | None, dict[str, int]] = {}
+        settings: dict[str | None, dict[str, int]] = {}
         for setting, value in sorted((await self.settings()).items()):
             kind, _, rest = setting.partition("|")
             if kind == word:
                 tenant, _, name = rest.partition("|")
-                found.setdefault(None if tenant == "*" else tenant, {})[name] = int(value)
-        return found
+                settings.setdefault(None if tenant == "*" else tenant, {})[name] = int(value)
+        return settings
 
     async def _configure(self, values: Mapping[str, float | None]) -> None:
         pairs = [

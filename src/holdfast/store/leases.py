@@ -1,4 +1,4 @@
-"""Leases: renewing many in one call, taking one away."""
+"""Leases: renews many in one call, revokes one."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Held = tuple[str, Lease]
 
 
 def group_by_tag(store: Partitioned, held: Sequence[Held]) -> dict[str, list[int]]:
-    """Return which of the leases are in which partition."""
+    """Group leases by partition."""
     by_tag: dict[str, list[int]] = {}
     for index, (execution_id, _) in enumerate(held):
         by_tag.setdefault(store.tag_of(execution_id), []).append(index)
@@ -30,7 +30,7 @@ def group_by_tag(store: Partitioned, held: Sequence[Held]) -> dict[str, list[int
 
 
 def renew_args(held: Sequence[Held], lease_ms: int) -> list[str]:
-    """Return what renew.lua reads."""
+    """Return the arguments of renew.lua."""
     return [str(lease_ms), *(part for id_, lease in held for part in (id_, lease.fence))]
 
 
@@ -70,13 +70,13 @@ class Leases(Domain):
     async def check(self, execution_id: str, lease: Lease) -> tuple[str, tuple[str, ...]]:
         """Return the tenant of an execution and the stored names of its budgets.
 
-        Only to the holder of its lease; raises LeaseLost.
+        Only the holder of its lease may ask; raises LeaseLost otherwise.
         """
         tag = self._store.tag_of(execution_id)
-        tenant, found = await self._call.read("hf_lease_check", tag, execution_id, lease.fence)
-        return tenant.decode(), records.limit_names(found, "budget")
+        tenant, limits = await self._call.read("hf_lease_check", tag, execution_id, lease.fence)
+        return tenant.decode(), records.limit_names(limits, "budget")
 
     async def revoke(self, execution_id: str, reason: str) -> None:
-        """Take the lease from its holder; the execution is ready again."""
+        """Revoke the lease of a holder; the execution is ready again."""
         tag = self._store.tag_of(execution_id)
         await self._call.write("hf_lease_revoke", tag, execution_id, new_id(), reason)

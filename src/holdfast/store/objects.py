@@ -1,6 +1,6 @@
-"""Objects with versions in the store itself: a place for writer leases where there is no other.
+"""Objects with versions in the store itself, for writer leases without object storage.
 
-They are as durable as the store: a failover that loses writes may lose a lease with them.
+They are as durable as the store: a failover that loses writes may lose a lease, too.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ class Objects(Domain):
 
     async def get(self, name: str) -> tuple[str, bytes] | None:
         """Return version and body, None if there is none."""
-        found = await self._call.read("hf_object_get", self._store.global_tag, name)
-        return (found[0].decode(), bytes(found[1])) if found else None
+        reply = await self._call.read("hf_object_get", self._store.global_tag, name)
+        return (reply[0].decode(), bytes(reply[1])) if reply else None
 
     async def put(self, name: str, body: bytes, expected: str) -> str:
-        """Write over the expected version, empty if there must be none; returns the new one."""
+        """Replace the expected version, empty for a new object; returns the new version."""
         checks.payload("object", body, bounds.OBJECT_BYTES)
         version = new_id()
         tag = self._store.global_tag
@@ -35,7 +35,7 @@ class Objects(Domain):
         await self._call.write("hf_object_delete", self._store.global_tag, name, expected)
 
     async def list(self, prefix: str) -> AsyncIterator[tuple[str, int]]:
-        """Go through names and sizes in order."""
+        """Iterate over names and sizes in order."""
         after = ""
         while True:
             flat = await self._call.read(

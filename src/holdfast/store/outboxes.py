@@ -1,4 +1,4 @@
-"""What partitions have to tell each other; engine/courier.py carries it."""
+"""Outboxes: messages between partitions, which engine/courier.py delivers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ ENTRIES = 500
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """An execution gives back what it was admitted to under an epoch, or no longer waits."""
+    """An execution releases the slots that it got under an epoch, or no longer waits."""
 
     execution_id: str
     epoch: str
@@ -60,6 +60,6 @@ class Outboxes(Domain):
         return list(entries)
 
     async def clear(self, tag: str, entries: Sequence[bytes]) -> int:
-        """Take out what has arrived; returns how many are left."""
+        """Remove delivered entries; returns how many are left."""
         (left,) = await self._call.write("hf_outbox_clear", tag, *entries)
         return int(left)

@@ -23,16 +23,16 @@ _END_OF_TIME = 1 << 53
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
-    """Where an execution stands in its lane."""
+class ExplainFacts:
+    """What explains why an execution is not running: its lane, its place there, its upstreams."""
 
     now: datetime
     execution: Execution
     #: paused or draining, if the lane is not open.
     lane_setting: str | None
-    #: How many executions of its tenant are ready before it, by kind; None: it is not ready itself.
+    #: How many executions of its tenant are ready before it, by kind; None if it is not ready.
     ahead: Mapping[str, int] | None
-    #: Upstreams that a member of a graph waits for, with their states; the first of them.
+    #: The first of the upstreams that a member of a graph waits for, with their states.
     awaited: Mapping[str, State] = field(default_factory=dict)
 
 
@@ -40,7 +40,7 @@ class Queries(Domain):
     """Reads of executions."""
 
     async def describe(self, execution_id: str) -> Execution:
-        """Return what is known about an execution."""
+        """Return the description of an execution."""
         tag = self._store.tag_of(execution_id)
         reply = await self._call.read("hf_execution_describe", tag, execution_id)
         return records.execution(execution_id, *reply)
@@ -77,13 +77,13 @@ class Queries(Domain):
         (flat,) = await self._call.read("hf_execution_steps", tag, execution_id)
         return records.steps(flat)
 
-    async def standing(self, execution_id: str) -> Standing:
-        """Return where it stands."""
+    async def explain_facts(self, execution_id: str) -> ExplainFacts:
+        """Return what explains why it is not running."""
         tag = self._store.tag_of(execution_id)
         now, fields, lane_setting, ahead, awaited = await self._call.read(
             "hf_execution_explain", tag, execution_id
         )
-        return Standing(
+        return ExplainFacts(
             now=from_ms(now),
             execution=records.execution(execution_id, fields),
             lane_setting=lane_setting.decode() or None,
@@ -92,7 +92,7 @@ class Queries(Domain):
         )
 
     async def pulse(self) -> Pulse:
-        """Return how the partitions are doing, taken together."""
+        """Return the health of all partitions together."""
         replies = await asyncio.gather(
             *(self._call.read("hf_admin_pulse", tag) for tag in self._store.tags())
         )
@@ -134,14 +134,14 @@ class Queries(Domain):
             )
         return counts
 
-    async def page(self, wanted: Filter, limit: int, cursor: str | None) -> Page:
-        """Return a page, newest first. A cursor stays valid whatever happens meanwhile."""
+    async def list_executions(self, filters: Filter, limit: int, cursor: str | None) -> Page:
+        """Return a page, newest first. Changes in the meantime do not invalidate a cursor."""
         stamp, partition = parse_cursor(cursor)
-        until = _stamp(wanted.until) if wanted.until else _END_OF_TIME
-        # Birth stamps are unique in a partition; ties between partitions go by number.
+        until = _stamp(filters.until) if filters.until else _END_OF_TIME
+        # Birth stamps are unique in a partition; the partition number decides ties.
         replies = await asyncio.gather(
             *(
-                self._list_in(tag, wanted, min(until, stamp + (n > partition)), limit)
+                self._list_in(tag, filters, min(until, stamp + (n > partition)), limit)
                 for n, tag in enumerate(self._store.tags())
             )
         )
@@ -156,23 +156,23 @@ class Queries(Domain):
             last = row
         return Page(items=tuple(items), next_cursor=None)
 
-    async def _list_in(self, tag: str, wanted: Filter, before: int, limit: int) -> list[_Row]:
-        """Return the rows of one partition, and an empty one at last if more may follow."""
-        name, value = wanted.tag or ("", "")
+    async def _list_in(self, tag: str, filters: Filter, before: int, limit: int) -> list[_Row]:
+        """Return the rows of one partition, with an empty last row if more may follow."""
+        name, value = filters.tag or ("", "")
         rows, go_on = await self._call.read(
             "hf_execution_list",
             tag,
-            wanted.tenant or "",
-            wanted.lane or "",
-            wanted.kind or "",
-            wanted.state or "",
+            filters.tenant or "",
+            filters.lane or "",
+            filters.kind or "",
+            filters.state or "",
             name,
             value,
-            str(_stamp(wanted.since)) if wanted.since else "0",
+            str(_stamp(filters.since)) if filters.since else "0",
             str(before),
             str(limit),
-            wanted.graph or "",
-            wanted.parent or "",
+            filters.graph or "",
+            filters.parent or "",
         )
         partition = int(tag.rsplit(":", 1)[1].rstrip("}"))
         found = []
@@ -187,7 +187,7 @@ class Queries(Domain):
 
 @dataclass(order=True, frozen=True, slots=True)
 class _Row:
-    """A row of a partition's list, ordered newest first; the empty one says more follows."""
+    """A row of a partition's list, newest first; an empty one means that more rows follow."""
 
     age: int
     partition: int
@@ -200,19 +200,19 @@ class _Row:
 
 
 def _stamp(moment: datetime) -> int:
-    """Return the least birth stamp at or after a moment; stamps are whole ms and more."""
+    """Return the smallest birth stamp at or after a moment; stamps have whole ms times 1000."""
     ms = to_ms(moment)
     return (ms if from_ms(ms) == moment else ms + 1) * 1000
 
 
 def parse_cursor(cursor: str | None) -> tuple[int, int]:
-    """Return the birth stamp and the partition to go on after."""
+    """Return the birth stamp and the partition to continue after."""
     if cursor is None:
         return _END_OF_TIME, -1
     checks.text("cursor", cursor, bounds.ID_CHARS)
     stamp, _, partition = cursor.partition(".")
     if not (stamp.isdecimal() and partition.isdecimal()):
-        message = "cursor: is not one that a list returned"
+        message = "cursor: must be one that a list returned"
         raise InvalidInput(message, field="cursor")
     return int(stamp), int(partition)
 

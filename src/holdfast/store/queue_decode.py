@@ -1,4 +1,4 @@
-"""From replies about queues to values."""
+"""Decodes replies about queues to values."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from holdfast.model.records import pairs
 
 _unpack = msgspec.msgpack.Decoder().decode
 
-#: Fields of a stored definition that are whole numbers, and what they are called outside.
+#: The integer fields of a stored definition, with their public names.
 _NUMBERS = {
     "max_attempts": "max_attempts",
     "lock": "lock_ms",
@@ -38,7 +38,7 @@ _PAUSED = "paused|"
 
 
 def setting_pairs(settings: QueueSettings) -> list[str]:
-    """Encode a definition as define.lua reads it: name, value pairs; empty means absent."""
+    """Encode a definition for define.lua: name, value pairs; empty means absent."""
     found: dict[str, object] = {
         stored: getattr(settings, name) for stored, name in _NUMBERS.items()
     }

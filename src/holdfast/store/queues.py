@@ -1,4 +1,4 @@
-"""Message queues: each method is one call of one function, under the queue's own tag."""
+"""Message queues; each method is one call of one function, under the queue's own tag."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from holdfast.store import queue_decode as decode
 from holdfast.store.domain import Domain, Partitioned
 from holdfast.store.valkey.call import refusal, refusal_of
 
-#: Bounds the time for which one call keeps the server busy.
+#: Bounds how long one call keeps the server busy.
 ITEMS_IN_CALL = 100
 BYTES_IN_CALL = 1 << 20
 #: The group's name for the whole queue.
@@ -46,7 +46,7 @@ def new_request() -> str:
 
 
 def encode_message(item: NewMessage, message_id: str) -> bytes:
-    """Encode what push.lua reads of a new message; what is absent is left out."""
+    """Encode a new message for push.lua; absent fields are left out."""
     named = item.id is not None
     optional = {
         "key": item.key,
@@ -69,9 +69,9 @@ class Queues(Domain):
 
     def __init__(self, store: Partitioned) -> None:
         super().__init__(store)
-        #: Queues that are known to owe something to others. Who delivers takes them off.
+        #: Queues that are known to have entries in their outboxes. Delivery removes them.
         self.unsent: set[str] = set()
-        #: Called with the tag of a queue before it may be new; tests set its clock.
+        #: Called with the tag of a queue before the queue may be created; tests set its clock.
         self.before_define: Callable[[str], Awaitable[None]] | None = None
 
     def _note(self, name: str, unsent: int) -> None:
@@ -85,7 +85,7 @@ class Queues(Domain):
         return await self._define(name, settings, accepts="")
 
     async def accept_dead_letters(self, name: str) -> bool:
-        """Have a queue take dead letters, a new one if there is none; whether it is new."""
+        """Make a queue accept dead letters, creating it if needed; returns whether it is new."""
         return await self._define(name, QueueSettings(), accepts="1")
 
     async def _define(self, name: str, settings: QueueSettings, *, accepts: str) -> bool:
@@ -98,14 +98,14 @@ class Queues(Domain):
         return bool(word == b"created")
 
     async def enlist(self, name: str, *, listed: bool = True) -> None:
-        """Enter a queue into the list of all queues, or take it off."""
+        """Add a queue to the list of all queues, or remove it."""
         flag = "1" if listed else "0"
         await self._call.write("hf_queue_enlist", self._store.global_tag, name, flag)
 
     async def names(self, after: str, limit: int) -> list[str]:
         """Return names of queues, in order."""
-        found = await self._call.read("hf_queue_names", self._store.global_tag, after, str(limit))
-        return [name.decode() for name in found]
+        reply = await self._call.read("hf_queue_names", self._store.global_tag, after, str(limit))
+        return [name.decode() for name in reply]
 
     async def describe(self, name: str) -> Queue:
         """Return a definition."""
@@ -113,7 +113,7 @@ class Queues(Domain):
         return decode.queue(name, reply)
 
     async def remove(self, name: str) -> bool:
-        """Remove a queue; returns False if it owes something, which must be delivered first."""
+        """Remove a queue; returns False if its outbox must be delivered first."""
         tag = self._store.queue_tag(name)
         (word,) = await self._call.write("hf_queue_remove", tag, new_id())
         return bool(word == b"removed")
@@ -139,7 +139,7 @@ class Queues(Domain):
     # Messages
 
     async def push(self, name: str, items: Sequence[NewMessage]) -> list[Pushed | HoldfastError]:
-        """Push messages by one call: an answer or an error for each, in order."""
+        """Push messages in one call: an answer or an error for each, in order."""
         ids = [item.id or new_id() for item in items]
         args: list[bytes | str] = [new_id()]
         for item, message_id in zip(items, ids, strict=True):
@@ -166,7 +166,7 @@ class Queues(Domain):
         side: str = "left",
         request: str | None = None,
     ) -> tuple[list[Delivery], int | None]:
-        """Hand out messages; returns also in how many ms there may be more, None if unknown."""
+        """Hand out messages; also returns in how many ms there may be more, None if unknown."""
         unsent, wait_ms, *rows = await self._call.write(
             "hf_queue_read",
             self._store.queue_tag(name),
@@ -204,7 +204,7 @@ class Queues(Domain):
     async def commit(
         self, name: str, handle: str, effects: Sequence[tuple[str, bytes, bytes]]
     ) -> Settled:
-        """Ack a delivery and owe what comes of it: target queue or empty, fields, body."""
+        """Ack a delivery and write its effects to the outbox: target or empty, fields, body."""
         args = [part for effect in effects for part in effect]
         unsent, word = await self._call.write(
             "hf_queue_commit", self._store.queue_tag(name), handle, *args
@@ -228,7 +228,7 @@ class Queues(Domain):
     async def claim(
         self, name: str, *, group: str, consumer: str, min_idle_ms: int, count: int, cursor: str
     ) -> Claimed:
-        """Take over deliveries that are idle."""
+        """Take over idle deliveries."""
         unsent, go_on, *rows = await self._call.write(
             "hf_queue_claim",
             self._store.queue_tag(name),
@@ -253,7 +253,7 @@ class Queues(Domain):
     async def take(
         self, name: str, *, to: str, limit: int, dry_run: bool, cursor: str, wanted: LetterFilter
     ) -> tuple[int, str]:
-        """Take ready messages out for other queues; how many, and where to go on."""
+        """Move ready messages to the outbox; returns how many, and where to continue."""
         unsent, taken, go_on = await self._call.write(
             "hf_queue_take",
             self._store.queue_tag(name),
@@ -294,17 +294,17 @@ class Queues(Domain):
         return decode.stats(reply)
 
     async def tick(self, name: str, limit: int) -> tuple[int, int]:
-        """Fire what is due; returns how many things fired and ms until the next look."""
+        """Fire due timers; returns how many fired and the ms until the next tick."""
         fired, sleep_ms, unsent = await self._call.write(
             "hf_queue_tick", self._store.queue_tag(name), str(limit)
         )
         self._note(name, unsent)
         return fired, sleep_ms
 
-    # What queues owe to each other
+    # Delivery between queues
 
     async def outbox(self, name: str, limit: int) -> tuple[str, list[tuple[str, int, list[bytes]]]]:
-        """Return who the queue is, and target, number of the first entry and entries."""
+        """Return the queue's identity, and the target, first number and entries of its outbox."""
         incarnation, *rows = await self._call.read(
             "hf_queue_outbox", self._store.queue_tag(name), str(limit)
         )
@@ -312,12 +312,12 @@ class Queues(Domain):
         return incarnation.decode(), owed
 
     async def receive(self, name: str, origin: str, first: int, entries: Sequence[bytes]) -> None:
-        """Take what another queue owes."""
+        """Accept entries of another queue's outbox."""
         tag = self._store.queue_tag(name)
         await self._call.write("hf_queue_receive", tag, origin, str(first), *entries)
 
     async def sent(self, name: str, target: str, upto: int) -> int:
-        """Note that entries were taken; returns how many the queue still owes."""
+        """Remove accepted entries from the outbox; returns how many are left."""
         tag = self._store.queue_tag(name)
         (owed,) = await self._call.write("hf_queue_sent", tag, target, str(upto))
         return int(owed)

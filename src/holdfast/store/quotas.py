@@ -1,4 +1,4 @@
-"""Quotas, each one call of one function."""
+"""Quotas; each method is one call of one function."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from holdfast.model.quotas import NewQuota, Quota
 from holdfast.store import catalog
 from holdfast.store.domain import Domain, Partitioned
 
-#: For so long a quota that was there is taken to be there, when executions are submitted.
+#: A submission assumes for this long that a quota it has seen still exists.
 _SEEN_S = 5.0
 
 
 class Quotas(Domain):
-    """Quotas. The ids of calls are those that are stored."""
+    """Quotas, by their stored ids."""
 
     def __init__(self, store: Partitioned) -> None:
         super().__init__(store)
@@ -49,7 +49,7 @@ class Quotas(Domain):
         await self._call.write("hf_quota_set", tag, quota_id, *map(_optional, caps))
 
     async def delete(self, quota_id: str) -> bool:
-        """Remove a quota; returns whether there was one."""
+        """Remove a quota; returns whether it existed."""
         tag = self._store.quota_tag(quota_id)
         existed = False
         self._seen.pop(quota_id, None)
@@ -81,7 +81,7 @@ class Quotas(Domain):
             frees_at=from_ms(frees_at) if frees_at else None,
         )
 
-    async def page(
+    async def list_quotas(
         self, tenant: str | None, limit: int, cursor: str | None
     ) -> tuple[list[Quota], str | None]:
         """Return a page in the order of tenant and id."""
@@ -89,8 +89,8 @@ class Quotas(Domain):
         ids, cursor = await catalog.page(
             self._call, "hf_quota_list", tags, tenant=tenant, limit=limit, cursor=cursor
         )
-        found = await asyncio.gather(*map(self._get_if_there, ids))
-        return [one for one in found if one is not None], cursor
+        quotas = await asyncio.gather(*map(self._get_if_there, ids))
+        return [quota for quota in quotas if quota is not None], cursor
 
     async def _get_if_there(self, quota_id: str) -> Quota | None:
         try:
@@ -101,7 +101,7 @@ class Quotas(Domain):
     async def check(self, quota_ids: Sequence[str]) -> None:
         """Raise QuotaNotFound unless all of them exist."""
         now = time.monotonic()
-        unseen = [one for one in quota_ids if self._seen.get(one, 0) < now]
+        unseen = [quota_id for quota_id in quota_ids if self._seen.get(quota_id, 0) < now]
         await asyncio.gather(*map(self.get, unseen))
         self._seen.update(dict.fromkeys(unseen, now + _SEEN_S))
 
@@ -110,7 +110,8 @@ class Quotas(Domain):
     ) -> list[tuple[str, int | None] | None]:
         """Admit executions to quotas of one partition.
 
-        None for each that all admitted, else the quota that refused and when to expect room.
+        Returns None for each that all quotas admitted, else the quota that refused and when to
+        expect room.
         """
         args = [request]
         for execution_id, epoch, limits in items:
@@ -124,7 +125,7 @@ class Quotas(Domain):
     async def release(
         self, tag: str, items: Sequence[tuple[str, str, str, Sequence[str]]]
     ) -> list[bytes]:
-        """Give back admissions in one partition; returns what its outbox has."""
+        """Release admissions in one partition; returns the size of its outbox."""
         args: list[str] = []
         for execution_id, epoch, used, limits in items:
             args += [execution_id, epoch, used, "\n".join(limits)]

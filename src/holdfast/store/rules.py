@@ -1,4 +1,4 @@
-"""Rules that attach limits to new executions: settings, held alike in every partition."""
+"""Rules that attach limits to new executions: settings, which every partition has."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class Rules(Domain):
     """Rules by tenant, lane, kind and tag."""
 
     async def set(self, rule: Rule, limit: LimitRef, *, wanted: bool) -> None:
-        """Add or remove a rule everywhere."""
+        """Add or remove a rule in every partition."""
         args = (rule.subject, rule.value, limit.encode(), "1" if wanted else "0")
         tags = self._store.tags()
         await asyncio.gather(*(self._call.write("hf_rule_set", tag, *args) for tag in tags))
@@ -21,13 +21,13 @@ class Rules(Domain):
 
 def rules_of(settings: dict[str, str]) -> list[Rule]:
     """Find the rules in the settings."""
-    found = []
+    rules = []
     for name, limits in sorted(settings.items()):
         word, _, rest = name.partition("|")
         if word != "rule":
             continue
         subject, _, value = rest.partition("|")
-        found += [
+        rules += [
             Rule(
                 subject=subject,  # type: ignore[arg-type]
                 value=value,
@@ -36,4 +36,4 @@ def rules_of(settings: dict[str, str]) -> list[Rule]:
             )
             for limit in parse_all(limits)
         ]
-    return found
+    return rules

@@ -1,4 +1,4 @@
-"""Schedules: what they say, where they stand, and the steps that they take."""
+"""Schedules: their definitions, their current ticks, and the steps from tick to tick."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _pack, _unpack = msgspec.msgpack.Encoder().encode, msgspec.msgpack.Decoder().dec
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """From the tick at which a schedule stands to the next, firing one of them."""
+    """The step of a schedule from its current tick to the next, firing at most one."""
 
     start: int
     tick: int
@@ -38,10 +38,10 @@ class Step:
 
 
 class Schedules(Domain):
-    """Schedules, each in the partition of its id. The ids of calls are those that are stored."""
+    """Schedules, each in the partition of its stored id."""
 
     async def read(self, schedule_id: str) -> tuple[int, Schedule | None]:
-        """Return the time of the store in ms, and the schedule if there is one."""
+        """Return the time of the store in ms, and the schedule if it exists."""
         tag = self._store.tag_of(schedule_id)
         now, *rows = await self._call.read("hf_schedule_read", tag, schedule_id)
         return now, _schedule(rows[0]) if rows else None
@@ -75,18 +75,20 @@ class Schedules(Domain):
         merged = heapq.merge(
             *(part for part, _ in parts), key=lambda schedule: schedule.plan.stored_id
         )
-        # What follows the end of a part that was cut off may not be next.
+        # After a truncated part, rows of other partitions may not be the next ones.
         known = min((part[-1].plan.stored_id for part, more in parts if more), default=None)
-        complete = [one for one in merged if known is None or one.plan.stored_id <= known]
+        complete = [
+            schedule for schedule in merged if known is None or schedule.plan.stored_id <= known
+        ]
         return complete[:limit], known is not None or len(complete) > limit
 
     async def due(self, tag: str, limit: int) -> tuple[int, list[Schedule]]:
-        """Return the time of the store in ms, and schedules of a partition that are due."""
+        """Return the time of the store in ms, and the due schedules of a partition."""
         now, *rows = await self._call.read("hf_schedule_due", tag, str(limit))
         return now, [_schedule(row) for row in rows]
 
     async def fire(self, schedule: Schedule, steps: Sequence[Step]) -> list[str]:
-        """Take steps, each on its own: created, duplicate, skipped, or the code of a refusal."""
+        """Take steps independently: created, duplicate, skipped, or the code of a refusal."""
         try:
             limits = await self._store.attach(schedule.plan.execution)
         except NotFound as error:
@@ -111,7 +113,7 @@ class Schedules(Domain):
         return [(rest[0] if word == b"no" else word).decode() for word, *rest in replies]
 
     async def trigger(self, schedule: Schedule, name: str) -> Submitted:
-        """Fire once, outside the ticks; the same name again finds the same execution."""
+        """Fire once, outside the ticks; the same name finds the same execution again."""
         stored_id = schedule.plan.stored_id
         execution_id = f"{stored_id}{ROOT_SEPARATOR}{name}"
         fields = {"id": stored_id, "hand": True, "overlap": schedule.plan.overlap}
@@ -128,7 +130,7 @@ class Schedules(Domain):
     async def skip(
         self, schedule: Schedule, start: int, next_ms: int | None, missed: int, error: str = ""
     ) -> None:
-        """Pass over ticks."""
+        """Skip ticks."""
         await self._call.write(
             "hf_schedule_skip",
             self._store.tag_of(schedule.plan.stored_id),
@@ -142,7 +144,7 @@ class Schedules(Domain):
         )
 
     async def remove(self, schedule_id: str) -> bool:
-        """Remove a schedule; returns whether there was one."""
+        """Remove a schedule; returns whether it existed."""
         tag = self._store.tag_of(schedule_id)
         (answer,) = await self._call.write("hf_schedule_remove", tag, schedule_id)
         return bool(answer == b"removed")
@@ -151,7 +153,7 @@ class Schedules(Domain):
 def _item(
     schedule: Schedule, execution_id: str, limits: str, step: dict[str, Any]
 ) -> tuple[bytes, bytes]:
-    """Return what create.lua reads of an execution that a schedule fires."""
+    """Return the fields that create.lua reads of an execution fired by a schedule."""
     template = schedule.plan.execution
     tags = {**template.tags, TAG: schedule.id}
     item: NewExecution = replace(template, id=execution_id, tags=tags)

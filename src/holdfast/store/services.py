@@ -1,4 +1,4 @@
-"""What processes report of their services."""
+"""The status reports of processes that run services."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ class Services(Domain):
     """Reports, each kept until it expires."""
 
     async def report(self, process: str, services: Sequence[ServiceStatus], ttl_ms: int) -> None:
-        """Note how the services of a process are doing."""
+        """Store the status of a process's services."""
         text = msgspec.json.encode(services)
         await self._call.write(
             "hf_service_report", self._store.global_tag, process, str(ttl_ms), text
         )
 
     async def forget(self, process: str) -> None:
-        """Forget a process that ends."""
+        """Remove a process that ends."""
         await self._call.write("hf_service_report", self._store.global_tag, process, "0", "")
 
     async def list(self) -> list[ServiceProcess]:

@@ -57,8 +57,9 @@ class Sessions(Domain):
         busy: Busy,
         apology: str | None,
         sender: str | None,
+        process: str = "",
     ) -> Delivered:
-        """Deliver a message: resume, buffer or start."""
+        """Deliver a message: resume, buffer or start; a process is notified of what follows."""
         key = activity.key
         limits = await self._store.attach(item) if item.budgets or item.quotas else ""
         fields = item_fields(item, key.id, limits) | {
@@ -81,6 +82,7 @@ class Sessions(Domain):
             "" if activity.kind == "message" else activity.kind,
             activity.payload,
             _pack(fields),
+            process,
         )
         return Delivered(
             session=key.id,
@@ -206,15 +208,17 @@ class Sessions(Domain):
         )
         return _entry(session_id, int(number), packed, {}, set())
 
-    async def handover(self, session_id: str, to: str) -> None:
+    async def handover(self, session_id: str, to: str) -> Session:
         """Let a person answer, or give the session back: an empty name."""
         tag = self._store.tag_of(session_id)
-        await self._call.write("hf_session_handover", tag, session_id, to)
+        (row,) = await self._call.write("hf_session_handover", tag, session_id, to)
+        return _session(row)
 
-    async def finish(self, session_id: str, reason: str) -> None:
+    async def finish(self, session_id: str, reason: str) -> Session:
         """Cancel what runs or waits, and drop what was buffered."""
         tag = self._store.tag_of(session_id)
-        await self._call.write("hf_session_finish", tag, session_id, reason)
+        (row,) = await self._call.write("hf_session_finish", tag, session_id, reason)
+        return _session(row)
 
     async def erase(self, session_id: str) -> None:
         """Remove a session, its transcript and its executions."""
@@ -354,7 +358,8 @@ def _entry(
     payload = values["p"].encode()
     delivery = None
     if not is_message and b"sender" in record:
-        settled = number <= int(record.get(b"sent", 0))
+        again = record.get(b"again", b"").split()
+        settled = number <= int(record.get(b"sent", 0)) and str(number).encode() not in again
         delivery = "dead" if number in dead else "sent" if settled else "pending"
     started = get("x")
     return Entry(

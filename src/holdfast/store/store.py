@@ -50,9 +50,9 @@ from holdfast.store.workers import Workers
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoreSettings:
-    """How to use a store."""
+    """The settings of an open store."""
 
-    #: A call is repeated until it is answered or this long has passed.
+    #: A call is retried until it is answered or this long has passed.
     call_timeout_ms: int = 15_000
     #: How long to wait for a server that is starting.
     boot_timeout_ms: int = 30_000
@@ -145,7 +145,7 @@ class Store:
         return self.budget_tag(limit.root or limit.id)
 
     def quota_tag(self, name: str) -> str:
-        """Return the tag of the partition of a quota, whatever the value of its tag."""
+        """Return the tag of the partition of a quota, for any value of its tag."""
         quota_id = LimitRef.quota(name).id
         return keys.quota_tag(self.prefix, partition_of_limit(quota_id, self.partitions))
 
@@ -159,7 +159,7 @@ class Store:
         return itertools.chain(self.tags(), self.limit_tags(), [self.global_tag])
 
     async def attach(self, item: NewExecution) -> str:
-        """Return the limits of a new execution as the library reads them; raises NotFound."""
+        """Return the limits of a new execution in the form of the library; raises NotFound."""
         budgets, quotas = (
             [names.stored(item.tenant, name) for name in given]
             for given in (item.budgets, item.quotas)
@@ -173,7 +173,7 @@ class Store:
 
 
 def _no_limit(error: BudgetNotFound | QuotaNotFound, item: NewExecution) -> HoldfastError:
-    """Say which task names a limit that is not there, and how to create it."""
+    """Say which task names a missing limit, and how to create it."""
     name = names.seen(error.context["id"], item.tenant)
     kind = item.kind
     is_budget = isinstance(error, BudgetNotFound)

@@ -18,7 +18,7 @@ from holdfast.store.domain import Domain
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Followed:
-    """What a process that follows a stream learns."""
+    """The state of a stream for a process that follows it."""
 
     page: FramePage
     tenant: str
@@ -43,7 +43,7 @@ class Streams(Domain):
         key: str,
         patched: Summary | None = None,
     ) -> Appended | Summary:
-        """Append a batch; returns the current document instead if `patched` did not follow it.
+        """Append a batch; returns the current document instead if `patched` is based on another.
 
         `patched` is the document after the patches of the batch, with the version before them.
         """
@@ -79,7 +79,7 @@ class Streams(Domain):
         return _page(rows, more)
 
     async def tail(self, execution_id: str, process: str, after: int, limit: int) -> Followed:
-        """Return frames after a number; have `process` told of more, until the end."""
+        """Return frames after a number; the store notifies `process` of more, until the end."""
         tag = self._store.tag_of(execution_id)
         rows, more, tenant, state, attempt, last, *ending = await self._call.write(
             "hf_stream_tail", tag, execution_id, process, str(after), str(limit)
@@ -104,7 +104,7 @@ class Streams(Domain):
         return Summary(document=document, version=version)
 
     async def configure(self, values: Mapping[str, int | None]) -> None:
-        """Write settings to every partition; None goes back to the default."""
+        """Write settings to every partition; None restores the default."""
         flat = [
             part
             for name, value in values.items()

@@ -10,18 +10,18 @@ import msgspec
 from holdfast.model import records
 from holdfast.store.domain import Domain
 
-#: Between the tenant and the name of a task that only one tenant has.
+#: Separates the tenant from the name of a task that only this tenant has.
 _OF_TENANT = "|"
 _NAMES_IN_CALL = 1_000
 
 
 class Tasks(Domain):
-    """Descriptions of tasks: JSON Schema of input and result, and what the author wrote."""
+    """Descriptions of tasks: JSON Schema of input and result, options, documentation."""
 
     async def publish(
         self, described: Mapping[str, Mapping[str, Any]], tenant: str | None = None
     ) -> None:
-        """Publish descriptions; those of the same name are replaced."""
+        """Publish descriptions; they replace those with the same names."""
         prefix = "" if tenant is None else f"{tenant}{_OF_TENANT}"
         if not described:
             return
@@ -33,7 +33,7 @@ class Tasks(Domain):
         await self._call.write("hf_task_publish", self._store.global_tag, *pairs)
 
     async def list(self, tenant: str | None = None) -> dict[str, dict[str, Any]]:
-        """Return the descriptions by name: those of all tenants, and this one's own instead."""
+        """Return the descriptions by name; this tenant's own replace those for all tenants."""
         (flat,) = await self._call.read("hf_task_list", self._store.global_tag)
         common: dict[str, dict[str, Any]] = {}
         own: dict[str, dict[str, Any]] = {}
@@ -44,10 +44,10 @@ class Tasks(Domain):
         return dict(sorted({**common, **own}.items()))
 
     async def read(
-        self, wanted: Sequence[tuple[str, str]]
+        self, pairs: Sequence[tuple[str, str]]
     ) -> dict[tuple[str, str], dict[str, Any] | None]:
-        """Return the descriptions that hold for tenants and kinds; None: there is none."""
-        names = [name for tenant, kind in wanted for name in (f"{tenant}{_OF_TENANT}{kind}", kind)]
+        """Return the descriptions that apply to tenants and kinds, None where there is none."""
+        names = [name for tenant, kind in pairs for name in (f"{tenant}{_OF_TENANT}{kind}", kind)]
         texts: list[bytes | None] = []
         for start in range(0, len(names), _NAMES_IN_CALL):
             chunk = names[start : start + _NAMES_IN_CALL]
@@ -55,5 +55,5 @@ class Tasks(Domain):
             texts += part
         return {
             pair: None if (text := own or common) is None else msgspec.json.decode(text)
-            for pair, own, common in zip(wanted, texts[::2], texts[1::2], strict=True)
+            for pair, own, common in zip(pairs, texts[::2], texts[1::2], strict=True)
         }

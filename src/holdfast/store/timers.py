@@ -6,9 +6,9 @@ from holdfast.store.domain import Domain
 
 
 class Timers(Domain):
-    """Timers, which fire when somebody looks."""
+    """Timers; they fire when a process ticks the partition."""
 
     async def tick(self, tag: str, limit: int) -> tuple[int, int]:
-        """Fire what is due; returns how many fired and ms until the next look."""
+        """Fire due timers; returns how many fired and the ms until the next tick."""
         fired, sleep_ms = await self._call.write("hf_timer_tick", tag, str(limit))
         return fired, sleep_ms

@@ -37,7 +37,7 @@ _unpack = msgspec.msgpack.Decoder().decode
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Awaited:
-    """What a suspended execution waits for, and what has come."""
+    """What a suspended execution waits for, and the signals that have arrived."""
 
     points: Sequence[Waitpoint]
     condition: Condition
@@ -59,7 +59,7 @@ class Waitpoints(Domain):
     async def prepare(
         self, execution_id: str, fence: str, items: Sequence[NewWaitpoint]
     ) -> list[Waitpoint]:
-        """Make waitpoints before the wait."""
+        """Create waitpoints before the wait."""
         rows = await self._call.write(
             "hf_waitpoint_prepare",
             self._store.tag_of(execution_id),
@@ -82,7 +82,7 @@ class Waitpoints(Domain):
         on_timeout: str,
         reason: str,
     ) -> Suspension:
-        """Wait; `names` are those of the waitpoints, by which the condition calls them."""
+        """Suspend; `names` are the names of the waitpoints in the condition."""
         tree = _pack(conditions.encode(condition, {name: i + 1 for i, name in enumerate(names)}))
         specs = [
             _pack({"number": item}) if isinstance(item, int) else encode_waitpoint(item)
@@ -103,7 +103,7 @@ class Waitpoints(Domain):
             )
             if word != b"check":
                 break
-            # Early signals meet expressions: decide here, and say for how many signals it holds.
+            # Early signals meet expressions: decide here, and send how many signals this covers.
             seen, fitting = answer, _pack(_decide(condition, names, rows[0]))
         points = tuple(_point(execution_id, number, packed) for number, packed in rows)
         signals = tuple(decode.signal(execution_id, packed) for packed in answer[1:])
@@ -120,7 +120,7 @@ class Waitpoints(Domain):
     async def signal(self, item: NewSignal, sender: Sender) -> tuple[Effect, bool]:
         """Send a signal whose sender is authenticated.
 
-        Returns also whether it answers an execution that asks for more of a budget.
+        Also returns whether it answers an execution that asks for more of a budget.
         """
         execution_id, number = parse_waitpoint_id("waitpoint", item.waitpoint)
         made, grace = sender.made_ms, sender.grace_until_ms
@@ -149,7 +149,7 @@ class Waitpoints(Domain):
             )
             if word != b"check":
                 return Effect(word.decode()), bool(answer[1])
-            # The waitpoint has a schema or expressions: check here, and say for which state of it.
+            # The waitpoint has a schema or expressions: check here, and send the checked state.
             version, schema, rows = answer
             payload = msgspec.json.decode(item.payload)
             if schema:
@@ -159,7 +159,7 @@ class Waitpoints(Domain):
             fitting = ",".join(str(leaf) for leaf, where in rows if holds(where.decode()))
 
     async def resume(self, execution_id: str, payload: bytes, identity: str) -> State:
-        """Let an execution go on without what it waits for."""
+        """Let an execution continue without the signals that it waits for."""
         (state,) = await self._call.write(
             "hf_waitpoint_resume",
             self._store.tag_of(execution_id),
@@ -177,7 +177,7 @@ class Waitpoints(Domain):
         return str(why.decode())
 
     async def token(self, execution_id: str, number: int, reader: str) -> Waitpoint:
-        """Return what its token is made of; the history tells who asked."""
+        """Return the parts of its token; the history records who asked."""
         tag = self._store.tag_of(execution_id)
         (packed,) = await self._call.write(
             "hf_waitpoint_token", tag, execution_id, str(number), new_id(), reader
@@ -185,7 +185,7 @@ class Waitpoints(Domain):
         return _point(execution_id, number, packed)
 
     async def read(self, execution_id: str, number: int, sender: Sender) -> Waitpoint:
-        """Return a waitpoint to whoever has its token."""
+        """Return a waitpoint to a holder of its token."""
         (packed,) = await self._call.read(
             "hf_waitpoint_read",
             self._store.tag_of(execution_id),
@@ -212,27 +212,27 @@ class Waitpoints(Domain):
     async def inbox(
         self, tenant: str | None, after: int, limit: int
     ) -> list[tuple[int, InboxItem]]:
-        """Return up to `limit` waitpoints made after a stamp, the oldest first, with stamps."""
+        """Return up to `limit` waitpoints created after a stamp, oldest first, with stamps."""
         replies = await asyncio.gather(
             *(
                 self._call.read("hf_waitpoint_inbox", tag, tenant or "", str(after), str(limit))
                 for tag in self._store.tags()
             )
         )
-        found = [_inbox_item(row) for (rows,) in replies for row in rows]
-        found.sort(key=lambda row: (row[0], row[1].waitpoint.id))
-        return found
+        items = [_inbox_item(row) for (rows,) in replies for row in rows]
+        items.sort(key=lambda row: (row[0], row[1].waitpoint.id))
+        return items
 
 
 def _limit(payload: Any) -> str:
-    """Return the limit that a checked answer grants, if it is one to a question for more."""
+    """Return the limit that a checked answer grants, if it answers a question for more."""
     limit = payload.get("limit") if isinstance(payload, dict) else None
-    # To a schema 300.0 is an integer.
+    # In JSON Schema 300.0 is an integer.
     return str(int(limit)) if isinstance(limit, int | float) else ""
 
 
 def encode_waitpoint(item: NewWaitpoint) -> bytes:
-    """Encode what lib/waitpoint/waitpoints.lua keeps of a waitpoint; what is absent is left out."""
+    """Encode a waitpoint for lib/waitpoint/waitpoints.lua; absent fields are left out."""
     values = {
         "name": item.name,
         "expires": item.expires_ms,

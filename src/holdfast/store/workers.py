@@ -10,12 +10,12 @@ from holdfast.model.moments import from_ms
 from holdfast.model.workers import Beat, Worker
 from holdfast.store.domain import Domain
 
-#: What stands for every kind in the registry; no kind has this name.
+#: Stands for every kind in the registry; no kind has this name.
 _EVERY_KIND = "*"
 
 
 def register_args(beat: Beat) -> tuple[str, ...]:
-    """Return what register.lua reads of a beat."""
+    """Return the arguments of register.lua for a beat."""
     return (
         beat.instance,
         beat.worker,
@@ -30,7 +30,7 @@ def register_args(beat: Beat) -> tuple[str, ...]:
 
 
 class Workers(Domain):
-    """Workers that are alive."""
+    """The live workers."""
 
     async def register(self, beat: Beat) -> tuple[bool, datetime, bool]:
         """Register or refresh; returns whether new, the expiry, and whether to drain."""
@@ -40,28 +40,28 @@ class Workers(Domain):
         return word == b"registered", from_ms(expires_at), bool(draining)
 
     async def drain(self, instance: str, tenant: str | None = None) -> None:
-        """Ask a worker, of this tenant only if one is given, to finish and claim no more."""
+        """Ask a worker to finish and claim no more; only one of this tenant, if given."""
         await self._call.write("hf_worker_drain", self._store.global_tag, instance, tenant or "")
 
     async def is_draining(self, instance: str, tenant: str | None = None) -> bool:
-        """Return whether a worker of this tenant, or of none, was asked to finish."""
+        """Return whether a worker of this tenant, or of none, was asked to drain."""
         (draining,) = await self._call.read(
             "hf_worker_draining", self._store.global_tag, instance, tenant or ""
         )
         return bool(draining)
 
     async def remove(self, instance: str, tenant: str | None = None) -> bool:
-        """Take a worker off the registry; returns whether it was on it."""
+        """Remove a worker from the registry; returns whether it was registered."""
         (removed,) = await self._call.write(
             "hf_worker_remove", self._store.global_tag, instance, tenant or ""
         )
         return bool(removed)
 
     async def list(self) -> list[Worker]:
-        """Return the workers that are alive, by instance."""
+        """Return the live workers, by instance."""
         rows = await self._call.read("hf_worker_list", self._store.global_tag)
-        found = [_worker(instance.decode(), fields) for instance, fields in rows]
-        return sorted(found, key=lambda worker: worker.instance)
+        workers = [_worker(instance.decode(), fields) for instance, fields in rows]
+        return sorted(workers, key=lambda worker: worker.instance)
 
 
 def _worker(instance: str, fields: Sequence[bytes]) -> Worker:

@@ -1,4 +1,4 @@
-"""Helpers for tests: real servers, a clock that can be set, an app run to idle, crashes."""
+"""Helpers for tests: real servers, a settable clock, an app that runs until idle, crashes."""
 
 from __future__ import annotations
 

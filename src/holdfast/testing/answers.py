@@ -1,4 +1,4 @@
-"""Answers that a test gives for people: each execution that waits gets them in their order."""
+"""Answers that a test gives for people; each waiting execution gets them in order."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from holdfast.model.waitpoints import NewSignal, Source, Waitpoint, WaitpointSta
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """A signal to a waitpoint of a name."""
+    """A signal for waitpoints with a name."""
 
     waitpoint: str
     signal: str
     payload: bytes
     source: Source
-    #: How long after the start of the wait it comes.
+    #: How long after the start of the wait it arrives.
     after: timedelta
 
 
 class Answers:
-    """What is answered at which waitpoints, and how much of it each execution has heard."""
+    """The answers by waitpoint, and how many of them each execution has received."""
 
     def __init__(self, answers: Sequence[Answer] = ()) -> None:
         self.all: list[Answer] = list(answers)
@@ -38,7 +38,7 @@ class Answers:
     async def give(
         self, engine: Engine, executions: Sequence[Execution], now: datetime
     ) -> tuple[bool, list[datetime]]:
-        """Give the next answer that is due; returns whether there was one, or when some are."""
+        """Send the next due answer; return whether there was one, or when the next are due."""
         later: list[datetime] = []
         for execution in executions if self.all else ():
             if execution.state is not State.SUSPENDED:
@@ -55,7 +55,7 @@ class Answers:
     def _next(
         self, execution: Execution, points: Sequence[Waitpoint]
     ) -> Iterator[tuple[Waitpoint, Answer]]:
-        """Return the open waitpoints of an execution, each with the answer that is its next."""
+        """Return the open waitpoints of an execution, each with its next answer."""
         for point in points:
             given = self._given[execution.id, execution.replays, point.name]
             left = [answer for answer in self.all if answer.waitpoint == point.name][given:]

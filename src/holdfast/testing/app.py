@@ -1,4 +1,4 @@
-"""An app under test: its tasks run in this process, on a real store whose time the test moves."""
+"""An app under test: its tasks run in this process, on a real store whose clock the test sets."""
 
 from __future__ import annotations
 
@@ -49,14 +49,14 @@ _ANY = Encoding("payload", Any)
 
 
 class NotIdle(AssertionError):
-    """There is work left that did not come to its end."""
+    """There is work left that has not ended."""
 
 
 class TestApp:
-    """Runs an app's tasks when the test says so: `async with TestApp(app) as t: ...`.
+    """Runs an app's tasks on demand: `async with TestApp(app) as t: ...`.
 
-    The app is attached to an empty store with a settable clock: the given one, or one on the
-    given server, or one on a server of its own. Nothing runs and nothing fires by itself.
+    The app is attached to an empty store with a settable clock: the given store, or a new store
+    on the given server or on a server of its own. Nothing runs or fires by itself.
     """
 
     __test__ = False
@@ -79,13 +79,13 @@ class TestApp:
         Args:
             app: the app.
             store: an open store of this event loop.
-            server: a server on which a store is opened.
-            resources: values by factory, in place of what the factories would open.
-            lanes: the lanes that are served; absent means all.
-            capabilities: what the worker can do; absent means everything.
-            slots: how many executions run at once.
-            lease_ms: the length of leases; they are renewed whenever the clock moves.
-            kept: how many conversations are kept while they wait; 0: all run from their journals.
+            server: the server on which to open a store.
+            resources: values by factory, used instead of the resources that the factories open.
+            lanes: the lanes to serve; all by default.
+            capabilities: the capabilities of the worker; all by default.
+            slots: the most executions to run at once.
+            lease_ms: the length of leases, which are renewed whenever the clock moves.
+            kept: the most conversations to keep while they wait; 0 runs all from their journals.
         """
         self.app = app
         #: The last error of each execution that failed an attempt, by id.
@@ -178,17 +178,17 @@ class TestApp:
         source: str | Source = "",
         after: Duration = 0,
     ) -> None:
-        """Answer executions that wait at a waitpoint, given by its name, from now on.
+        """Answer executions that wait at a waitpoint of this name, from now on.
 
-        Every execution gets the answers of a name in the order of these calls, each of them
-        once: two approvers are two calls, and so are two waits one after the other.
+        Each execution gets the answers for a name in the order of these calls, each answer once:
+        two approvers need two calls, and so do two consecutive waits.
 
         Args:
             waitpoint: the name of the waitpoint.
             signal: the name of the signal, such as `approve` or `deny`.
-            payload: what is answered.
+            payload: the payload of the signal.
             source: who answers: a source, or the identity of a person.
-            after: how long after the start of the wait the answer comes.
+            after: how long after the start of the wait the answer arrives.
         """
         if isinstance(source, str):
             source = Source(type="user" if source else "", identity=source)
@@ -206,7 +206,7 @@ class TestApp:
         """Submit a task, run until idle, and return its result.
 
         Raises:
-            ExecutionFailed: it ended without a result; what the function raised is the cause.
+            ExecutionFailed: it ended without a result; the error of the function is the cause.
             NotIdle: it has not ended; the message says why.
         """
         handle = await task.submit(*args, **kwargs)
@@ -235,12 +235,12 @@ class TestApp:
     async def run_until_idle(
         self, *, advance: bool = True, most: int = 1_000, timeout_s: float = 30
     ) -> int:
-        """Run everything that is ready, and what becomes ready; returns how many attempts ran.
+        """Run everything that is or becomes ready; return how many attempts ran.
 
-        With `advance` the clock moves to the next due time, again and again, until no timer is
-        left that could bring work: sleeps and backoffs end, waits time out, lost leases expire,
-        deadlines pass. Without it the clock stays. Executions that wait get their answers, see
-        `answer`. An attempt that waits for a child stays alive between calls.
+        With `advance` the clock moves to the next due time, repeatedly, until no timer is left that
+        could make work ready: sleeps and backoffs end, waits time out, lost leases expire,
+        deadlines pass. Without it the clock stands still. Waiting executions get their answers;
+        see `answer`. An attempt that waits for a child stays alive between calls.
 
         Raises:
             NotIdle: more than `most` attempts, or `timeout_s` of real time.
@@ -261,16 +261,16 @@ class TestApp:
                     ):
                         return started
         except TimeoutError:
-            running = [f"{one.kind} ({one.id})" for one in self._attempts.claims.values()]
+            running = [f"{claim.kind} ({claim.id})" for claim in self._attempts.claims.values()]
             names = ", ".join(running) or "nothing"
             raise NotIdle(f"not idle after {timeout_s} s; running: {names}") from None
         finally:
             self._attempts.raise_broken()
 
     async def beat(self) -> None:
-        """Do once what timers and heartbeats do all the time.
+        """Fire timers and send heartbeats once.
 
-        What is due fires, leases are renewed, and attempts that lost theirs are told. For tests
+        Due timers fire, leases are renewed, and attempts that lost theirs are notified. For tests
         that move the clock, or cancel, while run_until_idle runs in another task.
         """
         fired, carried = await self.clock.tick(), await self.engine.courier.carry_all()
@@ -279,10 +279,10 @@ class TestApp:
         await self._attempts.renew(self._lease_ms)
 
     def kill_after(self, step: str) -> None:
-        """Kill the worker of the next execution that records this step, once it is recorded.
+        """Kill the worker of the next execution that records this step, right after the record.
 
-        The attempt writes nothing more. Its lease expires when the clock has moved on, and the
-        execution starts a new attempt, as after a `kill -9`.
+        The attempt writes nothing more. When the clock passes the end of its lease, the execution
+        starts a new attempt, as after a `kill -9`.
         """
         self.kill_when(lambda write: write.what == "step" and write.name == step)
 
@@ -316,16 +316,21 @@ class TestApp:
         return started
 
     async def _look_ahead(self, advance: bool) -> bool:  # noqa: FBT001
-        """Find more to do: routes not yet served, or a time to move on to."""
+        """Find more work: lanes and capabilities not yet served, or a time to advance to."""
         executions = await self._open_executions()
         if self._learn_routes(executions):
             return True
         answered, dues = await self._answers.give(self.engine, executions, self.clock.now)
         if answered:
             return True
-        dues += [at for one in executions for at in await self._dues(one) if at > self.clock.now]
-        for one in executions:
-            limit = await blocking_limit(self.store, one)
+        dues += [
+            at
+            for execution in executions
+            for at in await self._dues(execution)
+            if at > self.clock.now
+        ]
+        for execution in executions:
+            limit = await blocking_limit(self.store, execution)
             if limit is not None:
                 at = limit.frees_at if isinstance(limit, Quota) else limit.next_reset_at
                 dues += [at] if at is not None and at > self.clock.now else []
@@ -335,37 +340,37 @@ class TestApp:
         return True
 
     def _learn_routes(self, executions: Sequence[Execution]) -> bool:
-        """Take up lanes and capabilities of waiting executions that are new to us."""
-        waiting = [one for one in executions if one.state is State.WAITING]
-        for one in waiting:
-            self.app.find(one.kind)
-        lanes = {one.lane for one in waiting} - self._seen_lanes
-        capabilities = {name for one in waiting for name in one.requires}
+        """Serve new lanes and capabilities of waiting executions."""
+        waiting = [execution for execution in executions if execution.state is State.WAITING]
+        for execution in waiting:
+            self.app.find(execution.kind)
+        lanes = {execution.lane for execution in waiting} - self._seen_lanes
+        capabilities = {name for execution in waiting for name in execution.requires}
         capabilities -= self._seen_capabilities
         self._seen_lanes |= lanes
         self._seen_capabilities |= capabilities
         return bool(lanes or capabilities)
 
-    async def _dues(self, one: Execution) -> list[datetime]:
-        """Return when something happens to an execution by itself."""
-        found = [one.deadline_at, one.run_at, one.timeout_at]
-        if one.state is State.SUSPENDED:
-            found.append(await self.clock.due_of(one.id))
-        if one.id not in self._attempts.claims:
-            found.append(one.lease_expires_at)
-        return [at for at in found if at is not None]
+    async def _dues(self, execution: Execution) -> list[datetime]:
+        """Return the times at which timers affect an execution."""
+        moments = [execution.deadline_at, execution.run_at, execution.timeout_at]
+        if execution.state is State.SUSPENDED:
+            moments.append(await self.clock.due_of(execution.id))
+        if execution.id not in self._attempts.claims:
+            moments.append(execution.lease_expires_at)
+        return [at for at in moments if at is not None]
 
     async def _open_executions(self) -> list[Execution]:
-        found: list[Execution] = []
+        executions: list[Execution] = []
         for state in _OPEN_STATES:
-            wanted, cursor = Filter(state=state), None
+            query, cursor = Filter(state=state), None
             while True:
-                page = await self.engine.list(wanted, limit=bounds.PAGE_ITEMS, cursor=cursor)
-                found += page.items
+                page = await self.engine.list(query, limit=bounds.PAGE_ITEMS, cursor=cursor)
+                executions += page.items
                 cursor = page.next_cursor
                 if cursor is None:
                     break
-        return found
+        return executions
 
 
 def _engine_of(app: App) -> api.Engine | None:

@@ -1,4 +1,4 @@
-"""The attempts of an app under test: started, kept alive, told that they are lost, killed."""
+"""The attempts of an app under test: start them, keep them alive, lose them, kill them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _THREADS = 32
 
 
 class Attempts:
-    """What runs now, by the runner of real workers. Make it with `open_attempts`."""
+    """The running attempts, on the runner of real workers. Create it with `open_attempts`."""
 
     def __init__(
         self, app: App, engine: WatchedEngine, watch: Watch, runner: Runner, slots: Slots
@@ -33,7 +33,7 @@ class Attempts:
         self._watch = watch
         self._runner = runner
         self.slots = slots
-        #: Claims that are held, by execution; those of killed attempts are not.
+        #: The held claims by execution, without those of killed attempts.
         self.claims: dict[str, Claim] = {}
         self.kill_when: Callable[[Write], bool] = lambda _: False
         self._tasks: dict[str, asyncio.Task[None]] = {}
@@ -51,7 +51,7 @@ class Attempts:
             await self._runner.run(claim)
         except asyncio.CancelledError:
             pass
-        except BaseException as error:  # noqa: BLE001 - told by `raise_broken`
+        except BaseException as error:  # noqa: BLE001 - raised by `raise_broken`
             if (claim.id, claim.lease.fence) not in self._watch.dead:
                 self._broken.append(error)
         finally:
@@ -63,11 +63,11 @@ class Attempts:
         del self.claims[claim.id], self._tasks[claim.id]
 
     async def go_on(self) -> bool:
-        """Whether something runs that is not just waiting for other executions."""
+        """Whether an attempt runs that is not just waiting for other executions."""
         return self.slots.busy > 0 or bool(self.claims and await self._engine.has_news())
 
     async def renew(self, lease_ms: int) -> None:
-        """Extend all leases; tell attempts that have lost theirs, as heartbeats would."""
+        """Extend all leases; notify attempts that have lost theirs, as heartbeats would."""
         held = list(self.claims.values())
         span = min(lease_ms, bounds.LEASE_MAX_MS)
         answers = await self._engine.renew([(claim.id, claim.lease) for claim in held], span)
@@ -84,7 +84,7 @@ class Attempts:
             attempt.cancel()
 
     def dies(self, write: Write) -> bool:
-        """Kill the attempt of a write if it is the one that was asked for."""
+        """Kill the attempt of a write if it matches the requested one."""
         claim = self.claims.get(write.execution_id)
         if claim is None or not self.kill_when(write):
             return False
@@ -95,13 +95,13 @@ class Attempts:
         return True
 
     def raise_broken(self) -> None:
-        """Raise what an attempt raised that no attempt should."""
+        """Raise an unexpected error of an attempt."""
         if self._broken:
             broken, self._broken = self._broken, []
             raise broken[0]
 
     async def stop(self) -> None:
-        """End everything that runs; nothing more is written."""
+        """End all attempts; they write nothing more."""
         tasks = list(self._tasks.values())
         for context in self._runner.running.values():
             context.lose()
@@ -122,7 +122,7 @@ async def open_attempts(
     resources: Mapping[Callable[[], Any], Any],
     kept: int = DEFAULT_KEPT,
 ) -> AsyncIterator[Attempts]:
-    """Make attempts possible: threads, slots, resources."""
+    """Open what attempts need: threads, slots, resources."""
     threads = ThreadPool(_THREADS)
     watched = _WatchedSlots(slots, watch.changed)
     processes = _NoProcesses(threads)
@@ -141,7 +141,7 @@ async def open_attempts(
 
 
 class _NoProcesses(ProcessPool):
-    """Runs tasks for processes in threads, so that tests may declare them anywhere."""
+    """Runs process tasks in threads, so that tests can declare them anywhere."""
 
     def __init__(self, threads: ThreadPool) -> None:
         super().__init__(1)
@@ -152,7 +152,7 @@ class _NoProcesses(ProcessPool):
 
 
 class _WatchedSlots(Slots):
-    """Slots that say when one is given back or lent."""
+    """Slots that notify when one is released or lent."""
 
     def __init__(self, count: int, changed: asyncio.Event) -> None:
         super().__init__(count)
@@ -164,7 +164,7 @@ class _WatchedSlots(Slots):
 
 
 class _OverriddenResources(Resources):
-    """Resources of which a test gives some."""
+    """Resources, some of which a test provides."""
 
     def __init__(self, given: Mapping[Callable[[], Any], Any]) -> None:
         super().__init__()

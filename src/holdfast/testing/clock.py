@@ -13,17 +13,17 @@ from holdfast.store.store import Store
 START_MS = 1_767_225_600_000
 
 _TIMERS_IN_TICK = 100
-#: Holders of leases renew them before each hop; the longest lease is a day.
+#: Lease holders renew before each hop; the longest lease is a day.
 _HOP_MS = 12 * 3_600_000
 
 
 class Clock:
-    """Sets the time of a store; it stands still in between."""
+    """Sets the time of a store, which stands still in between."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
         self.now_ms: int = START_MS
-        #: Called before the time moves on, with the ms to come, by those who hold leases.
+        #: Called with the ms to come before the time advances, so that lease holders can renew.
         self.before_move: list[Callable[[int], Awaitable[None]]] = []
         store.queues.before_define = self._begin_queue
 
@@ -45,10 +45,10 @@ class Clock:
 
     async def _queues(self) -> list[str]:
         """Return the names of the message queues."""
-        found: list[str] = []
-        while page := await self._store.queues.names(found[-1] if found else "", 1000):
-            found += page
-        return found
+        names: list[str] = []
+        while page := await self._store.queues.names(names[-1] if names else "", 1000):
+            names += page
+        return names
 
     async def _begin_queue(self, tag: str) -> None:
         """Give a new queue the time of the store."""
@@ -65,7 +65,7 @@ class Clock:
         hours: float = 0,
         days: float = 0,
     ) -> None:
-        """Move the time on, such as `advance(minutes=5)`. Nothing fires until a tick."""
+        """Advance the time, such as `advance(minutes=5)`. Nothing fires until a tick."""
         span = timedelta(days=days, hours=hours, minutes=minutes, seconds=seconds)
         left = ms + span // timedelta(milliseconds=1)
         while self.before_move and left > 0:
@@ -78,13 +78,13 @@ class Clock:
             await self.set(self.now_ms + left)
 
     async def due_of(self, execution_id: str) -> datetime | None:
-        """Return when the timer of an execution fires, if one is set."""
+        """Return when the timer of an execution fires, or None if it has none."""
         timers = f"{self._store.tag_of(execution_id)}:timers"
         due = await self._store.client.call(["ZSCORE", timers, f"x:{execution_id}"])
         return None if due is None else from_ms(int(float(due)))
 
     async def tick(self) -> int:
-        """Fire what is due; returns how many timers fired."""
+        """Fire due timers; return how many fired."""
         fired = 0
         for tag in self._store.timed_tags():
             while True:
@@ -101,6 +101,6 @@ class Clock:
         return fired
 
     async def advance_and_tick(self, ms: int) -> int:
-        """Move the time on and fire what is due; returns how many timers fired."""
+        """Advance the time and fire due timers; return how many fired."""
         await self.advance(ms)
         return await self.tick()

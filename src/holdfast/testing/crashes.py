@@ -1,4 +1,4 @@
-"""Crash after every checkpoint: a task must come to the same end wherever its worker dies."""
+"""Crash after every checkpoint: a task must end the same way wherever its worker dies."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ R = TypeVar("R")
 class CrashRun(Generic[R]):
     """One run of the task."""
 
-    #: What had just been recorded when the worker was killed; None if nobody was killed.
+    #: The last write before the worker was killed; None if it was not killed.
     killed_after: str | None
     result: R | None
-    #: What is wrong with this run, one sentence each.
+    #: The problems of this run, one sentence each.
     problems: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CrashReport(Generic[R]):
-    """What a task did undisturbed, and when it was killed at each boundary."""
+    """The runs of a task: undisturbed, and killed at each boundary."""
 
     task: str
     result: R
@@ -41,7 +41,7 @@ class CrashReport(Generic[R]):
 
     @property
     def problems(self) -> list[str]:
-        """Everything that went wrong."""
+        """All problems of all runs."""
         return [
             f"killed after {run.killed_after}: {problem}" if run.killed_after else problem
             for run in self.runs
@@ -67,7 +67,7 @@ class CrashesMatter(AssertionError):
 
 @dataclass(frozen=True, slots=True)
 class _Case(Generic[R]):
-    """What is run again and again."""
+    """The task and its arguments."""
 
     task: Task[Any, R, Any]
     id: str
@@ -93,7 +93,7 @@ class _Killer:
 
 
 class CrashTest(Generic[R]):
-    """How a task is run again and again; `crash_everywhere` is the short form."""
+    """Runs a task repeatedly; `crash_everywhere` is the short form."""
 
     def __init__(
         self,
@@ -106,8 +106,8 @@ class CrashTest(Generic[R]):
         """Prepare the runs.
 
         Args:
-            test: where the app is attached.
-            before_each: called before every run, to put fakes of other systems back.
+            test: the test app that runs the task.
+            before_each: called before every run, to reset fakes of other systems.
             after_each: called with every run; an AssertionError is a problem of that run.
             same: whether two results count as the same.
         """
@@ -142,7 +142,9 @@ class CrashTest(Generic[R]):
         async with self._test.fresh() as test:
             await _call(self._before_each)
             result: R = await test.run(case.task, *case.args, **case.kwargs)
-            return result, [one for one in test.store.watch.writes if one.execution_id == case.id]
+            return result, [
+                write for write in test.store.watch.writes if write.execution_id == case.id
+            ]
 
     async def _run_killed(
         self, case: _Case[R], number: int, expected: R, writes: Sequence[Write]
@@ -161,11 +163,11 @@ class CrashTest(Generic[R]):
             else:
                 if not self._same(expected, found):
                     problems.append(f"expected {expected!r}, got {found!r}")
-            own = [one for one in test.store.watch.writes if one.execution_id == case.id]
+            own = [write for write in test.store.watch.writes if write.execution_id == case.id]
         problems += _compare(writes, own)
         place = f"({number} of {len(writes)})"
         if killer.killed_after is None:
-            problems.append(f"it never came to {writes[number - 1]} {place} in this run")
+            problems.append(f"it never reached {writes[number - 1]} {place} in this run")
             return CrashRun(killed_after=None, result=found, problems=tuple(problems))
         killed_after = f"{killer.killed_after} {place}"
         return CrashRun(killed_after=killed_after, result=found, problems=tuple(problems))
@@ -174,7 +176,7 @@ class CrashTest(Generic[R]):
         try:
             await _call(self._after_each, run)
         except AssertionError as error:
-            said = "; ".join(str(error).splitlines()) or "after_each refused it"
+            said = "; ".join(str(error).splitlines()) or "after_each failed"
             return replace(run, problems=(*run.problems, said))
         return run
 
@@ -182,12 +184,12 @@ class CrashTest(Generic[R]):
 async def crash_everywhere(
     test: TestApp, task: Task[P, R, Any], *args: P.args, **kwargs: P.kwargs
 ) -> CrashReport[R]:
-    """Kill a task once at each of its boundaries; raises CrashesMatter if that changes its end."""
+    """Kill a task once at each of its boundaries; raise CrashesMatter if its end changes."""
     return await CrashTest[R](test).run(task, *args, **kwargs)
 
 
 def _compare(expected: Sequence[Write], found: Sequence[Write]) -> list[str]:
-    """Return what a killed run wrote that it should not have, or failed to write."""
+    """Return the extra and the missing writes of a killed run."""
     steps = Counter(write.name for write in found if write.what == "step")
     problems = [f"step {name!r} ran again" for name, count in steps.items() if count > 1]
     before = [write for write in dict.fromkeys(expected) if write.what != "end"]

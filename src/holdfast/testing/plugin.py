@@ -1,7 +1,7 @@
 """The pytest plugin: a server per session, a store per test, its clock, an app under test.
 
 The async fixtures run in the event loop that your pytest-asyncio settings give to fixtures. For
-another scope open what you need on `holdfast_server`, which any fixture can use.
+another scope, open what you need on `holdfast_server`, which any fixture can use.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from holdfast.testing.servers import TestServer, start_server
 from holdfast.testing.stores import TestStore, open_test_store
 from holdfast.worker.app import App
 
-# The plugin is loaded wherever Holdfast is installed, also without pytest-asyncio: anyio runs
+# The plugin is loaded wherever Holdfast is installed, even without pytest-asyncio: anyio runs
 # plain async fixtures.
 _async_fixture: Callable[[Any], Any] = pytest.fixture
 with contextlib.suppress(ImportError):
@@ -40,7 +40,7 @@ def holdfast_server() -> Iterator[TestServer]:
 
 @_async_fixture
 async def holdfast_store(holdfast_server: TestServer) -> AsyncIterator[TestStore]:
-    """An empty store, of this test only, whose clock stands still."""
+    """An empty store for this test, whose clock stands still."""
     async with open_test_store(holdfast_server) as store:
         yield store
 

@@ -1,4 +1,4 @@
-"""Waiting for a condition instead of sleeping."""
+"""Wait for a condition instead of sleeping."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ T = TypeVar("T")
 
 
 async def wait_for(probe: Callable[[], Awaitable[T]], *, timeout_s: float = 10) -> T:
-    """Call `probe` until it returns something true; raises TimeoutError."""
+    """Call `probe` until it returns a true value; raise TimeoutError when the time is over."""
     async with asyncio.timeout(timeout_s):
         while True:
-            found = await probe()
-            if found:
-                return found
+            value = await probe()
+            if value:
+                return value
             await asyncio.sleep(0.005)

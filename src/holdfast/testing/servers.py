@@ -30,12 +30,12 @@ class TestServer:
     port: int
 
     def raw(self) -> valkey.Valkey:
-        """Return a plain client, for looking behind the store."""
+        """Return a plain client, for access below the store."""
         return valkey.Valkey(port=self.port)
 
 
 def free_port() -> int:
-    """Return a port that is free now; cluster nodes also use the one 10,000 above."""
+    """Return a free port; cluster nodes also use the port 10,000 above it."""
     while True:
         with socket.create_server(("127.0.0.1", 0)) as server:
             port: int = server.getsockname()[1]
@@ -45,7 +45,7 @@ def free_port() -> int:
 
 @contextlib.contextmanager
 def start_server(*options: str, folder: Path | None = None) -> Iterator[TestServer]:
-    """Run a server without persistence, unless options say otherwise."""
+    """Run a server, without persistence by default."""
     own_folder = folder is None
     folder = folder or Path(tempfile.mkdtemp(prefix="holdfast-test-"))
     port = free_port()

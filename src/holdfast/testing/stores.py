@@ -1,4 +1,4 @@
-"""Stores for tests: on a real server, each with a prefix and a settable clock of its own."""
+"""Stores for tests, on a real server, each with its own prefix and settable clock."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _prefixes = (f"kit{os.getpid()}x{n}" for n in itertools.count())
 
 
 class TestStore(Store):
-    """A store whose time is its `clock`, which stands still until it is moved."""
+    """A store that runs on its `clock`, which stands still until it is moved."""
 
     __test__ = False
 
@@ -56,7 +56,7 @@ async def _boot(client: Client, url: StoreUrl) -> TestStore:
 async def open_test_store(
     server: TestServer | None = None, *, partitions: int = 1
 ) -> AsyncIterator[TestStore]:
-    """Open an empty store on a server, or on one that lives as long as the block."""
+    """Open an empty store on a server, or on a new server for the duration of the block."""
     async with contextlib.AsyncExitStack() as stack:
         if server is None:
             running = start_server()

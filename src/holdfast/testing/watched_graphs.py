@@ -1,4 +1,4 @@
-"""Graphs, watched: a test knows when one came to be or changed."""
+"""Graphs, watched: a test sees when one is created or changes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class WatchedGraphs(Graphs):
         self._watch = watch
 
     async def create(self, new: NewGraph) -> tuple[str, int, bool]:
-        """Create a graph; one of a task is something that the task recorded."""
+        """Create a graph; in a task it counts as a write of the task."""
         answer = await super().create(new)
         self._watch.changed.set()
         parent, _, _ = (new.id or "").rpartition("~")

@@ -1,4 +1,4 @@
-"""The real store and engine, watched: a test knows what changed, and can let workers die."""
+"""The real store and engine, watched: a test sees every write and can kill workers."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from holdfast.worker.outcomes import AttemptLost
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """Something that an attempt records: a step, a child, a turn's replies, or its end."""
+    """A write of an attempt: a step, a child, a turn's replies, or its end."""
 
     execution_id: str
     what: Literal["step", "child", "turn", "end"]
@@ -45,40 +45,40 @@ class Write:
 
 
 class Watch:
-    """What happens on a store."""
+    """The events on a store."""
 
     def __init__(self) -> None:
-        #: Set by whatever may have made work ready, ended an attempt, or let one go on.
+        #: Set by any event that may have made work ready, or ended or resumed an attempt.
         self.changed: asyncio.Event = asyncio.Event()
-        #: What attempts recorded, in order; an end is here before it is recorded.
+        #: The writes of attempts, in order; an end is listed before it is recorded.
         self.writes: list[Write] = []
-        #: Asked at each write whether its worker dies now.
+        #: Decides at each write whether its worker dies now.
         self.dies: Callable[[Write], bool] = lambda _: False
         #: Executions and fences of killed attempts; executions claimed together share a lease id.
         self.dead: set[tuple[str, str]] = set()
 
     def wrote(self, write: Write) -> None:
-        """Note a write; raises AttemptLost through the attempt if its worker dies."""
+        """Note a write; raise AttemptLost in the attempt if its worker dies."""
         self.writes.append(write)
         self.changed.set()
         if self.dies(write):
             raise AttemptLost(f"execution {write.execution_id} was killed by the test")
 
     def refuse_dead(self, execution_id: str, lease: Lease) -> None:
-        """Refuse what a killed worker could not have sent."""
+        """Refuse a call that a killed worker could not have sent."""
         if (execution_id, lease.fence) in self.dead:
             raise StaleLease(f"execution {execution_id} was killed by the test", id=execution_id)
 
 
 class WatchedExecutions(Executions):
-    """Transitions, none of them by a killed attempt."""
+    """Transitions that refuse calls of killed attempts."""
 
     def __init__(self, store: Partitioned, watch: Watch) -> None:
         super().__init__(store)
         self._watch = watch
 
     async def create(self, items: Sequence[NewExecution]) -> list[Submitted | HoldfastError]:
-        """Create executions; a child is something that its parent recorded."""
+        """Create executions; a child counts as a write of its parent."""
         answers = await super().create(items)
         self._watch.changed.set()
         for item in items:
@@ -113,7 +113,7 @@ class WatchedExecutions(Executions):
         return answer
 
     async def delay(self, execution_id: str, lease: Lease, delay_ms: int) -> tuple[State, datetime]:
-        """Go on with the same attempt later."""
+        """Continue the same attempt later."""
         self._watch.refuse_dead(execution_id, lease)
         answer = await super().delay(execution_id, lease, delay_ms)
         self._watch.changed.set()
@@ -128,7 +128,7 @@ class WatchedExecutions(Executions):
         self._watch.wrote(Write(execution_id, "step", f"start {continued + 1}"))
 
     async def progress(self, execution_id: str, lease: Lease, pct: float, message: str) -> None:
-        """Record how far the holder is."""
+        """Record the progress of the attempt."""
         self._watch.refuse_dead(execution_id, lease)
         await super().progress(execution_id, lease, pct, message)
 
@@ -171,7 +171,7 @@ class WatchedSessions(Sessions):
 
 
 class WatchedGraphOperations(Graphs):
-    """Operations on graphs that tell the engine who waits for one."""
+    """Operations on graphs that register waiters with the engine."""
 
     def __init__(self, store: Store, engine: WatchedEngine) -> None:
         super().__init__(store, engine.payloads)
@@ -184,7 +184,7 @@ class WatchedGraphOperations(Graphs):
 
 
 class WatchedEngine(Engine):
-    """An engine that knows who waits for the end of an execution."""
+    """An engine that tracks waits for the end of an execution."""
 
     def __init__(self, store: Store, watch: Watch) -> None:
         super().__init__(store)
@@ -200,7 +200,7 @@ class WatchedEngine(Engine):
             return await super().wait(execution_id, timeout_s=timeout_s)
 
     def waiting_for_graph(self, graph_id: str) -> contextlib.AbstractContextManager[None]:
-        """Note that somebody waits for a graph."""
+        """Register a waiter for a graph."""
         return self._waiting(self._waited_graphs, graph_id)
 
     @contextlib.contextmanager
@@ -217,15 +217,15 @@ class WatchedEngine(Engine):
             self._watch.changed.set()
 
     async def has_news(self) -> bool:
-        """Whether something that is waited for has ended: its waiter will go on."""
-        waited_on = [one for one, count in self._waited_on.items() if count > 0]
-        graphs = [one for one, count in self._waited_graphs.items() if count > 0]
+        """Whether an awaited execution or graph has ended, so that its waiter will continue."""
+        waited_on = [waiter for waiter, count in self._waited_on.items() if count > 0]
+        graphs = [waiter for waiter, count in self._waited_graphs.items() if count > 0]
         outcomes = await asyncio.gather(
             *map(self.outcome, waited_on), *map(self.graphs.outcome, graphs)
         )
         return any(outcome is not None for outcome in outcomes)
 
     def stop_waiting(self) -> None:
-        """Cancel everybody who waits."""
+        """Cancel all waiters."""
         for waiter in self._waiters:
             waiter.cancel()

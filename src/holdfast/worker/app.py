@@ -38,7 +38,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 DEFAULT_STORE = "embedded://.holdfast"
 
-#: A script that was killed should not be waited for long when it is started again.
+#: Short, so that a script that was killed continues soon after it is started again.
 _RUN_LEASE_MS = 5_000
 
 BusyPolicy = Literal["queue", "merge", "interrupt", "reject"]
@@ -48,7 +48,7 @@ Hook = Callable[..., Awaitable[None] | None]
 
 
 class TaskDecorator:
-    """Makes tasks of functions, with options."""
+    """Turns functions into tasks, with options."""
 
     def __init__(
         self,
@@ -77,7 +77,7 @@ class TaskDecorator:
     @overload
     def __call__(self, fn: Callable[P, R]) -> Task[P, R, R]: ...
     def __call__(self, fn: Callable[..., Any]) -> Task[Any, Any, Any]:
-        """Make a task of a function."""
+        """Turn a function into a task."""
         name = self._name or fn.__name__
         task: Task[Any, Any, Any] = Task(
             self._app, fn, name=name, pool=self._pool, options=self._options
@@ -90,7 +90,7 @@ class TaskDecorator:
 class App:
     """A store and the tasks that run on it.
 
-    `async with app:` opens the store for submitting and asking; `app.run(...)` and
+    `async with app:` opens the store for submitting and reading; `app.run(...)` and
     `holdfast worker module:app` run tasks.
     """
 
@@ -149,7 +149,7 @@ class App:
         return open_engine(self.store, self._settings)
 
     def attach(self, engine: Engine) -> Self:
-        """Use an engine that somebody else opened and closes, such as a test."""
+        """Use an engine that the caller opens and closes, for example a test."""
         self._engine = engine
         return self
 
@@ -181,8 +181,8 @@ class App:
         """Declare a task: `@app.task`, or `@app.task(retries=3, timeout=30, ...)`.
 
         The options are those of TaskOptions. `name` is the kind of its executions; set it so that
-        the function can be renamed safely. `pool="process"` runs a plain function in a process of
-        its own, for work that keeps a CPU busy.
+        the function can be renamed safely. `pool="process"` runs a plain function in a separate
+        process, for work that keeps a CPU busy.
         """
         checks.known_fields("task", options, TaskOptions.__dataclass_fields__)
         decorator = TaskDecorator(self, name, pool, TaskOptions(**options))
@@ -243,10 +243,10 @@ class App:
         return declared
 
     def schedule(self, **fields: Unpack[ScheduleFields]) -> Callable[[T], T]:
-        """Have a task submitted by the clock: `@app.schedule(cron="0 6 * * *")` above `@app.task`.
+        """Submit a task on a schedule: `@app.schedule(cron="0 6 * * *")` above `@app.task`.
 
-        Workers that start put the schedule into the store, where it stays; one that was paused
-        stays paused. The fields are those of ScheduleFields.
+        Workers write the schedule to the store when they start, and it stays there; a paused
+        schedule stays paused. The fields are those of ScheduleFields.
         """
         checks.known_fields("schedule", fields, ScheduleFields.__annotations__)
 
@@ -268,9 +268,9 @@ class App:
         starts: int | None = None,
         per: Duration | None = None,
     ) -> str:
-        """Declare a quota: at most so many executions at once, or so many starts per duration.
+        """Declare a quota: a maximum of concurrent executions, or of starts per duration.
 
-        Workers that start create it if there is none; what an operator has set is never changed.
+        Workers that start create it if it does not exist; they never change an existing one.
         Returns its name, for `@app.task(quotas=[...])`.
         """
         return self.limits.add_quota(name, concurrent, starts, per)
@@ -286,7 +286,7 @@ class App:
     ) -> str:
         """Declare a budget by its hard limits: `app.budget("llm", tokens=100_000, reset=86_400)`.
 
-        Workers that start create it if there is none; what an operator has set is never changed.
+        Workers that start create it if it does not exist; they never change an existing one.
         Returns its name, for `@app.task(budgets=[...])`.
         """
         return self.limits.add_budget(name, hard, soft or {}, reset, on_hard)
@@ -373,7 +373,7 @@ class App:
 
     @contextlib.asynccontextmanager
     async def worker(self, settings: WorkerSettings | None = None) -> AsyncIterator[Worker]:
-        """Run a worker in this process for as long as the block runs; then it drains."""
+        """Run a worker in this process while the block runs; then drain it."""
         async with self:
             worker = Worker(self, settings or WorkerSettings())
             running = asyncio.ensure_future(worker.run())
@@ -387,9 +387,9 @@ class App:
     def run(self, task: Task[P, R, Any], /, *args: P.args, **kwargs: P.kwargs) -> R:
         """Submit a task, run a worker until it has ended, and return its result.
 
-        For scripts and first steps. An execution that a crash left behind goes on as well, a few
-        seconds after the start. Submitted under an id of its own, it is the same execution in
-        every run: `app.run(order.options(id="order-17"), 1250)`.
+        For scripts and first steps. An execution that a crash left behind continues as well, a few
+        seconds after the start. With an id, every run refers to the same execution:
+        `app.run(order.options(id="order-17"), 1250)`.
         """
 
         async def go() -> R:

@@ -31,23 +31,23 @@ _TEN_MINUTES = 600.0
 
 
 class Reserved:
-    """Amounts that are set aside; `settle` says what was used of them."""
+    """Reserved amounts; `settle` says how much of them was used."""
 
     def __init__(self, amounts: Usage) -> None:
-        #: What was set aside.
+        #: The reserved amounts.
         self.amounts: Usage = amounts
         self.used: Usage | None = None
 
     def settle(self, usage: Mapping[str, int] | None = None, **amounts: int) -> None:
-        """Say what was used; it is charged when the block ends, and the rest returns.
+        """Set the amounts that were used: the end of the block charges them and returns the rest.
 
-        Without it the block is charged what it set aside, or nothing if it raises.
+        Without it the block is charged what it reserved, or nothing if it raises.
         """
         self.used = checked_usage({**(usage or {}), **amounts})
 
 
 class ContextBudget:
-    """What a running execution spends. Without a budget everything is allowed."""
+    """The spending of a running execution. Without a budget, every charge is accepted."""
 
     def __init__(self, context: Context, budgets: Budgets) -> None:
         self._context = context
@@ -67,11 +67,11 @@ class ContextBudget:
     ) -> Charge:
         """Charge what was used: `await ctx.budget.report(tokens=120)`.
 
-        A key is charged once, also if a later attempt reports it again. Without one every call
-        is charged. `budget` names one of several budgets.
+        A key is charged once, even if a later attempt reports it again. Without a key every call
+        is charged. `budget` selects one of several budgets.
 
         Raises:
-            BudgetExceeded: it would pass a hard limit; nothing was charged.
+            BudgetExceeded: the charge would exceed a hard limit; nothing was charged.
         """
         spent = checked_usage({**(usage or {}), **amounts})
         own_key = self._key(key)
@@ -96,7 +96,7 @@ class ContextBudget:
         If the worker dies, they return after `ttl`.
 
         Raises:
-            BudgetExceeded: they would pass a hard limit.
+            BudgetExceeded: the amounts would exceed a hard limit.
         """
         wanted = checked_usage({**(usage or {}), **amounts})
         own_key = self._key(key)
@@ -114,7 +114,7 @@ class ContextBudget:
         try:
             yield reserved
         except (AttemptLost, AttemptSuspended):
-            # Nothing more is written; the reservation returns by itself.
+            # Write nothing more; the reservation expires on its own.
             raise
         except BaseException:
             await self._settle(reserved.used or dict.fromkeys(wanted, 0), wanted, own_key, budget)
@@ -126,18 +126,18 @@ class ContextBudget:
         claim, settle = self._claim, self._spending.settle
         charge = await self._ask(settle(claim.id, claim.lease, used, key=key, budget=budget))
         if not charge.accepted:
-            # More was used than set aside, and the rest does not fit: charge what does.
+            # More was used than reserved, and the rest exceeds the limit: charge what fits.
             with contextlib.suppress(LeaseLost):
                 await settle(claim.id, claim.lease, wanted, key=key, budget=budget)
         self._accepted(charge)
 
     async def _charge(self, call: Callable[[], Coroutine[Any, Any, C]]) -> C:
         """Make a charge. One that suspends the execution ends the attempt here."""
-        # Frames that wait in this process could not be sent without the lease.
+        # Buffered frames cannot be sent without the lease.
         await self._context.flush()
         charge = await self._ask(call())
         if charge.state is State.SUSPENDED:
-            raise AttemptSuspended(f"asks for more of budget {charge.budget}")
+            raise AttemptSuspended(f"waits for a higher limit of budget {charge.budget}")
         return self._accepted(charge)
 
     def _key(self, key: str | None) -> str:
@@ -171,7 +171,7 @@ class ContextBudget:
 
 
 def _exceeded(charge: Charge) -> BudgetExceeded:
-    message = f"budget {charge.budget} has no more {charge.dimension}: {charge.current} of "
+    message = f"budget {charge.budget} has no {charge.dimension} left: {charge.current} of "
     message += f"{charge.limit} are used or reserved"
     return BudgetExceeded(
         message,
@@ -183,7 +183,7 @@ def _exceeded(charge: Charge) -> BudgetExceeded:
 
 
 class SyncContextBudget:
-    """The same for a `def` task: calls block."""
+    """The spending of a `def` task: calls block."""
 
     def __init__(
         self, budget: ContextBudget, wait: Callable[[Coroutine[Any, Any, Any]], Any]
@@ -199,7 +199,7 @@ class SyncContextBudget:
         budget: str | None = None,
         **amounts: int,
     ) -> Charge:
-        """Charge what was used; raises BudgetExceeded if it would pass a hard limit."""
+        """Charge what was used; raises BudgetExceeded if that would exceed a hard limit."""
         call = self._budget.report(usage, key=key, budget=budget, **amounts)
         charge: Charge = self._wait(call)
         return charge

@@ -198,10 +198,9 @@ class Chat(Context):
             # Other steps under way would go on without a lease.
             is_alone = asyncio.current_task() is self._main and self._journal.outstanding == 1
             keeps = self._turns.on_parked is not None and is_alone
-            with self.trace.wait("message"):
-                return await self._turns.wait(
-                    MessageWait(step=step, timeout_ms=timeout_ms, kept=keeps, person=person)
-                )
+            return await self._turns.wait(
+                MessageWait(step=step, timeout_ms=timeout_ms, kept=keeps, person=person)
+            )
 
         return await self._asked(step, wait, frames_only=True)
 

@@ -1,7 +1,7 @@
 """Consumers: tasks that run for every message of a queue.
 
-A worker reads messages and, for each, acks it and submits an execution by one atomic call. From
-then on it is an execution like others: with its retries, timeouts, journal and history.
+A worker reads messages. For each, it acks the message and submits an execution in one atomic call.
+From then on it is an ordinary execution with retries, timeouts, a journal and a history.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 log: logging.Logger = logging.getLogger(__name__)
 
-#: Executions of a consumer that may wait or run before it takes more messages.
+#: How many executions of a consumer may wait or run before it reads more messages.
 DEFAULT_BACKLOG = 1_000
 _MOST_AT_ONCE = 50
 _WAIT_MS = 30_000
@@ -58,7 +58,7 @@ class Consumer:
             message = f"consumer {self.task.name}: must have one parameter, for the message"
             raise InvalidInput(message, field="consumer")
         if self.task.template.id is not None or self.task.template.idempotency_key is not None:
-            message = f"consumer {self.task.name}: every message is an execution of its own"
+            message = f"consumer {self.task.name}: each message becomes a separate execution"
             raise InvalidInput(message, field="id")
 
     def execution(self, delivery: Delivery) -> NewExecution:
@@ -74,7 +74,7 @@ class Consumer:
         return replace(item, tags={**item.tags, **about})
 
     async def hand_over(self, engine: Engine, deliveries: Sequence[Delivery]) -> None:
-        """Turn deliveries into executions; what the task cannot take becomes a dead letter."""
+        """Turn deliveries into executions; reject messages that the task cannot take."""
         await asyncio.gather(*(self._hand_over(engine, delivery) for delivery in deliveries))
 
     async def _hand_over(self, engine: Engine, delivery: Delivery) -> None:
@@ -87,12 +87,14 @@ class Consumer:
             else:
                 await engine.queues.ack(self.queue, delivery.handle, Submit(item))
         except HoldfastError as error:
-            # Its lock expires, and it is handed out again.
-            log.log(level(error), "message %s was not handed over: %s", delivery.message.id, error)
+            # Its lock expires, and the message is handed out again.
+            log.log(
+                level(error), "message %s could not be submitted: %s", delivery.message.id, error
+            )
 
 
 class Pump:
-    """Takes messages for one consumer on behalf of one worker."""
+    """Reads messages for one consumer on behalf of one worker."""
 
     def __init__(self, consumer: Consumer, engine: Engine, instance: str) -> None:
         self._consumer = consumer
@@ -122,7 +124,7 @@ class Pump:
             waking.cancel()
 
     async def _subscribe(self) -> None:
-        """Make the group, which begins with the first message, unless it exists."""
+        """Create the group, which starts at the first message, unless it exists."""
         await self._engine.queues.add_group(self._consumer.queue, self._consumer.group or "")
 
     async def _turn(self, draining: asyncio.Event) -> None:

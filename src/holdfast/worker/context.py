@@ -1,6 +1,6 @@
-"""What a running task can do: record steps, sleep, submit children, report progress.
+"""The context of a running task: record steps, sleep, submit children, report progress.
 
-`Context` is for `async def` tasks; sync_context.py has that of `def` tasks.
+`Context` is for `async def` tasks; sync_context.py has the one for `def` tasks.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ from typing import (
 )
 
 from holdfast.api import Engine
+from holdfast.concurrency import first_of
 from holdfast.errors import LeaseLost, TaskError
 from holdfast.model import bounds, checks
 from holdfast.model.executions import Claim
@@ -59,7 +60,7 @@ R = TypeVar("R")
 M = TypeVar("M")
 Ts = TypeVarTuple("Ts")
 
-#: A shorter sleep keeps its slot: giving the lease back and claiming again costs more.
+#: A shorter sleep keeps its slot: returning the lease and claiming again costs more.
 SHORTEST_PAUSE_MS = 1_000
 _STEP_BACKOFF_S, _STEP_BACKOFF_MOST_S = 0.1, 10.0
 #: Numbers of children that each start of a continued execution has for itself.
@@ -97,17 +98,17 @@ class Context:
         self._thread = threading.get_ident()
         self._keep_logs = keep_logs
         self._encode_input = encode_input
-        #: The lease is gone; set once, from the event loop.
+        #: The lease was lost; set once, from the event loop.
         self.lost: bool = False
-        #: The worker stops and the attempt goes on elsewhere.
+        #: The worker stops and the attempt continues elsewhere.
         self.released: bool = False
-        #: For a thread: set together with `lost`, and what it waits for.
+        #: For a thread: set together with `lost`; the thread waits for it.
         self.lost_event: threading.Event | None = None
         self.waiting: concurrent.futures.Future[Any] | None = None
 
     @cached_property
     def logger(self) -> logs.TaskLogger:
-        """A logger that knows tenant, execution, kind and attempt."""
+        """A logger that adds tenant, execution, kind and attempt to its lines."""
         level = self._keep_logs
         kept = None if level is None else logs.KeptLines(level, self._keep_line)
         return logs.TaskLogger(self._claim, kept)
@@ -120,7 +121,7 @@ class Context:
             self._main.get_loop().call_soon_threadsafe(lambda: self.stream.note(line))
 
     def lose(self) -> None:
-        """Say that the lease is gone."""
+        """Record that the lease was lost."""
         self.lost = True
         if self.lost_event is not None:
             self.lost_event.set()
@@ -164,13 +165,13 @@ class Context:
         self._journal.finish()
 
     async def flush(self) -> None:
-        """Have what was streamed in the store."""
+        """Flush buffered frames to the store."""
         if self._stream is not None:
             await self._stream.flush()
 
     @property
     def budget(self) -> ContextBudget:
-        """What this execution spends of its budgets."""
+        """The spending of this execution."""
         return ContextBudget(self, self._engine.budgets)
 
     def now(self) -> datetime:
@@ -183,7 +184,7 @@ class Context:
         return f"{self._claim.id}:{self._claim.run}:{step}"
 
     def check(self) -> None:
-        """Raise through the task if its lease is lost; every call of the context does it."""
+        """Raise through the task if its lease was lost; every call of the context does this."""
         if self.lost:
             raise AttemptLost(f"execution {self.id} is no longer ours")
 
@@ -204,15 +205,15 @@ class Context:
     ) -> Any:
         """Run a function once and record its result under a name.
 
-        A later attempt gets the recorded result. With `retries` a function that raises is tried
-        again, after a growing pause, before the step fails.
+        A later attempt gets the recorded result. With `retries`, a function that raises is called
+        again after a growing pause before the step fails.
         """
         checks.integer("retries", retries, 0, bounds.MAX_ATTEMPTS)
         self._ask(name)
         return self._run_step(name, fn, args, retries)
 
     def _ask(self, name: str) -> None:
-        # Outside the task of the handler itself, others may be on their way, too.
+        # Outside the handler's own asyncio task, other steps may be running, too.
         self._journal.ask(name, parallel=asyncio.current_task() is not self._main)
 
     async def _run_step(
@@ -246,7 +247,7 @@ class Context:
     async def waitpoint(
         self, name: str, *, schema: Any = None, **options: Unpack[WaitpointOptions]
     ) -> TaskWaitpoint[Any]:
-        """Make a waitpoint before the wait, with the token and the link to send out.
+        """Create a waitpoint before the wait, to send out its token and link.
 
         A later attempt finds the same one. Answers that come before `wait_for` are kept for it.
         """
@@ -287,12 +288,12 @@ class Context:
         approvers: int | None = None,
         **options: Unpack[WaitOptions],
     ) -> Any:
-        """Wait for an answer, without a worker's slot, and return its payload.
+        """Wait for an answer without holding a worker's slot, and return its payload.
 
-        With `approvers` it takes signals named `approve` from so many different sources and
+        With `approvers` it needs signals named `approve` from that many different sources and
         returns all their payloads; one named `deny` raises Denied. After `timeout` the task
-        gets WaitTimedOut, or the execution fails, is cancelled, expires, or is left to an
-        operator (`on_timeout`).
+        gets WaitTimedOut, or the execution fails, is cancelled, expires, or waits for an
+        operator, as `on_timeout` says.
         """
         return await self._waiting.answer(waitpoint, schema, approvers, options)
 
@@ -306,7 +307,7 @@ class Context:
     ) -> list[Signal]:
         """Wait for a condition on several waitpoints; returns the signals that fulfilled it."""
         return await self._waiting.until(
-            [NewWaitpoint(name=one) if isinstance(one, str) else one for one in waitpoints],
+            [NewWaitpoint(name=item) if isinstance(item, str) else item for item in waitpoints],
             condition,
             step=f"wait:{name}",
             timeout=timeout,
@@ -314,16 +315,16 @@ class Context:
         )
 
     async def record(self, name: str, result: bytes) -> bytes:
-        """Write a step to the store; returns what is recorded."""
+        """Write a step to the store; returns the recorded result."""
         self.check()
-        # A recorded step is not run again, so what it streamed must not be lost.
+        # A recorded step does not run again, so its frames must not be lost.
         await self.flush()
         with self.holding():
             return await self._engine.checkpoint(self.id, self._claim.lease, name, result)
 
     @contextlib.contextmanager
     def holding(self) -> Iterator[None]:
-        """Make calls as the holder of the lease: one that was lost ends the attempt."""
+        """Make calls as the holder of the lease; a lost lease ends the attempt."""
         self.check()
         try:
             yield
@@ -332,7 +333,7 @@ class Context:
             raise AttemptLost(str(error)) from error
 
     async def once(self, name: str, make: Callable[[], Awaitable[bytes]]) -> bytes:
-        """Return the recorded result of a step, or make it and record it."""
+        """Return the recorded result of a step, or compute and record it."""
         self._ask(name)
         return await self._once(name, make)
 
@@ -358,7 +359,7 @@ class Context:
         return [task.result() for task in tasks]
 
     async def sleep(self, duration: Duration, *, name: str | None = None) -> None:
-        """Sleep durably; a long sleep gives the worker's slot back and survives crashes."""
+        """Sleep durably; a long sleep returns the worker's slot and survives crashes."""
         wake_at = await self.wake_time(to_ms("duration", duration), name)
         left_ms = wake_at - moment_ms(self.now())
         with self.trace.wait("sleep"):
@@ -398,7 +399,7 @@ class Context:
         raise Continued(payload)
 
     async def progress(self, pct: float, message: str = "") -> None:
-        """Report how far the task is, 0 to 100."""
+        """Report the progress of the task, 0 to 100."""
         with self.holding():
             await self._engine.progress(self.id, self._claim.lease, pct, message)
 
@@ -407,7 +408,7 @@ class Context:
     ) -> Handle[R]:
         """Submit a child; a later attempt finds the same child again.
 
-        Children are told apart by the order of their submission, so submit them in a fixed order.
+        The order of submission identifies children, so submit them in a fixed order.
         """
         self.check()
         self._children += 1
@@ -417,14 +418,14 @@ class Context:
 
     @contextlib.asynccontextmanager
     async def _slot_lent(self) -> AsyncIterator[None]:
-        """Lend the slot while this attempt waits, however many things it waits for at once."""
+        """Lend the slot while this attempt waits, once for all its concurrent waits."""
         self._waits += 1
         if self._waits == 1:
             self._slots.give_back()
         try:
             yield
         finally:
-            # The last one takes it back: until then the attempt still waits.
+            # The last wait takes it back: until then the attempt still waits.
             self._waits -= 1
             if self._waits == 0:
                 self._slots.take(1)
@@ -432,7 +433,7 @@ class Context:
     def graph(self, *, deadline: Duration | None = None) -> Graph:
         """Build a graph of children; a later attempt finds the same graph again.
 
-        Like children, graphs are told apart by the order in which they are made.
+        As with children, the order of creation identifies graphs.
         """
         self.check()
         self._graphs += 1
@@ -451,7 +452,7 @@ class Context:
             return await self.outlast(handle.result())
 
     async def outlast(self, work: Coroutine[Any, Any, R]) -> R:
-        """Wait for something without holding a slot; if the worker stops, go on elsewhere."""
+        """Wait without holding a slot; if the worker stops, continue elsewhere."""
         try:
             self.check()
         except BaseException:
@@ -459,25 +460,23 @@ class Context:
             raise
         async with self._slot_lent():
             result = asyncio.ensure_future(work)
-            closing = asyncio.ensure_future(self._slots.wait_closed())
             try:
-                await asyncio.wait({result, closing}, return_when=asyncio.FIRST_COMPLETED)
+                await first_of(result, self._slots.wait_closed())
                 if not result.done():
-                    # The worker stops: wait for the child elsewhere.
+                    # The worker stops: another one waits for the child.
                     raise AttemptPaused(SHORTEST_PAUSE_MS)
                 return result.result()
             finally:
                 result.cancel()
-                closing.cancel()
 
 
 def _first(problems: BaseExceptionGroup[BaseException]) -> BaseException:
-    """Return what a group of parallel steps raises as one: control flow first, else the first."""
+    """Return the error to raise for a group of parallel steps: control flow first."""
     signals = problems.subgroup(Interruption)
-    found: BaseException = signals or problems
-    while isinstance(found, BaseExceptionGroup):
-        found = found.exceptions[0]
-    return found
+    error: BaseException = signals or problems
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error
 
 
 async def _as_coroutine(step: Awaitable[R]) -> R:

@@ -1,4 +1,4 @@
-"""How values become JSON and come back, by their type hints."""
+"""Converts values to JSON and back by their type hints."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ CONFIG = ConfigDict(ser_json_bytes="base64", val_json_bytes="base64", ser_json_i
 
 
 class Encoding:
-    """JSON of one type."""
+    """The JSON encoding of one type."""
 
     def __init__(self, what: str, hint: Any) -> None:
         self._what = what
@@ -37,7 +37,7 @@ class Encoding:
             raise NotSerializable(message) from error
 
     def encode_result(self, value: Any, task: str, step: str | None = None) -> bytes:
-        """Encode what a task or one of its steps returned; an error says which."""
+        """Encode the result of a task or step; an error names which."""
         try:
             return self.encode(value)
         except (NotSerializable, ValidationError) as error:

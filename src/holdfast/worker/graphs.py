@@ -1,9 +1,9 @@
-"""Graphs of tasks: what one task returns is passed to the next, and all of it is submitted at once.
+"""Graphs of tasks: results are passed from task to task, and the graph is submitted as a whole.
 
 async with app.graph() as g:
     a = g.add(fetch, "https://...")
     b = g.add(parse, a)                 # waits for a and gets its result
-    g.add(alarm, a.failed)              # runs if a failed, with what went wrong
+    g.add(alarm, a.failed)              # runs if a failed, and gets its error
     g.add(clean_up, after=[b.ended])    # runs however b ended
 print(await g.result())
 """
@@ -29,13 +29,13 @@ if TYPE_CHECKING:
 R = TypeVar("R")
 T = TypeVar("T")
 
-#: Waits for something, in a task without holding its slot.
+#: Waits; inside a task, without holding its slot.
 Waiter = Callable[[Coroutine[Any, Any, Any]], Awaitable[Any]]
 
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """The end of a member, in one way or another, as others wait for it."""
+    """A way in which a member may end, for which others wait."""
 
     node: Node[Any]
     on: On
@@ -54,12 +54,12 @@ class Node(Generic[R]):
 
     @property
     def failed(self) -> Ending:
-        """That it failed, expired or was cancelled."""
+        """The member failed, expired or was cancelled."""
         return Ending(self, On.FAILURE)
 
     @property
     def ended(self) -> Ending:
-        """That it ended, however it did."""
+        """The member ended in any state."""
         return Ending(self, On.ALWAYS)
 
     @property
@@ -83,8 +83,8 @@ Upstream = Node[Any] | Ending
 class Graph:
     """A graph that is being built, and the one that was submitted.
 
-    The block `async with` submits it at its end; nothing is submitted if the block raises. What is
-    added afterwards is submitted by `submit()`, as long as the graph has not ended.
+    The block `async with` submits it at its end; nothing is submitted if the block raises.
+    `submit()` submits members that are added later, as long as the graph has not ended.
     """
 
     def __init__(
@@ -115,7 +115,9 @@ class Graph:
     def id(self) -> str:
         """Its id; it has none before it is submitted."""
         if self._id is None:
-            message = "the graph is not submitted yet: it is when its block ends"
+            message = (
+                "the graph is not submitted yet: that happens when its `async with` block ends"
+            )
             raise TaskError(message)
         return self._id
 
@@ -144,12 +146,12 @@ class Graph:
         """Add a member.
 
         An argument that is a member, or a list of members, makes it wait for them and get their
-        results. `after` names members to wait for whose results it does not need. `join` says how
-        many of them it needs; default all. `key` names it, default is the name of its task.
+        results. `after` lists members to wait for whose results it does not need. `join` says how
+        many of them it needs; the default is all. `key` names it; the default is its task's name.
         """
         key = self._key(task.name) if key is None else key
         if key in self.nodes:
-            raise InvalidInput(f"key: the graph has a member {key!r} already", field="key")
+            raise InvalidInput(f"key: the graph already has a member {key!r}", field="key")
         item, passed = task.partial_item(args, kwargs, _stands_for)
         edges = list(self._edges_to(key, passed, after))
         node = Node(self, key, task)
@@ -187,7 +189,7 @@ class Graph:
             ending = Ending(upstream, On.SUCCESS) if isinstance(upstream, Node) else upstream
             checks.instance("after", ending, Ending)
             if ending.node.graph is not self:
-                raise InvalidInput(f"{ending.node!r} is of another graph", field="after")
+                raise InvalidInput(f"{ending.node!r} belongs to another graph", field="after")
             source = ending.node.key
             if source not in seen:
                 seen[source] = ending.on
@@ -212,28 +214,28 @@ class Graph:
         return self
 
     def wait_for(self, work: Coroutine[Any, Any, T]) -> Awaitable[T]:
-        """Wait for something that belongs to the graph, in a task without holding its slot."""
+        """Wait for a part of the graph; inside a task, without holding its slot."""
         return self._wait(work) if self._wait is not None else work
 
     async def result(self, *, timeout: Duration | None = None) -> dict[str, Any]:
-        """Wait for its end; returns results by key: of members whose success nobody waits for.
+        """Wait for its end; returns by key the results of members that no other waits for.
 
         Raises:
-            GraphFailed: it did not complete; `context` has its state and the members at fault.
-            ResultNotReady: the time is over.
+            GraphFailed: it did not complete; `context` has its state and the failed members.
+            ResultNotReady: it did not end in time.
         """
         timeout_ms = optional_ms("timeout", timeout)
         timeout_s = None if timeout_ms is None else timeout_ms / 1000
-        found = await self.wait_for(self._engine().graphs.results(self.id, timeout_s=timeout_s))
+        results = await self.wait_for(self._engine().graphs.results(self.id, timeout_s=timeout_s))
         return {
             key: self.nodes[key].task.signature.decode_result(result)
             if key in self.nodes
             else result
-            for key, result in found.items()
+            for key, result in results.items()
         }
 
     async def describe(self) -> GraphView:
-        """Return what is known about it and its members."""
+        """Return the graph and its members."""
         return await self._engine().graphs.describe(self.id)
 
     async def state(self) -> GraphState:
@@ -245,7 +247,7 @@ class Graph:
         await self._engine().graphs.cancel(self.id, policy=policy, reason=reason)
 
     async def replay(self, reason: str = "") -> None:
-        """Run what failed again, and what was skipped because of it."""
+        """Run failed members again, and those that were skipped because of them."""
         await self._engine().graphs.replay(self.id, reason=reason)
 
 
@@ -270,7 +272,7 @@ def _stands_for(value: Any) -> bool:
     if any(isinstance(each, Node | Ending) for each in value):
         if all(isinstance(each, Node | Ending) for each in value):
             return True
-        message = "input: a list mixes members and values; pass them by two arguments"
+        message = "input: a list mixes members and values; pass them in two arguments"
         raise InvalidInput(message, field="input")
     return False
 
@@ -321,12 +323,12 @@ class SyncGraph:
         return self
 
     def result(self, *, timeout: Duration | None = None) -> dict[str, Any]:
-        """Wait for its end; returns results by key: of members whose success nobody waits for."""
-        found: dict[str, Any] = self._block(self._graph.result(timeout=timeout))
-        return found
+        """Wait for its end; returns by key the results of members that no other waits for."""
+        results: dict[str, Any] = self._block(self._graph.result(timeout=timeout))
+        return results
 
     def describe(self) -> GraphView:
-        """Return what is known about it and its members."""
+        """Return the graph and its members."""
         found: GraphView = self._block(self._graph.describe())
         return found
 
@@ -335,5 +337,5 @@ class SyncGraph:
         self._block(self._graph.cancel(reason, policy=policy))
 
     def replay(self, reason: str = "") -> None:
-        """Run what failed again."""
+        """Run failed members again."""
         self._block(self._graph.replay(reason))

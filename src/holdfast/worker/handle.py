@@ -45,7 +45,7 @@ class Handle(Generic[R_co]):
 
         Raises:
             ExecutionFailed: it ended without a result; `context` has state and error.
-            ResultNotReady: the time is over.
+            ResultNotReady: it did not end in time.
         """
         timeout_ms = optional_ms("timeout", timeout)
         timeout_s = None if timeout_ms is None else timeout_ms / 1000
@@ -56,8 +56,8 @@ class Handle(Generic[R_co]):
     def stream(self, *, after: int = 0) -> AsyncGenerator[Frame]:
         """Read its stream live, of all attempts in order; the last frame is of type `end`.
 
-        A frame of type `attempt` opens every attempt but the first: what earlier attempts said
-        is said again. `after` is the id of the last frame that is already known.
+        A frame of type `attempt` opens every attempt except the first; the frames of earlier
+        attempts may then be repeated. `after` is the id of the last frame already received.
         """
         return self._engine.streams.follow(self.id, after=after)
 
@@ -70,11 +70,11 @@ class Handle(Generic[R_co]):
         return (await self.describe()).state
 
     async def describe(self) -> Execution:
-        """Return what is known about it."""
+        """Return the description of the execution."""
         return await self._engine.describe(self.id)
 
     async def cancel(self, reason: str = "") -> None:
-        """Cancel it; its worker is told at its next heartbeat."""
+        """Cancel it; its worker learns of this at its next heartbeat."""
         await self._engine.cancel(self.id, reason)
 
     async def waitpoints(self) -> list[Waitpoint]:

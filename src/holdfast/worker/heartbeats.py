@@ -1,6 +1,6 @@
 """Heartbeats: a thread renews leases, so that a blocked event loop does not lose them.
 
-It has a blocking connection of its own.
+The thread has its own blocking connection.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from holdfast.outages import level, will_pass
 
 log: logging.Logger = logging.getLogger(__name__)
 
-#: A loop that does not answer for this long is worth a warning.
+#: A loop that does not answer for this long causes a warning.
 BLOCKED_S = 1.0
-#: Between two tries to register.
+#: The pause between two tries to register.
 _PAUSE_S = 1.0
 
 
@@ -45,14 +45,14 @@ class Heartbeats:
         self._held: dict[tuple[str, int], Claim] = {}
         self._lock = threading.Lock()
         self._stop = threading.Event()
-        #: When the event loop was asked for a sign of life that it has not given.
+        #: When the event loop was last asked to respond, if it has not done so yet.
         self._asked_at: float | None = None
         self._thread = threading.Thread(target=self._run, name="holdfast-heartbeats", daemon=True)
 
     def start(self) -> bool:
-        """Register the worker, however long that takes, and start beating.
+        """Register the worker, however long that takes, and start the heartbeats.
 
-        Returns False if it was given up before. Raises what waiting does not change.
+        Returns False if `give_up` was called before. Raises errors that waiting does not change.
         """
         try:
             registered = self._register_patiently()
@@ -78,7 +78,7 @@ class Heartbeats:
                 if not will_pass(error):
                     raise
                 if not waited:
-                    log.warning("the worker cannot register and waits until it can: %s", error)
+                    log.warning("cannot register the worker, trying again: %s", error)
                 waited = True
                 self._stop.wait(_PAUSE_S)
             else:
@@ -88,22 +88,22 @@ class Heartbeats:
         return False
 
     def stop(self) -> None:
-        """Stop, and take the worker off the registry."""
+        """Stop, and remove the worker from the registry."""
         self._stop.set()
         self._thread.join()
         try:
             self._store.remove_worker(self._beat.instance)
         except HoldfastError as error:
-            log.warning("the worker could not be taken off the registry: %s", error)
+            log.warning("cannot remove the worker from the registry: %s", error)
         self._store.close()
 
     def hold(self, claim: Claim) -> None:
-        """Keep a lease alive."""
+        """Start renewing a lease."""
         with self._lock:
             self._held[claim.key] = claim
 
     def release(self, claim: Claim) -> None:
-        """Let a lease go."""
+        """Stop renewing a lease."""
         with self._lock:
             self._held.pop(claim.key, None)
 
@@ -115,7 +115,7 @@ class Heartbeats:
                 self._register()
                 self._renew()
             except HoldfastError as error:
-                log.log(level(error), "a heartbeat failed: %s", error)
+                log.log(level(error), "heartbeat failed: %s", error)
 
     def _register(self) -> None:
         with self._lock:
@@ -140,7 +140,7 @@ class Heartbeats:
             if silent_s > BLOCKED_S:
                 log.warning(
                     "the event loop has been blocked for %.1f s; leases are renewed, but nothing "
-                    "else goes on: declare blocking tasks with `def`, or give them pool='process'",
+                    "else runs: declare blocking tasks with `def`, or give them pool='process'",
                     silent_s,
                 )
             return

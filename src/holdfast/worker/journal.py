@@ -1,10 +1,10 @@
-"""The step journal of one attempt: what earlier attempts recorded, and what this one asks for.
+"""The step journal of one attempt: the steps that earlier attempts recorded and this one requests.
 
-A step is asked for by its name. A recorded one is answered from the journal; another runs and is
-recorded. Code that no longer fits its journal must not go on silently, so a step that is new
-while recorded ones have not been asked for is a mismatch, and so is a recorded step that was
-never asked for when the function ends. Where steps run in parallel their order is open, so there
-only the second rule holds.
+The code asks for a step by its name. If the step is recorded, its result comes from the journal;
+otherwise the step runs and is recorded. Code that no longer fits its journal must not continue
+silently. So it is a mismatch if the code asks for a new step before it has asked for all recorded
+ones, or if the function ends without having asked for a recorded step. Parallel steps have no fixed
+order, so only the second rule applies to them.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from difflib import SequenceMatcher
 from holdfast.errors import DuplicateStep, JournalMismatch
 
 _MOST_SHOWN = 5
-#: Names of which more than this is the same are probably those of one step.
+#: Names that are more similar than this probably belong to the same step.
 _ALIKE = 0.6
 
 
@@ -31,7 +31,7 @@ class Journal:
         self._parallel = False
 
     def ask(self, name: str, *, parallel: bool = False) -> None:
-        """Register that the code asks for a step; a name may be used once."""
+        """Record that the code asks for a step; each name may be used once."""
         if name in self._asked:
             raise DuplicateStep(
                 f"execution {self._execution_id}: two steps are called {name!r}; "
@@ -65,7 +65,7 @@ class Journal:
         return self._outstanding
 
     def settle(self) -> None:
-        """Register that a step is done."""
+        """Record that a step is done."""
         self._outstanding -= 1
 
     def finish(self) -> None:
@@ -73,7 +73,7 @@ class Journal:
         self._refuse_leftovers(None)
 
     def _refuse_leftovers(self, new: str | None) -> None:
-        """Refuse to go on before all recorded steps were asked for."""
+        """Raise JournalMismatch if the code has not asked for all recorded steps."""
         expected = [name for name in self._recorded if name not in self._asked]
         if not expected:
             return
@@ -82,9 +82,9 @@ class Journal:
             names += f" and {len(expected) - _MOST_SHOWN} more"
         came = "its end" if new is None else f"the new step {new!r}"
         raise JournalMismatch(
-            f"execution {self._execution_id}: earlier attempts recorded {names}, but the code came "
-            f"to {came} without asking for it. {_guess(expected[0], new)} Run the code as it was "
-            "to the end, or replay the execution without the recorded steps.",
+            f"execution {self._execution_id}: earlier attempts recorded {names}, but the code "
+            f"reached {came} without asking for it. {_guess(expected[0], new)} Run the code as it "
+            "was to the end, or replay the execution without the recorded steps.",
             id=self._execution_id,
             expected=expected,
             found="its end" if new is None else f"step {new!r}",
@@ -92,7 +92,7 @@ class Journal:
 
 
 def _guess(expected: str, new: str | None) -> str:
-    """Say what may have been done to the code."""
+    """Guess how the code has changed."""
     if new is None:
         return f"Was step {expected!r} removed?"
     if SequenceMatcher(a=expected, b=new).ratio() >= _ALIKE:

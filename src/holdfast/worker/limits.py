@@ -1,4 +1,4 @@
-"""Quotas and budgets that are declared in code; workers that start create those that are absent."""
+"""Quotas and budgets that are declared in code; workers create the missing ones when they start."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _COMMANDS = {
 
 @dataclass(frozen=True, slots=True)
 class DeclaredLimit:
-    """A quota or a budget as the app wants it, if there is none."""
+    """A quota or budget that the app declares, to be created if it does not exist."""
 
     noun: Literal["quota", "budget"]
     id: str
@@ -89,7 +89,7 @@ class DeclaredLimits:
 
 
 async def create_limits(app: App) -> None:
-    """Create what the app declares and the store lacks; warn of what its tasks name in vain."""
+    """Create declared limits that are missing; warn of undeclared ones that tasks name."""
     for limit in app.limits:
         await _create(app.engine, limit)
     for task in app.tasks.values():
@@ -106,19 +106,19 @@ async def create_limits(app: App) -> None:
 
 
 async def _create(engine: Engine, limit: DeclaredLimit) -> None:
-    """Create a limit if there is none; one that exists counts as it is."""
+    """Create a limit if it does not exist; an existing one stays as it is."""
     if await _exists(engine, limit.noun, limit.id):
         return
     limits: Any = engine.quotas if limit.noun == "quota" else engine.budgets
     try:
         await limits.create(limit.id, **limit.fields)
     except Conflict:
-        # Another worker, or an operator, was a moment earlier.
+        # Another worker, or an operator, created it a moment earlier.
         return
     except Forbidden:
         log.warning(
             "the %s %s does not exist, and the API key of this worker may not create it: "
-            "an operator can, with `%s`",
+            "ask an operator to run `%s`",
             *(limit.noun, limit.id, _COMMANDS[limit.noun].format(id=limit.id)),
         )
 

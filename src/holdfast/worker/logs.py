@@ -1,4 +1,4 @@
-"""The logger of an attempt: its lines name the attempt, and can be kept with the execution."""
+"""The logger of an attempt: its lines name the attempt, and the execution can keep them."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ import msgspec
 from holdfast.model.executions import Claim
 from holdfast.worker import tracebacks
 
-#: Levels from which on a worker can keep lines.
+#: The minimum levels that a worker can be set to keep.
 LEVELS = ("debug", "info", "warning", "error")
-#: Of one attempt; those that follow are in the log of the worker only.
+#: The maximum for one attempt; further lines go only to the log of the worker.
 MOST_LINES = 1_000
 _LINE_CHARS = 4_000
 
@@ -30,7 +30,7 @@ def fields(claim: Claim) -> dict[str, Any]:
 
 
 class KeptLines:
-    """Lines of an attempt that its stream takes along."""
+    """Log lines of an attempt that its stream keeps."""
 
     def __init__(self, level: str, put: Callable[[bytes], None]) -> None:
         self._least = logging.getLevelNamesMapping()[level.upper()]
@@ -38,12 +38,14 @@ class KeptLines:
         self._count = 0
 
     def add(self, level: int, message: str, exc_info: Any) -> None:
-        """Keep a line, unless it is beneath the level or one too many."""
+        """Keep a line, unless it is below the level or the maximum is reached."""
         if level < self._least or self._count > MOST_LINES:
             return
         self._count += 1
         if self._count > MOST_LINES:
-            message = f"further lines of this attempt are not kept, after {MOST_LINES}"
+            message = (
+                f"the log of this attempt is full: lines after the first {MOST_LINES} are dropped"
+            )
         line = {"level": logging.getLevelName(level).lower(), "message": message[:_LINE_CHARS]}
         error = sys.exc_info()[1] if exc_info is True else exc_info
         if isinstance(error, BaseException):
@@ -53,15 +55,15 @@ class KeptLines:
 
 
 class TaskLogger(logging.LoggerAdapter[logging.Logger]):
-    """What `ctx.logger` is."""
+    """The logger at `ctx.logger`."""
 
     def __init__(self, claim: Claim, kept: KeptLines | None) -> None:
         super().__init__(logging.getLogger(f"holdfast.task.{claim.kind}"), fields(claim))
         self._kept = kept
 
     def log(self, level: int, msg: object, *args: Any, **kwargs: Any) -> None:
-        """Log a line, and keep it with the execution if the worker does so."""
-        # This frame is not where the line comes from.
+        """Log a line, and keep it with the execution if the worker is set to do so."""
+        # Skip this stack frame when logging looks for the caller.
         stacklevel = kwargs.pop("stacklevel", 1) + 1
         super().log(level, msg, *args, stacklevel=stacklevel, **kwargs)
         if self._kept is not None:
@@ -69,9 +71,9 @@ class TaskLogger(logging.LoggerAdapter[logging.Logger]):
 
 
 def _message(msg: object, args: tuple[Any, ...]) -> str:
-    """Return the text of a line; logging itself tells of one that cannot be put together."""
+    """Return the text of a line; logging itself reports a line that cannot be formatted."""
     record = logging.LogRecord("", 0, "", 0, msg, args, None)
     try:
         return record.getMessage()
-    except Exception:  # noqa: BLE001 - whatever the values of a line do
+    except Exception:  # noqa: BLE001 - formatting a line may raise anything
         return str(msg)

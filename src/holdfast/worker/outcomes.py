@@ -1,4 +1,4 @@
-"""What user code raises to say how an attempt ends, and what is raised through it."""
+"""Exceptions that user code raises to end an attempt, and those that are raised through it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from holdfast.model.waitpoints import Source
 
 
 class Retry(Exception):
-    """Try again, as far as the policy allows; `after` replaces its backoff."""
+    """Try again, if the policy allows; `after` replaces its backoff."""
 
     def __init__(self, reason: str = "retry", *, after: float | timedelta | None = None) -> None:
         super().__init__(reason)
@@ -17,11 +17,11 @@ class Retry(Exception):
 
 
 class GiveUp(Exception):
-    """End the execution as failed, whatever its policy."""
+    """End the execution as failed, regardless of its policy."""
 
 
 class WaitTimedOut(Exception):
-    """Nobody answered in time. A task may catch it and go on."""
+    """No answer came in time. A task may catch it and continue."""
 
 
 class InvalidAnswer(GiveUp):
@@ -29,10 +29,10 @@ class InvalidAnswer(GiveUp):
 
 
 class Denied(Exception):
-    """Somebody denied what `wait_for(..., approvers=n)` asked for."""
+    """A person denied the approval that `wait_for(..., approvers=n)` asked for."""
 
     def __init__(self, payload: Any, source: Source) -> None:
-        super().__init__(f"denied by {source.identity or 'somebody'}")
+        super().__init__(f"denied by {source.identity or 'an unnamed person'}")
         self.payload = payload
         self.source = source
 
@@ -42,19 +42,19 @@ class Interruption(BaseException):
 
 
 class AttemptPaused(Interruption):
-    """The attempt goes on later, on any worker."""
+    """The attempt continues later, on any worker."""
 
     def __init__(self, delay_ms: int) -> None:
-        super().__init__(f"goes on in {delay_ms} ms")
+        super().__init__(f"continues in {delay_ms} ms")
         self.delay_ms = delay_ms
 
 
 class AttemptSuspended(Interruption):
-    """The lease is given back; the attempt goes on when what it waits for has come."""
+    """The lease is returned; the attempt continues when its wait ends."""
 
 
 class AttemptLost(Interruption):
-    """The lease is gone: cancelled, revoked, expired. Nothing more may be written."""
+    """The lease was lost: cancelled, revoked or expired. The attempt must write nothing more."""
 
 
 class Continued(Interruption):

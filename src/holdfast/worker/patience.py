@@ -1,12 +1,12 @@
-"""Patience: a worker that starts waits for the store as long as one that runs."""
+"""Patience: a worker that starts waits for the store just as a running one does."""
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 from collections.abc import Awaitable, Callable
 
+from holdfast.concurrency import wait_or_timeout
 from holdfast.errors import HoldfastError, StoreFull
 from holdfast.outages import will_pass
 
@@ -18,9 +18,9 @@ _PAUSE_S = 1.0
 async def insist(
     work: Callable[[], Awaitable[None]], draining: asyncio.Event, *, when_full: bool = True
 ) -> None:
-    """Repeat what may be repeated until it succeeds or the worker drains.
+    """Repeat a call until it succeeds or the worker drains.
 
-    Raises what waiting does not change, and StoreFull unless it is to wait for memory, too.
+    Raises errors that waiting does not change, and StoreFull unless it may wait for memory, too.
     """
     waits = False
     while not draining.is_set():
@@ -30,7 +30,7 @@ async def insist(
             if not will_pass(error) or (isinstance(error, StoreFull) and not when_full):
                 raise
             if not waits and not isinstance(error, StoreFull):
-                log.warning("the worker cannot start yet, and waits: %s", error)
+                log.warning("the worker cannot start yet, trying again: %s", error)
                 waits = True
             await pause(draining, _PAUSE_S)
         else:
@@ -38,7 +38,5 @@ async def insist(
 
 
 async def pause(draining: asyncio.Event, seconds: float) -> None:
-    """Wait, but not longer than until the worker drains."""
-    with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout(seconds):
-            await draining.wait()
+    """Wait, at most until the worker drains."""
+    await wait_or_timeout(draining, seconds)

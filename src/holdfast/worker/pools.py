@@ -1,4 +1,4 @@
-"""Where blocking tasks run: threads that do not keep the process alive, and processes."""
+"""Pools for blocking tasks: threads that do not keep the process alive, and processes."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from typing import Any
 
 _LOOK_S = 0.01
 
-#: What a call came to: a value, or what it raised.
+#: The outcome of a call: its value, or the exception that it raised.
 Result = tuple[bool, Any]
 
 
 class ThreadPool:
-    """Daemon threads, up to a number of them, started when they are needed.
+    """Daemon threads up to a maximum, started on demand.
 
-    A thread cannot be stopped. One that hangs must not keep a process alive that was told to end,
-    so these are daemons, which those of the standard library are not.
+    A thread cannot be stopped. One that hangs must not keep a stopping process alive, so these
+    are daemons; the threads of the standard library's pool are not.
     """
 
     def __init__(self, most: int) -> None:
@@ -39,7 +39,7 @@ class ThreadPool:
         self._idle = 0
 
     async def run(self, fn: Callable[[], Any]) -> Result:
-        """Call a function in a thread; returns what it returned or raised."""
+        """Call a function in a thread; returns its value or the exception that it raised."""
         future: Future[Result] = Future()
         with self._lock:
             self._work.put((future, fn))
@@ -48,7 +48,7 @@ class ThreadPool:
 
     @contextlib.contextmanager
     def lent(self) -> Iterator[None]:
-        """Let another thread run while the calling one waits for something else."""
+        """Let another thread run while the calling one waits."""
         with self._lock:
             self._most += 1
             self._start_if_needed()
@@ -59,7 +59,7 @@ class ThreadPool:
                 self._most -= 1
 
     async def wait_idle(self, timeout_s: float) -> bool:
-        """Wait until no thread is busy; returns whether it came to that."""
+        """Wait until no thread is busy; returns False after the timeout."""
         deadline = time.monotonic() + timeout_s
         while self._threads > self._idle:
             if time.monotonic() > deadline:
@@ -87,14 +87,14 @@ class ThreadPool:
 
 
 class ProcessPool:
-    """Processes for tasks that keep a CPU busy; a pool that broke is replaced."""
+    """Processes for tasks that keep a CPU busy; a broken pool is replaced."""
 
     def __init__(self, most: int) -> None:
         self._most = most
         self._pool: ProcessPoolExecutor | None = None
 
     async def run(self, fn: Callable[..., Any], arguments: dict[str, Any]) -> Result:
-        """Call a function, which must be found by its name, in a process."""
+        """Call a function in a process, which imports it by name."""
         if self._pool is None:
             spawned = multiprocessing.get_context("spawn")
             self._pool = ProcessPoolExecutor(self._most, spawned)
@@ -121,17 +121,17 @@ def _outcome(fn: Callable[[], Any]) -> Result:
 
 
 def _call_by_name(module: str, qualname: str, arguments: dict[str, Any]) -> Result:
-    """Find a task's function in this fresh process and call it."""
+    """Import a task's function in this new process and call it."""
     found: Any = importlib.import_module(module)
     for part in qualname.split("."):
         found = getattr(found, part)
     fn = getattr(found, "fn", found)
     returned, value = _outcome(lambda: fn(**arguments))
     if not returned:
-        # Tracebacks do not travel between processes; notes do.
+        # Tracebacks are not passed between processes; notes are.
         value.add_note("".join(traceback.format_exception(value)))
     try:
         pickle.loads(pickle.dumps(value))  # noqa: S301 - our own bytes
-    except Exception:  # noqa: BLE001 - whatever cannot travel is told in words
+    except Exception:  # noqa: BLE001 - an error that cannot be pickled is described
         return False, RuntimeError(f"{type(value).__name__}: {value}")
     return returned, value

@@ -1,4 +1,4 @@
-"""Message queues as an app sees them: typed messages, deliveries that settle themselves."""
+"""Message queues for apps: typed messages, and deliveries with methods to settle them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ M = TypeVar("M")
 
 
 class MessageFields(TypedDict, total=False):
-    """How a message is pushed; NewMessage describes the fields. Durations are seconds."""
+    """The options of a push; NewMessage describes the fields. Durations are in seconds."""
 
     id: str | None
     priority: int
@@ -75,7 +75,7 @@ class MessageQueue(Generic[M]):
         return value
 
     async def push(self, value: M, **fields: Unpack[MessageFields]) -> Pushed:
-        """Push a message; when this returns, it is held fast."""
+        """Push a message; when this returns, it is stored durably."""
         (answer,) = await self._engine().queues.push_many(
             self.name, [self.message(value, **fields)]
         )
@@ -93,7 +93,7 @@ class MessageQueue(Generic[M]):
         return answers
 
     def pushing(self, value: M, **fields: Unpack[MessageFields]) -> Push:
-        """Return the effect of pushing a message, for `ack`."""
+        """Return an effect that pushes a message, for `ack`."""
         return Push(self.name, self.message(value, **fields))
 
     async def read(
@@ -107,7 +107,7 @@ class MessageQueue(Generic[M]):
     ) -> list[Received[M]]:
         """Take up to `count` messages, waiting for the first."""
         engine = self._engine()
-        found = await engine.queues.read(
+        deliveries = await engine.queues.read(
             self.name,
             consumer=consumer,
             group=group,
@@ -115,7 +115,7 @@ class MessageQueue(Generic[M]):
             side=side,
             wait_ms=optional_ms("wait", wait) or 0,
         )
-        return [Received(engine, self, delivery) for delivery in found]
+        return [Received(engine, self, delivery) for delivery in deliveries]
 
     async def stats(self) -> QueueStats:
         """Return exact counts."""
@@ -141,26 +141,26 @@ class Received(Generic[M]):
         return self._queue.decode(self.message.payload)
 
     async def ack(self, *effects: Push | Submit) -> Settled:
-        """Done; with effects, they and the ack happen together, once."""
+        """Settle the message as done; effects and the ack happen together, once."""
         return await self._queues.ack(self._queue.name, self.handle, *effects)
 
     async def nack(self, *, delay: Duration | None = None, reason: str = "") -> Settled:
-        """Failed: hand it out again, at the queue's pace or after a delay."""
+        """Report a failure: the message returns after `delay`, or after the queue's backoff."""
         wait_ms = optional_ms("delay", delay)
         return await self._queues.nack(
             self._queue.name, self.handle, delay_ms=wait_ms, reason=reason
         )
 
     async def reject(self, reason: str = "") -> Settled:
-        """Give it up: a dead letter, now."""
+        """Give the message up: it becomes a dead letter now."""
         return await self._queues.reject(self._queue.name, self.handle, reason)
 
     async def release(self) -> Settled:
-        """Give it back untouched."""
+        """Return the message to the queue untouched."""
         return await self._queues.release(self._queue.name, self.handle)
 
     async def extend(self, lock: Duration | None = None) -> datetime:
-        """Keep it for longer, from now on; returns the new deadline."""
+        """Keep the message longer, counted from now; returns the new deadline."""
         items = [(self.handle, optional_ms("lock", lock))]
         (answer,) = await self._queues.extend(self._queue.name, items)
         if isinstance(answer, HoldfastError):

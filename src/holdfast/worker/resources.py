@@ -1,4 +1,4 @@
-"""Shared resources with a life: opened once per worker, handed to the tasks that name them.
+"""Shared resources: opened once per worker, passed to the tasks that name them, closed at the end.
 
 async def database() -> AsyncIterator[Pool]:
     async with create_pool() as pool:
@@ -25,7 +25,7 @@ class Resource:
 
 
 def use(factory: Callable[[], Any]) -> Any:
-    """Have a parameter filled with what the factory yields or returns."""
+    """Fill a parameter with the value that the factory yields or returns."""
     return Resource(factory)
 
 
@@ -56,6 +56,6 @@ class Resources:
         return await value if inspect.isawaitable(value) else value
 
     async def close(self) -> None:
-        """Close what was opened, last first."""
+        """Close the open resources, the last one first."""
         await self._stack.aclose()
         self._values.clear()

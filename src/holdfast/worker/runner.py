@@ -68,7 +68,7 @@ class Runner:
         self.resources: Resources = Resources()
         #: Conversations that wait for a message.
         self.parking: Parking = Parking(kept)
-        #: The contexts of what runs now, by execution and epoch.
+        #: The contexts of the running attempts, by execution and epoch.
         self.running: dict[tuple[str, int], Context] = {}
 
     async def close(self) -> None:
@@ -77,7 +77,7 @@ class Runner:
         await self.resources.close()
 
     async def run(self, claim: Claim) -> None:
-        """Run one execution to the end of its attempt. Never raises but for cancellation."""
+        """Run one execution to the end of its attempt. Raises nothing but cancellation."""
         following: Claim | None = claim
         while following is not None:
             following = await self._run(following)
@@ -95,8 +95,8 @@ class Runner:
         except LeaseLost as error:
             log.info("the lease was lost: %s", error, extra=logs.fields(claim))
         except HoldfastError as error:
-            # The store is away. The lease will expire and the execution run again.
-            log.warning("the outcome is not recorded: %s", error, extra=logs.fields(claim))
+            # The store is unavailable. The lease will expire and the execution run again.
+            log.warning("cannot record the outcome: %s", error, extra=logs.fields(claim))
         finally:
             self.running.pop(claim.key, None)
         return None
@@ -142,10 +142,10 @@ class Runner:
             if context.released:
                 raise
             if context.lost:
-                log.info("stopped: its lease is lost", extra=logs.fields(claim))
+                log.info("stopped: its lease was lost", extra=logs.fields(claim))
             else:
                 await self._failed(context, error)
-        except BaseException as error:  # noqa: BLE001 - whatever a task raises ends its attempt only
+        except BaseException as error:  # noqa: BLE001 - any error of a task ends only its attempt
             await self._failed(context, error)
         else:
             await self._engine.complete(claim.id, claim.lease, result, content_type=content_type)
@@ -153,7 +153,7 @@ class Runner:
     async def _call_and_flush(
         self, task: Task[Any, Any, Any], context: Context, kept: Kept | None
     ) -> tuple[bytes, str | None]:
-        """Call the task; what it streamed is in the store before its attempt ends or pauses."""
+        """Call the task; its frames are in the store before the attempt ends or pauses."""
         try:
             answer = await self._call(task, context, kept)
         except (AttemptSuspended, Continued):
@@ -221,7 +221,7 @@ class Runner:
         if returned:
             return value
         if isinstance(value, StopIteration):
-            # It would end the coroutine instead of being raised.
+            # StopIteration would end the coroutine instead of being raised.
             value = RuntimeError(f"StopIteration: {value}")
         raise value
 
@@ -244,8 +244,8 @@ class Runner:
             "attempt failed: %s: %s; %s",
             failure.type,
             failure.message,
-            f"tried again at {retry_at}" if retry_at else f"the execution is {state}",
-            # Who raises Retry says why; anything else needs the place.
+            f"next attempt at {retry_at}" if retry_at else f"the execution is {state}",
+            # The message of Retry says why; any other error needs its traceback.
             exc_info=None
             if isinstance(error, Retry)
             else (type(error), error, tracebacks.of_task(error)),
@@ -267,7 +267,7 @@ def again_of(claim: Claim, payload: bytes) -> Claim:
 
 
 def failure_of(error: BaseException) -> Failure:
-    """Describe what a task raised, whatever it is."""
+    """Describe any exception that a task raised."""
     final = isinstance(error, GiveUp | InvalidInput | TaskError)
     name = error.code if isinstance(error, HoldfastError) else type(error).__name__
     message, trace = _shown(error)
@@ -282,7 +282,7 @@ def failure_of(error: BaseException) -> Failure:
         with contextlib.suppress(TooLarge):
             failure.to_json()
             return failure
-    return Failure(type="Error", message="the error is too large to be shown")
+    return Failure(type="Error", message="the error is too large to show")
 
 
 def _retry_after(error: BaseException) -> int | None:
@@ -291,12 +291,12 @@ def _retry_after(error: BaseException) -> int | None:
     try:
         return optional_ms("after", error.after)
     except InvalidInput:
-        log.warning("Retry(after=%r) is no duration; the policy decides", error.after)
+        log.warning("Retry(after=%r) is not a duration; the retry policy applies", error.after)
         return None
 
 
 def _shown(error: BaseException) -> tuple[str, str]:
-    """Return message and traceback; an error of a user may fail even at that."""
+    """Return message and traceback; an exception of user code may fail even at that."""
     try:
         return _clean(str(error)), _clean(tracebacks.text(error))
     except Exception:  # noqa: BLE001 - see above

@@ -1,4 +1,4 @@
-"""Schedules that are declared beside their tasks; a worker that starts puts them into the store."""
+"""Schedules that are declared with their tasks; workers write them to the store when they start."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from holdfast.worker.task import Task
 
 
 class ScheduleFields(TypedDict, total=False):
-    """What `@app.schedule` takes."""
+    """The arguments of `@app.schedule`."""
 
     #: Five fields: minute, hour, day of month, month, day of week.
     cron: str
@@ -24,9 +24,9 @@ class ScheduleFields(TypedDict, total=False):
     at: datetime
     #: For cron, such as "Europe/Berlin".
     timezone: str
-    #: Where an interval counts from.
+    #: The start of the first interval.
     start_at: datetime
-    #: The task's name, unless given.
+    #: The default is the task's name.
     id: str
     #: The arguments of the task, by name.
     args: Mapping[str, Any]
@@ -45,7 +45,9 @@ _PASSED_ON = ("catch_up", "catch_up_limit", "overlap")
 def declare(task: Any, fields: ScheduleFields) -> NewSchedule:
     """Return the schedule of a task."""
     if not isinstance(task, Task):
-        raise TaskError("@app.schedule goes above @app.task: it needs a task, not a function")
+        raise TaskError(
+            "put @app.schedule above @app.task: it applies to a task, not to a function"
+        )
     timing = Timing(
         cron=fields.get("cron"),
         every_ms=optional_ms("every", fields.get("every")),

@@ -1,7 +1,7 @@
-"""How a function's arguments and result become bytes and come back, checked by its hints.
+"""Converts a function's arguments and result to bytes and back, checked by its type hints.
 
-Arguments travel as one JSON object of named values, so that any language can submit. A function
-of one `bytes` parameter gets the input as it is; a result of type `bytes` is stored as it is.
+Arguments are sent as one JSON object of named values, so that any language can submit. A function
+with one `bytes` parameter gets the input unchanged; a result of type `bytes` is stored unchanged.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONL
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """What is known of a task's function."""
+    """The parameters and the result type of a task's function."""
 
     #: Parameters that come from the input, without context and resources.
     shape: inspect.Signature
@@ -60,7 +60,7 @@ class Signature:
     def encode_partly(
         self, args: tuple[Any, ...], kwargs: dict[str, Any], is_promised: Callable[[Any], bool]
     ) -> tuple[bytes, dict[str, Any]]:
-        """Encode arguments of which some come later; returns those by name as well."""
+        """Encode arguments, some of which come later; returns those by name as well."""
         try:
             arguments = self.shape.bind_partial(*args, **kwargs).arguments
         except TypeError as error:
@@ -69,7 +69,7 @@ class Signature:
         if not promised:
             return self.encode(args, kwargs), {}
         if self.raw_input is not None:
-            message = "input: a task that takes its input as bytes cannot get results of others"
+            message = "input: a task that takes bytes cannot receive results of other members"
             raise InvalidInput(message, field="input")
         given = {name: value for name, value in arguments.items() if name not in promised}
         encoded = self._converted(given, lambda encoding, value: encoding.encode(value), promised)
@@ -82,7 +82,7 @@ class Signature:
         convert: Callable[[Encoding, Any], T],
         promised: Collection[str] = (),
     ) -> dict[str, T]:
-        """Convert what was given; raises InvalidInput that names every wrong field."""
+        """Convert the given arguments; raises InvalidInput that names every wrong field."""
         converted: dict[str, T] = {}
         problems: list[tuple[str, str]] = []
         for name, parameter in self.shape.parameters.items():
@@ -143,7 +143,7 @@ class Signature:
         for number, (name, encoding) in enumerate(self.arguments.items()):
             default = self.shape.parameters[name].default
             given = ... if default is inspect.Parameter.empty else default
-            # Fields have names of our own: an author's may be those of model methods.
+            # Fields get generated names: an author's may collide with model methods.
             fields[f"field{number}"] = (encoding.hint, Field(given, alias=name))
         config = ConfigDict(extra="forbid")
         model: type[BaseModel] = create_model("input", __config__=config, **fields)

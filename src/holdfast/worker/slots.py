@@ -23,9 +23,9 @@ class Slots:
         return self.count - self.free
 
     def take(self, count: int) -> None:
-        """Take slots that are free, or take a lent one back.
+        """Take free slots, or take a lent one back.
 
-        That may make one too many for a moment: waiting for a slot then could wait for ever.
+        For a moment one slot too many may be in use: waiting for one here could block for ever.
         """
         self.free -= count
 
@@ -36,7 +36,7 @@ class Slots:
 
     @contextlib.contextmanager
     def reserved(self, most: int) -> Iterator[int]:
-        """Keep free slots, up to `most`, for what a claim may bring; yields how many."""
+        """Reserve up to `most` free slots for the result of a claim; yields how many."""
         count = min(self.free - self._reserved, most)
         self._reserved += count
         try:
@@ -46,16 +46,16 @@ class Slots:
             self._freed.set()
 
     async def wait_free(self) -> None:
-        """Wait until there is a free slot, or nobody needs one any more."""
+        """Wait until a slot is free, or the slots are closed."""
         while self.free <= self._reserved and not self._closed.is_set():
             self._freed.clear()
             await self._freed.wait()
 
     def close(self) -> None:
-        """Let nobody wait for a slot any more."""
+        """End all waits for slots."""
         self._closed.set()
         self._freed.set()
 
     async def wait_closed(self) -> None:
-        """Wait until nobody needs slots any more: the worker stops."""
+        """Wait until the slots are closed, because the worker stops."""
         await self._closed.wait()

@@ -1,4 +1,4 @@
-"""Running the function of a step: its retries, and how its result is stored."""
+"""Runs the function of a step: its retries, and the encoding of its result."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _ANY = Encoding("result of a step", Any)
 
 
 def result_encoding(fn: Callable[..., Any]) -> Encoding:
-    """Return how the result of a step is stored: by the hint of its function, if it has one."""
+    """Return the encoding of a step's result: by the hint of its function, if it has one."""
     try:
         returns = get_type_hints(fn).get("return", Any)
     except (NameError, TypeError):

@@ -1,6 +1,6 @@
-"""What a running task streams: `await ctx.stream.text("...")`.
+"""The stream of a running task: `await ctx.stream.text("...")`.
 
-Frames are gathered for some ms and appended as one batch, so a task may stream word by word. They
+Frames are collected for some ms and appended as one batch, so a task may stream word by word. They
 are in the store before the attempt ends, pauses, or records a step.
 """
 
@@ -30,7 +30,7 @@ Payload = bytes
 
 #: How long a frame may wait for others.
 GATHER_S = 0.005
-#: How long a line of the log may: readers of words wait for those, not for lines.
+#: How long a log line may wait: people who read live wait for words, not for log lines.
 NOTED_S = 0.5
 _MOST_GATHERED = 250
 _MOST_GATHERED_BYTES = 512 << 10
@@ -39,13 +39,13 @@ _PLACES_BETWEEN = 1 << 32
 
 _JSON = Encoding("frame", Any)
 
-#: Whether the code that runs is a step: its frames are not said again by a run that goes on.
+#: Whether a step is running: an attempt that continues does not repeat its frames.
 _in_step: ContextVar[bool] = ContextVar("holdfast_in_step", default=False)
 
 
 @contextlib.contextmanager
 def inside_step() -> Iterator[None]:
-    """Say that the code in the block belongs to a step."""
+    """Mark the code in the block as part of a step."""
     token = _in_step.set(True)
     try:
         yield
@@ -59,7 +59,7 @@ def is_inside_step() -> bool:
 
 
 class Attempt(Protocol):
-    """What a stream needs of the attempt that it belongs to."""
+    """The parts of an attempt that its stream needs."""
 
     lost: bool
 
@@ -73,7 +73,7 @@ class Attempt(Protocol):
         ...
 
     def lose(self) -> None:
-        """Say that the lease is gone."""
+        """Record that the lease was lost."""
         ...
 
 
@@ -85,7 +85,7 @@ class Stream:
         self._attempt = attempt
         self._gathered: list[NewFrame] = []
         self._bytes = 0
-        #: A batch that may be in the store already: it is sent again under the same key.
+        #: A batch that may already be in the store: it is sent again under the same key.
         self._sent: tuple[str, list[NewFrame]] | None = None
         self._sending = asyncio.Lock()
         self._planned: asyncio.TimerHandle | None = None
@@ -111,9 +111,9 @@ class Stream:
         await self._put("log", _JSON.encode(line))
 
     def note(self, line: Payload) -> None:
-        """Gather a line of the log, without waiting; a flush takes it along.
+        """Buffer a log line without waiting; the next flush includes it.
 
-        It has no place among the frames that a task says: a run that goes on may log otherwise.
+        It has no position among the task's frames: an attempt that continues may log other lines.
         """
         if self._attempt.lost:
             return
@@ -163,7 +163,7 @@ class Stream:
             self._attempt.lose()
             raise AttemptLost(str(error)) from error
         except InvalidInput:
-            # Such as a document that has grown too large: sending it again would not help.
+            # For example a document that has become too large: sending it again would not help.
             self._sent = None
             raise
 
@@ -192,14 +192,14 @@ class Stream:
         self._flushing = asyncio.ensure_future(self._flush_quietly())
 
     async def _flush_quietly(self) -> None:
-        """Append what was gathered; if that fails, the next call or the end of the attempt does."""
+        """Append the buffered frames; if that fails, the next call tries again."""
         try:
             await self.flush()
         except AttemptLost:
             pass
         except HoldfastError as error:
             fields = logs.fields(self._attempt.claim)
-            log.log(level(error), "frames wait for the store: %s", error, extra=fields)
+            log.log(level(error), "buffered frames wait for the store: %s", error, extra=fields)
 
 
 class SyncStream:

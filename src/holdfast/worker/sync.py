@@ -1,4 +1,4 @@
-"""The app for code without an event loop: one thin wrapper, the same calls, blocking."""
+"""The app for code without an event loop: a thin wrapper with the same calls, which block."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ T = TypeVar("T")
 
 
 class SyncClient:
-    """Submits and asks from plain code: `with SyncClient(app) as client: ...`.
+    """Submits and reads from blocking code: `with SyncClient(app) as client: ...`.
 
-    It keeps an event loop in a thread of its own; calls may come from any thread.
+    It runs an event loop in its own thread; any thread may call it.
     """
 
     def __init__(self, app: App) -> None:
@@ -110,7 +110,7 @@ class SyncHandle(Generic[R]):
             self._client.wait(frames.aclose())
 
     def summary(self) -> dict[str, Any]:
-        """Return the document that it keeps up to date."""
+        """Return the document that it updates with `ctx.stream.summary`."""
         return self._client.wait(self._handle.summary())
 
     def state(self) -> State:
@@ -118,7 +118,7 @@ class SyncHandle(Generic[R]):
         return self._client.wait(self._handle.state())
 
     def describe(self) -> Execution:
-        """Return what is known about it."""
+        """Return the description of the execution."""
         return self._client.wait(self._handle.describe())
 
     def cancel(self, reason: str = "") -> None:

@@ -1,4 +1,4 @@
-"""What a running `def` task can do, in its thread."""
+"""The context of a running `def` task, in its thread."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class SyncContext:
 
     @property
     def budget(self) -> SyncContextBudget:
-        """What this execution spends of its budgets."""
+        """The spending of this execution."""
         return SyncContextBudget(self._context.budget, self._wait)
 
     def now(self) -> datetime:
@@ -82,7 +82,7 @@ class SyncContext:
         return self._context.idempotency_key(step)
 
     def check(self) -> None:
-        """Raise through the task if its lease is lost; call it in long computations."""
+        """Raise through the task if its lease was lost; call it in long computations."""
         self._context.check()
 
     def step(self, name: str, fn: Callable[[*Ts], R], *args: *Ts, retries: int = 0) -> R:
@@ -92,22 +92,22 @@ class SyncContext:
         journal.ask(name)
         try:
             self.check()
-            found = journal.find(name)
-            if found is None:
+            recorded = journal.find(name)
+            if recorded is None:
                 with self._context.trace.step(name):
                     value = try_step_blocking(fn, args, retries)
-                found = self._wait(
+                recorded = self._wait(
                     self._context.record(
                         name, encoding.encode_result(value, self._context.claim.kind, name)
                     )
                 )
-            result: R = encoding.decode(found)
+            result: R = encoding.decode(recorded)
             return result
         finally:
             journal.settle()
 
     def sleep(self, duration: Duration, *, name: str | None = None) -> None:
-        """Sleep durably; a long sleep gives the worker's slot back and survives crashes."""
+        """Sleep durably; a long sleep returns the worker's slot and survives crashes."""
         wake_at = self._wait(self._context.wake_time(to_ms("duration", duration), name))
         left_ms = wake_at - moment_ms(self.now())
         with self._context.trace.wait("sleep"):
@@ -135,7 +135,7 @@ class SyncContext:
     def waitpoint(
         self, name: str, *, schema: Any = None, **options: Unpack[WaitpointOptions]
     ) -> TaskWaitpoint[Any]:
-        """Make a waitpoint before the wait, with the token and the link to send out."""
+        """Create a waitpoint before the wait, to send out its token and link."""
         return self._wait(self._context.waitpoint(name, schema=schema, **options))
 
     @overload
@@ -173,7 +173,7 @@ class SyncContext:
         approvers: int | None = None,
         **options: Unpack[WaitOptions],
     ) -> Any:
-        """Wait for an answer, without a worker's slot, and return its payload."""
+        """Wait for an answer without holding a worker's slot, and return its payload."""
         return self._wait(
             self._context.wait_for(waitpoint, schema=schema, approvers=approvers, **options)
         )
@@ -199,7 +199,7 @@ class SyncContext:
         raise AssertionError
 
     def progress(self, pct: float, message: str = "") -> None:
-        """Report how far the task is, 0 to 100."""
+        """Report the progress of the task, 0 to 100."""
         self._wait(self._context.progress(pct, message))
 
     def submit(self, task: Task[P, R, Any], /, *args: P.args, **kwargs: P.kwargs) -> Handle[R]:

@@ -38,16 +38,16 @@ if TYPE_CHECKING:
 
 P = ParamSpec("P")
 R = TypeVar("R")
-#: What calling the function directly returns: a coroutine, if it is async.
+#: The return type of a direct call of the function: a coroutine, if it is async.
 C = TypeVar("C")
 
 Pool = Literal["thread", "process"]
 
-#: Small enough that other tasks of the event loop get their turn in between.
+#: Small enough that other tasks of the event loop can run in between.
 _CHUNK = 100
 _CHUNKS_UNDER_WAY = 4
 
-#: Spread, so that tasks that failed together are not retried together.
+#: With jitter, so that tasks that failed together are not retried together.
 DEFAULT_BACKOFF = Backoff(jitter=0.2)
 
 
@@ -76,7 +76,7 @@ class TaskFields(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskOptions:
-    """How executions of a task are submitted. Durations are seconds or timedelta."""
+    """The options of a task's executions. Durations are seconds or timedelta."""
 
     lane: str = "default"
     tenant: str = "default"
@@ -114,7 +114,7 @@ class TaskOptions:
         return RetryPolicy(max_attempts=self.retries + 1, backoff=DEFAULT_BACKOFF)
 
     def new_execution(self, kind: str) -> NewExecution:
-        """Return what is submitted, but for its input; raises InvalidInput."""
+        """Return the execution to submit, without its input; raises InvalidInput."""
         return NewExecution(
             kind=kind,
             id=self.id,
@@ -135,7 +135,7 @@ class TaskOptions:
             quotas=cast("tuple[str, ...]", self.quotas),
             debounce=_window("debounce", self.debounce),
             throttle=_window("throttle", self.throttle),
-            # All of it is said here, and the input is checked by the function's hints.
+            # All options are stated here, and the function's hints check the input.
             check=False,
             unset=frozenset(),
         )
@@ -151,7 +151,7 @@ def _window(field_name: str, value: tuple[str, Duration] | None) -> Window | Non
 
 
 class Task(Generic[P, R, C]):
-    """A function that can be submitted. Calling it runs it here and now, undurably."""
+    """A function that can be submitted. Calling it directly runs it here, without durability."""
 
     def __init__(
         self,
@@ -185,7 +185,7 @@ class Task(Generic[P, R, C]):
 
     @property
     def template(self) -> NewExecution:
-        """What is submitted, but for its input."""
+        """The execution to submit, without its input."""
         return self._template
 
     @property
@@ -203,7 +203,7 @@ class Task(Generic[P, R, C]):
         return other
 
     async def submit(self, *args: P.args, **kwargs: P.kwargs) -> Handle[R]:
-        """Submit an execution; when this returns, the work is held fast."""
+        """Submit an execution; when this returns, it is stored durably."""
         engine = self.app.engine
         with submission(self.name, self._template.tenant):
             (answer,) = await engine.submit_many([self._item(args, kwargs)])
@@ -214,7 +214,7 @@ class Task(Generic[P, R, C]):
     async def submit_many(self, inputs: Sequence[Mapping[str, Any]]) -> list[Handle[R]]:
         """Submit one execution for each mapping of arguments; raises the first refusal.
 
-        What was accepted stays accepted: give ids or idempotency keys to submit again safely.
+        Accepted executions stay accepted: use ids or idempotency keys to submit again safely.
         """
         with submission(self.name, self._template.tenant):
             return await self._submit_many(inputs)
@@ -226,8 +226,8 @@ class Task(Generic[P, R, C]):
             for start in range(0, len(inputs), _CHUNK):
                 items = [self._item((), dict(given)) for given in inputs[start : start + _CHUNK]]
                 chunks.append(asyncio.ensure_future(engine.submit_many(items)))
-                # The store works on some chunks while the next is encoded; other callers of
-                # this process get their turn between them.
+                # The store works on some chunks while the next one is encoded; other callers in
+                # this process can run in between.
                 if len(chunks) >= _CHUNKS_UNDER_WAY:
                     await chunks[-_CHUNKS_UNDER_WAY]
                 else:
@@ -242,7 +242,7 @@ class Task(Generic[P, R, C]):
         return handles
 
     def describe(self) -> dict[str, Any]:
-        """Return what tools may know of it: JSON Schema, options, documentation."""
+        """Return a description for tools: JSON Schema, options, documentation."""
         about = (self.fn.__doc__ or "").strip()
         options = self._template.chosen()
         options.pop("lane", None)
@@ -269,12 +269,12 @@ class Task(Generic[P, R, C]):
     def partial_item(
         self, args: tuple[Any, ...], kwargs: dict[str, Any], is_promised: Callable[[Any], bool]
     ) -> tuple[NewExecution, dict[str, Any]]:
-        """Return what a graph submits, and the arguments that come from upstreams."""
+        """Return the execution that a graph submits, and the arguments that come from upstreams."""
         payload, promised = self.signature.encode_partly(args, kwargs, is_promised)
         return self._template.with_input(payload), promised
 
     def item(self, arguments: Mapping[str, Any]) -> NewExecution:
-        """Return what would be submitted with these arguments."""
+        """Return the execution that `submit` would create with these arguments."""
         return self._item((), dict(arguments))
 
     def _item(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> NewExecution:

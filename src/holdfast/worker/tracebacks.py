@@ -1,4 +1,4 @@
-"""Tracebacks of tasks as their authors want to see them: without the frames of Holdfast."""
+"""Tracebacks of tasks without the frames of Holdfast."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _PACKAGE = f"{Path(__file__).resolve().parent.parent}{os.sep}"
 
 
 def of_task(error: BaseException) -> TracebackType | None:
-    """Return the traceback of an error without our frames, unless it has no others."""
+    """Return the traceback of an error without Holdfast's frames, unless it has no others."""
     frames: list[TracebackType] = []
     link = error.__traceback__
     while link is not None:
@@ -25,7 +25,7 @@ def of_task(error: BaseException) -> TracebackType | None:
 
 
 def text(error: BaseException) -> str:
-    """Return the traceback of an error and of its causes, without our frames."""
+    """Return the traceback of an error and its causes, without Holdfast's frames."""
     shown = traceback.TracebackException.from_exception(error)
     _drop_own(shown)
     return "".join(shown.format())

@@ -18,6 +18,7 @@ from holdfast.model import bounds
 from holdfast.model.executions import Claim
 from holdfast.model.sessions import MessageWait, NewReply, Turned
 from holdfast.outages import level
+from holdfast.tracing import Trace
 from holdfast.worker import logs
 from holdfast.worker.journal import Journal
 from holdfast.worker.outcomes import AttemptLost, AttemptSuspended
@@ -29,6 +30,7 @@ class Conversing(Protocol):
     """What turns need of the conversation that they belong to."""
 
     lost: bool
+    trace: Trace
 
     @property
     def claim(self) -> Claim:
@@ -178,7 +180,9 @@ class Turns:
         async with self._writing:
             while len(self._said) > bounds.REPLIES:
                 await self._write(None)
-            turned = await self._write(wait)
+            # The span ends where the lease is given back, not when the message comes.
+            with self._chat.trace.wait("message"):
+                turned = await self._write(wait)
         if turned.received is not None:
             return turned.received
         if wait.kept and self.on_parked is not None:

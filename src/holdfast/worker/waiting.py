@@ -1,4 +1,4 @@
-"""How a task waits for people and systems: waitpoints to hand out, and what came back."""
+"""Waits of a task for people and systems: waitpoints to send out, and their answers."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from holdfast.worker.outcomes import AttemptSuspended, Denied, WaitTimedOut
 
 M = TypeVar("M")
 
-#: What a wait does when its time is over; `raise` goes on and raises WaitTimedOut in the task.
+#: What happens after the timeout; `raise` continues the task and raises WaitTimedOut in it.
 OnTimeout = Literal["raise", "fail", "cancel", "expire", "escalate"]
 
 _PUBLIC_URL = "HOLDFAST_PUBLIC_URL"
@@ -35,7 +35,7 @@ _PUBLIC_URL = "HOLDFAST_PUBLIC_URL"
 
 @dataclass(frozen=True)
 class TaskWaitpoint(Generic[M]):
-    """A waitpoint that a task made, to be told to those who may answer it."""
+    """A waitpoint that a task created, to be sent to the people who may answer it."""
 
     id: str
     name: str
@@ -44,16 +44,16 @@ class TaskWaitpoint(Generic[M]):
     schema: Any = field(default=None, repr=False)
 
     def link(self, base_url: str | None = None) -> str:
-        """Return where a person can answer. The token is in the fragment, which no server logs."""
+        """Return the URL for an answer. The token is in the fragment, which no server logs."""
         base = base_url or os.environ.get(_PUBLIC_URL)
         if not base:
-            message = f"a link needs the address of the server: pass it, or set {_PUBLIC_URL}"
+            message = f"a link needs the address of the server: pass base_url, or set {_PUBLIC_URL}"
             raise TaskError(message)
         return f"{base.rstrip('/')}/answer/{quote(self.id, safe=':@~')}#{self.token.reveal()}"
 
 
 class Journaled(Protocol):
-    """What waiting needs of a context."""
+    """The parts of a context that waiting needs."""
 
     @property
     def claim(self) -> Claim:
@@ -70,24 +70,24 @@ class Journaled(Protocol):
         ...
 
     def number(self, name: str) -> str:
-        """Return a name for the next step that has none of its own."""
+        """Return a name for the next unnamed step."""
         ...
 
     async def flush(self) -> None:
-        """Have what was streamed in the store."""
+        """Flush buffered frames to the store."""
         ...
 
     async def once(self, name: str, make: Callable[[], Awaitable[bytes]]) -> bytes:
-        """Return the recorded result of a step, or make it and record it."""
+        """Return the recorded result of a step, or compute and record it."""
         ...
 
 
 class WaitpointOptions(TypedDict, total=False):
     """Further options of a waitpoint."""
 
-    #: It closes this long after it was made.
+    #: It closes this long after its creation.
     expires: Duration | None
-    #: How many signals its token is good for.
+    #: How many signals its token allows.
     uses: int | None
     #: The signals it accepts, `*` at the end of a name stands for the rest; none means all.
     signals: Sequence[str]
@@ -100,7 +100,7 @@ class WaitpointOptions(TypedDict, total=False):
 class WaitOptions(TypedDict, total=False):
     """Further options of a wait."""
 
-    #: How long; without it, for ever.
+    #: How long to wait; by default, for ever.
     timeout: Duration | None
     on_timeout: OnTimeout
     #: What people are asked.
@@ -110,7 +110,7 @@ class WaitOptions(TypedDict, total=False):
 
 
 class _Came(msgspec.Struct, omit_defaults=True):
-    """A signal as the journal keeps it."""
+    """A signal as it is stored in the journal."""
 
     name: str
     payload: msgspec.Raw
@@ -130,7 +130,7 @@ class Waiting:
     async def waitpoint(
         self, name: str, schema: Any, options: WaitpointOptions
     ) -> TaskWaitpoint[Any]:
-        """Make a waitpoint, once in the life of the execution."""
+        """Create a waitpoint, once in the life of the execution."""
         item = NewWaitpoint(
             name=name,
             schema=_json_schema(schema),
@@ -147,7 +147,7 @@ class Waiting:
             keyed = replace(item, key=f"{claim.run}:{step}")
             with self._context.holding():
                 (point,) = await self._engine.waitpoints.prepare(claim.id, claim.lease, [keyed])
-            # The journal keeps what the token is made of, never the token.
+            # The journal stores what is needed to make the token, never the token.
             return msgspec.json.encode(point.grant())
 
         grant = msgspec.json.decode(await self._context.once(step, prepare), type=Grant)
@@ -188,7 +188,7 @@ class Waiting:
         on_timeout: OnTimeout,
         reason: str = "signal",
     ) -> list[Signal]:
-        """Wait until a condition holds; returns what fulfilled it, the same in every attempt."""
+        """Wait until a condition holds; returns its signals, the same in every attempt."""
         checks.one_of("on_timeout", on_timeout, get_args(OnTimeout))
         timeout_ms = optional_ms("timeout", timeout)
         what = step.removeprefix("wait:")
@@ -217,7 +217,7 @@ class Waiting:
 
         came = _decode(await self._context.once(step, wait))
         if came and came[-1].name == "timeout" and came[-1].waitpoint is None:
-            raise WaitTimedOut(f"nobody answered {step} in time")
+            raise WaitTimedOut(f"no answer to {step} came in time")
         return came
 
 
@@ -229,7 +229,7 @@ def _json_schema(schema: Any) -> Any:
 
 
 def approval_condition(name: str, approvers: int) -> Mapping[str, Any]:
-    """Return the condition of so many different people approving, or of one who denies."""
+    """Return the condition that this many different people approve, or one denies."""
     checks.integer("approvers", approvers, 1, bounds.BATCH_ITEMS)
     approved = {"waitpoint": name, "signal": "approve"}
     enough = {"count": approvers, "distinct": "sources", "of": [approved]}
@@ -250,7 +250,7 @@ def approved(came: Sequence[Signal]) -> list[Signal]:
 def _item(
     waitpoint: str | TaskWaitpoint[Any], schema: Any, options: WaitOptions
 ) -> tuple[NewWaitpoint | TaskWaitpoint[Any], Any]:
-    """Return what to wait at, a new waitpoint or a prepared one, and its schema."""
+    """Return the waitpoint to wait at, new or prepared, and its schema."""
     title, answerers = options.get("title", ""), tuple(options.get("answerers", ()))
     if isinstance(waitpoint, str):
         item = NewWaitpoint(
@@ -258,7 +258,7 @@ def _item(
         )
         return item, schema
     if title or answerers:
-        message = "title and answerers of a prepared waitpoint belong to ctx.waitpoint(...)"
+        message = "set title and answerers of a prepared waitpoint in ctx.waitpoint(...)"
         raise InvalidInput(message, field="waitpoint")
     return waitpoint, waitpoint.schema if schema is None else schema
 

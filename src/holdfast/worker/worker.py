@@ -1,4 +1,4 @@
-"""The worker: claims executions while it has free slots, runs them, drains when told to stop."""
+"""The worker: claims executions while it has free slots, runs them, and drains when stopped."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from holdfast.api import Claimer
+from holdfast.concurrency import first_of
 from holdfast.errors import HoldfastError, NotOverHttp, StoreFull
 from holdfast.model import bounds, checks
 from holdfast.model.executions import Claim
@@ -36,30 +37,30 @@ if TYPE_CHECKING:
 log: logging.Logger = logging.getLogger(__name__)
 
 _CLAIM_WAIT_MS = 5_000
-#: More at once would keep the server busy for longer than 2 ms, and this worker idle meanwhile.
+#: A larger claim would keep the server busy for over 2 ms, and this worker idle in the meantime.
 _MOST_IN_CLAIM = 100
 _MOST_CLAIMS = 4
 _PAUSE_AFTER_ERROR_S = 1.0
-#: How long tasks in threads may take to notice that the worker was told to stop at once.
+#: How long tasks in threads have to notice that the worker stops immediately.
 _THREADS_GRACE_S = 2.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkerSettings:
-    """How a worker runs."""
+    """The settings of a worker."""
 
     #: The pool of workers it belongs to.
     name: str = field(default_factory=lambda: "worker")
     lanes: tuple[str, ...] = ()
     capabilities: tuple[str, ...] = ()
-    #: Executions at once.
+    #: The maximum number of concurrent executions.
     slots: int = 100
     #: Threads for `def` tasks.
     threads: int = 32
     #: Processes for tasks with pool="process".
     processes: int = field(default_factory=lambda: os.cpu_count() or 1)
     lease_ms: int = 30_000
-    #: Lines of `ctx.logger` from this level on are kept with the execution; None keeps none.
+    #: The execution keeps lines of `ctx.logger` at or above this level; None keeps none.
     keep_logs: str | None = None
     #: Conversations whose coroutine is kept while they wait for a message; others run again from
     #: their journal.
@@ -79,7 +80,7 @@ class WorkerSettings:
 
 
 class Worker:
-    """A worker of an app that is open."""
+    """A worker of an open app."""
 
     def __init__(self, app: App, settings: WorkerSettings) -> None:
         self._app = app
@@ -88,7 +89,7 @@ class Worker:
         host = "".join(c if c.isalnum() or c in "-." else "-" for c in socket.gethostname())
         self.instance: str = f"{settings.name[:60]}.{host[:40]}.{os.getpid()}.{new_id()[-6:]}"
         self.lanes: tuple[str, ...] = settings.lanes or _lanes_of(app)
-        #: It claims executions of these tasks only; others wait for a worker that has theirs.
+        #: It claims executions of these tasks only; others wait for a worker that has their task.
         self.kinds: tuple[str, ...] = tuple(sorted(app.tasks))
         self._slots = Slots(settings.slots)
         self._draining = asyncio.Event()
@@ -108,11 +109,11 @@ class Worker:
         )
 
     def drain(self) -> None:
-        """Claim no more; `run` returns when what runs has ended."""
+        """Stop claiming; `run` returns when the running executions have ended."""
         self._draining.set()
 
     def release(self) -> None:
-        """Stop at once and give all leases back; the executions go on elsewhere."""
+        """Stop immediately and return all leases; the executions continue elsewhere."""
         self._releasing = True
         self._draining.set()
         for context in list(self._runner.running.values()):
@@ -121,7 +122,7 @@ class Worker:
             self._attempts[context.claim.key].cancel()
 
     async def wait_started(self, running: asyncio.Future[None]) -> None:
-        """Wait until it listens for work; raises what `running` raised, if it failed."""
+        """Wait until it listens for work; if `running` failed, raises its error."""
         running.add_done_callback(lambda _: self._started.set())
         await self._started.wait()
         if running.done():
@@ -148,7 +149,7 @@ class Worker:
                 await self._claim_until_drained()
         finally:
             if not await self._threads.wait_idle(_THREADS_GRACE_S):
-                log.warning("tasks in threads have not stopped; they end with the process")
+                log.warning("some tasks in threads are still running; they end with the process")
             self._processes.close()
             await self._runner.close()
             await asyncio.to_thread(self._heartbeats.stop)
@@ -166,11 +167,9 @@ class Worker:
     async def _register(self) -> bool:
         """Wait until the worker is registered; returns False if it is drained before."""
         starting = asyncio.ensure_future(asyncio.to_thread(self._heartbeats.start))
-        draining = asyncio.ensure_future(self._draining.wait())
-        await asyncio.wait({starting, draining}, return_when=asyncio.FIRST_COMPLETED)
+        await first_of(starting, self._draining.wait())
         if not starting.done():
             self._heartbeats.give_up()
-        draining.cancel()
         return await starting
 
     async def _claim_until_drained(self) -> None:
@@ -183,12 +182,12 @@ class Worker:
             await insist(self._publish, self._draining)
             declaring = await self._declare()
             self._started.set()
-            # Several claims under way: the next is answered while the last is started.
+            # Several claims are under way: the next is answered while executions of the last start.
             several = max(1, min(_MOST_CLAIMS, self.settings.slots // _MOST_IN_CLAIM))
             claiming = asyncio.gather(*(self._claim(claimer) for _ in range(several)))
             consuming = consume_until(self._draining, self._app, self.instance)
             await asyncio.gather(self._draining.wait(), consuming, declaring)
-            # A claim that is under way is not cancelled: its leases would belong to nobody.
+            # A claim under way is not cancelled: its leases would be lost until they expire.
             self._slots.close()
             claimer.stop()
             await claiming
@@ -200,12 +199,14 @@ class Worker:
         await self._engine.tasks.publish(described)
 
     async def _declare(self) -> Awaitable[None]:
-        """Store what the app declares; returns what continues if the store has no room yet."""
+        """Store what the app declares; returns a task that keeps trying if the store is full."""
         try:
             await insist(self._put_declared, self._draining, when_full=False)
         except StoreFull:
-            # Workers are what drains a full store: none may wait for it.
-            log.warning("the app's limits and schedules are stored when the store has room")
+            # Workers drain a full store, so none may wait for it.
+            log.warning(
+                "the store is full; the app's limits and schedules are stored when it has room"
+            )
             return asyncio.ensure_future(insist(self._put_declared, self._draining))
         return asyncio.sleep(0)
 
@@ -236,7 +237,7 @@ class Worker:
         self._attempts[claim.key] = attempt
 
     def _end_in_time(self, claim: Claim) -> asyncio.TimerHandle | None:
-        """Stop an attempt when its time is over, as the store does."""
+        """Stop an attempt after its timeout, as the store does."""
         if claim.timeout_at is None:
             return None
         claimed_at = claim.expires_at - timedelta(milliseconds=self.settings.lease_ms)
@@ -263,16 +264,16 @@ class Worker:
             self._slots.give_back()
 
     async def _give_back(self, claim: Claim) -> None:
-        """Let the attempt go on elsewhere, at once."""
+        """Return the lease, so that the attempt can continue elsewhere immediately."""
         with contextlib.suppress(HoldfastError):
             await self._engine.delay(claim.id, claim.lease, 0)
 
     def _on_lost(self, claim: Claim, why: str) -> None:
-        """Tell the task that its lease is lost: a flag for threads, cancellation for coroutines."""
+        """Notify the task of the lost lease: a flag for threads, cancellation for coroutines."""
         context = self._runner.running.get(claim.key)
         if context is None or context.lost:
             return
-        log.info("lease lost: %s", why, extra=logs.fields(claim))
+        log.info("the lease was lost: %s", why, extra=logs.fields(claim))
         context.lose()
         self._heartbeats.release(claim)
         if self._app.tasks[claim.kind].is_async:
@@ -294,10 +295,10 @@ def stop_on_signals(worker: Worker) -> Iterator[None]:
         nonlocal seen
         seen += 1
         if seen == 1:
-            log.warning("draining: no new work; once more to stop at once")
+            log.warning("draining: no new work; interrupt again to stop immediately")
             worker.drain()
         else:
-            log.warning("stopping at once; leases are given back")
+            log.warning("stopping immediately; leases are returned")
             worker.release()
 
     for number in (signal.SIGTERM, signal.SIGINT):

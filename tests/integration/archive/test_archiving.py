@@ -14,6 +14,8 @@ from holdfast.fencing import FolderObjects, MemoryObjects, WriterLease
 from holdfast.model import exports
 from holdfast.model.exports import Exported
 from holdfast.model.listing import Filter
+from holdfast.model.session_keys import SessionKey
+from holdfast.model.sessions import Activity
 from holdfast.model.states import State
 from holdfast.store.store import Store
 from holdfast.testing.clock import Clock
@@ -276,6 +278,27 @@ async def test_erasing_a_tenant_leaves_nothing_and_a_proof(
     assert (entry["event"], entry["tenant"], entry["confirmed"]) == ("tenant_erased", "t1", True)
     again = await archiver.erase_tenant("t1", by="ops")
     assert (again.executions, again.replaced) == (0, [])
+
+
+async def test_erasing_a_tenant_removes_its_sessions_with_their_transcripts(
+    archiving: Store,
+) -> None:
+    """From the store; sessions of other tenants stay, and a name is required."""
+    engine = Engine(archiving)
+    await engine.tasks.publish({"talk": {"conversation": {}}})
+    for tenant in ("t1", "t2"):
+        for user in ("ann", "bob"):
+            key = SessionKey(tenant=tenant, endpoint="talk", conversation="room", user=user)
+            await engine.sessions.deliver("talk", Activity(key=key, payload=b'{"text":"hi"}'))
+    archiver = Archiver(archiving, MemoryObjects(), SMALL)
+    with pytest.raises(InvalidInput):
+        await archiver.erase_tenant("", by="ops")
+    proof = await archiver.erase_tenant("t1", by="ops")
+    assert (proof.sessions, proof.executions) == (2, 0)
+    left = await engine.sessions.list()
+    assert {session.key.tenant for session in left.items} == {"t2"}
+    assert len(left.items) == 2
+    await engine.close()
 
 
 async def _names(objects: FolderObjects) -> Any:

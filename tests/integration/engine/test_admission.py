@@ -189,7 +189,7 @@ async def test_an_exhausted_budget_keeps_work_from_starting(engine: Engine) -> N
     (hold,) = explanation.holds
     expected = {"type": "budget", "id": "top", "dimension": "tokens", "current": 10, "limit": 10}
     assert dict(hold) == expected
-    await engine.budgets.set_limits("top", {"tokens": {"hard": 11}})
+    await engine.budgets.set("top", {"tokens": {"hard": 11}})
     await engine.courier.settle()
     assert {one.id for one in await claim_all(engine)} == set(ids)
 

@@ -26,12 +26,15 @@ class Receiver:
         self.most_at_once = 0
 
     async def got(self, texts: list[str]) -> None:
+        """Wait until it took exactly these."""
+
         async def has_them() -> bool:
             return self.texts == texts
 
         await wait_for(has_them)
 
     async def send(self, reply: OutgoingReply) -> None:
+        """Take a reply."""
         self.at_once += 1
         self.most_at_once = max(self.most_at_once, self.at_once)
         try:

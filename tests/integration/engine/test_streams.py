@@ -458,3 +458,17 @@ async def test_an_append_of_unknown_outcome_can_be_repeated(
     await engine.streams.append(claim.id, claim.lease, [text("a")], key="k")
     page = await engine.streams.read(claim.id)
     assert [frame.text for frame in page.frames] == ["a"]
+
+
+async def test_a_tail_that_comes_while_another_has_just_opened_lets_it_finish(
+    engine: Engine,
+) -> None:
+    """It waits without keeping the event loop from the one that it waits for."""
+    execution_id = (await engine.submit("k")).id
+    tails = engine.streams.tails
+    loop = asyncio.get_running_loop()
+    opened = loop.create_future()
+    opened.set_result(None)
+    tails._opening[execution_id] = opened
+    loop.call_soon(tails._opening.clear)
+    (await engine.streams.tail(execution_id)).close()

@@ -86,3 +86,18 @@ def test_wrong_usage_is_one_line(queues: Any) -> None:
         lines = queues(*args, code=code)
         assert len(lines) == 1
         assert word in lines[0]
+
+
+def test_queues_are_listed_in_the_same_order(queues: Any) -> None:
+    """By name, whatever the order of their creation, whether they have groups or not."""
+    for name in ("pears", "apples", "figs"):
+        queues("define", name)
+    for name in ("dates", "kiwis"):
+        queues("define", name, "--mode", "fanout")
+    groups = [f"g{number}" for number in range(9, 0, -1)]
+    for group in groups:
+        queues("group", "kiwis", group)
+    _, _, *rows = queues()
+    members = [f"kiwis > {group}" for group in sorted(groups)]
+    names = ["apples", "dates", "figs", *members, "pears"]
+    assert [row.partition("  ")[0] for row in rows] == names

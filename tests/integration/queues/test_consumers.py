@@ -191,7 +191,7 @@ def test_a_consumer_has_one_parameter_for_the_message(app: App) -> None:
         @app.consumer("q")
         async def two(a: int, b: int) -> None: ...
 
-    with pytest.raises(InvalidInput, match="of its own"):
+    with pytest.raises(InvalidInput, match="separate execution"):
 
         @app.consumer("q", id="x")
         async def named(a: int) -> None: ...

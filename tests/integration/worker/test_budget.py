@@ -95,7 +95,7 @@ async def test_a_breach_can_cancel_the_execution(holdfast_store: TestStore) -> N
         await t.run_until_idle()
         found = await handle.describe()
         assert found.state is State.CANCELLED
-        assert found.reason == "budget b: no more tokens (limit 100)"
+        assert found.reason == "budget b: no tokens left (limit 100)"
         assert reached == []
 
 
@@ -236,7 +236,7 @@ async def test_a_hard_breach_may_ask_for_more(holdfast_store: TestStore) -> None
         described = await handle.describe()
         assert (described.state, described.hold) == (State.SUSPENDED, "budget")
         (item,) = (await t.engine.waitpoints.inbox()).items
-        assert (item.waitpoint.name, "no more tokens" in item.waitpoint.title) == ("budget:b", True)
+        assert (item.waitpoint.name, "no tokens left" in item.waitpoint.title) == ("budget:b", True)
         with pytest.raises(InvalidPayload):
             await handle.signal("budget:b", {"limit": "more"})
         await handle.signal("budget:b", {"limit": 130})

@@ -121,7 +121,7 @@ async def test_the_lines_of_an_attempt_are_bounded(
         more = page.more
     lines = [frame.json()["message"] for frame in frames]
     assert len(lines) == MOST_LINES + 1
-    assert lines[-1] == "further lines of this attempt are not kept, after 1000"
+    assert lines[-1] == "the log of this attempt is full: lines after the first 1000 are dropped"
     assert len(lines[0]) == 4_000
 
 

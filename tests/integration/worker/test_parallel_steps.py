@@ -179,7 +179,7 @@ async def test_code_that_no_longer_fits_its_journal_fails_visibly(
     error = failed.value.context["error"]
     assert error["type"] == "journal_mismatch"
     assert f"earlier attempts recorded '{expected}'" in error["message"]
-    assert f", but the code came to {found} without asking for it" in error["message"]
+    assert f", but the code reached {found} without asking for it" in error["message"]
     assert ran == ["charge", "mail"]
     assert (await handle.describe()).attempts == 2
 

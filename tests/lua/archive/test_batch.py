@@ -59,7 +59,7 @@ async def test_a_row_has_everything_but_who_watches(store: Store, clock: Clock) 
     owned = (
         (lua / "core" / "keys.lua")
         .read_text()
-        .split("-- What one execution owns")[1]
+        .split("-- Keys of one execution")[1]
         .split("\n\n")[0]
     )
     sections = re.findall(r"\{ '(\w+)', keys\.\1,", (lua / "admin" / "archive.lua").read_text())

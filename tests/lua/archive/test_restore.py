@@ -27,9 +27,9 @@ async def test_it_is_as_it_was(store: Store, clock: Clock, dump: Dump, number: i
     await store.archives.restore(row, archived=False)
     assert await picture(Engine(store), execution_id) == before
     assert violations(dump(), clock.now_ms) == []
-    page = await store.queries.page(Filter(tenant=f"t{number % 3}"), 10, None)
+    page = await store.queries.list_executions(Filter(tenant=f"t{number % 3}"), 10, None)
     assert [item.id for item in page.items] == [execution_id]
-    tagged = await store.queries.page(Filter(tag=("n", str(number))), 10, None)
+    tagged = await store.queries.list_executions(Filter(tag=("n", str(number))), 10, None)
     assert [item.id for item in tagged.items] == [execution_id]
     unchanged = dump()
     await store.archives.restore(row, archived=False)

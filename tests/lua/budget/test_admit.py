@@ -37,7 +37,7 @@ async def test_one_that_asks_again_keeps_its_place(store: Store) -> None:
     tag = await store.budgets.tag("b")
     for name, epoch in (("e1", 1), ("e2", 1), ("e1", 2)):
         await store.budgets.admit(tag, [(name, epoch, ["b"])])
-    await store.budgets.limit("b", {("tokens", "hard"): 1})
+    await store.budgets.set("b", {("tokens", "hard"): 1})
     assert await store.outboxes.read(tag) == [b"w\ne1\nb:b", b"w\ne2\nb:b"]
 
 

@@ -30,7 +30,7 @@ async def test_the_same_again_is_no_news(store: Store, dump: Dump) -> None:
     """Also when its limits were changed in between: the call is the same."""
     new = NewBudget(id="b", limits={"tokens": Limit(hard=5)})
     await store.budgets.create(new)
-    await store.budgets.limit("b", {("tokens", "hard"): 9})
+    await store.budgets.set("b", {("tokens", "hard"): 9})
     before = dump()
     assert await store.budgets.create(new) is False
     assert dump() == before

@@ -24,7 +24,7 @@ async def test_a_higher_limit_is_set_once(store: Store) -> None:
     await make_budget(store, limits={"tokens": {"hard": 9, "soft": 5}})
     assert await raise_to(store, 20) == b"raised"
     assert (await store.budgets.get("b")).limits == {"tokens": Limit(hard=20, soft=5)}
-    await store.budgets.limit("b", {("tokens", "hard"): 4})
+    await store.budgets.set("b", {("tokens", "hard"): 4})
     assert await raise_to(store, 20) == b"already_applied"
     assert (await store.budgets.get("b")).limits == {"tokens": Limit(hard=4, soft=5)}
 

@@ -33,7 +33,7 @@ async def test_a_hard_breach_changes_nothing_and_keeps_its_key(store: Store) -> 
     assert (refused.budget, refused.dimension) == ("b", "tokens")
     assert (refused.current, refused.limit, refused.on_hard) == (8, 10, OnHard.REFUSE)
     assert await standing(store) == ({"tokens": 8}, {})
-    await store.budgets.limit("b", {("tokens", "hard"): 11})
+    await store.budgets.set("b", {("tokens", "hard"): 11})
     assert (await store.budgets.report("b", usage, "k")).status is ChargeStatus.OK
     assert (await store.budgets.report("b", usage, "k")).status is ChargeStatus.ALREADY_APPLIED
     assert await standing(store) == ({"tokens": 11, "calls": 1}, {})

@@ -48,7 +48,7 @@ async def test_what_was_reserved_can_be_settled_under_a_lowered_limit(store: Sto
     """It was promised."""
     await make_budget(store, hard=10)
     await reserve(store, 6)
-    await store.budgets.limit("b", {("tokens", "hard"): 1})
+    await store.budgets.set("b", {("tokens", "hard"): 1})
     assert (await settle(store, 6)).status is ChargeStatus.OK
 
 
@@ -92,5 +92,5 @@ async def test_what_returns_lets_executions_go_on(store: Store) -> None:
     assert await store.budgets.admit(tag, [("e1", 1, ["b"])]) == ["b"]
     await settle(store, 10)
     assert await store.outboxes.read(tag) == []
-    await store.budgets.limit("b", {("tokens", "hard"): 30})
+    await store.budgets.set("b", {("tokens", "hard"): 30})
     assert await store.outboxes.read(tag) == [b"w\ne1\nb:b"]

@@ -21,7 +21,7 @@ from tests.support.lifecycle import Dump, claim_in, create_one, create_together
 
 async def newest_first(store: Store) -> list[str]:
     """Ids of all executions, the youngest first."""
-    page = await store.queries.page(Filter(), 100, None)
+    page = await store.queries.list_executions(Filter(), 100, None)
     return [execution.id for execution in page.items]
 
 
@@ -191,7 +191,7 @@ async def test_tags_are_kept_and_indexed(store: Store, dump: Dump, value: str) -
     execution_id = await create_one(store, tags=tags)
     assert (await store.queries.describe(execution_id)).tags == tags
     for pair in tags.items():
-        page = await store.queries.page(Filter(tag=pair), 10, None)
+        page = await store.queries.list_executions(Filter(tag=pair), 10, None)
         assert [found.id for found in page.items] == [execution_id]
     assert (f"{store.tag_of(execution_id)}:t:{execution_id}" in dump()) == (len(value) > 60)
 

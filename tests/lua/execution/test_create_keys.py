@@ -30,7 +30,7 @@ async def duplicate_of(store: Store, **fields: Any) -> str:
 
 
 async def how_many(store: Store) -> int:
-    return len((await store.queries.page(Filter(), 100, None)).items)
+    return len((await store.queries.list_executions(Filter(), 100, None)).items)
 
 
 async def test_the_same_key_and_content_is_a_duplicate(store: Store) -> None:

@@ -22,7 +22,7 @@ async def test_a_place_in_the_queue_is_told(store: Store) -> None:
     ids = await create_together(
         store, {}, {"tenant": "other"}, {"requires": ("gpu",)}, {}, {"priority": 9}
     )
-    ahead = [(await store.queries.standing(one)).ahead for one in ids]
+    ahead = [(await store.queries.explain_facts(one)).ahead for one in ids]
     assert ahead == [{"work": count} for count in (1, 0, 0, 2, 0)]
 
 
@@ -30,7 +30,7 @@ async def test_a_place_in_the_queue_is_told_by_kind(store: Store) -> None:
     """Whether other kinds are ahead depends on who has them."""
     kinds = [{"kind": kind} for kind in ("a", "b", "a", "c", "b")]
     ids = await create_together(store, *kinds)
-    assert (await store.queries.standing(ids[4])).ahead == {"b": 1, "a": 2, "c": 1}
+    assert (await store.queries.explain_facts(ids[4])).ahead == {"b": 1, "a": 2, "c": 1}
 
 
 async def test_what_does_not_wait_has_no_place(store: Store) -> None:
@@ -38,7 +38,7 @@ async def test_what_does_not_wait_has_no_place(store: Store) -> None:
     active = (await claim_one(store, await create_one(store))).id
     ended = await complete_one(store)
     delayed = await create_one(store, delay_ms=1_000)
-    standings = [await store.queries.standing(one) for one in (delayed, active, ended)]
+    standings = [await store.queries.explain_facts(one) for one in (delayed, active, ended)]
     assert [standing.ahead for standing in standings] == [None, None, None]
     states = [standing.execution.state for standing in standings]
     assert states == [State.DELAYED, State.ACTIVE, State.COMPLETED]
@@ -47,22 +47,22 @@ async def test_what_does_not_wait_has_no_place(store: Store) -> None:
 async def test_the_setting_of_its_lane_is_told(store: Store) -> None:
     """Paused, draining, or nothing for an open lane."""
     execution_id = await create_one(store, lane="mail")
-    assert (await store.queries.standing(execution_id)).lane_setting is None
+    assert (await store.queries.explain_facts(execution_id)).lane_setting is None
     await store.lanes.set_state("mail", "paused")
-    assert (await store.queries.standing(execution_id)).lane_setting == "paused"
+    assert (await store.queries.explain_facts(execution_id)).lane_setting == "paused"
     await store.lanes.set_state("mail", "draining")
-    assert (await store.queries.standing(execution_id)).lane_setting == "draining"
+    assert (await store.queries.explain_facts(execution_id)).lane_setting == "draining"
 
 
 async def test_the_time_of_the_store_is_told(store: Store, clock: Clock) -> None:
     """Due times are compared with the clock that they are on."""
     execution_id = await create_one(store, delay_ms=1_000)
     await clock.advance(300)
-    standing = await store.queries.standing(execution_id)
+    standing = await store.queries.explain_facts(execution_id)
     assert standing.now == from_ms(clock.now_ms)
     assert standing.execution.run_at == from_ms(clock.now_ms + 700)
 
 
 async def test_explaining_an_unknown_execution_is_not_found(store: Store, dump: Dump) -> None:
     """A wrong id has its own code."""
-    await refused(store.queries.standing("nobody"), ExecutionNotFound, dump, id="nobody")
+    await refused(store.queries.explain_facts("nobody"), ExecutionNotFound, dump, id="nobody")

@@ -17,7 +17,7 @@ from tests.support.lifecycle import claim_one, create_one, create_together
 
 async def ids_of(store: Store, limit: int = 100, **wanted: Any) -> list[str]:
     """List in one page; returns ids."""
-    page = await store.queries.page(Filter(**wanted), limit, None)
+    page = await store.queries.list_executions(Filter(**wanted), limit, None)
     return [execution.id for execution in page.items]
 
 
@@ -26,7 +26,7 @@ async def all_ids(store: Store, limit: int, **wanted: Any) -> list[str]:
     ids: list[str] = []
     cursor = None
     while True:
-        page = await store.queries.page(Filter(**wanted), limit, cursor)
+        page = await store.queries.list_executions(Filter(**wanted), limit, cursor)
         assert len(page.items) <= limit
         ids += [execution.id for execution in page.items]
         cursor = page.next_cursor
@@ -48,7 +48,7 @@ async def fill(store: Store, clock: Clock, count: int = 30) -> list[str]:
 
 async def test_an_empty_store_lists_nothing(store: Store) -> None:
     """No rows, no cursor."""
-    page = await store.queries.page(Filter(), 10, None)
+    page = await store.queries.list_executions(Filter(), 10, None)
     assert (page.items, page.next_cursor) == ((), None)
 
 
@@ -56,7 +56,7 @@ async def test_rows_describe_executions(store: Store) -> None:
     """A row has what a description has, tags included."""
     execution_id = await create_one(store, input=b"x" * 100, tags={"a": "b" * 100}, priority=3)
     await claim_one(store, execution_id, worker="w7")
-    (row,) = (await store.queries.page(Filter(), 10, None)).items
+    (row,) = (await store.queries.list_executions(Filter(), 10, None)).items
     assert row == await store.queries.describe(execution_id)
 
 
@@ -72,8 +72,8 @@ async def test_pages_give_everything_once_newest_first(
 async def test_the_last_page_has_no_cursor(store: Store, clock: Clock) -> None:
     """A page that ends exactly at the end says so."""
     await fill(store, clock, 6)
-    assert (await store.queries.page(Filter(), 6, None)).next_cursor is None
-    assert (await store.queries.page(Filter(), 5, None)).next_cursor is not None
+    assert (await store.queries.list_executions(Filter(), 6, None)).next_cursor is None
+    assert (await store.queries.list_executions(Filter(), 5, None)).next_cursor is not None
 
 
 async def test_executions_of_one_instant_are_listed_once(store: Store) -> None:
@@ -135,18 +135,18 @@ async def test_the_state_is_that_of_now(store: Store, clock: Clock) -> None:
 async def test_a_cursor_holds_while_things_change(store: Store, clock: Clock) -> None:
     """New executions, changes of state and removals between pages repeat and skip nothing."""
     ids = await fill(store, clock, 12)
-    page = await store.queries.page(Filter(), 5, None)
+    page = await store.queries.list_executions(Filter(), 5, None)
     await create_one(store)
     await store.executions.cancel(ids[4], "")
     await store.executions.cancel(ids[7], "")
-    rest = await store.queries.page(Filter(), 100, page.next_cursor)
+    rest = await store.queries.list_executions(Filter(), 100, page.next_cursor)
     assert [execution.id for execution in rest.items] == ids[5:]
 
 
 async def test_a_cursor_of_another_making_is_refused(store: Store) -> None:
     """A cursor is one that a list returned."""
     with pytest.raises(InvalidInput) as refused:
-        await store.queries.page(Filter(), 5, "yesterday")
+        await store.queries.list_executions(Filter(), 5, "yesterday")
     assert refused.value.context == {"field": "cursor"}
 
 
@@ -157,7 +157,7 @@ async def test_a_tag_with_a_rare_filter_reaches_its_end(single_store: Store) -> 
         if start == 0:
             items[0]["kind"] = "rare"
         await create_together(single_store, *items)
-    page = await single_store.queries.page(Filter(tag=("a", "b"), kind="rare"), 10, None)
+    page = await single_store.queries.list_executions(Filter(tag=("a", "b"), kind="rare"), 10, None)
     assert page.items == ()
     assert page.next_cursor is not None
     assert len(await all_ids(single_store, 10, tag=("a", "b"), kind="rare")) == 1

@@ -6,13 +6,20 @@ from typing import Any
 
 import pytest
 
-from holdfast.errors import ExecutionNotFound, NotTerminal, ReplayLimit, StepNotFound
+from holdfast.errors import (
+    ExecutionNotFound,
+    NotTerminal,
+    ReplayLimit,
+    SessionBusy,
+    StepNotFound,
+)
 from holdfast.model.executions import Claim, Failure
 from holdfast.model.moments import from_ms
 from holdfast.model.retry import Backoff, RetryPolicy
 from holdfast.model.states import AttemptKind, State
 from holdfast.store.store import Store
 from holdfast.testing.clock import Clock
+from tests.support.invariants import violations
 from tests.support.lifecycle import (
     Dump,
     claim_in,
@@ -22,6 +29,7 @@ from tests.support.lifecycle import (
     refused,
     state_of,
 )
+from tests.support.sessions import begin, deliver, first_texts, session_of, turn
 
 FAILURE = Failure(type="e", message="m")
 
@@ -235,3 +243,34 @@ async def test_only_ended_executions_are_replayed(store: Store, dump: Dump, stat
 async def test_replaying_an_unknown_execution_is_not_found(store: Store, dump: Dump) -> None:
     """A wrong id has its own code."""
     await refused(replay(store, "nobody"), ExecutionNotFound, dump, id="nobody")
+
+
+async def test_an_ended_execution_of_a_session_is_its_current_one_again(
+    store: Store, clock: Clock, dump: Dump
+) -> None:
+    """It receives messages, repeats no reply that is recorded, and may end again."""
+    claim = await begin(store)
+    session_id = session_of(claim)
+    await turn(store, claim, "one")
+    await store.executions.fail(claim.id, claim.lease, FAILURE)
+    await replay(store, claim.id, keep_steps=True)
+    assert violations(dump(), clock.now_ms) == []
+    assert (await deliver(store, "two")).effect == "buffered"
+    again = await claim_one(store, claim.id)
+    assert (await turn(store, again, "one", "other")).numbers == (2, 5)
+    await store.executions.complete(again.id, again.lease, b"null")
+    following = await claim_one(store, f"{session_id}~2")
+    assert first_texts(following) == ["two"]
+    assert violations(dump(), clock.now_ms) == []
+
+
+async def test_a_session_has_one_execution_at_a_time(store: Store, dump: Dump) -> None:
+    """While another runs or waits, none is replayed."""
+    first = await begin(store)
+    await store.executions.complete(first.id, first.lease, b"null")
+    second = await begin(store)
+    await refused(replay(store, first.id), SessionBusy, dump, id=session_of(first))
+    await turn(store, second, wait="receive:1")
+    await refused(replay(store, first.id), SessionBusy, dump, id=session_of(first))
+    await store.executions.cancel(second.id, "")
+    assert await replay(store, first.id) == [b"waiting"]

@@ -22,7 +22,7 @@ async def test_one_that_waits_for_the_limit_is_ready_again(store: Store) -> None
     await store.executions.unblock(tag, [(execution_id, "q:q")])
     found = await store.queries.describe(execution_id)
     assert (found.state, found.hold, found.blocked_by) == (State.WAITING, None, None)
-    assert (await store.queries.standing(execution_id)).ahead == {"work": 0}
+    assert (await store.queries.explain_facts(execution_id)).ahead == {"work": 0}
 
 
 async def test_one_that_waits_for_another_limit_stays(store: Store, dump: Dump) -> None:

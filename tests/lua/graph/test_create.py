@@ -48,9 +48,9 @@ async def test_a_member_is_an_execution_like_any_other(store: Store, clock: Cloc
     assert (vector.eligibility, vector.blocking_reason) == (
         "blocked_by_dependencies", "waiting_for_children",
     )  # fmt: skip
-    listed = await store.queries.page(Filter(graph=run.id), 10, None)
+    listed = await store.queries.list_executions(Filter(graph=run.id), 10, None)
     assert [item.id for item in listed.items] == [f"{run.id}~b", f"{run.id}~a"]
-    tagged = await store.queries.page(Filter(tag=("t", "1")), 10, None)
+    tagged = await store.queries.list_executions(Filter(tag=("t", "1")), 10, None)
     assert len(tagged.items) == 2
 
 

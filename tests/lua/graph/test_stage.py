@@ -76,7 +76,7 @@ async def test_nobody_sees_what_is_staged(
         await store.graphs.describe("g")
     for call in (
         store.queries.describe("g~a"),
-        store.queries.standing("g~a"),
+        store.queries.explain_facts("g~a"),
         store.queries.history("g~a"),
         store.executions.cancel("g~a", ""),
         store.executions.watch("g~a", ""),
@@ -84,7 +84,7 @@ async def test_nobody_sees_what_is_staged(
         with pytest.raises(ExecutionNotFound):
             await call
     for wanted in (Filter(), Filter(tag=("t", "1")), Filter(graph="g")):
-        assert (await store.queries.page(wanted, 10, None)).items == ()
+        assert (await store.queries.list_executions(wanted, 10, None)).items == ()
     assert await store.queries.count(None) == []
     assert await claim_in(store, store.tag_of("g"), limit=10) == []
     assert (await Graphs(store, Payloads(store)).list()).items == []

@@ -38,7 +38,7 @@ async def test_it_is_gone_from_the_list_and_may_be_made_anew(store: Store) -> No
     await make_quota(store)
     await admit(store, "a")
     await store.quotas.delete("q")
-    assert await store.quotas.page(None, 10, None) == ([], None)
+    assert await store.quotas.list_quotas(None, 10, None) == ([], None)
     await make_quota(store)
     await release(store, "a")
     assert await admit(store, "b")

@@ -15,7 +15,7 @@ async def test_pages_go_through_all_in_the_order_of_tenant_and_id(store: Store) 
     seen: list[tuple[str, str]] = []
     cursor, pages = None, 0
     while pages == 0 or cursor is not None:
-        found, cursor = await store.quotas.page(None, 2, cursor)
+        found, cursor = await store.quotas.list_quotas(None, 2, cursor)
         seen += [(one.tenant, one.id) for one in found]
         pages += 1
     assert (seen, pages) == (names, 3)
@@ -25,7 +25,7 @@ async def test_a_tenant_sees_its_own(store: Store) -> None:
     """A name that starts alike is another tenant."""
     for tenant in ("a", "a-b", "ab"):
         await store.quotas.create(NewQuota(id=f"q-{tenant}", tenant=tenant, max_concurrent=1))
-    found, cursor = await store.quotas.page("a", 10, None)
+    found, cursor = await store.quotas.list_quotas("a", 10, None)
     assert ([one.id for one in found], cursor) == (["q-a"], None)
 
 
@@ -38,5 +38,5 @@ async def test_one_that_is_removed_meanwhile_is_left_out(store: Store) -> None:
         await store.quotas.delete("gone")
 
     with meanwhile(store.client, "hf_quota_get", remove):
-        found, _ = await store.quotas.page(None, 10, None)
+        found, _ = await store.quotas.list_quotas(None, 10, None)
     assert [one.id for one in found] == ["here"]

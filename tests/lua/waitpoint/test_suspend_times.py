@@ -43,7 +43,7 @@ async def test_a_timeout_ends_it(store: Store, clock: Clock, dump: Dump, how: st
         assert found.error is not None
         assert found.error["type"] == "wait_timeout"
     else:
-        assert found.reason == "nobody answered in time"
+        assert found.reason == "no answer came in time"
     await refused(send(store, point), WaitpointClosed, dump, id=point.id, why="ended")
     (attempt,) = await store.queries.attempts(claim.id)
     assert attempt.outcome == ENDS[how].value

@@ -7,10 +7,11 @@ from typing import Any
 
 from holdfast.model.budgets import OnHard
 from holdfast.model.executions import Claim, Failure
+from holdfast.model.ids import new_id
 from holdfast.model.waitpoints import NewWaitpoint, waitpoint_id
 from tests.server.answers.recipes import ROUTES, Stage, way
 from tests.server.conftest import OURS
-from tests.server.samples import Request
+from tests.server.samples import Request, activity, conversation
 
 RENEW = "POST /v1/leases:renew"
 STEPS = "POST /v1/executions/{id}/steps"
@@ -20,6 +21,9 @@ SUSPEND = "POST /v1/executions/{id}/suspend"
 SPEND = "POST /v1/executions/{id}/usage"
 RESERVE = "POST /v1/executions/{id}/usage/reserve"
 SETTLE = "POST /v1/executions/{id}/usage/settle"
+TURN = "POST /v1/executions/{id}/turn"
+STATE = "POST /v1/executions/{id}/session-state"
+CONVERSING = (TURN, STATE)
 HOLDING = [
     name
     for name, route in ROUTES.items()
@@ -35,8 +39,17 @@ async def _holding(stage: Stage, name: str, claim: Claim, **changes: Any) -> Req
     return await stage.request(name, {"id": claim.id}, lease=asdict(claim.lease), **changes)
 
 
+async def _conversing(stage: Stage) -> Claim:
+    lane = f"lane-{new_id()}"
+    talk = await conversation(stage.engine, OURS, options={"lane": lane})
+    await stage.engine.sessions.deliver(talk, activity(talk, OURS))
+    return await stage.claim(lane)
+
+
 async def _held(stage: Stage, name: str) -> Request:
     """One with a budget, so that there is something to charge; what may wait for more does."""
+    if name in CONVERSING:
+        return await _holding(stage, name, await _conversing(stage))
     caps = {"tokens": {"hard": 1}} if name in {SPEND, RESERVE} else {}
     budget, _ = await stage.engine.budgets.create(tenant=OURS, limits=caps, on_hard=OnHard.SUSPEND)
     claim = await stage.claimed(budgets=[budget.id])
@@ -82,9 +95,24 @@ async def _over(stage: Stage, name: str) -> Request:
     return await _holding(stage, name, claim)
 
 
-@way("too_many_steps", STEPS)
+@way("session_not_found", *CONVERSING)
+async def _no_session(stage: Stage, name: str) -> Request:
+    return await _holding(stage, name, await stage.claimed())
+
+
+@way("session_full", STATE)
+async def _full_state(stage: Stage, name: str) -> Request:
+    claim = await _conversing(stage)
+    assert claim.session is not None
+    values = [part for n in range(1_000) for part in (f"v{n}", _EMPTY)]
+    tag = stage.engine.store.tag_of(claim.id)
+    await stage.write("HSET", f"{tag}:V:{claim.session.id}", *values)
+    return await _holding(stage, name, claim)
+
+
+@way("too_many_steps", STEPS, *CONVERSING)
 async def _steps(stage: Stage, name: str) -> Request:
-    claim = await stage.claimed()
+    claim = await (stage.claimed() if name == STEPS else _conversing(stage))
     steps = [part for n in range(10_000) for part in (f"s{n}", "1 1 {}")]
     await stage.write("HSET", f"{stage.engine.store.tag_of(claim.id)}:s:{claim.id}", *steps)
     return await _holding(stage, name, claim)

@@ -20,6 +20,8 @@ CANCEL_GRAPH = "POST /v1/graphs/{id}/cancel"
 STREAM = "GET /v1/executions/{id}/stream"
 EVENTS = "GET /v1/executions/{id}/events"
 FEED = "GET /v1/events"
+SESSION = "GET /v1/sessions/{id}/events"
+ACTIVITIES = "POST /v1/conversations/{name}/activities"
 LIVE = {"Accept": "text/event-stream"}
 
 
@@ -43,7 +45,7 @@ async def two_that_wait(stage: Stage, request: Request) -> httpx.Response:
     return done.pop().result()
 
 
-@way("rate_limited", RESULT, GRAPH)
+@way("rate_limited", RESULT, GRAPH, ACTIVITIES)
 async def _results(stage: Stage, name: str) -> httpx.Response:
     return await two_that_wait(stage, await stage.request(name, wait_ms=5_000))
 
@@ -77,7 +79,7 @@ async def _two_tails(client: httpx.AsyncClient, request: dict[str, Any]) -> http
         return await send(client, request)
 
 
-@way("rate_limited", STREAM, EVENTS, FEED)
+@way("rate_limited", STREAM, EVENTS, FEED, SESSION)
 async def _tails(stage: Stage, name: str) -> httpx.Response:
     async with stage.serve(most_tails=1) as site, site.client() as client:
         return await _two_tails(client, await _live(stage, name))

@@ -49,6 +49,7 @@ def test_progress_and_status_are_silent_without_a_terminal(
         (3_660, "1 h 1 min"),
         (90_000, "1 d 1 h"),
         (-2, "-2.0 s"),
+        (-0.0001, "0 ms"),
     ],
 )
 def test_spans_have_at_most_two_units(seconds: float, text: str) -> None:
@@ -64,3 +65,9 @@ def test_moments_are_told_from_now() -> None:
     assert times.ago(now) == "0 s ago"
     assert times.ago(None) is None
     assert times.stamp(None) is None
+
+
+def test_one_thing_is_not_several() -> None:
+    """Numbers of things agree with their nouns."""
+    counts = [output.count(number, "execution") for number in (0, 1, 2, 1200)]
+    assert counts == ["0 executions", "1 execution", "2 executions", "1,200 executions"]

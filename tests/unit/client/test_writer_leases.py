@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
-from holdfast.client.writer_leases import RemoteLeases
+from holdfast.client.writer_leases import RemoteWriterLeases
 from holdfast.errors import BackendFailed, Held
 from tests.support.leases import KEY, ask
 from tests.support.objects import FakeTimes
@@ -31,9 +31,11 @@ LEASE: dict[str, Any] = {
 
 
 @contextlib.asynccontextmanager
-async def leases_of(answer: Answer, times: FakeTimes | None = None) -> AsyncIterator[RemoteLeases]:
+async def leases_of(
+    answer: Answer, times: FakeTimes | None = None
+) -> AsyncIterator[RemoteWriterLeases]:
     async with client_of(answer) as client:
-        yield RemoteLeases(client._http, None, times or FakeTimes())
+        yield RemoteWriterLeases(client._http, times or FakeTimes())
 
 
 async def test_the_deadline_counts_from_before_the_first_request() -> None:

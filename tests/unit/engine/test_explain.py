@@ -13,14 +13,14 @@ from holdfast.model.executions import Execution, ExecutionId
 from holdfast.model.moments import from_ms
 from holdfast.model.states import TERMINAL, AttemptKind, Hold, State
 from holdfast.model.workers import Worker
-from holdfast.store.queries import Standing
+from holdfast.store.queries import ExplainFacts
 
 NOW = from_ms(1_767_225_600_000)
 
 
 def _standing(
     state: State, *, lane_setting: str | None = None, ahead: int | None = None, **fields: Any
-) -> Standing:
+) -> ExplainFacts:
     values: dict[str, Any] = dict.fromkeys(Execution.__dataclass_fields__)
     values |= {
         "id": ExecutionId("x1"),
@@ -35,7 +35,7 @@ def _standing(
         "created_at": NOW,
         **fields,
     }
-    return Standing(
+    return ExplainFacts(
         now=NOW,
         execution=Execution(**values),
         lane_setting=lane_setting,
@@ -93,7 +93,7 @@ def test_an_expired_lease_is_told_before_it_is_reclaimed() -> None:
         (Hold.DELAY, "It was submitted to start later"),
         (Hold.BACKOFF, "Its last attempt failed and it will be tried again"),
         (Hold.RECLAIM, "It lost its worker repeatedly and will be tried again"),
-        (Hold.PAUSE, "It asked to go on later"),
+        (Hold.PAUSE, "It asked to continue later"),
     ],
 )
 def test_a_delayed_execution_says_why_and_until_when(hold: Hold, start: str) -> None:

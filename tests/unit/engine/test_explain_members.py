@@ -8,11 +8,11 @@ import pytest
 
 from holdfast.engine.explain import explain
 from holdfast.model.states import State
-from holdfast.store.queries import Standing
+from holdfast.store.queries import ExplainFacts
 from tests.unit.engine.test_explain import _standing
 
 
-def waiting_for(awaited: dict[str, State]) -> Standing:
+def waiting_for(awaited: dict[str, State]) -> ExplainFacts:
     standing = _standing(State.WAITING_CHILDREN, graph="g1")
     return dataclasses.replace(standing, awaited=awaited)
 

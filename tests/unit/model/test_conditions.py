@@ -222,7 +222,7 @@ def test_a_span_is_packed_as_it_is() -> None:
         (
             {"count": 2, "of": [{"waitpoint": name} for name in POINTS]},
             [],
-            "2 more of 2 of its conditions",
+            "2 more of 2 of the conditions",
         ),
     ],
 )

@@ -18,6 +18,7 @@ CONTEXT = {
     "state": "waiting",
     "lane": "bulk",
     "limit": 3,
+    "number": 7,
     "step": "s1",
     "instance": "w1",
     "name": "n",
@@ -60,6 +61,7 @@ def test_every_specific_refusal_class_is_in_the_table() -> None:
         errors.Forbidden,
     )
     made_in_python: set[type[HoldfastError]] = {errors.ResultNotReady}
+    made_in_python |= {errors.ConversationNotFound, errors.ReplyRejected}
     made_in_python |= {errors.Held, errors.LostRace, errors.Fenced}
     given = {kind for kind, _ in call.REFUSALS.values()} - {errors.QueueFull}
     leaves = {

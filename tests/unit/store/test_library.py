@@ -34,7 +34,7 @@ def test_a_header_is_parsed() -> None:
         "--- @ok done @ok known RESULT\n"
         "--- @no stale_lease | not_active\n"
         "--- @event started | ended\n"
-        "--- @flags no-writes\n"
+        "--- @flags no-writes @owned execution\n"
         "--- @requires lib/a lib/b\n"
         "local x = '@arg none'\n"
         "--- @arg neither\n"
@@ -47,6 +47,7 @@ def test_a_header_is_parsed() -> None:
         refusals=("stale_lease", "not_active"),
         events=("started", "ended"),
         flags="no-writes",
+        owned="execution",
     )
 
 
@@ -171,8 +172,58 @@ def test_every_function_is_registered_once_with_its_flags(source: Source) -> Non
 
 @by_name
 def test_every_function_defines_run(source: Source) -> None:
-    """The composer registers `run`."""
-    assert len(re.findall(r"^local function run\(tag, \w+\)", source.text, re.MULTILINE)) == 1
+    """The composer registers `run`; the tenant goes to those that check each item themselves."""
+    (parameters,) = re.findall(r"^local function run\(([^)]*)\)", source.text, re.MULTILINE)
+    assert re.fullmatch(
+        r"tag, \w+, tenant" if _owned(source) == "items" else r"tag, \w+", parameters
+    )
+
+
+#: Functions about one execution that no tenant's key reaches: the token is the right to call them.
+BY_TOKEN = {"waitpoint/signal", "waitpoint/read"}
+#: Called by processes that send replies: what they were handed out is the right to call it.
+BY_SENDERS = "session/settle"
+
+
+def _owned(source: Source) -> str:
+    return source.header.owned
+
+
+@by_name
+def test_every_function_about_something_of_a_tenant_is_owned(source: Source) -> None:
+    """What takes an id and can miss the thing is checked for the tenant of the caller."""
+    missing = {
+        "execution_not_found",
+        "graph_not_found",
+        "session_not_found",
+        "waitpoint_not_found",
+        "invalid_token",
+    }
+    by_other_right = {*BY_TOKEN, BY_SENDERS}
+    can_miss = missing & set(source.header.refusals) and source.name not in by_other_right
+    assert bool(_owned(source)) == bool(can_miss)
+    if _owned(source) == "items":
+        assert source.header.args[-1] == "items"
+    elif _owned(source):
+        assert _owned(source) in library.OWNED
+        assert source.header.args[0] == "id"
+        assert (_owned(source) == "graph") == source.name.startswith("graph/")
+
+
+@by_name
+def test_an_owned_function_is_registered_for_tenants_too(source: Source) -> None:
+    """With the same flags, so that reads stay reads and a full store lets work end."""
+    code = library.load().code
+    registrations = [
+        line.partition("flags = ")[2]
+        for line in code.splitlines()
+        if f"'{source.function}'" in line or f"'{source.owned_function}'" in line
+    ]
+    assert len(registrations) == (2 if _owned(source) else 1)
+    assert len(set(registrations)) == 1
+    assert (source.function in library.owned_functions()) == bool(_owned(source))
+    assert library.plain_name(source.owned_function) == source.function
+    assert library.plain_name(source.function) == source.function
 
 
 @pytest.mark.parametrize("source", SOURCES.values(), ids=lambda source: source.name)

@@ -67,7 +67,7 @@ def test_a_new_step_before_recorded_ones_is_a_mismatch() -> None:
     with pytest.raises(JournalMismatch) as mismatch:
         journal.find("charge_card")
     message = str(mismatch.value)
-    assert "recorded 'charge', 'mail', but the code came to the new step 'charge_card'" in message
+    assert "recorded 'charge', 'mail', but the code reached the new step 'charge_card'" in message
     assert "Was step 'charge' renamed to 'charge_card'?" in message
     assert mismatch.value.context == {
         "id": "x1",
@@ -107,7 +107,7 @@ def test_a_recorded_step_that_was_never_asked_for_is_a_mismatch_at_the_end() -> 
     journal = journal_of("a", "b")
     run(journal, "a")
     with pytest.raises(
-        JournalMismatch, match=r"recorded 'b', .* came to its end .*Was step 'b' removed"
+        JournalMismatch, match=r"recorded 'b', .* reached its end .*Was step 'b' removed"
     ) as mismatch:
         journal.finish()
     assert mismatch.value.context["found"] == "its end"
@@ -165,3 +165,13 @@ def test_unnamed_steps_are_numbered_by_kind() -> None:
         "wait:1",
         "sleep:2",
     ]
+
+
+def test_a_step_can_be_looked_for_without_asking() -> None:
+    """It counts neither as asked nor as new."""
+    journal = Journal("e1", {"a": b"1"})
+    assert journal.has("a")
+    assert not journal.has("b")
+    assert journal.outstanding == 0
+    with pytest.raises(JournalMismatch):
+        journal.finish()

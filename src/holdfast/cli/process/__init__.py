@@ -1,1 +1,1 @@
-"""What commands that run a worker share: loading an app, serving it, reloading it."""
+"""Code that commands which run a worker share: loading, serving and reloading an app."""

@@ -1,4 +1,4 @@
-"""What a worker says of itself when it starts."""
+"""The text that a worker prints when it starts."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def show(
     try_line: bool,
     url: str | None = None,
 ) -> None:
-    """Write what is running and, for beginners, what to try next."""
+    """Print what is running and, with `try_line`, a command to try next."""
     described = {name: task.describe() for name, task in app.tasks.items()}
     if as_json:
         output.emit(as_value(target, app, worker) | ({"url": url} if url else {}))
@@ -46,7 +46,7 @@ def show(
 
 
 def as_value(target: str, app: App, worker: Worker) -> dict[str, Any]:
-    """Return it as JSON holds it."""
+    """Return the banner as a JSON value."""
     return {
         "event": "started",
         "app": target,
@@ -67,7 +67,7 @@ def _shown(store: str) -> str:
 
 
 def _store_option(text: str) -> str | None:
-    """Return what --store must say for other commands to find the store, None if nothing."""
+    """Return the --store that other commands need to find the store, or None for the default."""
     if opening.is_remote(text):
         return hide_secrets(text)
     url = urls.parse(text)

@@ -1,4 +1,4 @@
-"""Finding an app by `module:name`, as workers are told."""
+"""Import an app by `MODULE:APP`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def load_app(target: str) -> App:
-    """Import an app; raises InvalidInput that says what is wrong with the target or its code."""
+    """Import an app; raise InvalidInput if the target or its code is wrong."""
     from holdfast.worker.app import App  # noqa: PLC0415 - the SDK is large
 
     module_name, separator, attribute = target.partition(":")
@@ -23,17 +23,17 @@ def load_app(target: str) -> App:
     if not module_name or not separator or not attribute or is_file:
         raise _wrong(f"must be MODULE:APP such as shop.tasks:app, got {target!r}{_hint(target)}")
     _import_from_here()
-    found: object = _import(module_name)
+    app: object = _import(module_name)
     for part in attribute.split("."):
         try:
-            found = getattr(found, part)
+            app = getattr(app, part)
         except AttributeError:
             raise _wrong(f"module {module_name} has no {attribute!r}") from None
-    if not isinstance(found, App):
-        raise _wrong(f"{target} is not an App but {type(found).__name__}")
-    if not found.tasks:
+    if not isinstance(app, App):
+        raise _wrong(f"{target} is not an App but {type(app).__name__}")
+    if not app.tasks:
         raise _wrong(f"{target} has no tasks: declare one with @{attribute}.task")
-    return found
+    return app
 
 
 def _wrong(problem: str) -> InvalidInput:
@@ -41,14 +41,14 @@ def _wrong(problem: str) -> InvalidInput:
 
 
 def _hint(target: str) -> str:
-    """Suggest the module of a file name."""
+    """Suggest the module for a file name."""
     path, _, attribute = target.partition(":")
     module = path.removeprefix("./").removesuffix(".py").strip("/").replace("/", ".")
     return f": did you mean {module}:{attribute or 'app'}?" if module else ""
 
 
 def _import_from_here() -> None:
-    """Find modules in the working folder, as `python -m` does; an installed command does not."""
+    """Put the working folder on the path, as `python -m` does; an installed command does not."""
     here = os.getcwd()  # noqa: PTH109 - sys.path holds strings
     if here not in sys.path and "" not in sys.path:
         sys.path.insert(0, here)
@@ -70,7 +70,7 @@ def _import(name: str) -> object:
 
 
 def _failed(error: Exception) -> str:
-    """Describe what went wrong while a module was imported, and where."""
+    """Describe the error that importing a module raised, and where."""
     frame = traceback.extract_tb(error.__traceback__)[-1]
     where = f"{frame.filename}, line {frame.lineno}"
     return f"cannot be imported: {type(error).__name__}: {error} ({where})"

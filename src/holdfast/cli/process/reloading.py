@@ -1,4 +1,4 @@
-"""Noticing changed source files by their times of modification."""
+"""Detect changed source files by their modification times."""
 
 from __future__ import annotations
 
@@ -6,26 +6,26 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-#: Folders in which nobody edits sources by hand.
+#: Folders whose sources are not edited by hand.
 _SKIPPED = frozenset({"__pycache__", "node_modules", "site-packages"})
 
 Times = Mapping[str, int]
 
 
 def times_of(folders: Iterable[Path]) -> Times:
-    """Return every Python file under the folders with its time of modification."""
+    """Return every Python file under the folders with its modification time."""
     return {path: mtime for folder in folders for path, mtime in _scan(str(folder))}
 
 
 def _scan(folder: str) -> Iterator[tuple[str, int]]:
     try:
-        with os.scandir(folder) as entries:
-            found = list(entries)
+        with os.scandir(folder) as iterator:
+            entries = list(iterator)
     except OSError:
         return
-    if any(entry.name == "pyvenv.cfg" for entry in found):
+    if any(entry.name == "pyvenv.cfg" for entry in entries):
         return
-    for entry in found:
+    for entry in entries:
         if entry.name.startswith(".") or entry.name in _SKIPPED:
             continue
         try:
@@ -34,12 +34,12 @@ def _scan(folder: str) -> Iterator[tuple[str, int]]:
             elif entry.name.endswith(".py"):
                 yield entry.path, entry.stat().st_mtime_ns
         except OSError:
-            # Gone since we looked: editors replace files.
+            # The file is gone since the scan: editors replace files.
             continue
 
 
 def changes(before: Times, after: Times) -> list[str]:
-    """Return the files that were changed, made or removed."""
+    """Return the files that were changed, created or removed."""
     return sorted(
         path for path in before.keys() | after.keys() if before.get(path) != after.get(path)
     )

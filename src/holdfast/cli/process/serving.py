@@ -1,4 +1,4 @@
-"""Running a worker in this process until a signal has drained it."""
+"""Run a worker in this process until a signal drains it."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ def serve(
     parent: int,
     listen: str | None = None,
 ) -> bool:
-    """Work until told to stop; returns whether that was by Ctrl-C.
+    """Work until a signal stops the worker; return whether it was Ctrl-C.
 
-    `parent` is the process that started us for development, if one did; then HTTP is served
-    where `listen` says.
+    `parent` is the `holdfast dev` process that started this one, or 0; with a parent, HTTP is
+    served at `listen`.
     """
 
     async def work() -> bool:
@@ -51,7 +51,7 @@ def serve(
 
 @contextlib.asynccontextmanager
 async def opened(app: App) -> AsyncIterator[None]:
-    """Open the app, however long its store is away; an embedded store is ours to start."""
+    """Open the app; wait while its store is unavailable, unless it is embedded."""
     async with contextlib.AsyncExitStack() as stack:
         opened = False
         while not opened:
@@ -61,7 +61,7 @@ async def opened(app: App) -> AsyncIterator[None]:
             except StoreUnavailable as error:
                 if app.store.startswith("embedded:"):
                     raise
-                log.warning("the worker waits for its store: %s", error)
+                log.warning("the worker is waiting for its store: %s", error)
         yield
 
 
@@ -69,7 +69,7 @@ async def opened(app: App) -> AsyncIterator[None]:
 async def _http(
     app: App, listen: str | None, note: Callable[[str], None]
 ) -> AsyncIterator[str | None]:
-    """Serve HTTP beside the worker; yields the URL, None where that is not possible."""
+    """Serve HTTP next to the worker; yield the URL, or None if HTTP cannot be served."""
     from holdfast.engine import Engine  # noqa: PLC0415 - loads the client library
     from holdfast.server.run import serving  # noqa: PLC0415 - loads the web server
     from holdfast.server.settings import ServerSettings, parse_listen  # noqa: PLC0415
@@ -105,7 +105,7 @@ async def _run(worker: Worker, announce: Callable[[Worker], None], parent: int) 
 
 @contextlib.contextmanager
 def _noting_ctrl_c() -> Iterator[asyncio.Event]:
-    """Treat Ctrl-C as SIGTERM, but remember it for the exit code."""
+    """Treat Ctrl-C as SIGTERM, and record it for the exit code."""
     seen = asyncio.Event()
 
     def interrupt() -> None:
@@ -117,9 +117,9 @@ def _noting_ctrl_c() -> Iterator[asyncio.Event]:
 
 
 async def _follow_parent(worker: Worker, parent: int) -> None:
-    """Drain when the process that started us is gone, as `holdfast dev` may be killed."""
+    """Drain when the parent process is gone, because `holdfast dev` may be killed."""
     if not parent:
         return
-    while os.getppid() == parent:  # noqa: ASYNC110 - nothing tells us of it
+    while os.getppid() == parent:  # noqa: ASYNC110 - nothing signals it
         await asyncio.sleep(_PARENT_LOOK_S)
     worker.drain()

@@ -1,1 +1,1 @@
-"""What commands share: options, input, output, errors, opening a store."""
+"""Code that all commands share: options, input, output, errors, opening a store."""

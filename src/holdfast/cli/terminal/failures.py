@@ -1,11 +1,11 @@
-"""How commands fail: one line for people or one object for programs, and an exit code.
+"""Report errors of commands: one line for people, or one JSON object, and an exit code.
 
-0    done
-1    what was asked for failed: an execution failed, a result is not there yet, a conflict
+0    success
+1    failure: an execution failed, a result is not ready, a conflict
 2    wrong usage or bad input
-3    there is no such thing
-4    the store cannot be reached or cannot be used
-130  stopped with Ctrl-C
+3    not found
+4    the store cannot be reached or used
+130  interrupted with Ctrl-C
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ NOT_FOUND = 3
 STORE_TROUBLE = 4
 INTERRUPTED = 130
 
-#: The first class that fits counts.
+#: The first matching class decides.
 _CODES: tuple[tuple[type[HoldfastError], int], ...] = (
     (errors.InvalidInput, WRONG_USAGE),
     (errors.ResultNotReady, FAILED),
@@ -45,17 +45,17 @@ def exit_code(error: HoldfastError) -> int:
 
 
 def one_line(text: str) -> str:
-    """Put a text on one line, without characters that could steer a terminal."""
+    """Return a text as one line, with terminal control characters escaped."""
     return printable(" ".join(text.split()))
 
 
 def printable(line: str) -> str:
-    """Return a line without characters that could steer a terminal."""
+    """Return a line with terminal control characters escaped."""
     return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in line)
 
 
 def _shown(value: Any) -> Any:
-    """Return a value as JSON can hold it, without secrets."""
+    """Return a value as JSON, with secrets hidden."""
     if isinstance(value, Mapping):
         return {str(key): _shown(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
@@ -77,6 +77,6 @@ def report(code: str, message: str, *, as_json: bool, context: dict[str, Any]) -
 
 
 def report_error(error: HoldfastError, *, as_json: bool) -> int:
-    """Write one of our errors to stderr and return its exit code."""
+    """Write a HoldfastError to stderr and return its exit code."""
     report(error.code, error.message, as_json=as_json, context=error.context)
     return exit_code(error)

@@ -1,4 +1,4 @@
-"""Nouns with several verbs: without a verb they show what there is."""
+"""Command groups, one per noun. Without a verb, a group lists or shows its objects."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class Noun(TyperGroup):
     verb = "ls"
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Put the verb in where it is missing."""
+        """Insert the default verb if no verb is given."""
         if not args or (args[0].startswith("-") and "--help" not in args):
             args = [self.verb, *args]
         return super().parse_args(ctx, args)
@@ -23,3 +23,9 @@ class Settings(Noun):
     """A group for which `holdfast config` means `holdfast config show`."""
 
     verb = "show"
+
+
+class Verbs(Noun):
+    """A group without a usual verb: `holdfast pack` shows its help."""
+
+    verb = "--help"

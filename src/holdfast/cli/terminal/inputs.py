@@ -1,4 +1,4 @@
-"""From what people type to values: JSON, durations, moments, pairs. Errors name the option."""
+"""Parse command-line values: JSON, durations, times, pairs. Errors name the option."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def payload(text: str, *, raw: bool = False) -> bytes:
 
 
 def secret(field: str, text: str) -> str:
-    """Return a secret from `@FILE`, from `-` for stdin, or as it is; spaces around it are cut."""
+    """Return a secret from `@FILE`, `-` (stdin) or the text itself, stripped of whitespace."""
     try:
         return _read(text).decode("ascii").strip()
     except UnicodeDecodeError:
@@ -52,16 +52,16 @@ def _read(text: str) -> bytes:
 
 
 def duration_ms(field: str, text: str) -> int:
-    """Return a duration in ms: `30` and `30s` are seconds; ms, m, h and d are known too."""
+    """Return a duration in ms. The default unit is seconds; ms, s, m, h and d are accepted."""
     match = _DURATION.fullmatch(text.strip())
     if match is None:
         message = f"{field}: must be a duration such as 30, 1.5s, 500ms, 10m, 2h or 1d"
         raise InvalidInput(message, field=field)
     number, unit = match.groups()
-    found = round(float(number) * _UNITS_MS[unit or "s"])
-    if found > bounds.DURATION_MS:
+    milliseconds = round(float(number) * _UNITS_MS[unit or "s"])
+    if milliseconds > bounds.DURATION_MS:
         raise InvalidInput(f"{field}: is longer than a hundred years", field=field)
-    return found
+    return milliseconds
 
 
 def optional_ms(field: str, text: str | None) -> int | None:
@@ -70,7 +70,7 @@ def optional_ms(field: str, text: str | None) -> int | None:
 
 
 def moment(field: str, text: str | None) -> datetime | None:
-    """Return a moment: a date and time, or how long ago. Without a zone it is local time."""
+    """Return a time from a date and time, local unless it has a zone, or an age such as `2h`."""
     if text is None:
         return None
     if _DURATION.fullmatch(text.strip()):
@@ -78,21 +78,21 @@ def moment(field: str, text: str | None) -> datetime | None:
     try:
         return datetime.fromisoformat(text).astimezone(UTC)
     except (ValueError, OverflowError) as error:
-        message = f"{field}: must be a time such as 2026-01-31T12:00, or how long ago, such as 2h"
+        message = f"{field}: must be a time such as 2026-01-31T12:00, or an age such as 2h"
         raise InvalidInput(message, field=field) from error
 
 
 def pairs(field: str, texts: Sequence[str]) -> dict[str, str]:
     """Return `name=value` pairs as a mapping."""
-    found = {}
+    mapping = {}
     for text in texts:
         name, separator, value = text.partition("=")
         if not separator:
             raise InvalidInput(f"{field}: must be NAME=VALUE, got {text!r}", field=field)
-        found[name] = value
-    return found
+        mapping[name] = value
+    return mapping
 
 
 def names(texts: Sequence[str]) -> tuple[str, ...]:
-    """Return names that were given one by one or separated by commas."""
+    """Return names from repeated options or comma-separated lists."""
     return tuple(name.strip() for text in texts for name in text.split(",") if name.strip())

@@ -1,4 +1,4 @@
-"""Opening a store for the length of one command."""
+"""Open a store or a server for the duration of one command."""
 
 from __future__ import annotations
 
@@ -30,27 +30,27 @@ T = TypeVar("T")
 STORE_VARIABLE = "HOLDFAST_STORE"
 DEFAULT_STORE = f"embedded://{urls.DEFAULT_EMBEDDED_PATH}"
 
-#: A person waits: a store that does not answer is reported sooner than a worker would.
+#: Shorter than a worker's timeouts, because a person waits for the command.
 BOOT_TIMEOUT_MS = 3_000
 CALL_TIMEOUT_MS = 10_000
 
 
 def store_text(option: str | None) -> tuple[str, str]:
-    """Return the URL that is in force and where it comes from."""
+    """Return the URL in force and where it comes from."""
     if option is not None:
         return option, "--store"
-    if found := os.environ.get(STORE_VARIABLE):
-        return found, STORE_VARIABLE
+    if url := os.environ.get(STORE_VARIABLE):
+        return url, STORE_VARIABLE
     return DEFAULT_STORE, "default"
 
 
 def is_remote(text: str) -> bool:
-    """Whether a store's URL is that of a server."""
+    """Whether the URL is that of a server, not of a store."""
     return text.startswith(("http://", "https://"))
 
 
 def parse_store(text: str) -> StoreUrl:
-    """Parse the URL of a store itself; the error never shows what may be a password."""
+    """Parse the URL of a store; errors leave out the URL, because it may contain a password."""
     if is_remote(text):
         raise _needs_store(text)
     try:
@@ -61,7 +61,7 @@ def parse_store(text: str) -> StoreUrl:
 
 
 def existing(option: str | None, *, create: bool) -> str:
-    """Return the URL in force. Unless `create`, an embedded store must exist: asking makes none."""
+    """Return the URL in force. Without `create`, an embedded store must already exist."""
     text, _ = store_text(option)
     if is_remote(text):
         return text
@@ -69,7 +69,7 @@ def existing(option: str | None, *, create: bool) -> str:
     if url.path is not None and not create and not url.path.is_dir():
         message = (
             f"there is no store in {url.path}: start one with `holdfast dev MODULE:APP`, "
-            "or say with --store where it is"
+            "or pass its URL with --store"
         )
         raise StoreUnavailable(message, store=str(url))
     return text
@@ -84,7 +84,7 @@ def ask(
 ) -> T:
     """Open the store, do the work, close the store.
 
-    Commands that wait pass `maintenance`: with no other process there, timers must still fire.
+    Commands that wait pass `maintenance`, so that timers fire even if no other process is running.
     """
     text = existing(option, create=create)
     if is_remote(text):
@@ -99,7 +99,7 @@ def ask_store(
     create: bool = False,
     maintenance: bool = False,
 ) -> T:
-    """Do work that needs the store itself; raises NotOverHttp where it is behind a server."""
+    """Do work that needs the store itself; raise NotOverHttp if the URL is that of a server."""
     text = existing(option, create=create)
     if is_remote(text):
         raise _needs_store(text)
@@ -116,19 +116,14 @@ async def _ask_store(
 
 
 def store_settings() -> StoreSettings:
-    """Return how a command uses a store."""
+    """Return the settings with which a command opens a store."""
     from holdfast.store.store import StoreSettings  # noqa: PLC0415 - loads the client library
 
     return StoreSettings(call_timeout_ms=CALL_TIMEOUT_MS, boot_timeout_ms=BOOT_TIMEOUT_MS)
 
 
-def ask_server(url: str, work: Callable[[Client], Awaitable[T]]) -> T:
-    """Do work that a server answers in its own way; the URL must be that of a server."""
-    return asyncio.run(_ask_server(url, work))
-
-
 async def _ask_server(url: str, work: Callable[[Client], Awaitable[T]]) -> T:
-    """Do the work over HTTP; what goes wrong is told in the words of the command line."""
+    """Do the work over HTTP; errors use the terms of the command line."""
     from holdfast.client import Client  # noqa: PLC0415 - loads the web client
     from holdfast.client.client import KEY_VARIABLE  # noqa: PLC0415
 
@@ -136,15 +131,17 @@ async def _ask_server(url: str, work: Callable[[Client], Awaitable[T]]) -> T:
         async with Client(url, timeout_ms=CALL_TIMEOUT_MS, patience_ms=BOOT_TIMEOUT_MS) as client:
             return await work(client)
     except msgspec.MsgspecError as error:
-        message = f"{url} does not answer as a server of Holdfast does ({error})"
+        message = f"{url} does not answer like a Holdfast server ({error})"
         raise StoreIncompatible(message, store=url) from error
     except Unauthorized as error:
         if type(error) is not Unauthorized:
             raise
-        message = f"{error.message} (it is taken from {KEY_VARIABLE})"
+        message = f"{error.message} (the key comes from {KEY_VARIABLE})"
         raise Unauthorized(message, **error.context) from None
 
 
 def _needs_store(url: str) -> NotOverHttp:
-    message = f"this needs the store itself, and {url} is a server: say with --store where it is"
+    message = (
+        f"this needs the store itself, and {url} is a server: pass the store's URL with --store"
+    )
     return NotOverHttp(message, store=url)

@@ -12,7 +12,7 @@ StoreOption = Annotated[
         "--store",
         metavar="URL",
         help="The store: embedded://PATH, valkey://HOST, valkey-cluster://HOST,HOST; "
-        "or a server of it: http://HOST:PORT, with the key HOLDFAST_KEY.",
+        "or a server: http://HOST:PORT, with the API key in HOLDFAST_KEY.",
         show_default="HOLDFAST_STORE, or embedded://.holdfast",
     ),
 ]
@@ -32,32 +32,33 @@ AppStoreOption = Annotated[
     typer.Option(
         "--store",
         metavar="URL",
-        help="The store, or a server of it, instead of the one that the app names.",
+        help="The store or server to use instead of the app's.",
         show_default="the app's, HOLDFAST_STORE, or embedded://.holdfast",
     ),
 ]
 
 JsonOption = Annotated[
-    bool, typer.Option("--json", help="Write JSON for programs; errors as well, to stderr.")
+    bool, typer.Option("--json", help="Write JSON: results to stdout, errors to stderr.")
 ]
 
 WhoseOption = Annotated[
-    str, typer.Option("--tenant", help="Whose it is; over HTTP that of the key.")
+    str,
+    typer.Option("--tenant", help="The tenant that owns it; over HTTP, the tenant of the API key."),
 ]
 
 ExecutionId = Annotated[str, typer.Argument(metavar="ID", help="The id of the execution.")]
 
-Reason = Annotated[str, typer.Option("--reason", help="Kept in the history.")]
+Reason = Annotated[str, typer.Option("--reason", help="The reason, for the history.")]
 
 OptionalAppTarget = Annotated[
     str | None,
     typer.Argument(
         metavar="[MODULE:APP]",
-        help="Where the app is, such as shop.tasks:app.",
-        show_default="none: store and HTTP only",
+        help="The app to run, such as shop.tasks:app.",
+        show_default="none: only the store and HTTP",
     ),
 ]
 
 AppTarget = Annotated[
-    str, typer.Argument(metavar="MODULE:APP", help="Where the app is, such as shop.tasks:app.")
+    str, typer.Argument(metavar="MODULE:APP", help="The app to run, such as shop.tasks:app.")
 ]

@@ -1,4 +1,4 @@
-"""Writing results: JSON for programs, tables for people, notes and progress beside them.
+"""Write results: JSON for programs, tables, notes and progress for people.
 
 Results go to stdout; notes, progress and errors to stderr. Rich is loaded only when it is used.
 """
@@ -22,12 +22,12 @@ from holdfast.model.redaction import hide_secrets
 if TYPE_CHECKING:
     from rich.console import Console
 
-#: Into a pipe, lines are this wide.
+#: The width of lines that are written to a pipe.
 PIPE_COLUMNS = 200
 
 
 def emit(value: object) -> None:
-    """Write a value as JSON on stdout, on one line unless a person is looking."""
+    """Write a value as JSON on stdout: on one line, or indented if stdout is a terminal."""
     text = msgspec.json.encode(value)
     if sys.stdout.isatty():
         text = msgspec.json.format(text, indent=2)
@@ -35,7 +35,7 @@ def emit(value: object) -> None:
 
 
 def payload(data: bytes | None, content_type: str = JSON_CONTENT_TYPE) -> object:
-    """Return an input or a result as JSON can hold it: itself, or its bytes in base64."""
+    """Return an input or a result as a JSON value: itself, or its bytes in base64."""
     if data is None:
         return None
     if content_type == JSON_CONTENT_TYPE:
@@ -44,13 +44,13 @@ def payload(data: bytes | None, content_type: str = JSON_CONTENT_TYPE) -> object
         except (msgspec.DecodeError, UnicodeDecodeError):
             pass
         else:
-            # As it was written: numbers keep every digit.
+            # Kept as it was written, so that numbers keep every digit.
             return msgspec.Raw(data)
     return {"base64": base64.b64encode(data).decode()}
 
 
 def write_payload(data: bytes, content_type: str) -> None:
-    """Write a result on stdout: text as a line, other bytes as they are."""
+    """Write a result on stdout: text as a line, other content as raw bytes."""
     sys.stdout.flush()
     sys.stdout.buffer.write(data)
     if content_type == JSON_CONTENT_TYPE or sys.stdout.isatty():
@@ -73,7 +73,7 @@ def say(text: str) -> None:
 
 
 def answer(value: object, text: str, *, as_json: bool) -> None:
-    """Say what was done, to programs or to people."""
+    """Report what was done: the value as JSON, or the text for people."""
     if as_json:
         emit(value)
     else:
@@ -81,21 +81,21 @@ def answer(value: object, text: str, *, as_json: bool) -> None:
 
 
 def note(text: str) -> None:
-    """Write a remark on stderr, where it disturbs no program."""
+    """Write a note on stderr, so that stdout holds results only."""
     print(hide_secrets(one_line(text)), file=sys.stderr, flush=True)  # noqa: T201 - likewise
 
 
 def count(number: int, noun: str) -> str:
-    """Return a number of things in words: `1 execution`, `2 executions`."""
+    """Return a number with its noun: `1 execution`, `2 executions`."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def nothing(_text: str) -> None:
-    """Write no remark: a program reads both streams."""
+    """Write no note: a program reads both streams."""
 
 
 def show_table(columns: Sequence[str], rows: Sequence[Sequence[object]], *, nothing: str) -> None:
-    """Write a table on stdout, or say that there is nothing. Into a pipe, a row is one line."""
+    """Write a table on stdout, or `nothing` if it has no rows. In a pipe, each row is one line."""
     if not rows:
         say(nothing)
         return
@@ -107,7 +107,7 @@ def show_table(columns: Sequence[str], rows: Sequence[Sequence[object]], *, noth
 
 @contextlib.contextmanager
 def progress(title: str, total: int | None) -> Iterator[Callable[[int], None]]:
-    """Show a progress bar on a terminal; yields what tells it of progress."""
+    """Show a progress bar on a terminal; yield a function that advances it."""
     if not sys.stderr.isatty():
         yield lambda _done: None
         return
@@ -132,7 +132,7 @@ def progress(title: str, total: int | None) -> Iterator[Callable[[int], None]]:
 
 @contextlib.contextmanager
 def status(text: str) -> Iterator[Callable[[str], None]]:
-    """Show a spinner with a text on a terminal; yields what changes the text."""
+    """Show a spinner with a text on a terminal; yield a function that changes the text."""
     if not sys.stderr.isatty():
         yield lambda _text: None
         return

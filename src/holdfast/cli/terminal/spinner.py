@@ -1,4 +1,4 @@
-"""Waiting for the end of an execution while telling a person why it takes time."""
+"""Wait for the end of an execution and show why it has not ended yet."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _LOOK_EVERY_S = 1.0
 
 
 async def wait_for_end(engine: Engine, execution_id: str, timeout_s: float | None) -> Outcome:
-    """Wait for the end; raises ResultNotReady when the time is over."""
+    """Wait for the end; raise ResultNotReady when the time is over."""
     with output.status(f"waiting for {execution_id}") as tell:
         telling = asyncio.ensure_future(_tell(engine, execution_id, tell))
         try:

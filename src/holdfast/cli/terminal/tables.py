@@ -1,7 +1,7 @@
-"""Tables that fit a terminal and cut nothing.
+"""Tables that fit a terminal without truncating any cell.
 
-Where the columns do not fit, cells fold between words, and then the last columns go to a line
-of their own under each row. A word, such as an id, is never broken.
+If the columns do not fit, cells wrap between words; if that is not enough, the last columns move
+to a line of their own under each row. Words such as ids are never broken.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from holdfast.cli.terminal.failures import one_line
 
 _GAP = "  "
 _INDENT = "    "
-#: Shorter cells are not folded.
+#: Shorter cells are not wrapped.
 _SHORT = 20
-#: Longer words are broken, where a line would not hold them: payloads, not ids.
+#: Longer words are broken if a line cannot hold them: payloads, not ids.
 _LONGEST_WORD = 48
 
 
 def lines(
     columns: Sequence[str], rows: Sequence[Sequence[object]], width: int | None
 ) -> Iterator[str]:
-    """Return the lines of a table; without a width each row is one line. None shows as nothing."""
+    """Return the lines of a table. Without a width each row is one line. None is an empty cell."""
     cells = [["" if cell is None else one_line(str(cell)) for cell in row] for row in rows]
     widths = [max(map(_width, column)) for column in zip(columns, *cells, strict=True)]
     kept = _fit(columns, cells, widths, width)
@@ -35,8 +35,8 @@ def lines(
     yield "─" * (sum(widths[:kept]) + len(_GAP) * (kept - 1))
     for row in cells:
         yield from _row(row[:kept], widths, right)
-        rest = zip(columns[kept:], row[kept:], strict=True)
-        extra = ", ".join(f"{column} {cell}" for column, cell in rest if cell)
+        hidden = zip(columns[kept:], row[kept:], strict=True)
+        extra = ", ".join(f"{column} {cell}" for column, cell in hidden if cell)
         if width is not None and extra:
             yield from textwrap.wrap(
                 extra,
@@ -50,7 +50,7 @@ def lines(
 def _fit(
     columns: Sequence[str], cells: Sequence[Sequence[str]], widths: list[int], width: int | None
 ) -> int:
-    """Narrow what can be folded until it fits; returns how many columns do."""
+    """Narrow columns that can wrap until the row fits; return how many columns fit."""
     if width is None:
         return len(columns)
     least = [
@@ -70,14 +70,14 @@ def _fit(
 
 
 def _narrowest(cell: str) -> int:
-    """Return how narrow a cell can be: as its longest word, unless that is no word."""
+    """Return the minimum width of a cell: that of its longest word, up to `_LONGEST_WORD`."""
     if _width(cell) <= _SHORT:
         return _width(cell)
     return max(_SHORT, min(max(map(_width, cell.split())), _LONGEST_WORD))
 
 
 def _row(row: Sequence[str], widths: Sequence[int], right: Sequence[bool]) -> Iterator[str]:
-    """Return a row, over several lines where a cell does not fit."""
+    """Return the lines of a row; it has several if a cell wraps."""
     folded = [
         textwrap.wrap(cell, size, break_on_hyphens=False) if _width(cell) > size else [cell]
         for cell, size in zip(row, widths, strict=False)
@@ -96,7 +96,7 @@ def _line(cells: Sequence[str], widths: Sequence[int], right: Sequence[bool]) ->
 
 
 def _width(text: str) -> int:
-    """Return how many columns of a terminal a text takes."""
+    """Return how many terminal columns a text occupies."""
     if text.isascii():
         return len(text)
     wide = sum(unicodedata.east_asian_width(char) in "WF" for char in text)

@@ -1,4 +1,4 @@
---- Store what can never change, once: the number of partitions and the format of the data.
+--- Store the facts that never change, once: the number of partitions and the format of the data.
 --- @key tag the global partition
 --- @arg partitions 0 to take what is stored @arg default what to store if nothing is @arg format
 --- @ok PARTITIONS FORMAT as stored

@@ -1,4 +1,4 @@
---- Set operators' settings; an empty value goes back to the default. lib/core/settings.lua lists them.
+--- Set operators' settings; an empty value restores the default. lib/core/settings.lua lists them.
 --- @key tag the partition
 --- @arg settings name, value pairs
 --- @ok

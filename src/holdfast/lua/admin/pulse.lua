@@ -1,4 +1,4 @@
---- How a partition is doing: what waits for how long, how late timers are, counts of incidents.
+--- The health of a partition: how long work waits, how late timers are, counts of incidents.
 --- @key tag the partition
 --- @ok NOW, LATE_MS of the most overdue timer, lane and birth of its oldest waiting, incident and count
 --- @flags no-writes

@@ -1,5 +1,4 @@
---- Give executions that wait for the archive back to retention: it forgets them, unless an archive is
---- still set.
+--- Let retention remove executions that wait for the archive, unless an archive is still set.
 --- @key tag the partition
 --- @arg limit
 --- @ok GIVEN_BACK LEFT

@@ -1,7 +1,7 @@
---- Executions that wait for the archive, oldest first, whole.
+--- Executions that wait for the archive, complete, oldest first.
 --- @key tag the partition
---- @arg after birth stamp to go on after @arg limit @arg bytes stop when there are more than these
---- @ok rows: id, fields as name, value pairs, sections as name, value pairs; at last the stamp to go on
+--- @arg after birth stamp to continue after @arg limit @arg bytes stop when there are more than these
+--- @ok rows: id, fields as name, value pairs, sections as name, value pairs; at last the stamp to continue
 --- @flags no-writes
 --- @requires lib/core/keys lib/core/record lib/admin/archive
 

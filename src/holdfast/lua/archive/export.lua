@@ -3,7 +3,7 @@
 --- @arg id
 --- @ok id, fields as name, value pairs, sections as name, value pairs
 --- @no execution_not_found | not_terminal
---- @flags no-writes
+--- @flags no-writes @owned execution
 --- @requires lib/core/record lib/core/reply lib/admin/archive
 
 local function run(tag, args)

@@ -1,4 +1,4 @@
---- Remove executions that the archive has: exactly those that still wait for it as they were read.
+--- Remove archived executions: exactly those that still wait in the state in which they were read.
 --- @key tag the partition
 --- @arg items per execution three values: id, birth stamp, number of replays
 --- @ok FORGOTTEN

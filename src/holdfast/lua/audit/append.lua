@@ -1,5 +1,5 @@
---- Append to the audit log. There are two, so that the many calls of workers and submitters do not
---- push out the few of operators.
+--- Append to an audit log. There are two logs, so that the frequent calls of workers and submitters
+--- do not displace the rare ones of operators.
 --- @key tag the global partition
 --- @arg log calls or control @arg most entries to keep @arg keep_ms
 --- @arg entries per entry its tenant, its key, and what happened, in JSON

@@ -1,13 +1,13 @@
 --- Read an audit log, newest first.
 --- @key tag the global partition
---- @arg log @arg before entry id to go on before, or + @arg since entry id to stop at
+--- @arg log @arg before entry id to continue before, or + @arg since entry id to stop at
 --- @arg tenant @arg key each may be empty @arg limit
---- @ok rows: id, data; at last the id to go on before, or empty
+--- @ok rows: id, data; at last the id to continue before, or empty
 --- @flags no-writes
 --- @requires lib/core/keys
 
 local CHUNK = 100
--- A filter may pass over many entries; this bounds one call.
+-- A filter may skip many entries; this bounds one call.
 local MOST_LOOKS = 5000
 
 local function fields_of(flat)

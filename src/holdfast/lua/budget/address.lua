@@ -1,4 +1,5 @@
---- Where budgets live: under the root of their tree. Asked and told in the partition of their own id.
+--- The roots of budgets: a budget lives in the partition of its root. The partition of its own id
+--- stores the root.
 --- @key tag the partition of budgets, by the id itself
 --- @arg root that the budget belongs to from now on, or empty to ask
 --- @arg previous root that is void, or empty @arg ids one, if a root is given

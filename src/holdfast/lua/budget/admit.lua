@@ -1,12 +1,12 @@
---- Whether executions may start: nothing of their budgets and of the ancestors of these is used up.
---- One that may not waits for the budget that is.
+--- Whether executions may start: none of their budgets, and no ancestor, is used up. An execution that
+--- may not start waits for the budget that is used up.
 --- @key tag the partition of budgets
 --- @arg items per item: execution, epoch, its budgets here, one per line
 --- @ok per item: the budget that is used up, or empty
 --- @flags allow-oom
 --- @requires lib/limit/budget lib/limit/waiters
 
---- The first budget that is used up, of all that these count against.
+--- The first of these budgets and their ancestors that is used up.
 local function used_up(tag, list, seen)
   for id in list:gmatch('[^\n]+') do
     if seen[id] == nil then

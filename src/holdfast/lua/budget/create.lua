@@ -1,4 +1,4 @@
---- Create a budget. The same again is answered alike, other content is refused.
+--- Create a budget. A repeated call gets the same answer; different content is refused.
 --- @key tag the partition of budgets: that of the root
 --- @arg id @arg tenant @arg root empty for a root @arg parent or empty @arg on_hard
 --- @arg period ms between resets, or empty @arg limits per limit two values: h|DIM or s|DIM, amount
@@ -9,7 +9,7 @@
 
 local FIELDS = { 'tenant', 'root', 'parent', 'on_hard', 'period' }
 
---- Whether a budget is what the call asks for; limits may have been changed since.
+--- Whether a budget matches the call; its limits may have changed since.
 local function same(found, args)
   for i, name in ipairs(FIELDS) do
     if (found[name] or '') ~= args[i + 1] then return false end

@@ -1,4 +1,4 @@
---- Executions no longer wait for budgets.
+--- Remove executions that no longer wait for budgets.
 --- @key tag the partition of budgets
 --- @arg items per item: execution, epoch, budgets here, one per line
 --- @ok

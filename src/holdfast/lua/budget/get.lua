@@ -1,4 +1,4 @@
---- A budget: its limits, what is used and reserved, and its last breach.
+--- A budget: its limits, its used and reserved amounts, and its last breach.
 --- @key tag the partition of budgets
 --- @arg id
 --- @ok fields as name, value pairs, how many executions wait for it, the last breach or empty

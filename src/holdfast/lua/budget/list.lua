@@ -1,6 +1,6 @@
 --- Budgets of a partition in the order of tenant and id.
 --- @key tag the partition of budgets
---- @arg tenant or empty @arg after `TENANT|ID` to go on after, or empty @arg limit
+--- @arg tenant or empty @arg after `TENANT|ID` to continue after, or empty @arg limit
 --- @ok `TENANT|ID` of each
 --- @flags no-writes
 --- @requires lib/core/keys lib/core/catalog

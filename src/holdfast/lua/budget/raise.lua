@@ -1,5 +1,5 @@
 --- Raise a hard limit, once per key: the answer to an execution that asked for more. It never lowers
---- one, so answers to several executions may arrive in any order. Whoever waits goes on.
+--- one, so answers to several executions may arrive in any order. Waiting executions continue.
 --- @key tag the partition of budgets
 --- @arg id @arg key @arg keep_ms how long the key is remembered @arg dimension @arg limit
 --- @ok raised | already_applied | enough

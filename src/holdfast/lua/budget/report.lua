@@ -1,5 +1,5 @@
---- Charge a budget for what was used: all of it, or nothing if a hard limit of the budget or of an
---- ancestor would be passed. A key counts once; one that was refused was not used.
+--- Charge used amounts to a budget: all of them, or none if they would exceed a hard limit of the
+--- budget or of an ancestor. A key is charged once; a refused charge does not use up its key.
 --- @key tag the partition of budgets
 --- @arg id @arg key @arg keep_ms how long the key is remembered @arg by execution or empty
 --- @arg usage dimension, amount pairs

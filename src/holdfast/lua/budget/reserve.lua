@@ -1,5 +1,5 @@
---- Set amounts aside before they are used, all or none. They count against the limits until they
---- are settled, or until their time is over.
+--- Reserve amounts before they are used, all or none. They count against the limits until they are
+--- settled or expire.
 --- @key tag the partition of budgets
 --- @arg id @arg key @arg ttl_ms @arg by execution or empty @arg usage dimension, amount pairs
 --- @ok ok | already_applied with the reserved amounts as pairs

@@ -1,4 +1,4 @@
---- Have a budget start anew: nothing is used. What is reserved stays so, ancestors do not change.
+--- Reset the usage of a budget. Reservations stay, and ancestors do not change.
 --- @key tag the partition of budgets
 --- @arg id @arg request id of this call
 --- @ok

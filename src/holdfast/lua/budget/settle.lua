@@ -1,4 +1,4 @@
---- Charge what was really used of a reservation; the rest returns. One that ran out meanwhile is
+--- Charge the used part of a reservation; the rest is returned. A reservation that has expired is
 --- charged like a report.
 --- @key tag the partition of budgets
 --- @arg id @arg key @arg keep_ms how long the key is remembered @arg by execution or empty

@@ -1,4 +1,4 @@
---- What executions spent, and the totals of tenants, since the beginning.
+--- The spending of executions, and the totals of tenants since the beginning.
 --- @key tag the partition of budgets
 --- @arg what execution or tenant @arg name
 --- @ok of an execution BUDGET|DIMENSION, of a tenant DIMENSION, with amounts, as pairs

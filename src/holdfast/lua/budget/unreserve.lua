@@ -1,4 +1,4 @@
---- Take a reservation back as if it had never been made: its key is free again.
+--- Cancel a reservation as if it had never been made: its key is free again.
 --- @key tag the partition of budgets
 --- @arg id @arg key
 --- @ok

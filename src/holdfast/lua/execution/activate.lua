@@ -1,5 +1,5 @@
---- Lease executions whose limits admitted them, and hold back those that one did not admit. An
---- item whose grant has ended in the meantime is passed over.
+--- Lease executions that all their limits admitted, and hold back those that a limit refused. An item
+--- whose grant has ended in the meantime is skipped.
 --- @key tag the partition
 --- @arg request id of the claim that was granted @arg worker @arg lease_ms
 --- @arg items per item six values: id, epoch, and of one that is held back: limit, retry_at, after_ms, touched

@@ -1,10 +1,10 @@
---- Cancel an execution in any state that is not terminal. A holder learns it at its next call.
+--- Cancel an execution in any state that is not terminal. A holder learns of it at its next call.
 --- @key tag the partition
 --- @arg id @arg request id of this call @arg reason
 --- @ok cancelled
 --- @no execution_not_found | already_terminal
 --- @event cancelled
---- @flags allow-oom
+--- @flags allow-oom @owned execution
 --- @requires lib/core/clock lib/core/record lib/core/reply lib/core/log lib/execution/finish
 
 local function run(tag, args)

@@ -3,7 +3,7 @@
 --- @arg id @arg fence @arg name @arg result
 --- @ok recorded | known RESULT
 --- @no execution_not_found | not_active | stale_lease | lease_revoked | too_many_steps
---- @flags write
+--- @flags write @owned execution
 --- @requires lib/core/keys lib/core/clock lib/execution/lease lib/core/record lib/core/reply
 --- @requires lib/execution/steps
 

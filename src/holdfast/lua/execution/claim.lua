@@ -10,14 +10,14 @@
 --- @flags allow-oom
 --- @requires lib/core/keys lib/core/clock lib/execution/claims lib/execution/lanes lib/core/timers
 
--- Executions past their deadline are passed over; this bounds how many in one call.
+-- Executions past their deadline are skipped; this bounds how many in one call.
 local MOST_PASSED_OVER = 2000
 
 local function run(tag, args)
   local request, worker, max, lease_ms, tenant, lanes_csv, capabilities, kinds = unpack(args)
   local now = clock.now(tag)
   local only = tenant ~= '' and tenant or nil
-  -- Callers choose the ids of their requests: those of one tenant must not repeat another's.
+  -- Callers choose their request ids: one tenant's request must not count as a repetition of another's.
   local memory = keys.claim(tag, only and only .. '/' .. request or request)
   local known = server.call('GET', memory)
   if known then return claims.again(tag, request, known) end

@@ -1,10 +1,10 @@
---- End an execution with its result. Repeated by the same holder, it gets the same answer.
+--- End an execution with its result. A call that the same holder repeats gets the same answer.
 --- @key tag the partition
 --- @arg id @arg fence @arg result @arg content_type empty for JSON
 --- @ok completed
 --- @no execution_not_found | not_active | stale_lease | lease_revoked
 --- @event completed
---- @flags allow-oom
+--- @flags allow-oom @owned execution
 --- @requires lib/core/keys lib/core/clock lib/core/record lib/execution/lease lib/execution/finish
 
 local function run(tag, args)

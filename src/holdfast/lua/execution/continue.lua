@@ -3,7 +3,7 @@
 --- @arg id @arg fence @arg input @arg continued how often this happened before
 --- @ok CONTINUED
 --- @no execution_not_found | not_active | stale_lease | lease_revoked
---- @flags allow-oom
+--- @flags allow-oom @owned execution
 --- @requires lib/core/keys lib/core/clock lib/core/record lib/execution/lease
 
 local function run(tag, args)
@@ -12,8 +12,8 @@ local function run(tag, args)
   if not rec then return refusal end
   if tonumber(rec.continued or 0) > continued then return { 'ok', tonumber(rec.continued) } end
 
-  server.call('UNLINK', keys.steps(tag, id), keys.input(tag, id))
-  record.clear(tag, id, rec, { 'steps', 'input', 'resumed', 'failures', 'pct', 'progress_at' })
+  server.call('UNLINK', keys.steps(tag, id), keys.input(tag, id), keys.note(tag, id))
+  record.clear(tag, id, rec, { 'steps', 'input', 'resumed', 'failures', 'pct', 'progress_at', 'tail' })
   local changes = { 'continued', continued + 1 }
   record.put_payload(keys.input(tag, id), 'input', input, changes)
   record.write(tag, id, rec, changes)

@@ -1,4 +1,4 @@
---- How many executions there are, by tenant, lane, kind and state.
+--- The number of executions by tenant, lane, kind and state.
 --- @key tag the partition
 --- @arg tenant or empty for all
 --- @ok tenant, `lane|kind|state`, count of each cell

@@ -10,14 +10,14 @@
 --- @requires lib/core/settings lib/core/stamps lib/core/timers lib/admin/schedules lib/limit/limits
 --- @requires lib/execution/windows lib/execution/children
 
---- Answer for an id that is taken: the same call again, the same content, or something else.
+--- The answer for an id that is taken: by the same call, by the same content, or by other content.
 local function answer_taken(id, found, item)
   if item.nonce and found.nonce == item.nonce then return { 'created', found.state } end
   if not item.digest or found.digest == item.digest then return { 'duplicate', id, found.state } end
   return { 'no', item.key and not item.named and 'idempotency_conflict' or 'id_conflict', id }
 end
 
---- The answer of an item that exists already, or whose key is bound to another id.
+--- The answer for an item that already exists, or whose key is bound to another id.
 local function find_taken(tag, item, input, now)
   if item.window then return windows.answer(tag, item, input, now) end
   local id = item.id

@@ -1,10 +1,10 @@
---- Give the lease back and go on with the same attempt later.
+--- Return the lease and continue the same attempt later.
 --- @key tag the partition
 --- @arg id @arg fence @arg delay_ms
 --- @ok STATE RUN_AT
 --- @no execution_not_found | not_active | stale_lease | lease_revoked
 --- @event delayed
---- @flags allow-oom
+--- @flags allow-oom @owned execution
 --- @requires lib/core/clock lib/execution/lease lib/core/log lib/execution/requeue
 
 local function run(tag, args)

@@ -1,9 +1,9 @@
---- Everything about an execution but its input, result, steps and history.
+--- Everything about an execution except its input, result, steps and history.
 --- @key tag the partition
 --- @arg id
 --- @ok fields as name, value pairs, tags, progress message, the log entry of its end
 --- @no execution_not_found
---- @flags no-writes
+--- @flags no-writes @owned execution
 --- @requires lib/core/keys lib/core/record lib/core/log lib/core/reply lib/limit/limits
 
 local function run(tag, args)

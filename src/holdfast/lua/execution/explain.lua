@@ -4,7 +4,7 @@
 --- @ok NOW, fields as name, value pairs, lane setting, ahead of it: kind, count, or empty,
 --- @ok upstreams awaited: key, state
 --- @no execution_not_found
---- @flags no-writes
+--- @flags no-writes @owned execution
 --- @requires lib/core/clock lib/core/record lib/core/reply lib/execution/ready lib/core/settings
 --- @requires lib/graph/members lib/limit/limits
 

@@ -1,12 +1,12 @@
---- End an attempt with an error: the execution is retried by its policy, or fails. Repeated by the
---- same holder, it gets the same answer.
+--- End an attempt with an error: the execution is retried by its policy, or fails. A call that the
+--- same holder repeats gets the same answer.
 --- @key tag the partition
 --- @arg id @arg fence @arg error_type @arg retryable 1 or 0
 --- @arg retry_after_ms replaces the backoff, or empty @arg error JSON
 --- @ok STATE RETRY_AT
 --- @no execution_not_found | not_active | stale_lease | lease_revoked
 --- @event failed
---- @flags allow-oom
+--- @flags allow-oom @owned execution
 --- @requires lib/core/clock lib/execution/lease lib/execution/retry
 
 local function gives_up(rec, error_type)

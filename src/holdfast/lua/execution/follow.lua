@@ -1,9 +1,9 @@
---- Read what happened to an execution, and have a process told whenever it moves.
+--- Read the history of an execution, and notify a process whenever the execution changes.
 --- @key tag the partition
 --- @arg id @arg process
 --- @ok STATE, birth stamp in us, entries in msgpack
 --- @no execution_not_found
---- @flags allow-oom
+--- @flags allow-oom @owned execution
 --- @requires lib/core/keys lib/core/record lib/core/reply lib/core/log
 
 local function run(tag, args)

@@ -3,7 +3,7 @@
 --- @arg id
 --- @ok BORN, entries in msgpack
 --- @no execution_not_found
---- @flags no-writes
+--- @flags no-writes @owned execution
 --- @requires lib/core/record lib/core/log lib/core/reply
 
 local function run(tag, args)

@@ -1,9 +1,9 @@
---- Executions, newest first, from the cells that match the filters; a tag has an index of its own.
+--- Executions, newest first, from the cells that match the filters; a tag has its own index.
 --- @key tag the partition
 --- @arg tenant @arg lane @arg kind @arg state @arg tag_name @arg tag_value each may be empty
 --- @arg since @arg before birth stamps in us, since <= born < before @arg limit
 --- @arg graph whose members are wanted, or empty @arg parent whose children are wanted, or absent
---- @ok rows: id, fields as name, value pairs, tags; at last the stamp to go on before, or empty
+--- @ok rows: id, fields as name, value pairs, tags; at last the stamp to continue before, or empty
 --- @flags no-writes
 --- @requires lib/core/keys lib/core/listing
 

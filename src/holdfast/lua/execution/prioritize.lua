@@ -1,10 +1,10 @@
---- Change the priority of an execution that has not ended; one that waits moves at once.
+--- Change the priority of an execution that has not ended; a waiting one moves immediately.
 --- @key tag the partition
 --- @arg id @arg request id of this call @arg priority
 --- @ok PREVIOUS
 --- @no execution_not_found | already_terminal
 --- @event prioritized
---- @flags allow-oom
+--- @flags allow-oom @owned execution
 --- @requires lib/core/clock lib/core/record lib/core/reply lib/core/log lib/execution/ready
 --- @requires lib/core/settings
 

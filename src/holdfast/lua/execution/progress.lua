@@ -1,9 +1,9 @@
---- Record how far the holder is.
+--- Record the progress of the holder.
 --- @key tag the partition
 --- @arg id @arg fence @arg pct 0..100 @arg message
 --- @ok
 --- @no execution_not_found | not_active | stale_lease | lease_revoked
---- @flags write
+--- @flags write @owned execution
 --- @requires lib/core/keys lib/core/clock lib/execution/lease lib/core/record
 
 local function run(tag, args)

@@ -1,11 +1,11 @@
---- Run a terminal execution again: retries start anew, a deadline counts from now.
+--- Run a terminal execution again: retries start from zero, a deadline counts from now.
 --- @key tag the partition
 --- @arg id @arg request id of this call @arg keep_steps 1 or 0 @arg from_step or empty @arg reason
 --- @ok waiting
 --- @no execution_not_found | not_terminal | member_of_graph | replay_limit | step_not_found
---- @no session_busy
+--- @no session_busy | session_not_found
 --- @event replayed
---- @flags write
+--- @flags write @owned execution
 --- @requires lib/core/keys lib/core/clock lib/core/record lib/core/reply lib/core/log
 --- @requires lib/execution/steps lib/execution/requeue lib/admin/archive
 --- @requires lib/session/sessions
@@ -32,6 +32,7 @@ local function run(tag, args)
   if not record.is_terminal(rec.state) then return reply.no('not_terminal', 'id', id, 'state', rec.state) end
   local session_id, number = sessions.of(id)
   local session = rec.session and sessions.read(tag, session_id)
+  if rec.session and not session then return reply.no('session_not_found', 'id', session_id) end
   if session and session.cur then return reply.no('session_busy', 'id', session_id) end
   if rec.graph then return reply.no('member_of_graph', 'id', id, 'graph', rec.graph) end
   local replays, most = tonumber(rec.replays or 0), tonumber(rec.max_replays or DEFAULT_MAX_REPLAYS)

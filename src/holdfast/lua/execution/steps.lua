@@ -3,7 +3,7 @@
 --- @arg id
 --- @ok name, value pairs
 --- @no execution_not_found
---- @flags no-writes
+--- @flags no-writes @owned execution
 --- @requires lib/core/keys lib/core/reply
 
 local function run(tag, args)

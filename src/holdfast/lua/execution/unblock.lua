@@ -1,4 +1,4 @@
---- Limits have room for executions that waited for them: they are ready again.
+--- Make executions ready again because the limits that they waited for have room.
 --- @key tag the partition
 --- @arg items per item two values: id, limit
 --- @ok

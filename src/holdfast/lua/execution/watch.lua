@@ -1,9 +1,9 @@
---- The outcome of an execution; if it has none yet, tell this process when it has.
+--- The outcome of an execution; if it has not ended, notify this process when it does.
 --- @key tag the partition
 --- @arg id @arg process its mailbox, or empty to only read
 --- @ok STATE, and of a terminal execution: result, content type, the log entry of its end
 --- @no execution_not_found
---- @flags allow-oom
+--- @flags allow-oom @owned execution
 --- @requires lib/core/keys lib/core/record lib/core/log lib/core/reply
 
 local function run(tag, args)

@@ -1,4 +1,4 @@
---- Keep the event feed of a tenant for some minutes; listeners call this again and again.
+--- Keep the event feed of a tenant for some minutes; listeners repeat this call regularly.
 --- @key tag the partition
 --- @arg tenant
 --- @ok KEPT as 1 if it was kept before, LAST entry id, GONE the id up to which entries are gone

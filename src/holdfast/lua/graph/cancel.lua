@@ -1,10 +1,10 @@
---- Cancel a graph: it takes no more members at once, and its members are ended here and by its timer.
+--- Cancel a graph: it accepts no more members, and this call and the graph's timer end its members.
 --- @key tag the partition
 --- @arg id @arg request id of this call @arg policy cancel_all, cancel_pending or leave @arg reason
 --- @ok CANCELLED how many so far
 --- @no graph_not_found | graph_finished
 --- @event cancelled
---- @flags allow-oom
+--- @flags allow-oom @owned graph
 --- @requires lib/core/clock lib/core/reply lib/graph/graphs lib/graph/work
 
 local MUTE = { cancel_all = 'all', cancel_pending = 'pending' }

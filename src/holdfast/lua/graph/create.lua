@@ -1,4 +1,4 @@
---- Create a graph: its members, given here or staged before, are there all at once.
+--- Create a graph: its members, given here or staged before, appear atomically.
 --- @key tag the partition
 --- @arg id @arg fields in msgpack: tenant, digest, nonce, members, staged, key, deadline, keep, budgets
 --- @arg items per member two values: its fields in msgpack, its input
@@ -9,7 +9,7 @@
 --- @requires lib/core/stamps lib/core/keys lib/core/clock lib/core/reply lib/graph/enrol
 --- @requires lib/graph/graphs lib/graph/work
 
---- Answer for an id that is taken: the same call again, the same content, or something else.
+--- The answer for an id that is taken: by the same call, by the same content, or by other content.
 local function answer_taken(id, found, fields)
   local _, digest, nonce, version = unpack(found)
   if nonce == fields.nonce then return { 'ok', 'created', version } end

@@ -1,9 +1,9 @@
---- What is known of a graph as a whole.
+--- The record of a graph, without its members.
 --- @key tag the partition
 --- @arg id
 --- @ok fields as name, value pairs, log entries in msgpack
 --- @no graph_not_found
---- @flags no-writes
+--- @flags no-writes @owned graph
 --- @requires lib/core/keys lib/core/reply lib/graph/graphs
 
 local function run(tag, args)

@@ -1,5 +1,5 @@
---- Add members and edges to a graph whose shape the caller knows. The caller has checked that they
---- make no cycle; the version says that nothing has changed since.
+--- Add members and edges to a graph whose shape the caller knows. The caller has checked that they form
+--- no cycle; the version proves that the graph has not changed since.
 --- @key tag the partition
 --- @arg id @arg request id of this call @arg version the expected one
 --- @arg links in msgpack: from, on, input, to of each edge that joins an existing member
@@ -8,7 +8,7 @@
 --- @no graph_not_found | graph_finished | stale_graph_revision | invalid_graph | member_started
 --- @no id_conflict | lane_draining
 --- @event extended
---- @flags write
+--- @flags write @owned graph
 --- @requires lib/core/clock lib/core/reply lib/graph/graphs lib/graph/enrol lib/graph/links
 --- @requires lib/graph/work
 

@@ -3,7 +3,7 @@
 --- @arg id @arg offset @arg limit
 --- @ok VERSION, rows: id, kind, state, join as lax, need and losers, spared, in-edges in msgpack
 --- @no graph_not_found
---- @flags no-writes
+--- @flags no-writes @owned graph
 --- @requires lib/core/keys lib/core/reply lib/graph/graphs lib/graph/members
 
 local function run(tag, args)

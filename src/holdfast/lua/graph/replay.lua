@@ -1,10 +1,10 @@
---- Run the failed part of a graph again: failures that count, and what was skipped because of them.
+--- Run the failed part of a graph again: failures that count, and members skipped because of them.
 --- @key tag the partition
 --- @arg id @arg request id of this call @arg reason
 --- @ok running
 --- @no graph_not_found | graph_not_finished | nothing_to_replay
 --- @event replayed
---- @flags write
+--- @flags write @owned graph
 --- @requires lib/core/clock lib/core/reply lib/graph/graphs lib/graph/reopen
 
 local function run(tag, args)

@@ -1,4 +1,4 @@
---- Put some members of a large graph in place. Nobody sees them before `create` makes the graph; if it
+--- Stage some members of a large graph. They are invisible until `create` makes the graph; if that call
 --- does not come, they are removed.
 --- @key tag the partition
 --- @arg id @arg digest of the graph's content @arg ttl_ms how long to wait for the next call

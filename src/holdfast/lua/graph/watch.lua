@@ -1,9 +1,10 @@
---- The outcome of a graph; if it has none yet, tell this process when it has, and when a cancel is done.
+--- The outcome of a graph; if it has not ended, notify this process when it does, and when a cancel is
+--- done.
 --- @key tag the partition
 --- @arg id @arg process its mailbox, or empty to only read
 --- @ok STATE, ENDED empty if it has not, BUSY empty if it has no more work to do
 --- @no graph_not_found
---- @flags allow-oom
+--- @flags allow-oom @owned graph
 --- @requires lib/core/keys lib/core/reply lib/graph/graphs lib/graph/work
 
 local function run(tag, args)

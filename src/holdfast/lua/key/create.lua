@@ -1,4 +1,4 @@
---- Store an API key by its digest. Repeated, it changes nothing: a revoked key stays revoked.
+--- Store an API key by its digest. A repeated call changes nothing: a revoked key stays revoked.
 --- @key tag the global partition
 --- @arg id @arg digest @arg name @arg tenant or empty @arg roles comma separated
 --- @arg ttl_ms or empty @arg most keys there may be

@@ -1,4 +1,4 @@
---- What is stored of an API key, whether it may still be used, and whether there are keys at all.
+--- The record of an API key, the time to compare its end with, and the number of keys.
 --- @key tag the global partition
 --- @arg id
 --- @ok NOW, COUNT of keys, fields as name, value pairs, none if there is no such key

@@ -1,4 +1,4 @@
---- All API keys, those that have ended lately too.
+--- All API keys, including those that have ended recently.
 --- @key tag the global partition
 --- @ok id, fields as name, value pairs of each
 --- @flags no-writes

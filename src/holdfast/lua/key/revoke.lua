@@ -1,4 +1,4 @@
---- Revoke an API key. Repeated, the first time counts.
+--- Revoke an API key. If the call is repeated, the first time counts.
 --- @key tag the global partition
 --- @arg id @arg tenant only a key of this tenant, or empty
 --- @ok REVOKED_AT

@@ -1,4 +1,4 @@
---- Note when API keys were last used.
+--- Record the time of the last use of API keys.
 --- @key tag the global partition
 --- @arg ids
 --- @ok

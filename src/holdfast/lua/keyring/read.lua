@@ -1,4 +1,4 @@
---- The signing keys. For those who sign and check only.
+--- The signing keys, only for processes that sign and verify tokens.
 --- @key tag the global partition
 --- @ok NOW CURRENT PREVIOUS, and per key: KID SECRET_HEX UNTIL or empty
 --- @flags no-writes

@@ -1,4 +1,4 @@
---- Make a new key the current one; the outgoing one stays good for a grace.
+--- Make a new key the current one; the old one stays valid for a grace period.
 --- @key tag the global partition
 --- @arg kid @arg secret_hex @arg grace_ms
 --- @ok KID PREVIOUS or empty
@@ -14,7 +14,7 @@ local function run(tag, args)
   if current == kid and known == secret then
     return { 'ok', kid, keyring.field(tag, 'previous') or '' }
   end
-  -- A retired kid cannot come back: a late repetition of its rotation would undo the newer one.
+  -- A retired kid cannot be used again: a late repetition of its rotation would undo the newer one.
   if known then return reply.no('rotation_conflict', 'kid', kid) end
 
   keyring.collect(tag, now)

@@ -1,10 +1,10 @@
---- Whether a lease is held now, and what its execution is subject to. For calls whose work is done
---- in another partition.
+--- Check that a lease is held now, and return the limits of its execution. For calls that do their
+--- work in another partition.
 --- @key tag the partition
 --- @arg id @arg fence
 --- @ok tenant, limits, one per line
 --- @no execution_not_found | not_active | stale_lease | lease_revoked
---- @flags no-writes
+--- @flags no-writes @owned execution
 --- @requires lib/core/clock lib/execution/lease lib/limit/limits
 
 local function run(tag, args)

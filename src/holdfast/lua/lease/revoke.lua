@@ -1,10 +1,10 @@
---- Take the lease from its holder; the execution is ready again as a new attempt.
+--- Revoke the lease of a holder; the execution is ready again for a new attempt.
 --- @key tag the partition
 --- @arg id @arg request id of this call @arg reason
 --- @ok waiting
 --- @no execution_not_found | not_active
 --- @event lease_revoked
---- @flags allow-oom
+--- @flags allow-oom @owned execution
 --- @requires lib/core/clock lib/core/record lib/core/reply lib/core/log lib/execution/requeue
 
 local function run(tag, args)

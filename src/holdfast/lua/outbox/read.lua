@@ -1,4 +1,4 @@
---- The oldest entries of what a partition has to tell others.
+--- The oldest entries in the outbox of a partition.
 --- @key tag the partition
 --- @arg limit
 --- @ok entries, lines each

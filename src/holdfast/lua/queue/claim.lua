@@ -1,5 +1,5 @@
 --- Take deliveries over from consumers of the same group that have been idle for long. Each is a
---- hand-out with a handle of its own; the former handle is dead.
+--- hand-out with its own handle; the former handle is dead.
 --- @key tag the queue
 --- @arg group @arg request id of this call; repeated, it returns the same @arg consumer
 --- @arg min_idle ms since the last hand-out or extension @arg count @arg cursor of the last page, or empty
@@ -9,15 +9,15 @@
 --- @requires lib/core/keys lib/queue/queue lib/queue/due lib/queue/deliveries lib/queue/memory
 --- @requires lib/queue/outbox
 
--- Deliveries that are looked at for one that is wanted.
+-- How many deliveries are examined for each one that is requested.
 local LOOKS = 10
 
---- Deliveries whose lock expired, and which nobody has taken since.
+--- Deliveries whose lock expired, and which no consumer has taken since.
 local function late_ones(q, group, idle_since, count)
   local ids, key = {}, keys.late(q.tag, group)
   local late = server.call('ZRANGE', key, '-inf', idle_since, 'BYSCORE', 'LIMIT', 0, count)
   for _, id in ipairs(late) do
-    -- One that waits behind another of its key is not to be had.
+    -- A message that waits behind another one of its key is not available.
     if server.call('ZREM', keys.open(q.tag, group), id) == 1 then ids[#ids + 1] = id end
   end
   return ids
@@ -32,7 +32,7 @@ local function first_of(key, cursor)
   return server.call('ZCOUNT', key, '-inf', '(' .. due)
 end
 
---- Idle deliveries in flight, by deadline from a cursor on; ids and where to go on.
+--- Idle deliveries in flight, by deadline from a cursor on; ids and where to continue.
 local function idle_ones(q, group, idle_since, count, cursor)
   local key, ids, looks = keys.flight(q.tag, group), {}, LOOKS * count
   local first = first_of(key, cursor)

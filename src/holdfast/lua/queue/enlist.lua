@@ -1,4 +1,4 @@
---- Enter a queue into the list of all queues, or take it off.
+--- Add a queue to the list of all queues, or remove it.
 --- @key tag the global partition
 --- @arg name @arg listed 1 or 0
 --- @ok

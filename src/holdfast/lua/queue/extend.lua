@@ -1,4 +1,4 @@
---- Extend the locks of deliveries, each on its own, counted from now.
+--- Extend the locks of deliveries independently, counted from now.
 --- @key tag the queue
 --- @arg items per item two values: handle, ms or empty for the queue's lock time
 --- @ok UNSENT 1 if something is owed to others, per item: ok DEADLINE, or no CODE

@@ -1,4 +1,4 @@
---- What a queue owes to others.
+--- The outbox of a queue.
 --- @key tag the queue
 --- @arg limit how many entries of each target
 --- @ok INCARNATION of the queue, then per target: its name, number of the first entry, entries

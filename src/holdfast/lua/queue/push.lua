@@ -1,4 +1,4 @@
---- Push messages. Each is accepted or refused on its own, in order.
+--- Push messages in order. Each is accepted or refused independently.
 --- @key tag the queue
 --- @arg request id of this call; repeated, it gets the first answers
 --- @arg items per item two values: its fields in msgpack, its body

@@ -1,5 +1,5 @@
---- Take messages that another queue owes to this one: dead letters, moved and forwarded messages.
---- Each is taken once, and none is refused: it has been accepted before.
+--- Accept messages from the outbox of another queue: dead letters, moved and forwarded messages.
+--- Each is accepted once, and none is refused: it was accepted before.
 --- @key tag the queue
 --- @arg origin the other queue and its incarnation @arg first number of the first entry
 --- @arg entries messages in msgpack

@@ -1,4 +1,4 @@
---- Remove a queue with all that it has. What it owes to others must be delivered first.
+--- Remove a queue with all its data. Its outbox must be delivered first.
 --- @key tag the queue
 --- @arg request id of this call; repeated, it gets the first answer
 --- @ok removed @ok owing, and nothing is removed

@@ -1,4 +1,4 @@
---- A target has taken what was owed to it, up to a number.
+--- Remove the entries that a target has accepted, up to a number, from the outbox.
 --- @key tag the queue
 --- @arg target @arg upto number of the last entry
 --- @ok OWED how much is left, to anybody

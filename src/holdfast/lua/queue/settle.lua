@@ -1,4 +1,4 @@
---- Settle deliveries by their handles, each on its own.
+--- Settle deliveries by their handles, independently of each other.
 --- @key tag the queue
 --- @arg verb ack, nack, release or reject
 --- @arg items per item three values: handle, delay in ms or empty, reason or empty

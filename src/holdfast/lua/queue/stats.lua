@@ -1,4 +1,4 @@
---- The counts of a queue and its groups, after firing what is due.
+--- The counts of a queue and its groups, after firing due timers.
 --- @key tag the queue
 --- @arg group only this one, or empty
 --- @ok UNSENT 1 if something is owed to others, MODE, OWED how much, COUNTS of the queue as name, value pairs,

@@ -41,7 +41,7 @@ local function hand_over(q, id, rec, letter, to)
   queue_endings.retire(q, queue.DEFAULT, id, rec, try, 'acked')
 end
 
---- How many were taken, and where to go on.
+--- How many were taken, and where to continue.
 local function take(q, to, limit, dry, cursor, wanted)
   local taken = 0
   local found = page(q, cursor)

@@ -1,4 +1,4 @@
---- Fire what is due in a queue. Any process may call it at any time.
+--- Fire the due timers of a queue. Any process may call it at any time.
 --- @key tag the queue
 --- @arg limit how many things at most
 --- @ok FIRED SLEEP_MS until the next look; 0 when more is due now, UNSENT 1 if something is owed to others

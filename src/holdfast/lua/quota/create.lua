@@ -1,4 +1,4 @@
---- Create a quota. The same again is answered alike, other content is refused.
+--- Create a quota. A repeated call gets the same answer; different content is refused.
 --- @key tag the partition of quotas
 --- @arg id @arg tenant @arg window ms or empty @arg most or empty @arg slots or empty
 --- @ok created | exists

@@ -1,4 +1,4 @@
---- Remove a quota: it limits nothing any more, and whoever waits for it is told.
+--- Remove a quota: it no longer limits anything, and the executions that wait for it are woken.
 --- @key tag the partition of quotas
 --- @arg id
 --- @ok deleted | absent, MORE as 1 or 0: repeat the call when some are still to be told

@@ -1,4 +1,4 @@
---- Give back what executions were admitted to, and hand it to those who wait.
+--- Release the slots of executions, and give them to waiting ones.
 --- @key tag the partition of quotas
 --- @arg items per item: execution, epoch, used 1 or 0, its quotas here, one per line
 --- @ok what this partition has to tell others, lines each

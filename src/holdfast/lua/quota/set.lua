@@ -1,4 +1,4 @@
---- Change the limits of a quota; those who wait are served if there is room now.
+--- Change the limits of a quota; waiting executions are admitted if there is room now.
 --- @key tag the partition of quotas
 --- @arg id @arg window ms or empty @arg most or empty @arg slots or empty: as they are from now on
 --- @ok

@@ -1,4 +1,4 @@
---- Have new executions of a tenant, lane, kind or tag subject to a limit, or no longer.
+--- Apply a limit to new executions of a tenant, lane, kind or tag, or stop applying it.
 --- @key tag the partition
 --- @arg what tenant, lane, kind or tag @arg name @arg limit @arg wanted 1 or 0
 --- @ok

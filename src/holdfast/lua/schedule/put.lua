@@ -1,4 +1,4 @@
---- Create a schedule, or replace what it says. Repeated by the same request, it gets its answer again.
+--- Create a schedule, or replace its content. A repetition of the same request gets the same answer.
 --- @key tag the partition of the schedule
 --- @arg id @arg request id of this call @arg version that is replaced, empty to create
 --- @arg digest of what it says @arg plan opaque @arg tenant @arg paused 1 or empty

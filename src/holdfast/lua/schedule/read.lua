@@ -1,4 +1,4 @@
---- What is known of a schedule, and the time.
+--- The state of a schedule, and the time.
 --- @key tag the partition of the schedule
 --- @arg id
 --- @ok NOW; if there is one: id, fields as name, value pairs, plan, number running, number lined up

@@ -1,4 +1,4 @@
---- Remove a schedule. What it has fired goes on; what lines up begins in its turn.
+--- Remove a schedule. Executions that it has fired continue; those lined up start in their turn.
 --- @key tag the partition of the schedule
 --- @arg id
 --- @ok removed | absent

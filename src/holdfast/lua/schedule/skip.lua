@@ -1,4 +1,4 @@
---- Let a schedule pass over ticks: it moves on and fires nothing.
+--- Skip ticks of a schedule: it advances and fires nothing.
 --- @key tag the partition of the schedule
 --- @arg id @arg version @arg from the tick at which it stands @arg next the tick after, or empty
 --- @arg due when that fires, or empty @arg missed how many ticks @arg error why, or empty

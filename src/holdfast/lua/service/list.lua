@@ -1,4 +1,4 @@
---- What processes have reported of their services and has not expired.
+--- The reports of processes about their services that have not expired.
 --- @key tag the global partition
 --- @ok process, services in JSON of each
 --- @flags no-writes

@@ -1,12 +1,12 @@
---- Note how the services of a process are doing, until the report expires. Without services the
---- process is forgotten. Reports that have expired go.
+--- Store the status of a process's services until the report expires. A report without services
+--- removes the process. Expired reports are removed.
 --- @key tag the global partition
 --- @arg process @arg ttl_ms @arg services in JSON, or empty
 --- @ok
 --- @flags allow-oom
 --- @requires lib/core/keys lib/core/clock
 
--- Bounds the work of one call; the next report goes on.
+-- Bounds the work of one call; the next report continues.
 local MOST_EXPIRED = 100
 
 local function run(tag, args)

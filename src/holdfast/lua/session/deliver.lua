@@ -3,14 +3,15 @@
 --- @key tag the partition
 --- @arg id @arg activity the sender's id of the message
 --- @arg kind what it is, empty for a plain message @arg payload a JSON object
---- @arg item in msgpack: the options of an execution to start, and env, endpoint, conversation, user,
---- busy, apology, sender of the session
+--- @arg item in msgpack: options of an execution to start, and what the session's record needs
+--- @arg process that reads live from now on, or empty
 --- @ok EFFECT NUMBER EXECUTION DUPLICATE: EXECUTION may be empty, DUPLICATE is 1 or 0
 --- @no session_busy | session_full | lane_draining
 --- @event created | cancelled
 --- @flags write
 --- @requires lib/core/keys lib/core/clock lib/core/record lib/core/reply lib/core/settings
 --- @requires lib/execution/finish lib/session/sessions lib/session/transcript lib/session/conversations
+--- @requires lib/session/outgoing
 
 local EFFECTS = { s = 'started', r = 'resumed', b = 'buffered', i = 'interrupted', p = 'person' }
 
@@ -69,7 +70,6 @@ end
 --- Cancel the turn that runs, so that another one starts.
 local function interrupt(tag, id, session, rec, number, now)
   local execution = sessions.current(id, session)
-  sessions.clear(tag, id, session, { 'cur' })
   server.call('DEL', keys.buffered(tag, id))
   finish.now(tag, execution, rec, 'cancelled', now, {}, {
     event = 'cancelled',
@@ -79,7 +79,8 @@ local function interrupt(tag, id, session, rec, number, now)
 end
 
 local function run(tag, args)
-  local id, activity, kind, payload, item = args[1], args[2], args[3], args[4], cmsgpack.unpack(args[5])
+  local id, activity, kind, payload, _, process = unpack(args)
+  local item = cmsgpack.unpack(args[5])
   local now = clock.now(tag)
   local session = sessions.read(tag, id)
   local answer = session and known(tag, id, session, activity)
@@ -89,6 +90,7 @@ local function run(tag, args)
 
   local changes = fields_of(session, item, now)
   session = session or {}
+  if session.sender and item.sender then outgoing.move(tag, id, session, item.sender) end
   if #changes > 0 then sessions.write(tag, id, session, changes) end
   if not item.busy then sessions.clear(tag, id, session, { 'busy' }) end
   if not item.apology then sessions.clear(tag, id, session, { 'apology' }) end
@@ -107,5 +109,6 @@ local function run(tag, args)
     execution = conversations.start(tag, id, session, item, { number }, now)
   end
   sessions.notify(tag, id, now)
+  if process ~= '' then sessions.listen(tag, id, process, now) end
   return { 'ok', EFFECTS[effect], number, effect ~= 'p' and execution or '', 0 }
 end

@@ -4,9 +4,9 @@
 --- @ok MORE: 1 if executions are left, then call again
 --- @no session_not_found
 --- @event cancelled
---- @flags allow-oom
+--- @flags allow-oom @owned session
 --- @requires lib/core/keys lib/core/clock lib/core/record lib/core/reply lib/execution/finish
---- @requires lib/session/sessions lib/session/conversations lib/admin/archive
+--- @requires lib/session/sessions lib/admin/archive
 
 local MOST_IN_CALL = 100
 

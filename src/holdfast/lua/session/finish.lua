@@ -1,12 +1,12 @@
 --- Cancel the execution of a session and drop what was buffered; the next message starts again.
 --- @key tag the partition
 --- @arg id @arg reason
---- @ok
+--- @ok the session: id, fields, ACTIVE_AT, BUFFERED, STATE HOLD SINCE of its execution
 --- @no session_not_found
 --- @event cancelled
---- @flags allow-oom
+--- @flags allow-oom @owned session
 --- @requires lib/core/keys lib/core/clock lib/core/record lib/core/reply lib/execution/finish
---- @requires lib/session/sessions lib/session/conversations
+--- @requires lib/session/sessions lib/session/described
 
 local function run(tag, args)
   local id, reason = unpack(args)
@@ -25,5 +25,5 @@ local function run(tag, args)
     })
   end
   sessions.notify(tag, id, now)
-  return { 'ok' }
+  return { 'ok', described.row(tag, id, sessions.read(tag, id)) }
 end

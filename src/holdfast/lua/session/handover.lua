@@ -1,11 +1,11 @@
 --- Let a person answer a session, or give it back to its conversation, which gets what came meanwhile.
 --- @key tag the partition
 --- @arg id @arg to who answers, empty: the conversation
---- @ok
+--- @ok the session: id, fields, ACTIVE_AT, BUFFERED, STATE HOLD SINCE of its execution
 --- @no session_not_found
---- @flags write
---- @requires lib/core/keys lib/core/clock lib/core/record lib/core/reply lib/session/sessions
---- @requires lib/session/transcript lib/session/conversations
+--- @flags write @owned session
+--- @requires lib/core/clock lib/core/record lib/core/reply lib/session/sessions
+--- @requires lib/session/transcript lib/session/conversations lib/session/described
 
 local MOST_MESSAGES = 100
 
@@ -42,5 +42,5 @@ local function run(tag, args)
     sessions.clear(tag, id, session, { 'handed' })
   end
   sessions.notify(tag, id, now)
-  return { 'ok' }
+  return { 'ok', described.row(tag, id, session) }
 end

@@ -1,7 +1,7 @@
 --- Sessions by the time of their last entry, the newest first.
 --- @key tag the partition
---- @arg tenant or empty @arg user or empty @arg before in ms, or empty @arg last the id of the session
---- before, of those at the same time, or empty @arg limit
+--- @arg tenant or empty @arg user or empty @arg before in ms, or empty
+--- @arg last of those at that time, the id of the session to start after, or empty @arg limit
 --- @ok rows: id, fields, ACTIVE_AT, BUFFERED, then of the execution that has not ended STATE HOLD SINCE
 --- @flags no-writes
 --- @requires lib/core/keys lib/session/sessions lib/session/described

@@ -3,7 +3,7 @@
 --- @arg id @arg after @arg limit @arg process its mailbox
 --- @ok the session, entries: NUMBER PACKED, MORE as 1 or 0, numbers of dead replies
 --- @no session_not_found
---- @flags allow-oom
+--- @flags allow-oom @owned session
 --- @requires lib/core/clock lib/core/reply lib/session/sessions lib/session/described
 
 local function run(tag, args)

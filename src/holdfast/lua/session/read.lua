@@ -3,7 +3,7 @@
 --- @arg id @arg after @arg limit
 --- @ok the session, entries: NUMBER PACKED, MORE as 1 or 0, numbers of dead replies
 --- @no session_not_found
---- @flags no-writes
+--- @flags no-writes @owned session
 --- @requires lib/core/reply lib/session/sessions lib/session/described
 
 local function run(tag, args)

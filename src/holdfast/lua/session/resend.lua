@@ -1,9 +1,9 @@
---- Send a dead reply again, and whatever follows it that is dead, in order.
+--- Send a dead reply again, before those that were not sent yet.
 --- @key tag the partition
 --- @arg id @arg number
 --- @ok
 --- @no session_not_found | reply_not_found
---- @flags write
+--- @flags write @owned session
 --- @requires lib/core/keys lib/core/clock lib/core/reply lib/session/sessions lib/session/outgoing
 
 local function run(tag, args)
@@ -13,11 +13,11 @@ local function run(tag, args)
   if not session then return reply.no('session_not_found', 'id', id) end
   local dead = keys.dead_replies(tag, id)
   if server.call('HEXISTS', dead, number) == 0 then
-    return reply.no('reply_not_found', 'id', id, 'number', number)
+    return reply.no('reply_not_found', 'id', id, 'number', tonumber(number))
   end
   server.call('HDEL', dead, number)
-  sessions.clear(tag, id, session, { 'tries', 'fence' })
-  sessions.write(tag, id, session, { 'again', number })
+  sessions.clear(tag, id, session, { 'tries' })
+  sessions.add_to(tag, id, session, 'again', number)
   outgoing.add(tag, id, session, now)
   return { 'ok' }
 end

@@ -3,7 +3,7 @@
 --- @arg id @arg key @arg author @arg payload
 --- @ok NUMBER PACKED
 --- @no session_not_found
---- @flags write
+--- @flags write @owned session
 --- @requires lib/core/keys lib/core/clock lib/core/reply lib/session/sessions lib/session/transcript
 --- @requires lib/session/conversations
 

@@ -13,10 +13,11 @@ local function run(tag, args)
   local now = clock.now(tag)
   local session = sessions.read(tag, id)
   if not session then return reply.no('session_not_found', 'id', id) end
-  if session.fence ~= fence then return reply.no('stale_lease', 'id', id) end
+  -- The same call again, after its reply was lost.
+  if outcome == 'retry' and session.fence == '-' .. fence then return { 'ok' } end
+  if session.fence ~= fence then return reply.no('stale_lease', 'id', id, 'state', 'sent by another') end
   if outcome == 'retry' then
-    sessions.write(tag, id, session, { 'tries', tonumber(session.tries or 0) + 1 })
-    sessions.clear(tag, id, session, { 'fence' })
+    sessions.write(tag, id, session, { 'tries', tonumber(session.tries or 0) + 1, 'fence', '-' .. fence })
     outgoing.rest(tag, id, session, now + tonumber(delay))
     return { 'ok' }
   end
@@ -24,7 +25,8 @@ local function run(tag, args)
   if tonumber(number) > tonumber(session.sent or 0) then
     sessions.write(tag, id, session, { 'sent', number })
   end
-  sessions.clear(tag, id, session, { 'tries', session.again == number and 'again' or nil })
+  sessions.clear(tag, id, session, { 'tries' })
+  sessions.remove_from(tag, id, session, 'again', number)
   local rows = outgoing.pending(tag, id, session)
   outgoing.rest(tag, id, session, #rows > 0 and now + tonumber(lease) or nil)
   sessions.notify(tag, id, now)

@@ -5,7 +5,7 @@
 --- @ok VERSION CHANGED VALUE in one string: numbers, then the value, empty if there is none
 --- @no execution_not_found | not_active | stale_lease | lease_revoked | session_not_found
 --- @no session_full | too_many_steps
---- @flags write
+--- @flags write @owned execution
 --- @requires lib/core/keys lib/core/clock lib/core/record lib/core/reply lib/execution/lease
 --- @requires lib/execution/steps lib/session/sessions
 

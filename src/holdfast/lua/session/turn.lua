@@ -2,11 +2,12 @@
 --- one that was buffered, or give the lease back until one comes.
 --- @key tag the partition
 --- @arg id of the execution @arg fence @arg replies in msgpack: step, payload, open, number of each
---- @arg step of the wait, empty for none @arg timeout_ms or empty @arg kept 1 if the worker keeps its
---- coroutine @arg person who answers from now on, empty: the next message ends the wait
+--- @arg step of the wait, empty for none @arg timeout_ms or empty
+--- @arg kept 1 if the worker keeps its coroutine
+--- @arg person who answers from now on, empty: the next message ends the wait
 --- @ok active or suspended, what the wait found or empty, then the number of each reply
 --- @no execution_not_found | not_active | stale_lease | lease_revoked | session_not_found | too_many_steps
---- @flags write
+--- @flags write @owned execution
 --- @requires lib/core/keys lib/core/clock lib/core/record lib/core/reply lib/execution/lease
 --- @requires lib/execution/steps lib/session/sessions lib/session/transcript lib/session/conversations
 --- @requires lib/session/outgoing
@@ -18,13 +19,13 @@ local function write(tag, id, session, execution, given, now)
   if not given.number then
     entry.open = given.open and 1 or nil
     local written = conversations.reply(tag, id, session, entry, now)
-    if given.open then sessions.write(tag, id, session, { 'streamed', written }) end
+    if given.open then sessions.add_to(tag, id, session, 'streamed', written) end
     return written
   end
   local opened = transcript.entry(tag, id, session, given.number)
-  if session.streamed == tostring(given.number) then sessions.clear(tag, id, session, { 'streamed' }) end
-  if opened then
-    opened.p, opened.open = given.payload, nil
+  sessions.remove_from(tag, id, session, 'streamed', given.number)
+  if opened and opened.x == entry.x and (opened.open or opened.cut) then
+    opened.p, opened.open, opened.cut = given.payload, nil, nil
     transcript.replace(tag, id, session, given.number, opened)
     outgoing.add(tag, id, session, now)
   end
@@ -51,7 +52,7 @@ local function write_all(tag, id, session, execution, rec, replies, now)
 end
 
 --- The same call again, after its reply was lost.
-local function again(tag, execution, rec, step, replies)
+local function again(tag, execution, replies)
   local answer = { 'ok', 'suspended', '' }
   for _, given in ipairs(replies) do
     answer[#answer + 1] = tonumber(steps.result(tag, execution, given.step) or 0)
@@ -82,7 +83,7 @@ local function run(tag, args)
   if not rec then
     local parked = step ~= '' and found and found.fence == fence and found.awaits == step
     if parked and (found.state == 'suspended' or found.state == 'waiting') then
-      return again(tag, execution, found, step, replies)
+      return again(tag, execution, replies)
     end
     return refusal
   end

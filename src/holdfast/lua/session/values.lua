@@ -3,7 +3,7 @@
 --- @arg id
 --- @ok values: NAME VERSION VALUE
 --- @no session_not_found
---- @flags no-writes
+--- @flags no-writes @owned session
 --- @requires lib/core/keys lib/core/clock lib/core/reply
 
 local function run(tag, args)

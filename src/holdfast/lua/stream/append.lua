@@ -8,7 +8,7 @@
 --- @ok appended FIRST LAST VERSION: numbers of the frames, version of the document
 --- @ok changed VERSION DOCUMENT: the document is another by now, nothing was written
 --- @no execution_not_found | not_active | stale_lease | lease_revoked
---- @flags write
+--- @flags write @owned execution
 --- @requires lib/core/keys lib/core/clock lib/core/record lib/execution/lease lib/stream/frames
 
 -- Longer than any caller repeats a call whose reply it lost.

@@ -3,7 +3,7 @@
 --- @arg id @arg after number of a frame, 0 for the beginning @arg limit
 --- @ok frames: `NUMBER-MS`, fields as name, value pairs, live or empty; then MORE as 1 or 0
 --- @no execution_not_found
---- @flags no-writes
+--- @flags no-writes @owned execution
 --- @requires lib/core/keys lib/core/reply lib/stream/reading
 
 local function run(tag, args)

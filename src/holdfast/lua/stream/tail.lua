@@ -1,11 +1,11 @@
---- Frames of an execution after a number, and how it ended; until it has, tell this process of
---- further frames and of the end. A process repeats it before a minute has passed.
+--- Frames of an execution after a number, and its outcome; until it has ended, notify this process of
+--- further frames and of the end. A process repeats the call before a minute has passed.
 --- @key tag the partition
 --- @arg id @arg process its mailbox @arg after number of a frame @arg limit
 --- @ok frames, MORE as 1 or 0, TENANT STATE ATTEMPT LAST: the last attempt, the last frame's number
 --- @ok of a terminal execution also: when it ended, the log entry of its end
 --- @no execution_not_found
---- @flags allow-oom
+--- @flags allow-oom @owned execution
 --- @requires lib/core/keys lib/core/clock lib/core/record lib/core/reply lib/core/log
 --- @requires lib/stream/frames lib/stream/reading
 

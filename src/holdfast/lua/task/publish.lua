@@ -1,5 +1,5 @@
---- Publish what workers know of their tasks: the JSON Schema of input and result, and options.
---- Processes that have read them before learn of changes.
+--- Publish the declarations of tasks: the JSON Schema of input and result, and options. Processes that
+--- have read them are notified of changes.
 --- @key tag the global partition
 --- @arg tasks name, description in JSON pairs
 --- @ok

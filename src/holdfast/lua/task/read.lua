@@ -1,4 +1,4 @@
---- What workers have published of some tasks.
+--- The published declarations of some tasks.
 --- @key tag the global partition
 --- @arg names of tasks, as they were published
 --- @ok description in JSON of each, in order; nil if there is none

@@ -1,4 +1,4 @@
---- Fire what is due. Any process may call it at any time.
+--- Fire due timers. Any process may call it at any time.
 --- @key tag the partition
 --- @arg limit how many timers at most
 --- @ok FIRED SLEEP_MS until the next look; 0 when more is due now
@@ -21,7 +21,7 @@ local FIRE = {
   c = sessions.expire,
 }
 
--- Some firings do the work of many and say so; this bounds what one call does.
+-- Some firings do the work of many and report how much; this bounds the work of one call.
 local MOST_COST = 500
 
 local function run(tag, args)

@@ -3,7 +3,7 @@
 --- @arg id @arg budget @arg dimension @arg limit
 --- @ok 1 or 0
 --- @no execution_not_found
---- @flags no-writes
+--- @flags no-writes @owned execution
 --- @requires lib/core/record lib/core/reply lib/waitpoint/asking
 
 local function run(tag, args)

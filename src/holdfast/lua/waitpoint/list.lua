@@ -3,7 +3,7 @@
 --- @arg id
 --- @ok waitpoints: NUMBER PACKED each; of a suspended one its wait, in msgpack, and its signals
 --- @no execution_not_found
---- @flags no-writes
+--- @flags no-writes @owned execution
 --- @requires lib/core/keys lib/core/record lib/core/reply lib/waitpoint/suspensions
 
 local function run(tag, args)

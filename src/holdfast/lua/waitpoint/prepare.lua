@@ -1,10 +1,10 @@
---- Make waitpoints before the wait, so that others can be told; signals are held until then.
+--- Create waitpoints before the wait, so that they can be sent out; signals are kept until then.
 --- @key tag the partition
 --- @arg id @arg fence @arg specs each in msgpack; `key` names it: repeated, it returns the same
 --- @ok per waitpoint: NUMBER PACKED
 --- @no execution_not_found | not_active | stale_lease | lease_revoked
 --- @no waitpoint_exists | too_many_waitpoints
---- @flags write
+--- @flags write @owned execution
 --- @requires lib/core/clock lib/execution/lease lib/core/reply lib/waitpoint/waitpoints
 
 --- The living waitpoints by name, and those with a key by key.

@@ -1,4 +1,4 @@
---- A waitpoint, for whoever has its token, which the caller has verified.
+--- A waitpoint, for the holder of its token, which the caller has verified.
 --- @key tag the partition
 --- @arg id of the execution @arg number of the waitpoint
 --- @arg made of the token @arg grace_until of the token's key, or empty

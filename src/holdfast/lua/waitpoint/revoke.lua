@@ -1,9 +1,9 @@
---- Close a waitpoint: its token is worth nothing any more. What waits for it goes on waiting.
+--- Close a waitpoint: its token is no longer valid. An execution that waits for it continues to wait.
 --- @key tag the partition
 --- @arg id of the execution @arg number of the waitpoint
 --- @ok closed WHY
 --- @no waitpoint_not_found
---- @flags allow-oom
+--- @flags allow-oom @owned execution
 --- @requires lib/core/clock lib/core/record lib/core/reply lib/waitpoint/waitpoints
 
 local function run(tag, args)

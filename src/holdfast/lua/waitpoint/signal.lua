@@ -1,5 +1,5 @@
---- Send a signal to a waitpoint. Who sends it was authenticated by the caller: with a token, of
---- which its mint time and the end of its key's grace are checked here, or as an operator.
+--- Send a signal to a waitpoint. The caller has authenticated the sender: as an operator, or by a token,
+--- whose mint time and the grace period of whose key are checked here.
 --- @key tag the partition
 --- @arg id of the execution @arg number of the waitpoint
 --- @arg made of the token, empty without @arg grace_until of the token's key, or empty
@@ -48,7 +48,7 @@ local function count(wait, point, a, number, signal)
   return suspensions.offer(wait, a.number, number, signal, leaves)
 end
 
---- Write the signal down and do what it does.
+--- Store the signal and apply its effect.
 local function record_signal(tag, rec, point, wait, now, a)
   local id, number = a.id, tonumber(rec.signals or 0) + 1
   local signal = {

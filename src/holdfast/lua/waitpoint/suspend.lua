@@ -1,5 +1,5 @@
---- Wait for a condition on waitpoints and give the lease back; the attempt goes on when it holds.
---- If signals that came early fulfil it, the holder keeps its lease and gets them at once.
+--- Wait for a condition on waitpoints and return the lease; the attempt continues when it holds. If
+--- early signals fulfil it, the holder keeps its lease and gets them immediately.
 --- @key tag the partition
 --- @arg id @arg fence @arg key names this wait: repeated, it returns the same
 --- @arg timeout_ms or empty @arg on_timeout @arg hold what it waits for
@@ -11,7 +11,7 @@
 --- @no execution_not_found | not_active | stale_lease | lease_revoked
 --- @no waitpoint_not_found | waitpoint_closed | too_many_waitpoints
 --- @event suspended | woken
---- @flags write
+--- @flags write @owned execution
 --- @requires lib/core/keys lib/core/clock lib/core/log lib/core/record lib/core/reply lib/execution/lease
 --- @requires lib/waitpoint/waitpoints lib/waitpoint/suspensions lib/waitpoint/conditions lib/waitpoint/signals
 

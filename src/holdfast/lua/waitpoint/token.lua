@@ -4,7 +4,7 @@
 --- @ok PACKED
 --- @no waitpoint_not_found | waitpoint_closed
 --- @event token_read
---- @flags write
+--- @flags write @owned execution
 --- @requires lib/core/clock lib/core/log lib/core/record lib/core/reply lib/waitpoint/waitpoints
 
 local function run(tag, args)

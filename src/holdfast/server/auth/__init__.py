@@ -1,1 +1,1 @@
-"""Who calls, for which tenant, and how often."""
+"""Identify callers, confine them to their tenant, and limit their rates."""

@@ -1,6 +1,7 @@
-"""Limits that a call names: a tenant names its own budgets and quotas, others are not there.
+"""Budgets and quotas that a call names: a tenant can name only its own.
 
-A key that belongs to no tenant may name those of any tenant in full, as TENANT/NAME.
+Those of other tenants appear not to exist. A key without a tenant can name the limits of any tenant
+in full, as TENANT/NAME.
 """
 
 from __future__ import annotations
@@ -14,14 +15,14 @@ from holdfast.server.http.call import Call
 
 
 def budget(call: Call, name: str) -> str:
-    """Return the name of a budget that a call may reach; raises BudgetNotFound."""
+    """Return the name of a budget that the caller may use; raise BudgetNotFound otherwise."""
     if _is_foreign(call, name):
         raise BudgetNotFound(f"no budget has the id {name}", id=name)
     return name
 
 
 def quota(call: Call, name: str) -> str:
-    """Return the name of a quota that a call may reach; raises QuotaNotFound."""
+    """Return the name of a quota that the caller may use; raise QuotaNotFound otherwise."""
     if _is_foreign(call, name):
         raise QuotaNotFound(f"no quota has the id {name}", id=name)
     return name
@@ -33,7 +34,7 @@ def _is_foreign(call: Call, name: str) -> bool:
 
 
 async def check_limits_exist(call: Call, items: Sequence[NewExecution]) -> None:
-    """Check the limits of what is submitted later, when it is too late to refuse it."""
+    """Check the limits of executions that are submitted later, when refusal is too late."""
     check_limits(call, items)
     await call.engine.executions.check_limits(items)
 

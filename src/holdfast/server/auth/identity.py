@@ -1,7 +1,7 @@
-"""Who is calling: API keys, looked up in the store and remembered for a moment.
+"""Identify callers by their API keys, which are looked up in the store and cached briefly.
 
-A key that is revoked is refused everywhere within `FRESH_S`. The same holds for the first key of
-a store: until then, calls without a key are taken on a loopback address.
+Every server refuses a revoked key within `FRESH_S`. Until a store has its first key, a server on a
+loopback address accepts calls without a key; that also ends within `FRESH_S`.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ _PORT = re.compile(r":\d+\Z")
 class Identity:
     """The caller."""
 
-    #: The id of its API key; None on an open server, where everybody is the operator.
+    #: The id of its API key; None on an open server, where every caller acts as the operator.
     key: str | None
-    #: None: it may act for every tenant.
+    #: None if the caller may act for every tenant.
     tenant: str | None
     roles: frozenset[Role]
 
     def may(self, roles: tuple[Role, ...]) -> bool:
-        """Whether it may do what any of these roles may do; every role may read."""
+        """Whether the caller has one of these roles; admins have all, and every role may read."""
         return Role.VIEWER in roles or Role.ADMIN in self.roles or bool(self.roles & set(roles))
 
 
@@ -52,23 +52,23 @@ NOBODY = Identity(key=None, tenant=None, roles=frozenset())
 
 @dataclass(frozen=True, slots=True)
 class _Remembered:
-    found: Found
+    lookup: Found
     at: float
 
 
 class Identities:
-    """Tells who is calling."""
+    """Identifies callers."""
 
     def __init__(self, engine: Engine, *, open_access: bool) -> None:
         self._api_keys = engine.api_keys
-        #: Whether calls without a key are taken while the store has none.
+        #: Whether calls without a key are accepted while the store has no keys.
         self._open_access = open_access
         self._remembered: OrderedDict[str, _Remembered] = OrderedDict()
         self._touched: dict[str, float] = {}
         self._touching: set[asyncio.Task[None]] = set()
 
     async def of(self, request: Request) -> Identity:
-        """Return the caller; raises Unauthorized."""
+        """Return the caller; raise Unauthorized if it cannot be identified."""
         header = request.headers.get("authorization")
         if header is None:
             return await self._anyone(
@@ -79,7 +79,7 @@ class Identities:
         if scheme.lower() != "bearer" or not secret or len(secret) > bounds.ID_CHARS:
             raise Unauthorized("the Authorization header must be `Bearer KEY`")
         remembered = await self._find(secret)
-        key = remembered.found.key
+        key = remembered.lookup.key
         if key is None or not key.matches(secret):
             return await self._anyone(request, "there is no such API key")
         self._refuse_ended(key, remembered)
@@ -87,27 +87,26 @@ class Identities:
         return Identity(key=key.id, tenant=key.tenant, roles=key.roles)
 
     def forget(self, key_id: str) -> None:
-        """Look a key up again at its next use."""
+        """Drop a key from the cache, so that its next use looks it up again."""
         self._remembered.pop(key_id, None)
         self._remembered.pop("", None)
 
     async def _anyone(self, request: Request, otherwise: str) -> Identity:
-        """Return the operator while everybody is; raises Unauthorized else."""
-        if not self._open_access or (await self._find("")).found.count:
+        """Return the operator while the server is open; raise Unauthorized otherwise."""
+        if not self._open_access or (await self._find("")).lookup.count:
             raise Unauthorized(otherwise)
         _refuse_browsers_elsewhere(request)
         return OPERATOR
 
     async def _find(self, secret: str) -> _Remembered:
-        """Look up a key, or with an empty secret how many there are."""
+        """Look up a key; with an empty secret, only the number of keys."""
         key_id = id_of(secret) if secret else ""
         now = asyncio.get_running_loop().time()
-        known = self._remembered.get(key_id)
-        if known is not None and now - known.at < FRESH_S:
+        cached = self._remembered.get(key_id)
+        if cached is not None and now - cached.at < FRESH_S:
             self._remembered.move_to_end(key_id)
-            return known
-        found = await self._api_keys.find(secret)
-        remembered = _Remembered(found, now)
+            return cached
+        remembered = _Remembered(await self._api_keys.find(secret), now)
         self._remembered[key_id] = remembered
         self._remembered.move_to_end(key_id)
         while len(self._remembered) > _MOST_REMEMBERED:
@@ -116,12 +115,12 @@ class Identities:
 
     def _refuse_ended(self, key: ApiKey, remembered: _Remembered) -> None:
         age = asyncio.get_running_loop().time() - remembered.at
-        if not key.is_valid(remembered.found.now + timedelta(seconds=age)):
+        if not key.is_valid(remembered.lookup.now + timedelta(seconds=age)):
             word = "was revoked" if key.revoked_at is not None else "has expired"
             raise Unauthorized(f"the API key {word}", key=key.id)
 
     def _touch(self, key_id: str) -> None:
-        """Note the use of a key, once a minute and beside the call."""
+        """Record the use of a key, at most once a minute and without delaying the call."""
         now = asyncio.get_running_loop().time()
         if now - self._touched.get(key_id, -_TOUCH_EVERY_S) < _TOUCH_EVERY_S:
             return
@@ -136,20 +135,20 @@ class Identities:
         try:
             await self._api_keys.touch([key_id])
         except HoldfastError as error:
-            log.log(level(error), "the use of key %s is not noted: %s", key_id, error)
+            log.log(level(error), "the use of key %s is not recorded: %s", key_id, error)
 
     async def close(self) -> None:
-        """Finish what is under way."""
+        """Wait until pending uses of keys are recorded."""
         await asyncio.gather(*self._touching)
 
 
 def _refuse_browsers_elsewhere(request: Request) -> None:
-    """Without keys, a page from elsewhere must not act through the browser of who runs us."""
+    """Refuse pages of other sites, which could act through the operator's browser."""
     host = request.headers.get("host", "")
     origin = request.headers.get("origin")
     if _PORT.sub("", host).lower() not in _LOOPBACK_NAMES:
         raise Forbidden(
-            f"without API keys this server answers on loopback names only, not on {host!r}"
+            f"without API keys this server answers only on loopback names, not on {host!r}"
         )
     if origin is not None and origin != f"{request.scope['scheme']}://{host}":
-        raise Forbidden(f"without API keys this server answers no pages of {origin!r}")
+        raise Forbidden(f"without API keys this server refuses pages of {origin!r}")

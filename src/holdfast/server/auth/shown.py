@@ -1,7 +1,7 @@
-"""Ids as the caller knows them: those of its own tenant without the tenant.
+"""Ids as the caller knows them: ids of its own tenant appear without the tenant.
 
-A key of a tenant uses its own ids, and answers use the same. A key that belongs to no tenant gets
-ids in full, which it can use as they are.
+A caller with the key of a tenant sends and receives the ids of that tenant. A caller whose key has
+no tenant receives full ids, which it can send back unchanged.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from holdfast.model import names
 
 #: The tenant of the key of the call that this task answers.
 _tenant: ContextVar[str | None] = ContextVar("holdfast.tenant", default=None)
-#: Fields of events, holds and problems that have ids of executions, graphs or waitpoints.
+#: Fields of events, holds and problems that contain ids of executions, graphs or waitpoints.
 _FIELDS = frozenset({"id", "execution", "graph", "member", "waitpoint", "waitpoints"})
 
 
 def show_to(tenant: str | None) -> None:
-    """Say whose key the call has that this task answers."""
+    """Set the tenant of the key of the call that this task answers."""
     _tenant.set(tenant)
 
 
@@ -29,12 +29,12 @@ def own(stored: str) -> str:
 
 
 def own_or_none(stored: str | None) -> str | None:
-    """Return an id that may be absent as the caller knows it."""
+    """Return an id as the caller knows it, or None."""
     return None if stored is None else own(stored)
 
 
 def own_ids(data: Mapping[str, Any]) -> dict[str, Any]:
-    """Return facts with the ids in them as the caller knows them."""
+    """Return the data with its ids as the caller knows them."""
     return {name: _own_value(value) if name in _FIELDS else value for name, value in data.items()}
 
 
@@ -45,6 +45,6 @@ def _own_value(value: Any) -> Any:
 
 
 def text(message: str) -> str:
-    """Return a sentence of ours with ids as the caller knows them."""
+    """Return a message with its ids as the caller knows them."""
     tenant = _tenant.get()
     return message if tenant is None else message.replace(f"{tenant}{names.ID_SEPARATOR}", "")

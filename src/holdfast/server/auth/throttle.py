@@ -1,4 +1,4 @@
-"""Limits of each caller on this server: calls in a second, and calls that stay open."""
+"""Limits for each caller on this server: calls per second, and calls that stay open."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ _MOST_CALLERS = 10_000
 
 
 class Rate:
-    """A bucket of tokens for each caller."""
+    """A token bucket for each caller."""
 
     def __init__(self, per_second: int) -> None:
-        #: 0: no limit. Twice as many may come at once.
+        #: 0 means no limit. A burst may have twice as many calls.
         self._per_second = per_second
         self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
     def take(self, caller: str, count: int = 1) -> None:
-        """Count a call, or one that does the work of several; raises RateLimited.
+        """Count a call, or a call that does the work of several; raise RateLimited.
 
-        One that comes in time may take more than there is: the next ones wait for that.
+        An allowed call may take more tokens than the bucket has; later calls then wait longer.
         """
         if not self._per_second:
             return
@@ -42,7 +42,7 @@ class Rate:
 
 
 class Open:
-    """Calls that stay open, counted for each caller."""
+    """Counts the calls that stay open, for each caller."""
 
     def __init__(self, what: str, most: int) -> None:
         self._what = what
@@ -51,7 +51,7 @@ class Open:
 
     @contextlib.contextmanager
     def one(self, caller: str) -> Iterator[None]:
-        """Hold one open; raises RateLimited if there are too many."""
+        """Count a call while it is open; raise RateLimited if too many are."""
         if self._counts[caller] >= self._most:
             message = f"{self._most} {self._what} are open already"
             raise RateLimited(message, retry_after_ms=1_000, limit=self._most)
@@ -65,5 +65,5 @@ class Open:
 
     @property
     def total(self) -> int:
-        """How many are open."""
+        """The number of open calls."""
         return self._counts.total()

@@ -34,7 +34,7 @@ _HEADERS = (
 
 
 def make_services(engine: Engine, settings: ServerSettings) -> Services:
-    """Return what all calls of a server share."""
+    """Return the services that all calls of a server share."""
     return Services(
         engine=engine,
         settings=settings,
@@ -49,7 +49,7 @@ def make_services(engine: Engine, settings: ServerSettings) -> Services:
 
 
 def make_app(services: Services) -> ASGIApp:
-    """Return the application: what passes a call on to the endpoint of its path."""
+    """Return the application, which passes each call to the endpoint of its path."""
     paths: Paths[ASGIApp] = Paths()
     for path, routes in _by_path().items():
         paths.add(path, Pipeline(services, routes))
@@ -73,7 +73,7 @@ def _by_path() -> dict[str, dict[str, Route]]:
 
 
 class Envelope:
-    """What surrounds every call: its path, its id, security headers, pages of other origins."""
+    """Handles what all calls share: path, request id, security headers, CORS."""
 
     def __init__(self, app: ASGIApp, settings: ServerSettings) -> None:
         self._app = app

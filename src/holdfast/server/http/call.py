@@ -1,4 +1,4 @@
-"""One call of a route: who calls, for which tenant, and what the handler may use."""
+"""A call of a route: its caller, its tenant, and what the handler can use."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from typing import Any, TypeVar
 
 from starlette.requests import Request
 
+from holdfast.concurrency import first_of, stop
 from holdfast.engine import Engine
-from holdfast.errors import Forbidden, NotFound
+from holdfast.errors import Forbidden
 from holdfast.model import checks, names
 from holdfast.model.names import DEFAULT_TENANT
 from holdfast.model.services import ServiceStatus
@@ -25,13 +26,13 @@ from holdfast.server.settings import ServerSettings
 
 T = TypeVar("T")
 
-#: Lists with this name show everything that the key may see.
+#: As a tenant, it lists everything that the key may see.
 EVERY_TENANT = "*"
 
 
 @dataclass(slots=True, kw_only=True)
 class Services:
-    """What all calls of a server share."""
+    """The services that all calls of a server share."""
 
     engine: Engine
     settings: ServerSettings
@@ -42,11 +43,11 @@ class Services:
     rate: Rate
     waits: Open
     tails: Open
-    #: Set when the server stops: whoever waits for something ends.
+    #: Set when the server stops, so that all waits end.
     closing: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def close(self) -> None:
-        """Finish what is under way."""
+        """Finish pending work."""
         await self.claimers.close()
         await self.identities.close()
 
@@ -64,9 +65,9 @@ class Call:
     route: Route
     id: str
     identity: Identity
-    #: The tenant that the call is for; None: all of them, or something of the whole system.
+    #: The tenant that the call is for; None for all tenants or for the whole system.
     tenant: str | None = None
-    #: False: nothing was changed after all, so the audit log has no interest in it.
+    #: False if nothing was changed, so that the audit log skips the call.
     audited: bool = True
 
     @property
@@ -76,14 +77,14 @@ class Call:
 
     @property
     def about(self) -> dict[str, str | None]:
-        """What logs and traces say of it."""
+        """The attributes of the call for logs and traces."""
         found = {"request": self.id, "tenant": self.tenant or self.identity.tenant}
         if self.route.path.startswith("/v1/executions/{id}"):
             found["execution"] = self.request.path_params["id"]
         return found
 
     def tenant_named(self, named: str | None) -> str:
-        """Return the tenant that the caller may act for, if it names one; raises Forbidden."""
+        """Return the tenant that the call names; raise Forbidden if it is not the caller's."""
         own = self.identity.tenant
         if named is None:
             return own or DEFAULT_TENANT
@@ -92,52 +93,39 @@ class Call:
         return checks.name("tenant", named)
 
     def tenant_listed(self, named: str | None) -> str | None:
-        """Return the tenant whose things are listed; None: those of all."""
+        """Return the tenant to list; None for all tenants."""
         if named == EVERY_TENANT:
             return self.identity.tenant
         return self.tenant_named(named)
 
     def stored_id(self, given: str) -> str:
-        """Return the stored id of what a call names: an id of its tenant, or one in full."""
+        """Return the stored id for an id of the caller's tenant or a full id."""
         return names.stored_id(self.tenant or self.identity.tenant or DEFAULT_TENANT, given)
-
-    async def owned(self, execution_ids: list[str]) -> list[bool]:
-        """Tell which of these executions the caller may touch."""
-        if self.identity.tenant is None:
-            return [True] * len(execution_ids)
-        owners = await asyncio.gather(*(self._owner(one) for one in execution_ids))
-        return [owner == self.identity.tenant for owner in owners]
-
-    async def _owner(self, execution_id: str) -> str | None:
-        try:
-            return await self.engine.owner(execution_id)
-        except NotFound:
-            return None
 
     @property
     def caller(self) -> str:
-        """Whose limits count for calls that stay open."""
+        """The name under which the open calls of the caller are counted."""
         return self.identity.tenant or self.identity.key or ""
 
     @property
     def address(self) -> str:
-        """Where it comes from."""
+        """The address of the caller."""
         client = self.request.client
         return client.host if client else ""
 
     def count_address(self, calls: int = 1) -> None:
-        """Count for the address, where nobody can be told apart otherwise; raises RateLimited."""
+        """Count the call for its address, if the caller has no key; raise RateLimited."""
         self.services.rate.take(f"address {self.address}", calls)
 
     @contextlib.contextmanager
     def waiting(self) -> Iterator[None]:
-        """Count this call as one that waits; raises RateLimited."""
+        """Count this call as one that waits; raise RateLimited if there are too many."""
         with self.services.waits.one(self.caller):
             yield
 
     @contextlib.asynccontextmanager
     async def until_gone(self) -> AsyncIterator[asyncio.Event]:
-        """Yield what is set when nobody waits for the answer any more, or the server stops."""
+        """Yield an event that is set when the caller disconnects or the server stops."""
         gone = asyncio.Event()
 
         async def listen() -> None:
@@ -153,19 +141,14 @@ class Call:
         try:
             yield gone
         finally:
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
+            await stop(*tasks)
 
     async def unless_gone(self, work: Coroutine[Any, Any, T]) -> T | None:
-        """Do something that may be given up at any point, while somebody waits for it."""
+        """Do work that can be abandoned at any point, until the caller disconnects."""
         async with self.until_gone() as gone:
             working = asyncio.ensure_future(work)
-            leaving = asyncio.ensure_future(gone.wait())
             try:
-                await asyncio.wait({working, leaving}, return_when=asyncio.FIRST_COMPLETED)
+                await first_of(working, gone.wait())
                 return working.result() if working.done() else None
             finally:
-                working.cancel()
-                leaving.cancel()
-                await asyncio.gather(working, leaving, return_exceptions=True)
+                await stop(working)

@@ -1,7 +1,7 @@
-"""HTTP whose callers have bounds before anybody knows who they are.
+"""HTTP connections with limits that apply before the caller is known.
 
-A head, which is read before anything else can be asked of a caller, has a largest size; and a
-connection that asks for nothing, or takes for ever to say what, is closed.
+The head of a request has a maximum size, because it is read before authentication. A connection
+that sends no request, or sends it too slowly, is closed.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from typing import Any
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 _UPGRADE = re.compile(rb"(\r\n)upgrade:", re.IGNORECASE)
-#: A head may have this much more than came with its first packet.
+#: The most bytes that a head can add to its first packet.
 HEAD_BYTES = 64 << 10
-#: From the beginning of a connection, or the answer to the last call, to the end of the next head.
+#: The time from the start of a connection, or the last answer, to the end of the next head.
 HEAD_S = 75.0
 
 
@@ -24,48 +24,48 @@ class BoundedHttp(HttpToolsProtocol):
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
-        #: Which head of this connection is being read; None: none is.
+        #: The number of the head that is being read; None if none is.
         self._head: int | None = None
         self._heads = 0
         self._head_bytes = 0
         self._closing: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Expect a call soon."""
+        """Start the timeout for the first call."""
         super().connection_made(transport)
         self._expect_call()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Expect nothing more."""
+        """Stop the timeout."""
         super().connection_lost(exc)
         if self._closing is not None:
             self._closing.cancel()
 
     def data_received(self, data: bytes) -> None:
-        """Read on, but no head without end."""
+        """Read data, but refuse an endless head."""
         before = self._head
         super().data_received(data if self._is_in_body() else _without_upgrade(data))
         if before is not None and before == self._head:
             self._head_bytes += len(data)
             if self._head_bytes > HEAD_BYTES:
-                self.send_400_response(f"The head is over the limit of {HEAD_BYTES} bytes.")
+                self.send_400_response(f"The head is larger than {HEAD_BYTES} bytes.")
 
     def _is_in_body(self) -> bool:
         return self._head is None and self.cycle is not None and self.cycle.more_body
 
     def on_message_begin(self) -> None:
-        """A head begins."""
+        """Note that a head begins."""
         super().on_message_begin()
         self._heads += 1
         self._head, self._head_bytes = self._heads, 0
 
     def on_headers_complete(self) -> None:
-        """It ends."""
+        """Note that a head ends."""
         self._head = None
         super().on_headers_complete()
 
     def on_response_complete(self) -> None:
-        """Expect the next call soon."""
+        """Start the timeout for the next call."""
         super().on_response_complete()
         self._expect_call()
 
@@ -80,6 +80,6 @@ class BoundedHttp(HttpToolsProtocol):
 
 
 def _without_upgrade(data: bytes) -> bytes:
-    """Hide an offer of another protocol, such as HTTP/2 by Java: its parser would skip the body."""
+    """Hide an offer of another protocol, such as Java's HTTP/2: the parser would skip the body."""
     offer = _UPGRADE.search(data, 0, max(data.find(b"\r\n\r\n"), 0))
     return data if offer is None else data[: offer.end(1)] + b"ignored:" + data[offer.end() :]

@@ -1,7 +1,7 @@
-"""Declaring routes: who may call one, for whose things, with what, and what comes back.
+"""Declarations of routes: roles, scope, body, query, reply and errors.
 
-Everything else is made from these declarations: routing, authorization, decoding, the audit log,
-metrics, the OpenAPI document, and the tests that no route can escape.
+Everything else is derived from these declarations: routing, authorization, decoding, the audit
+log, metrics, the OpenAPI document, and the tests that cover every route.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 Handler = TypeVar("Handler", bound=Callable[..., Awaitable[Any]])
 
-#: Refusals of what changes something in the store; reads that note who looks are among it.
+#: Refusals of calls that change the store, including reads that record the reader.
 CHANGING = (OutcomeUnknown, StoreReadOnly)
-#: Room for a payload of 1 MiB in base64, and what surrounds it.
+#: Room for a payload of 1 MiB in base64, with its envelope.
 BODY_BYTES = 2 << 20
 
 
 class Scope(StrEnum):
-    """Whose things a route is about."""
+    """Whose objects a route is about."""
 
-    #: The caller's tenant: that of its key, or the one that an operator key names.
+    #: The caller's tenant: that of its key, or the one named with an operator key.
     TENANT = "tenant"
-    #: Something that belongs to a tenant and is named in the path; `owner` finds out whose it is.
+    #: An object of a tenant, named in the path; `owner` finds its tenant.
     OWNED = "owned"
-    #: The whole system: only for keys that belong to no tenant.
+    #: The whole system: only for keys without a tenant.
     SYSTEM = "system"
     #: Needs no key.
     PUBLIC = "public"
@@ -46,21 +46,23 @@ class Scope(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """How to find the tenant of the thing that a path names."""
+    """How to find the tenant of the object that a path names."""
 
     #: The parameter of the path.
     param: str
-    #: Returns the tenant; raises NotFound.
+    #: Returns the tenant, or raises NotFound.
     find: Callable[[Call, str], Awaitable[str | None]]
-    #: The error for a thing that is not there, or is another tenant's.
+    #: The error for an object that does not exist or belongs to another tenant.
     missing: Callable[[str], NotFound]
-    #: Parameters that are ids of the tenant: the thing, and parts of it.
+    #: The store itself refuses objects of other tenants, in the call that the handler makes.
+    in_store: bool = True
+    #: Parameters that are ids of the tenant: the object and its parts.
     params: frozenset[str] = frozenset({"id", "wp"})
 
 
 @dataclass(frozen=True, slots=True)
 class Answer(Generic[T]):
-    """A reply whose status or headers are not those that the route declares."""
+    """A reply with another status or other headers than the route declares."""
 
     body: T
     status: int
@@ -80,37 +82,37 @@ class Route:
     roles: tuple[Role, ...]
     scope: Scope
     owner: Owner | None
-    #: The status of success, and others that the handler may answer with.
+    #: The status of success, and others that the handler can return.
     statuses: tuple[int, ...]
-    #: Refusals of its own, beside those that every route may give.
+    #: Its own refusals, in addition to those of every route.
     errors: tuple[type[HoldfastError], ...]
-    #: Those of them that are conflicts with what is there already, whatever they are elsewhere.
+    #: Those of its refusals that are conflicts here, whatever their status elsewhere.
     conflicts: tuple[type[HoldfastError], ...]
-    #: Which log keeps its calls; None: it changes nothing.
+    #: The log that records its calls; None if it changes nothing.
     audit: AuditLog | None
     most_bytes: int
     #: An example body.
     example: Any
     #: Example values of query parameters.
     query_example: Mapping[str, str]
-    #: What its success looks like where that is no JSON.
+    #: The content of a successful reply that is not JSON.
     media_type: str
     #: Types of the parameters, taken from the handler.
     params: tuple[str, ...]
     body: Any
     query: Any
     reply: Any
-    #: The type of the body as it is documented, where it is decoded in another way.
+    #: The documented type of the body, if it is decoded in another way.
     documented: Any
 
     @property
     def summary(self) -> str:
-        """The first line of what the handler says of itself."""
+        """The first line of the handler's docstring."""
         return (inspect.getdoc(self.handler) or "").partition("\n")[0].rstrip(".")
 
     @property
     def description(self) -> str:
-        """What the handler says of itself after its first line."""
+        """The handler's docstring after its first line."""
         return (inspect.getdoc(self.handler) or "").partition("\n")[2].strip()
 
     @property
@@ -120,7 +122,7 @@ class Route:
 
     @property
     def reads_body(self) -> bool:
-        """Whether a body is read; one that has no use for it takes an empty one only."""
+        """Whether the route reads a body; other routes accept only an empty one."""
         return self.method in {"POST", "PUT", "PATCH"}
 
     def status_of(self, error: type[HoldfastError]) -> int:
@@ -178,7 +180,7 @@ class Routes:
         media_type: str = "application/json",
         documented: Any = None,
     ) -> Callable[[Handler], Handler]:
-        """Declare a route; the handler's signature says the rest."""
+        """Declare a route; the handler's signature provides the rest."""
         roles = role if isinstance(role, tuple) else (role,)
 
         def declare(handler: Handler) -> Handler:
@@ -216,7 +218,7 @@ _SPECIAL = frozenset({"call", "body", "query", "return"})
 
 
 def _default_log(method: str, roles: tuple[Role, ...]) -> AuditLog | None:
-    # What every role may do is reading, also where a secret in a body makes it a POST.
+    # Every role may read, even where a secret in the body makes it a POST.
     if method == "GET" or roles == (Role.VIEWER,):
         return None
     often = {Role.SUBMITTER, Role.WORKER}
@@ -224,7 +226,7 @@ def _default_log(method: str, roles: tuple[Role, ...]) -> AuditLog | None:
 
 
 def _reply_type(hint: Any) -> Any:
-    """Return the type of a reply's body; None for an empty or a raw one."""
+    """Return the type of a reply's body; None if it is empty or raw."""
     if get_origin(hint) is Answer:
         return get_args(hint)[0]
     if hint is type(None) or (isinstance(hint, type) and issubclass(hint, Response)):

@@ -22,7 +22,7 @@ _REF = "#/components/schemas/{name}"
 _EMPTY = 204
 _JSON = "application/json"
 
-#: Refusals of routes with a body, and of those that need a key, which is looked up.
+#: Refusals of routes with a body, and of routes that need a key.
 _OF_BODIES = (errors.Malformed, errors.TooLarge)
 _OF_KEYS = (
     errors.Unauthorized,
@@ -33,15 +33,15 @@ _OF_KEYS = (
 
 
 class Problem(View):
-    """Why a call failed (RFC 9457); further members tell ids and values."""
+    """Why a call failed (RFC 9457). Further members have ids and values."""
 
     type: str
     title: str
     status: int
     detail: str
-    #: The stable word.
+    #: The stable code of the error.
     code: str
-    #: The same call may succeed later.
+    #: Whether the same call may succeed later.
     retryable: bool
 
 
@@ -53,12 +53,12 @@ def document(tables: Sequence[Routes]) -> dict[str, Any]:
         [*types, Problem], ref_template=_REF
     )
     _describe(components)
-    found = iter(schemas)
+    remaining = iter(schemas)
     paths: dict[str, dict[str, Any]] = {}
     for route in routes:
-        body = next(found) if route.documented else None
-        reply = next(found) if route.reply else None
-        query = next(found) if route.query else None
+        body = next(remaining) if route.documented else None
+        reply = next(remaining) if route.reply else None
+        query = next(remaining) if route.query else None
         operation = _operation(route, body, reply, problem)
         operation["parameters"] = [
             *_path_parameters(route),
@@ -72,7 +72,7 @@ def document(tables: Sequence[Routes]) -> dict[str, Any]:
         "info": {
             "title": "Holdfast",
             "version": version("holdfast"),
-            "description": "Durable execution: work that is accepted is held fast.",
+            "description": "Durable execution: accepted work is kept until it is done.",
         },
         "tags": [{"name": table.tag, "description": table.about} for table in tables],
         "paths": paths,
@@ -92,18 +92,18 @@ def _describe(components: dict[str, Any]) -> None:
 
 
 def refusals(route: Route) -> list[type[HoldfastError]]:
-    """Return every error that a route may give."""
-    found: list[type[HoldfastError]] = [errors.InvalidInput, *route.errors]
+    """Return every error that a route can return."""
+    kinds: list[type[HoldfastError]] = [errors.InvalidInput, *route.errors]
     if route.reads_body:
-        found += _OF_BODIES
+        kinds += _OF_BODIES
     if route.scope is not Scope.PUBLIC:
-        found += _OF_KEYS
-    # Where the store is one of several places for objects, it is told of as such.
+        kinds += _OF_KEYS
+    # If leases can be kept outside the store, errors of the store are BackendFailed.
     if route.audit is not None and errors.BackendFailed not in route.errors:
-        found += CHANGING
+        kinds += CHANGING
     if route.owner is not None:
-        found.append(type(route.owner.missing("")))
-    return found
+        kinds.append(type(route.owner.missing("")))
+    return kinds
 
 
 def _operation(
@@ -165,7 +165,7 @@ def _responses(route: Route, reply: dict[str, Any] | None, problem: Any) -> dict
 
 
 def example_of(route: Route) -> Any:
-    """Return an answer that a server gave; tests/server/record_examples.py keeps them."""
+    """Return a recorded answer of a server; tests/server/record_examples.py records them."""
     return _examples().get(f"{route.method} {route.path}")
 
 
@@ -193,12 +193,12 @@ def _path_parameters(route: Route) -> list[dict[str, Any]]:
     ]
 
 
-#: A thing that a path names may have the same id in several tenants.
+#: The object in a path may have the same id in several tenants.
 _TENANT = {
     "name": "tenant",
     "in": "query",
     "required": False,
-    "description": "Whose it is, for a key that belongs to no tenant; `default` if absent.",
+    "description": "The tenant of the object, for a key without a tenant; `default` if absent.",
     "schema": {"type": "string", "minLength": 1},
 }
 
@@ -222,7 +222,7 @@ def _query_parameters(
 
 def _without_null(field: dict[str, Any]) -> dict[str, Any]:
     """Return the schema of a parameter: absent is not null."""
-    options = [one for one in field.get("anyOf", ()) if one != {"type": "null"}]
+    options = [option for option in field.get("anyOf", ()) if option != {"type": "null"}]
     if len(options) != 1:
         return field
     (option,) = options

@@ -1,4 +1,4 @@
-"""Pages: files of their own that load nothing from elsewhere and run no script but theirs."""
+"""HTML pages, which load nothing from elsewhere and run only their own script."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ MEDIA_TYPE = "text/html; charset=utf-8"
 
 
 def page(name: str) -> Response:
-    """Return a page of the folder `pages`."""
+    """Return a page from the folder `pages`."""
     html, policy = _read(name)
     return Response(html, headers={"Content-Security-Policy": policy}, media_type=MEDIA_TYPE)
 
 
 @functools.cache
 def _read(name: str) -> tuple[bytes, str]:
-    """Return a page and a policy that allows its own script and style and nothing else."""
+    """Return a page and a content policy that allows only its own script and style."""
     html = files("holdfast.server.http").joinpath("pages", name).read_bytes()
     policy = "; ".join(
         (
@@ -38,7 +38,7 @@ def _read(name: str) -> tuple[bytes, str]:
 
 
 def _digest(html: bytes, element: bytes) -> str:
-    found = re.search(rb"<%b>(.*?)</%b>" % (element, element), html, re.DOTALL)
-    if found is None:
+    match = re.search(rb"<%b>(.*?)</%b>" % (element, element), html, re.DOTALL)
+    if match is None:
         raise AssertionError
-    return f"sha256-{base64.b64encode(hashlib.sha256(found[1]).digest()).decode()}"
+    return f"sha256-{base64.b64encode(hashlib.sha256(match[1]).digest()).decode()}"

@@ -1,6 +1,6 @@
-"""Finding what answers a path, in time that does not grow with the number of paths.
+"""Path routing, in time that does not grow with the number of paths.
 
-A path is taken apart before it is decoded: an id may contain a slash, which clients send as %2F.
+A path is split before it is decoded, because an id may contain a slash, sent as %2F.
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ from holdfast.errors import Malformed, NotFound
 
 T = TypeVar("T")
 
-#: Keys of a node that no segment of a path can be: what follows any segment, and what ends here.
+#: Node keys that no path segment can equal: one matches any segment, one marks the end of a path.
 _ANY, _END = "/", ""
 
 
 class Paths(Generic[T]):
-    """A tree of segments; a fixed one goes before a parameter."""
+    """A tree of segments. A fixed segment takes precedence over a parameter."""
 
     def __init__(self) -> None:
         self._root: dict[str, Any] = {}
 
-    def add(self, path: str, found: T) -> None:
+    def add(self, path: str, target: T) -> None:
         """Add a path such as /v1/queues/{name}."""
         node, names = self._root, []
         for segment in [] if path == "/" else path.split("/")[1:]:
@@ -30,17 +30,17 @@ class Paths(Generic[T]):
             if is_name:
                 names.append(segment[1:-1])
             node = node.setdefault(_ANY if is_name else segment, {})
-        node[_END] = (found, names)
+        node[_END] = (target, names)
 
     def find(self, raw_path: bytes) -> tuple[T, dict[str, str]]:
-        """Return what was added for a path as it was sent, and its parameters."""
+        """Return the target of a path as it was sent, and its parameters."""
         values: list[str] = []
         parts = [] if raw_path == b"/" else raw_path.split(b"/")[1:]
-        end = _descend(self._root, [_decoded(one) for one in parts], 0, values)
+        end = _descend(self._root, [_decoded(part) for part in parts], 0, values)
         if end is None:
-            raise NotFound("there is no such path; /docs shows those there are")
-        found, names = end
-        return found, dict(zip(names, values, strict=True))
+            raise NotFound("there is no such path; /docs lists the existing ones")
+        target, names = end
+        return target, dict(zip(names, values, strict=True))
 
 
 def _descend(node: dict[str, Any], segments: list[str], at: int, values: list[str]) -> Any:
@@ -48,13 +48,13 @@ def _descend(node: dict[str, Any], segments: list[str], at: int, values: list[st
         return node.get(_END)
     segment = segments[at]
     fixed = node.get(segment) if segment not in {_ANY, _END} else None
-    found = None if fixed is None else _descend(fixed, segments, at + 1, values)
-    if found is None and segment and _ANY in node:
+    end = None if fixed is None else _descend(fixed, segments, at + 1, values)
+    if end is None and segment and _ANY in node:
         values.append(segment)
-        found = _descend(node[_ANY], segments, at + 1, values)
-        if found is None:
+        end = _descend(node[_ANY], segments, at + 1, values)
+        if end is None:
             values.pop()
-    return found
+    return end
 
 
 def _decoded(segment: bytes) -> str:

@@ -1,7 +1,7 @@
-"""The one way through the server: every call of every route passes here, in this order.
+"""The pipeline that every call of every route passes through.
 
-Who is it? May it? How often? Whose things? What does it say? Then the handler; then the answer,
-the audit log and the figures.
+In order: authentication, role, rate, tenant and owner, body and query, the handler; then the
+answer, the audit log and the metrics.
 """
 
 from __future__ import annotations
@@ -27,17 +27,18 @@ from holdfast.errors import (
     Malformed,
     MethodNotAllowed,
     StoreFull,
+    StoreReadOnly,
     StoreUnavailable,
     TooLarge,
 )
 from holdfast.model import bounds
 from holdfast.model.audit import AuditEntry, AuditLog
 from holdfast.outages import level
-from holdfast.server.auth import shown
+from holdfast.server.auth import owners, shown
 from holdfast.server.auth.identity import NOBODY
 from holdfast.server.http import problems
 from holdfast.server.http.call import Call, Services
-from holdfast.server.http.declare import Answer, Owner, Route, Scope
+from holdfast.server.http.declare import Answer, Route, Scope
 from holdfast.server.views.fields import Body
 from holdfast.server.views.invalid import misfit
 
@@ -45,11 +46,11 @@ log: logging.Logger = logging.getLogger(__name__)
 
 #: How long a body may take to arrive.
 BODY_TIMEOUT_S = 30.0
-#: Longer names are not those of anything; the audit log has this much of them.
+#: No valid name is longer; the audit log truncates longer ones.
 _SHOWN = 2 * bounds.ID_CHARS
-#: The parameter by which an operator says whose the thing is that a path names.
-_TENANT = "tenant"
-_UNKNOWN_ERROR = "the server failed; its log has the request id"
+#: Codes of calls that the store refused as a whole.
+_CHANGED_NOTHING = (StoreUnavailable.code, StoreReadOnly.code, StoreFull.code)
+_UNKNOWN_ERROR = "the server failed; find the request id in its log"
 
 
 class Pipeline:
@@ -67,11 +68,11 @@ class Pipeline:
     async def __call__(self, scope: AsgiScope, receive: Receive, send: Send) -> None:
         """Answer a call."""
         request = Request(scope, receive)
-        # What answers HEAD is the GET; its body is not sent.
+        # The GET handler answers HEAD; the body is not sent.
         route = self._routes.get("GET" if request.method == "HEAD" else request.method)
         if route is None:
             allowed = ", ".join(sorted(self._routes))
-            response = problems.response(MethodNotAllowed(f"this path has only {allowed}"))
+            response = problems.response(MethodNotAllowed(f"this path supports only {allowed}"))
             response.headers["Allow"] = allowed
         else:
             response = await self._answer(request, route)
@@ -97,7 +98,7 @@ class Pipeline:
         return response
 
     async def _outcome(self, call: Call) -> Response:
-        """Return the answer, whatever happens, when it is written down."""
+        """Return the answer, even after an error, once the audit log has it."""
         route = call.route
         code: str | None = None
         try:
@@ -121,7 +122,7 @@ class Pipeline:
         if route.scope is not Scope.PUBLIC:
             identity = await services.identities.of(call.request)
             services.rate.take(identity.key or "")
-            # Only now: a call over the rate must cost the store nothing, so no log has it.
+            # Only from here on: a call over the rate must cost the store nothing, not even a log.
             call.identity = identity
             shown.show_to(identity.tenant)
             if not call.identity.may(route.roles):
@@ -131,9 +132,14 @@ class Pipeline:
                 raise Forbidden("this needs an API key that belongs to no tenant")
         elif route.reads_body:
             call.count_address()
-        arguments = {name: call.request.path_params[name] for name in route.params}
-        if route.owner is not None:
-            await _check_owner(call, route.owner, arguments)
+        arguments: dict[str, Any] = {n: call.request.path_params[n] for n in route.params}
+        if route.owner is None:
+            return await self._handle(call, arguments)
+        async with owners.checked(call, route.owner, arguments):
+            return await self._handle(call, arguments)
+
+    async def _handle(self, call: Call, arguments: dict[str, Any]) -> Response:
+        route = call.route
         if route.query is not None:
             arguments["query"] = _query(call.request, route)
         elif call.request.scope["query_string"]:
@@ -149,7 +155,7 @@ class Pipeline:
         return _encoded(route, await route.handler(call, **arguments))
 
     async def _write_down(self, call: Call, status: int, code: str | None) -> None:
-        """Append to the audit log. What cannot be appended is told to the process's log."""
+        """Append to the audit log. If that fails, write the entry to the process's log."""
         route = call.route
         if route.audit is None or not call.audited or call.identity is NOBODY:
             return
@@ -165,34 +171,19 @@ class Pipeline:
             code=code,
         )
         try:
-            # Whoever may not do it must not push out those who may.
+            # Forbidden calls must not push permitted ones out of the log.
             log_of = AuditLog.CALLS if code == Forbidden.code else route.audit
             await call.engine.audit.append(log_of, entry)
         except HoldfastError as error:
-            # What failed as the log did changed nothing, and the outage has its own line.
-            changed_nothing = code in (StoreUnavailable.code, StoreFull.code)
+            # A call that failed with the outage changed nothing, and the outage is logged itself.
+            changed_nothing = code in _CHANGED_NOTHING
             urgency = level(error) if changed_nothing else logging.ERROR
             text = msgspec.json.encode(entry).decode()
             log.log(urgency, "not in the audit log (%s): %s", error, text)
 
 
-async def _check_owner(call: Call, owner: Owner, arguments: dict[str, str]) -> None:
-    """Let nobody learn of, or touch, what belongs to another tenant.
-
-    What the path names is an id of the tenant of the key, or of the one that an operator names.
-    """
-    named = call.request.query_params.get(_TENANT)
-    tenant = call.identity.tenant if named is None else call.tenant_named(named)
-    call.tenant = tenant
-    given = arguments[owner.param]
-    for param in owner.params & arguments.keys():
-        arguments[param] = call.stored_id(arguments[param])
-    if tenant is not None and await owner.find(call, arguments[owner.param]) != tenant:
-        raise owner.missing(given)
-
-
 async def _read(request: Request, most: int) -> bytes:
-    """Read a body, but no more than its route allows."""
+    """Read a body, up to the limit of its route."""
     announced = request.headers.get("content-length", "")
     if announced.isdecimal() and int(announced) > most:
         raise _too_large(most)
@@ -212,12 +203,12 @@ async def _read(request: Request, most: int) -> bytes:
 
 
 def _too_large(most: int) -> TooLarge:
-    return TooLarge(f"body: is over the limit of {most} bytes", field="body", limit=most)
+    return TooLarge(f"body: is larger than {most} bytes", field="body", limit=most)
 
 
 def _decoded(decoder: msgspec.json.Decoder[Any], data: bytes) -> Any:
     try:
-        # Payloads are passed on as they are, so they must be text as a whole.
+        # Payloads are passed on unchanged, so the whole body must be valid text.
         str(data, "utf-8")
         return decoder.decode(data or b"{}")
     except msgspec.ValidationError as error:
@@ -239,7 +230,7 @@ def _query(request: Request, route: Route) -> Any:
         raise misfit(error, route.query, "query") from error
     for name in values:
         if getattr(query, name) is None:
-            raise InvalidInput(f"{name}: null is no value: leave it out", field=name)
+            raise InvalidInput(f"{name}: cannot be null: omit it", field=name)
     return query
 
 
@@ -251,9 +242,9 @@ def _refuse_query(request: Request, route: Route) -> None:
 
 
 def _parameters(request: Request, route: Route) -> list[tuple[str, str]]:
-    """Return the parameters of the query; the tenant of what a path names was read before."""
+    """Return the parameters of the query, without the tenant of the object in the path."""
     given = request.query_params.multi_items()
-    return [one for one in given if route.owner is None or one[0] != _TENANT]
+    return [pair for pair in given if route.owner is None or pair[0] != owners.TENANT]
 
 
 def _named_tenant(arguments: Mapping[str, Any]) -> str | None:

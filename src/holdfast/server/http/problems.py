@@ -18,7 +18,7 @@ from holdfast.server.views.times import rfc3339
 MEDIA_TYPE = "application/problem+json"
 
 
-#: The first class that fits counts.
+#: The first matching class decides.
 _STATUSES: tuple[tuple[type[HoldfastError], int], ...] = (
     (errors.TooLarge, 413),
     (errors.Malformed, 400),
@@ -61,9 +61,9 @@ def is_retryable(error: type[HoldfastError]) -> bool:
 
 
 def raise_if_all_will_pass(answers: Sequence[object]) -> None:
-    """Make one problem of the answers of a batch, if none got through and all may later."""
-    refused = [one for one in answers if isinstance(one, HoldfastError)]
-    will_pass = [one for one in refused if is_retryable(type(one))]
+    """Raise one problem for a batch if every item failed with an error that may pass later."""
+    refused = [answer for answer in answers if isinstance(answer, HoldfastError)]
+    will_pass = [answer for answer in refused if is_retryable(type(answer))]
     if will_pass and len(will_pass) == len(answers):
         raise will_pass[0]
 

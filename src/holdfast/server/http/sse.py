@@ -1,4 +1,4 @@
-"""Server-sent events: live streams that a client can take up again where it lost them."""
+"""Server-sent events: live streams that a client can resume after a lost connection."""
 
 from __future__ import annotations
 
@@ -12,14 +12,15 @@ import msgspec
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
+from holdfast.concurrency import first_of, stop
 from holdfast.errors import HoldfastError
 from holdfast.server.http import problems
 from holdfast.server.http.call import Call
 
 MEDIA_TYPE = "text/event-stream"
-#: A comment at least so often shows both sides that the other is there.
+#: The longest time between two writes; pings show both sides that the other is there.
 PING_S = 15.0
-#: Clients of a stream that the server ended come back after this long.
+#: Clients reconnect this long after the server ended a stream.
 RETRY_MS = 1_000
 LAST_EVENT_ID = "last-event-id"
 
@@ -30,23 +31,23 @@ class Sse:
 
     event: str
     data: Any
-    #: Where a client goes on after it lost its connection.
+    #: Where a client continues after it lost its connection.
     id: str | None = None
 
     def encode(self) -> bytes:
-        """Return it as it is sent; JSON has no line breaks, so it is one line of data."""
+        """Return the event in wire format; JSON has no line breaks, so it is one line of data."""
         head = b"" if self.id is None else b"id: %b\n" % self.id.encode()
         data = msgspec.json.encode(self.data)
         return head + b"event: %b\ndata: %b\n\n" % (self.event.encode(), data)
 
 
 class EventStream(Response):
-    """A reply that goes on until its events or its time end, its client or the server goes."""
+    """A reply that lasts until its events or its time end, or the client or the server leaves."""
 
     media_type = MEDIA_TYPE
 
     def __init__(self, call: Call, events: AsyncIterator[Sse]) -> None:
-        """Start a stream; raises RateLimited if the caller has too many."""
+        """Start a stream; raise RateLimited if the caller has too many."""
         super().__init__(headers={"X-Accel-Buffering": "no"})
         del self.headers["content-length"]
         self._call = call
@@ -86,14 +87,12 @@ class EventStream(Response):
             await write(b"", more=False)
 
     async def _encoded(self, gone: asyncio.Event) -> AsyncIterator[bytes]:
-        """Yield events, and pings between them, until nobody listens any more."""
+        """Yield events, and pings between them, until the client leaves."""
         leaving: asyncio.Future[Any] = asyncio.ensure_future(gone.wait())
         coming = _next(self._events)
         try:
             while True:
-                await asyncio.wait(
-                    {coming, leaving}, timeout=PING_S, return_when=asyncio.FIRST_COMPLETED
-                )
+                await first_of(coming, leaving, timeout_s=PING_S)
                 if gone.is_set():
                     return
                 if not coming.done():
@@ -109,9 +108,7 @@ class EventStream(Response):
                 yield event.encode()
                 coming = _next(self._events)
         finally:
-            for task in (leaving, coming):
-                task.cancel()
-            await asyncio.gather(leaving, coming, return_exceptions=True)
+            await stop(leaving, coming)
             close = getattr(self._events, "aclose", None)
             if close is not None:
                 await close()

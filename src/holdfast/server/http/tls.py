@@ -1,4 +1,4 @@
-"""The certificate of a server, looked at before anything starts."""
+"""Check the certificate of a server before the server starts."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from holdfast.errors import InvalidInput
 
 
 def check(certificate: Path, key: Path) -> None:
-    """Check that a server can use these files; raises InvalidInput, which says why not."""
+    """Check that a server can use these files; raise InvalidInput if it cannot."""
     for field, path in (("tls-cert", certificate), ("tls-key", key)):
         try:
             path.read_bytes()
@@ -20,12 +20,12 @@ def check(certificate: Path, key: Path) -> None:
     try:
         context.load_verify_locations(certificate)
     except ssl.SSLError as error:
-        message = f"tls-cert: {certificate} is no certificate in PEM"
+        message = f"tls-cert: {certificate} is not a PEM certificate"
         raise InvalidInput(message, field="tls-cert") from error
     try:
-        # With a password, even an empty one, nobody is asked for that of the key.
+        # With a password, even an empty one, OpenSSL does not prompt for that of the key.
         context.load_cert_chain(certificate, key, password="")
     except ssl.SSLError as error:
         mismatch = error.reason == "KEY_VALUES_MISMATCH"
-        wrong = f"not the key of {certificate}" if mismatch else "no key in PEM without a password"
+        wrong = f"not the key of {certificate}" if mismatch else "not a PEM key without a password"
         raise InvalidInput(f"tls-key: {key} is {wrong}", field="tls-key") from error

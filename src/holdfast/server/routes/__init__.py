@@ -1,4 +1,4 @@
-"""The routes, one module for each noun.
+"""The routes, one module per noun.
 
 To add a noun:
 
@@ -16,96 +16,47 @@ To add a noun:
        async def poke(call: Call, id: str, body: PokeBody) -> ThingView:
            '''Poke a thing.
 
-           The first line is its summary in the OpenAPI document, the rest its description.
+           The first line is the summary in the OpenAPI document, the rest the description.
            '''
            return ThingView.of(await call.engine.things.poke(id, body.reason))
 
    Bodies derive from `fields.Body`, queries from `fields.Query`, replies from `fields.View`;
    annotate fields with the types of `fields.py`. `call.tenant` is the tenant that a route of scope
-   TENANT acts for: the key's own, or the one that a field `tenant` of body or query names; a
-   foreign one was refused before the handler runs. A thing named in the path belongs to a tenant:
-   give its `Owner`, and somebody else's looks as if it were not there. Raise errors of
-   `holdfast.errors`; `problems.py` knows the status of each family.
-2. Add the module to `_NOUNS` below.
-3. Add a sample to `tests/server/samples.py`: how to make one in a tenant, returning the values of
-   the path's parameters. The tests of authorization, tenants, errors, OpenAPI and fuzzing are made
-   from the table, and fail for a noun without a sample.
-4. Add `tests/server/answers/NOUN.py`: a way to each further status and to each error that a route
-   declares, which are all provoked. What the store's faults lead to needs none: the routes that
-   take memory declare StoreFull, reads that write declare `CHANGING`, and a test compares.
-5. `python -m tests.server.record_examples` records an example of each answer.
+   TENANT acts for: the key's own, or the one that a field `tenant` of body or query names; one
+   of another tenant is refused before the handler runs. If an object named in the path belongs to
+   a tenant, give its `Owner`; objects of other tenants then appear not to exist. The store checks
+   the owner in the handler's first call about the object, so a handler calls the store before it
+   does anything else. Raise errors of `holdfast.errors`; `problems.py` knows the status of each
+   family. The modules of this package are found automatically.
+2. Add a sample to `tests/server/samples.py`: how to create one in a tenant, returning the values of
+   the path's parameters. The tests of authorization, tenants, errors, OpenAPI and fuzzing
+   come from the table, and fail for a noun without a sample.
+3. Add `tests/server/answers/NOUN.py`: how to provoke each further status and each error that a
+   route declares. Faults of the store need no entry: routes that take memory declare StoreFull,
+   reads that write declare `CHANGING`, and a test compares.
+4. `python -m tests.server.record_examples` records an example of each answer.
 
-Nothing else: authentication, roles, tenants, rate limits, decoding, strictness, size limits,
-problems, the audit log, metrics, the OpenAPI document come from the declaration.
+Nothing else is needed: authentication, roles, tenants, rate limits, decoding, strictness, size
+limits, problems, the audit log, metrics and the OpenAPI document come from the declaration.
 """
 
 from __future__ import annotations
 
-from holdfast.server.http.declare import Route, Routes
-from holdfast.server.routes import (
-    answer,
-    archive,
-    audit,
-    budgets,
-    docs,
-    events,
-    executions,
-    graphs,
-    keyring,
-    keys,
-    lanes,
-    leases,
-    messages,
-    operability,
-    operator_calls,
-    queues,
-    quotas,
-    rules,
-    schedules,
-    settings,
-    signals,
-    streams,
-    system,
-    tasks,
-    waitpoints,
-    worker_calls,
-    worker_spending,
-    worker_waitpoints,
-    workers,
-    writer_leases,
-)
+from importlib import import_module
+from pkgutil import iter_modules
 
-_NOUNS: tuple[Routes, ...] = (
-    executions.routes,
-    events.routes,
-    operator_calls.routes,
-    workers.routes,
-    leases.routes,
-    worker_calls.routes,
-    worker_waitpoints.routes,
-    waitpoints.routes,
-    signals.routes,
-    answer.routes,
-    keyring.routes,
-    streams.routes,
-    graphs.routes,
-    lanes.routes,
-    tasks.routes,
-    queues.routes,
-    messages.routes,
-    budgets.routes,
-    worker_spending.routes,
-    quotas.routes,
-    rules.routes,
-    schedules.routes,
-    writer_leases.routes,
-    archive.routes,
-    settings.routes,
-    keys.routes,
-    audit.routes,
-    operability.routes,
-    system.routes,
-)
+from holdfast.server.http.declare import Route, Routes
+from holdfast.server.routes import docs
+
+
+def _nouns() -> list[Routes]:
+    """Return the routes of every module here, by tag; `docs` describes them."""
+    modules = [import_module(f"{__name__}.{module.name}") for module in iter_modules(__path__)]
+    tables: list[Routes] = [module.routes for module in modules if module is not docs]
+    return sorted(tables, key=lambda table: table.tag)
+
+
+_NOUNS = _nouns()
 TABLES: tuple[Routes, ...] = (*_NOUNS, docs.about(_NOUNS))
 
 

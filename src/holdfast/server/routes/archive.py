@@ -28,7 +28,7 @@ routes: Routes = Routes("archive", "Ended executions in object storage.")
 
 
 class ArchiveQuery(ListQuery):
-    """Which executions; absent means any."""
+    """Which executions to list. Absent filters match any value."""
 
     cursor: Annotated[str, Meta(max_length=2 * bounds.ID_CHARS)] | None = None
 
@@ -39,16 +39,16 @@ class ArchiveQuery(ListQuery):
     query_example={"state": "completed", "limit": "10"},
 )
 async def list_archived(call: Call, query: ArchiveQuery) -> ExecutionPage:
-    """List archived executions, newest first, each as it ended last.
+    """List archived executions, newest first, each with its last end.
 
-    Where the store has no archive, none is archived.
+    If the store has no archive, the list is empty.
     """
     archive = await call.engine.archive.find()
     if archive is None:
         return ExecutionPage(items=[], next_cursor=None)
-    wanted = filter_of(query, call.tenant)
-    page = await archive.page(wanted, limit=query.limit, cursor=query.cursor)
-    items = [ExecutionView.of(one) for one in page.items]
+    filters = filter_of(query, call.tenant)
+    page = await archive.page(filters, limit=query.limit, cursor=query.cursor)
+    items = [ExecutionView.of(execution) for execution in page.items]
     return ExecutionPage(items=items, next_cursor=page.next_cursor)
 
 
@@ -64,7 +64,7 @@ async def _row(call: Call, execution_id: str) -> Exported:
 
 @routes.get("/v1/archive/executions/{id}", owner=ARCHIVED, errors=_ERRORS)
 async def describe(call: Call, id: str) -> ExecutionView:  # noqa: A002
-    """Read an archived execution, as it ended last."""
+    """Read an archived execution with its last end."""
     return ExecutionView.of((await _row(call, id)).describe())
 
 
@@ -81,23 +81,23 @@ async def result(call: Call, id: str) -> Response:  # noqa: A002
 
 @routes.get("/v1/archive/executions/{id}/history", owner=ARCHIVED, errors=_ERRORS)
 async def history(call: Call, id: str, query: PageQuery) -> EventPage:  # noqa: A002
-    """Read what happened to an archived execution, oldest first."""
+    """Read the history of an archived execution, oldest first."""
     events, more = query.part((await _row(call, id)).history())
     return EventPage(items=[event_view(event) for event in events], next_cursor=more)
 
 
 @routes.get("/v1/archive/executions/{id}/export", owner=ARCHIVED, errors=_ERRORS)
 async def export(call: Call, id: str) -> Response:  # noqa: A002
-    """Read everything of an archived execution, as `holdfast archive export` writes it."""
+    """Export an archived execution in the format of `holdfast archive export`."""
     return Response((await _row(call, id)).to_json(), media_type="application/json")
 
 
 class ArchiveView(View):
-    """Where the archive is, what is in it, and what waits for it."""
+    """Where the archive is, what it holds, and how many executions wait for it."""
 
-    #: null: there is none.
+    #: null if there is no archive.
     url: str | None
-    #: Executions whose retention is over, and which are not archived yet.
+    #: Executions whose retention is over and that are not archived yet.
     waiting: int
     segments: int
     executions: int
@@ -106,30 +106,30 @@ class ArchiveView(View):
     tenants: dict[str, int]
     first_day: str | None
     last_day: str | None
-    #: Counts commits.
+    #: The number of commits.
     sequence: int
-    #: Of the last writer: TERM.GENERATION.
+    #: The token of the last writer: TERM.GENERATION.
     token: str | None
     committed_at: str | None
 
 
 @routes.get("/v1/archive", scope=Scope.SYSTEM, errors=(errors.BackendFailed, errors.InvalidRecord))
 async def status(call: Call) -> ArchiveView:
-    """Read how the archive stands; it is about all tenants, so it needs an operator key."""
-    found = await call.engine.archive.survey()
-    known = found.archive or ArchiveStatus()
+    """Read the status of the archive. It covers all tenants, so it needs an operator key."""
+    survey = await call.engine.archive.survey()
+    archive = survey.archive or ArchiveStatus()
     return ArchiveView(
-        url=found.url,
-        waiting=found.waiting,
-        segments=known.segments,
-        executions=known.executions,
-        bytes=known.bytes,
-        tenants=dict(known.tenants),
-        first_day=known.first_day,
-        last_day=known.last_day,
-        sequence=known.sequence,
-        token=known.token,
-        committed_at=None if known.committed_at_ms is None else _at(known.committed_at_ms),
+        url=survey.url,
+        waiting=survey.waiting,
+        segments=archive.segments,
+        executions=archive.executions,
+        bytes=archive.bytes,
+        tenants=dict(archive.tenants),
+        first_day=archive.first_day,
+        last_day=archive.last_day,
+        sequence=archive.sequence,
+        token=archive.token,
+        committed_at=None if archive.committed_at_ms is None else _at(archive.committed_at_ms),
     )
 
 
@@ -145,10 +145,10 @@ class ManifestToken(View):
 
 
 class ManifestView(View):
-    """Which segments are real, by name, and who has committed them."""
+    """The committed segments by name, and their last writer."""
 
     url: str
-    #: Counts commits.
+    #: The number of commits.
     sequence: int
     token: ManifestToken | None
     holder: str | None
@@ -164,7 +164,7 @@ class ManifestView(View):
     errors=(NotFound, errors.BackendFailed, errors.InvalidRecord),
 )
 async def manifest(call: Call) -> ManifestView:
-    """Read the manifest of the archive; it is about all tenants, so it needs an operator key."""
+    """Read the manifest of the archive. It covers all tenants, so it needs an operator key."""
     archive = await call.engine.archive.find()
     if archive is None:
         raise NotFound("the store has no archive: `holdfast archive enable URL` sets one")

@@ -15,14 +15,14 @@ from holdfast.server.views.derive import ModelView
 from holdfast.server.views.fields import Cursor, Key, Moment, Query, Tenants, View
 from holdfast.server.views.times import optional
 
-routes: Routes = Routes("audit", "Who did what, when, from where, and what came of it.")
+routes: Routes = Routes("audit", "Who did what, when, from where, and with what result.")
 
 
 class AuditQuery(Query):
-    """Which entries."""
+    """Which entries to read."""
 
     tenant: Tenants | None = None
-    #: Only calls with the API key of this id.
+    #: Only calls made with the API key of this id.
     key: Key | None = None
     since: Moment | None = None
     limit: Annotated[int, Meta(ge=1, le=bounds.AUDIT_ITEMS)] = 50
@@ -52,8 +52,8 @@ class AuditPage(View):
 async def list_audit(call: Call, query: AuditQuery) -> AuditPage:
     """Read the audit log, newest first.
 
-    It has every call that changes something, also those that were refused, and every reading of
-    a token. A tenant's admin sees its own.
+    The log records every call that changes something, including refused calls, and every read of
+    a token. An admin of a tenant sees that tenant's entries.
     """
     tenant = call.tenant if query.tenant or call.identity.tenant else None
     entries, cursor = await call.engine.audit.list(

@@ -28,7 +28,7 @@ from holdfast.server.views.fields import (
     View,
 )
 
-routes: Routes = Routes("budgets", "Limits on what executions use, by any named dimension.")
+routes: Routes = Routes("budgets", "Limits on the usage of executions, by named dimension.")
 
 Amount = Annotated[int, Meta(ge=0, le=bounds.AMOUNT)]
 Usage = Annotated[dict[Name, Amount], Meta(min_length=1, max_length=bounds.DIMENSIONS)]
@@ -38,26 +38,26 @@ _SPENDING = (Role.SUBMITTER, Role.WORKER, Role.OPERATOR)
 
 
 class LimitBody(Body):
-    """Limits of one dimension; absent means none."""
+    """The limits of one dimension; an absent limit does not apply."""
 
-    #: Usage and reservations never pass it.
+    #: Usage and reservations never exceed it.
     hard: Amount | None = None
-    #: Passing it is told, not refused.
+    #: Exceeding it is reported, not refused.
     soft: Amount | None = None
 
 
 class BudgetBody(Body):
-    """A budget to be created."""
+    """A budget to create."""
 
     limits: Annotated[dict[Name, LimitBody], Meta(max_length=bounds.DIMENSIONS)]
-    #: Minted if absent.
+    #: Generated if absent.
     id: Name | None = None
     tenant: Name | None = None
-    #: It counts against this one as well, and against all above it.
+    #: Usage also counts against this budget and all of its ancestors.
     parent: LimitName | None = None
-    #: It starts anew each time this has passed.
+    #: The usage returns to zero each time this has passed.
     reset_ms: ResetMs | None = None
-    #: What becomes of an execution whose charge would pass a hard limit.
+    #: What happens to an execution whose charge would exceed a hard limit.
     on_hard: OnHard = OnHard.REFUSE
 
 
@@ -66,27 +66,27 @@ class LimitView(ModelView, model=Limit):
 
 
 class BreachView(ModelView, model=Breach, own=("execution",)):
-    """A time when a limit was passed, or would have been."""
+    """An occasion on which a limit was exceeded, or would have been."""
 
 
 class BreachesView(ModelView, model=Breaches):
-    """How often limits were passed."""
+    """How often limits were exceeded."""
 
     last: BreachView | None
 
     @classmethod
     def of(cls, value: Breaches) -> BreachesView:
-        """Show them."""
+        """Show the counts."""
         return cls.copy(value, last=None if value.last is None else BreachView.of(value.last))
 
 
 class BudgetView(ModelView, model=Budget):
-    """What is known about a budget."""
+    """A budget."""
 
     limits: dict[str, LimitView]
-    #: Of every dimension that has a limit or was used.
+    #: The usage of every dimension that has a limit or was used.
     usage: dict[str, int]
-    #: Set aside, not yet settled.
+    #: Amounts reserved and not yet settled.
     reserved: dict[str, int]
     breaches: BreachesView
 
@@ -116,7 +116,7 @@ class BudgetView(ModelView, model=Budget):
     example={"limits": {"tokens": {"hard": 1_000_000, "soft": 800_000}}, "reset_ms": 86_400_000},
 )
 async def create(call: Call, body: BudgetBody) -> Answer[BudgetView]:
-    """Create a budget; repeated with the same id and content, it is there already."""
+    """Create a budget. Repeating the call with the same id and content returns the existing one."""
     if body.parent is not None:
         attachments.budget(call, body.parent)
     budget, created = await call.engine.budgets.create(
@@ -135,7 +135,7 @@ def _limit(body: LimitBody) -> dict[str, int | None]:
 
 
 class ListQuery(Query):
-    """Whose budgets."""
+    """Whose budgets to list."""
 
     tenant: Tenants | None = None
     limit: PageLimit = 50
@@ -151,15 +151,15 @@ class BudgetPage(View):
 
 @routes.get("/v1/budgets")
 async def list_budgets(call: Call, query: ListQuery) -> BudgetPage:
-    """List budgets; an operator key sees those of all tenants with `tenant=*`."""
-    found, more = await call.engine.budgets.list(
+    """List budgets. An operator key lists all tenants with `tenant=*`."""
+    budgets, more = await call.engine.budgets.list(
         call.tenant, limit=query.limit, cursor=query.cursor
     )
-    return BudgetPage(items=[BudgetView.of(one) for one in found], next_cursor=more)
+    return BudgetPage(items=[BudgetView.of(budget) for budget in budgets], next_cursor=more)
 
 
 class TotalView(View):
-    """What the budgets of a tenant were charged since the beginning."""
+    """The total that the budgets of a tenant were ever charged."""
 
     tenant: str
     usage: dict[str, int]
@@ -167,7 +167,7 @@ class TotalView(View):
 
 @routes.get("/v1/budgets:total")
 async def total(call: Call, query: TenantQuery) -> TotalView:  # noqa: ARG001
-    """Read what all budgets of a tenant were charged since the beginning, by dimension."""
+    """Read the total that all budgets of a tenant were ever charged, by dimension."""
     tenant = str(call.tenant)
     return TotalView(tenant=tenant, usage=await call.engine.budgets.total(tenant))
 
@@ -181,7 +181,7 @@ async def describe(call: Call, id: str, query: TenantQuery) -> BudgetView:  # no
 
 
 class BreachPage(View):
-    """The last breaches, oldest first."""
+    """The most recent breaches, oldest first."""
 
     items: list[BreachView]
     next_cursor: str | None = None
@@ -195,14 +195,14 @@ async def breaches(call: Call, id: str, query: TenantQuery) -> BreachPage:  # no
 
 
 class LimitChange(Body):
-    """New limits of one dimension; null removes one, what is absent stays."""
+    """New limits of one dimension. null removes a limit; an absent limit keeps its value."""
 
     hard: Amount | UnsetType | None = UNSET
     soft: Amount | UnsetType | None = UNSET
 
 
 class ChangeBody(Body):
-    """New limits, by dimension; what is not named stays."""
+    """New limits by dimension. Dimensions that you omit keep their limits."""
 
     limits: Annotated[dict[Name, LimitChange], Meta(max_length=bounds.DIMENSIONS)]
 
@@ -219,7 +219,7 @@ async def change(
     body: ChangeBody,
     query: TenantQuery,  # noqa: ARG001
 ) -> BudgetView:
-    """Change limits; executions that wait go on if something is left now."""
+    """Change limits. Waiting executions continue if the budget now allows it."""
     changes = {
         name: {
             kind: amount
@@ -228,7 +228,7 @@ async def change(
         }
         for name, limit in body.limits.items()
     }
-    budget = await call.engine.budgets.set_limits(
+    budget = await call.engine.budgets.set(
         attachments.budget(call, id), changes, tenant=str(call.tenant)
     )
     return BudgetView.of(budget)
@@ -239,39 +239,39 @@ class ChargeView(View, omit_defaults=True):
 
     #: ok, soft_breach, hard_breach or already_applied.
     status: str
-    #: Of a breach: the budget whose limit it is, which may be an ancestor.
+    #: After a breach: the budget whose limit it is, which may be an ancestor.
     budget: str | None = None
     dimension: str | None = None
     current: int | None = None
     limit: int | None = None
     on_hard: str | None = None
-    #: Of a hard breach by the holder of a lease, who lost it: suspended or cancelled.
+    #: After a hard breach by the holder of a lease, who has lost it: suspended or cancelled.
     state: str | None = None
-    #: Of a suspended execution: where it asks for more.
+    #: For a suspended execution: the waitpoint at which it asks for more.
     waitpoint: str | None = None
-    #: Of a reservation: what is set aside now under this key.
+    #: For a reservation: the amounts now reserved under this key.
     reserved: dict[str, int] | UnsetType = UNSET
-    #: Of a settlement: the usage of the budget now.
+    #: For a settlement: the usage of the budget now.
     usage: dict[str, int] | UnsetType = UNSET
 
     @classmethod
-    def of(cls, one: Charge) -> ChargeView:
+    def of(cls, charge: Charge) -> ChargeView:
         """Show an answer."""
         return cls(
-            status=one.status,
-            budget=one.budget,
-            dimension=one.dimension,
-            current=one.current,
-            limit=one.limit,
-            on_hard=one.on_hard,
-            state=one.state,
-            waitpoint=one.waitpoint,
-            reserved=dict(one.reserved) if isinstance(one, Reservation) else UNSET,
+            status=charge.status,
+            budget=charge.budget,
+            dimension=charge.dimension,
+            current=charge.current,
+            limit=charge.limit,
+            on_hard=charge.on_hard,
+            state=charge.state,
+            waitpoint=charge.waitpoint,
+            reserved=dict(charge.reserved) if isinstance(charge, Reservation) else UNSET,
         )
 
 
 class UsageBody(Body):
-    """What was used; the same key is charged once."""
+    """The usage to charge. The same key is charged once."""
 
     usage: Usage
     key: Key | None = None
@@ -289,7 +289,7 @@ async def report(
     body: UsageBody,
     query: TenantQuery,  # noqa: ARG001
 ) -> ChargeView:
-    """Charge what was used: all of it, or nothing on a hard breach, which uses up no key."""
+    """Charge usage: all of it, or nothing on a hard breach, which does not use up the key."""
     charge = await call.engine.budgets.report(
         attachments.budget(call, id), body.usage, key=body.key, tenant=str(call.tenant)
     )
@@ -297,7 +297,7 @@ async def report(
 
 
 class ReserveBody(Body):
-    """What to set aside, under which key, and for how long at most."""
+    """The amounts to reserve, the key, and the longest time."""
 
     usage: Usage
     key: Key
@@ -316,7 +316,7 @@ async def reserve(
     body: ReserveBody,
     query: TenantQuery,  # noqa: ARG001
 ) -> ChargeView:
-    """Set amounts aside until they are settled or `ttl_ms` has passed."""
+    """Reserve amounts until they are settled or `ttl_ms` has passed."""
     reservation = await call.engine.budgets.reserve(
         attachments.budget(call, id),
         body.usage,
@@ -328,7 +328,7 @@ async def reserve(
 
 
 class SettleBody(Body):
-    """What was used of a reservation."""
+    """The usage of a reservation."""
 
     usage: Usage
     key: Key
@@ -346,7 +346,7 @@ async def settle(
     body: SettleBody,
     query: TenantQuery,  # noqa: ARG001
 ) -> ChargeView:
-    """Charge what was used of a reservation; the rest returns."""
+    """Charge the usage of a reservation and release the rest."""
     tenant, budgets = str(call.tenant), call.engine.budgets
     charge = await budgets.settle(
         attachments.budget(call, id), body.usage, key=body.key, tenant=tenant
@@ -358,7 +358,7 @@ async def settle(
 
 @routes.post("/v1/budgets/{id}/reset", role=Role.OPERATOR, errors=(errors.BudgetNotFound,))
 async def reset(call: Call, id: str, query: TenantQuery) -> BudgetView:  # noqa: A002, ARG001
-    """Start again: nothing is used. What is reserved stays so."""
+    """Reset the usage to zero. Reservations stay."""
     return BudgetView.of(
         await call.engine.budgets.reset(attachments.budget(call, id), tenant=str(call.tenant))
     )

@@ -1,4 +1,4 @@
-"""What the server says of itself: the OpenAPI document, and a page to read it."""
+"""The OpenAPI document, and a page to read it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from holdfast.server.http.page import page
 
 
 def about(nouns: Sequence[Routes]) -> Routes:
-    """Return the routes that describe these, and themselves."""
+    """Return the routes that document these routes and themselves."""
     routes = Routes("docs", "This document.")
 
     @functools.cache
@@ -29,12 +29,12 @@ def about(nouns: Sequence[Routes]) -> Routes:
 
     @routes.get("/", scope=Scope.PUBLIC, status=307, media_type="text/plain")
     async def home(call: Call) -> Response:  # noqa: ARG001 - the same for all
-        """Lead people to the page."""
+        """Redirect people to the documentation page."""
         return Response("see /docs\n", 307, {"Location": "/docs"}, media_type="text/plain")
 
     @routes.get("/docs", scope=Scope.PUBLIC, media_type="text/html")
     async def read(call: Call) -> Response:  # noqa: ARG001 - the same for all
-        """Show the contract to people."""
+        """Show the documentation page."""
         return page("docs.html")
 
     return routes

@@ -1,4 +1,4 @@
-"""Live news: of one execution, and of all executions of a tenant."""
+"""Live events of one execution, or of all executions of a tenant."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from holdfast.server.views.executions import event_view
 from holdfast.server.views.fields import Cursor, Query, Tenants
 from holdfast.server.views.times import rfc3339
 
-routes: Routes = Routes("events", "Live news, as server-sent events.")
+routes: Routes = Routes("events", "Live events, as server-sent events.")
 
 
 class ResumeQuery(Query):
-    """Where to go on; the header `Last-Event-ID` says the same."""
+    """Where to continue; the header `Last-Event-ID` means the same."""
 
     after: Cursor | None = None
 
@@ -32,11 +32,11 @@ class ResumeQuery(Query):
     media_type=MEDIA_TYPE,
 )
 async def follow_execution(call: Call, id: str, query: ResumeQuery) -> EventStream:  # noqa: A002
-    """Follow one execution: what happened, then what happens, until it has ended.
+    """Follow one execution: its past events, then live ones, until it ends.
 
-    Events are named as in its history and carry the same data, and as `current` the state of the
-    execution when they are told. An event `state` tells the state
-    when it changed by itself; the last event is `end` with `{state}`.
+    Events have the names and data of the history, and `current`, the state of the execution when
+    the event is sent. An event `state` reports a change of state that has no event of its own.
+    The last event is `end` with `{state}`.
     """
     await call.engine.owner(id)
     after = query.after or call.request.headers.get(LAST_EVENT_ID)
@@ -59,21 +59,23 @@ async def _of_execution(call: Call, execution_id: str, after: str | None) -> Asy
 
 
 class FeedQuery(ResumeQuery):
-    """Whose feed."""
+    """Whose feed to follow."""
 
     tenant: Tenants | None = None
 
 
 @routes.get("/v1/events", errors=(errors.RateLimited,), media_type=MEDIA_TYPE)
 async def follow_tenant(call: Call, query: FeedQuery) -> EventStream:
-    """Follow all executions of a tenant: an event `execution` for every change of state.
+    """Follow all executions of a tenant, with an event `execution` for every change of state.
 
-    The first event is `open`: nothing from then on is missed. A feed is kept for five minutes
-    after its last listener left; one that comes back later, or after more than 10,000 events in a
-    partition, gets an event `gap` and should read the state of things anew.
+    The first event is `open`; no later event is missed. A feed is kept for five minutes after its
+    last reader has left. A reader that reconnects later, or after more than 10,000 events in a
+    partition, gets an event `gap` and should read the current state again.
     """
     if call.tenant is None:
-        raise errors.InvalidInput("tenant: a feed is that of one tenant", field="tenant")
+        raise errors.InvalidInput(
+            "tenant: must name one tenant, because a feed covers only one", field="tenant"
+        )
     after = query.after or call.request.headers.get(LAST_EVENT_ID)
     if after is not None:
         Position.parse(after)

@@ -68,7 +68,7 @@ _REFUSALS = (
 )
 _EXAMPLE = {"kind": "mail.send", "input": {"to": "ann@example.org"}, "tags": {"order": "17"}}
 _decode_item = msgspec.json.Decoder(ExecutionBody).decode
-#: What a browser may do with a result that it is shown: nothing.
+#: A browser that shows a result must not run anything in it.
 _RESULT_HEADERS = {"Content-Security-Policy": "sandbox; default-src 'none'"}
 
 
@@ -82,9 +82,9 @@ _RESULT_HEADERS = {"Content-Security-Policy": "sandbox; default-src 'none'"}
 async def create(call: Call, query: CheckQuery, body: ExecutionBody) -> Answer[SubmittedView]:
     """Submit an execution.
 
-    What workers published of the task decides the options that the body leaves out.
-    When the answer is there, the work is held fast. A repetition with the same id or the same
-    idempotency key gets 200 and `duplicate`; send one of them to be able to repeat safely.
+    Options that you omit come from the task's declaration, if a worker has published it.
+    Once the call has returned, the execution is durable. A repeated call with the same id or
+    idempotency key returns 200 and `duplicate`; send one of them to make retries safe.
     """
     item = query.apply(body.item(str(call.tenant), _traceparent(call)))
     check_limits(call, [item])
@@ -105,7 +105,7 @@ async def create(call: Call, query: CheckQuery, body: ExecutionBody) -> Answer[S
 async def create_batch(call: Call, query: CheckQuery, body: RawBatchBody) -> BatchView:
     """Submit up to 1,000 executions.
 
-    Each is accepted or refused on its own; the answers are in order.
+    Each is accepted or refused independently; the answers are in order.
     """
     answers: list[Submitted | HoldfastError | None] = [None] * len(body.items)
     good: list[NewExecution] = []
@@ -130,9 +130,9 @@ async def create_batch(call: Call, query: CheckQuery, body: RawBatchBody) -> Bat
 
 
 def _traceparent(call: Call) -> str | None:
-    """Return our place in the caller's trace, or where we make no spans, the caller's.
+    """Return the current span in the caller's trace, or the caller's own if tracing is off.
 
-    A malformed one is passed over, as the W3C asks.
+    A malformed header is ignored, as the W3C specification requires.
     """
     if (ours := current_traceparent()) is not None:
         return ours
@@ -151,7 +151,7 @@ def _answer_view(answer: Submitted | HoldfastError | None) -> BatchItem:
 
 
 class ListQuery(Query):
-    """Which executions to list; absent means any."""
+    """Which executions to list. Absent filters match any value."""
 
     tenant: Tenants | None = None
     state: State | None = None
@@ -163,9 +163,9 @@ class ListQuery(Query):
     graph: ScopedId | None = None
     #: Children of this execution.
     parent: ScopedId | None = None
-    #: Created at or after.
+    #: Created at or after this time.
     since: Moment | None = None
-    #: Created before.
+    #: Created before this time.
     until: Moment | None = None
     limit: PageLimit = 50
     cursor: Cursor | None = None
@@ -175,16 +175,16 @@ class ListQuery(Query):
 async def list_executions(call: Call, query: ListQuery) -> ExecutionPage:
     """List executions, newest first.
 
-    Operator keys see those of `tenant`, or of all tenants with `tenant=*`.
+    An operator key lists the executions of `tenant`, or of all tenants with `tenant=*`.
     """
-    wanted = filter_of(query, call.tenant)
-    page = await call.engine.list(wanted, limit=query.limit, cursor=query.cursor)
-    items = [ExecutionView.of(one) for one in page.items]
+    filters = filter_of(query, call.tenant)
+    page = await call.engine.list(filters, limit=query.limit, cursor=query.cursor)
+    items = [ExecutionView.of(execution) for execution in page.items]
     return ExecutionPage(items=items, next_cursor=page.next_cursor)
 
 
 def filter_of(query: ListQuery, tenant: str | None) -> Filter:
-    """Return what is asked for."""
+    """Return the filter."""
     return Filter(
         tenant=tenant,
         state=query.state,
@@ -208,13 +208,13 @@ def _tag(text: str | None) -> tuple[str, str] | None:
 
 
 class CountQuery(Query):
-    """Whose executions."""
+    """Whose executions to count."""
 
     tenant: Tenants | None = None
 
 
 class CountView(ModelView, model=Count):
-    """How many executions have these properties."""
+    """The number of executions with these properties."""
 
 
 class CountPage(View):
@@ -227,8 +227,8 @@ class CountPage(View):
 @routes.get("/v1/counts")
 async def count(call: Call, query: CountQuery) -> CountPage:  # noqa: ARG001 - it names the tenant
     """Count executions by tenant, lane, kind and state."""
-    found = await call.engine.count(call.tenant)
-    return CountPage(items=[CountView.of(cell) for cell in found])
+    cells = await call.engine.count(call.tenant)
+    return CountPage(items=[CountView.of(cell) for cell in cells])
 
 
 @routes.get("/v1/executions/{id}", owner=EXECUTION)
@@ -239,7 +239,7 @@ async def describe(call: Call, id: str) -> ExecutionView:  # noqa: A002
 
 @routes.get("/v1/executions/{id}/input", owner=EXECUTION, media_type="*/*")
 async def read_input(call: Call, id: str) -> Response:  # noqa: A002
-    """Read the input, as it was submitted."""
+    """Read the input of an execution, as it was submitted."""
     data = await call.engine.input(id)
     return Response(data, media_type="application/json", headers=_RESULT_HEADERS)
 
@@ -258,9 +258,9 @@ class ResultQuery(Query):
     query_example={"wait_ms": "0"},
 )
 async def result(call: Call, id: str, query: ResultQuery) -> Response:  # noqa: A002
-    """Read the result, as it was stored, with its content type.
+    """Read the result of an execution, as it was stored, with its content type.
 
-    Until there is one the answer is 404 `result_not_ready`; `state` says where it stands. With
+    Without a result the answer is 404 `result_not_ready` with the `state` of the execution. With
     `wait_ms` the call waits for the end of the execution.
     """
     outcome = await call.engine.outcome(id)
@@ -273,7 +273,7 @@ async def result(call: Call, id: str, query: ResultQuery) -> Response:  # noqa: 
 
 
 def result_of(outcome: Outcome) -> Response:
-    """Answer with a result, as it was stored; raises ResultNotReady if it ended without one."""
+    """Return a result as it was stored; raise ResultNotReady if the execution has none."""
     if outcome.result is None:
         raise ResultNotReady(
             f"execution {outcome.id} ended without a result: {outcome.state}",
@@ -298,42 +298,43 @@ async def _wait(call: Call, execution_id: str, wait_ms: int) -> Outcome | None:
 
 @routes.get("/v1/executions/{id}/history", owner=EXECUTION)
 async def history(call: Call, id: str, query: PageQuery) -> EventPage:  # noqa: A002
-    """Read what happened to it, oldest first."""
+    """Read the history of an execution, oldest first."""
     events, more = query.part(await call.engine.history(id))
     return EventPage(items=[event_view(event) for event in events], next_cursor=more)
 
 
 @routes.get("/v1/executions/{id}/attempts", owner=EXECUTION)
 async def attempts(call: Call, id: str, query: PageQuery) -> AttemptPage:  # noqa: A002
-    """Read its attempts, oldest first."""
-    found, more = query.part(await call.engine.attempts(id))
-    return AttemptPage(items=[AttemptView.of(one) for one in found], next_cursor=more)
+    """Read the attempts of an execution, oldest first."""
+    attempts, more = query.part(await call.engine.attempts(id))
+    return AttemptPage(items=[AttemptView.of(attempt) for attempt in attempts], next_cursor=more)
 
 
 @routes.get("/v1/executions/{id}/steps", owner=EXECUTION)
 async def steps(call: Call, id: str, query: PageQuery) -> StepPage:  # noqa: A002
-    """Read its journaled steps in the order of recording."""
-    found, more = query.part(await call.engine.steps(id))
-    return StepPage(items=[StepView.of(one) for one in found], next_cursor=more)
+    """Read the recorded steps of an execution, in the order of recording."""
+    steps, more = query.part(await call.engine.steps(id))
+    return StepPage(items=[StepView.of(step) for step in steps], next_cursor=more)
 
 
 @routes.get("/v1/executions/{id}/export", owner=EXECUTION, errors=(errors.NotTerminal,))
 async def export(call: Call, id: str) -> Response:  # noqa: A002
-    """Read everything of an execution that has ended, as `holdfast archive export` writes it.
+    """Export an ended execution in the format of `holdfast archive export`.
 
-    Input, result, steps and history are in it, bytes in base64.
+    The export includes the input, result, steps and history, with bytes in base64.
     """
     return Response((await call.engine.export(id)).to_json(), media_type="application/json")
 
 
 @routes.get("/v1/executions/{id}/explain", owner=EXECUTION)
 async def explain(call: Call, id: str) -> ExplanationView:  # noqa: A002
-    """Say why it is not running: one sentence, and what holds it."""
-    found = await call.engine.explain(id)
+    """Explain why an execution is not running: in a sentence, and as a list of holds."""
+    explanation = await call.engine.explain(id)
     holds = [
-        {name: _shown(value) for name, value in shown.own_ids(hold).items()} for hold in found.holds
+        {name: _shown(value) for name, value in shown.own_ids(hold).items()}
+        for hold in explanation.holds
     ]
-    return ExplanationView(state=found.state, why=shown.text(found.why), holds=holds)
+    return ExplanationView(state=explanation.state, why=shown.text(explanation.why), holds=holds)
 
 
 def _shown(value: Any) -> Any:

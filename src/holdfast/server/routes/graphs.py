@@ -1,4 +1,4 @@
-"""Graphs: executions that start when others have ended."""
+"""Graphs: executions that start when others end."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from holdfast.server.views.fields import (
 from holdfast.server.views.graphs import GraphDetail, GraphPage, GraphSummary
 from holdfast.server.views.operability import LayoutView
 
-routes: Routes = Routes("graphs", "Executions that start when others have ended.")
+routes: Routes = Routes("graphs", "Executions that start when others end.")
 
 GRAPH_BYTES = 64 << 20
 _CANCEL_WAIT_MS = 10_000
@@ -60,7 +60,7 @@ _EDGES = [{"from": "fetch", "to": "parse", "input": "page"}]
 
 
 class MemberBody(ExecutionBody, kw_only=True):
-    """A member: an execution, and the key by which edges call it."""
+    """A member: an execution, and the key that edges use for it."""
 
     key: Kind
 
@@ -70,13 +70,13 @@ class EdgeBody(Body):
 
     source: Kind = field(name="from")
     target: Kind = field(name="to")
-    #: Which end: success, failure, or always.
+    #: Which outcome to wait for: success, failure, or always.
     on: Literal["success", "failure", "always"] = "success"
-    #: The upstream's result gets into the input under this name; with `[]` at its end, a list.
+    #: The name under which the upstream's result enters the input; a trailing `[]` makes a list.
     input: str | None = None
 
     def edge(self) -> Edge:
-        """Return what the engine takes."""
+        """Return the value for the engine."""
         return Edge(source=self.source, target=self.target, on=self.on, input=self.input)
 
 
@@ -84,13 +84,13 @@ class JoinBody(Body):
     """How many of its upstreams a member needs."""
 
     policy: Literal["all", "any", "quorum"] = "all"
-    #: For a quorum.
+    #: The number for a quorum.
     k: Annotated[int, Meta(ge=1, le=bounds.GRAPH_MEMBERS)] | None = None
-    #: What becomes of upstreams that are no longer needed.
+    #: What happens to upstreams that are no longer needed.
     losers: Literal["cancel", "keep"] = "keep"
 
     def join(self) -> Join:
-        """Return what the engine takes."""
+        """Return the value for the engine."""
         return Join(policy=self.policy, k=self.k, losers=self.losers)
 
 
@@ -100,29 +100,29 @@ Joins = dict[Kind, JoinBody]
 
 
 class GraphBody(Body):
-    """A graph to be created, all of it or nothing."""
+    """A graph to create, all or nothing."""
 
     members: Members
     edges: Edges = field(default_factory=list)
     joins: Joins = field(default_factory=dict)
-    #: Minted if absent.
+    #: Generated if absent.
     id: ScopedId | None = None
     tenant: Name | None = None
     #: Its open members expire this long after its creation.
     deadline_ms: PositiveMs | None = None
     idempotency_key: Key | None = None
     retention_ms: DurationMs | None = None
-    #: Budgets that all its members spend from.
+    #: Budgets that all its members charge.
     budgets: Annotated[tuple[LimitName, ...], Meta(max_length=bounds.BUDGETS)] = ()
 
 
 class SubmittedGraphView(View, omit_defaults=True):
-    """The answer to a creation: ids of executions by the keys of members."""
+    """The created graph, with the ids of executions by the keys of their members."""
 
     id: str
     revision: int
     members: dict[str, str]
-    #: It existed already, by its id or its idempotency key.
+    #: Whether it already existed, by its id or its idempotency key.
     duplicate: bool = False
 
 
@@ -140,9 +140,9 @@ class SubmittedGraphView(View, omit_defaults=True):
     example={"members": _MEMBERS, "edges": _EDGES, "joins": {"parse": {"policy": "all"}}},
 )
 async def create(call: Call, query: CheckQuery, body: GraphBody) -> Answer[SubmittedGraphView]:
-    """Submit a graph, all of it or nothing.
+    """Submit a graph, all or nothing.
 
-    A repetition with the same id or idempotency key gets 200 and `duplicate`.
+    A repeated call with the same id or idempotency key returns 200 and `duplicate`.
     """
     tenant = str(call.tenant)
     members = _members(body.members, tenant, query)
@@ -175,11 +175,13 @@ def _own_members(made: SubmittedGraph) -> dict[str, str]:
 def _members(
     members: Sequence[MemberBody], tenant: str, query: CheckQuery
 ) -> dict[str, NewExecution]:
-    return by_key((one.key, query.apply(one.item(one.tenant or tenant))) for one in members)
+    return by_key(
+        (member.key, query.apply(member.item(member.tenant or tenant))) for member in members
+    )
 
 
 def _edges(edges: Sequence[EdgeBody]) -> list[Edge]:
-    return [one.edge() for one in edges]
+    return [edge.edge() for edge in edges]
 
 
 def _joins(joins: Mapping[str, JoinBody]) -> dict[str, Join]:
@@ -191,9 +193,9 @@ _GROWTH = (*_SHAPE, errors.GraphFinished, errors.StaleGraph, errors.MemberStarte
 
 
 class GrowBody(Body):
-    """Members to be added, with the edges that lead to and from them."""
+    """Members to add, with the edges that lead to and from them."""
 
-    #: The addition is taken only if the graph still has it.
+    #: The addition is refused if the graph has another version by now.
     expected_revision: Version
     members: Annotated[list[MemberBody], Meta(min_length=1, max_length=bounds.GRAPH_GROWTH)]
     edges: Annotated[list[EdgeBody], Meta(max_length=bounds.GRAPH_GROWTH)] = field(
@@ -203,7 +205,7 @@ class GrowBody(Body):
 
 
 class GrownView(View):
-    """The new revision, and ids of executions by the keys of new members."""
+    """The new version, and the ids of executions by the keys of new members."""
 
     revision: int
     members: dict[str, str] | UnsetType = UNSET
@@ -248,7 +250,7 @@ async def add_members(
 
 
 class EdgesBody(Body):
-    """Edges to be added between members."""
+    """Edges to add between members."""
 
     expected_revision: Version
     edges: Annotated[list[EdgeBody], Meta(min_length=1, max_length=bounds.GRAPH_GROWTH)]
@@ -269,7 +271,7 @@ async def add_edges(call: Call, id: str, body: EdgesBody) -> GrownView:  # noqa:
 
 
 class DescribeQuery(Query):
-    """How long to wait for its end."""
+    """How long to wait for the end of the graph."""
 
     wait_ms: WaitMs = 0
 
@@ -281,7 +283,7 @@ class DescribeQuery(Query):
     query_example={"wait_ms": "0"},
 )
 async def describe(call: Call, id: str, query: DescribeQuery) -> GraphDetail:  # noqa: A002
-    """Read a graph with its members, edges and history; with `wait_ms` when it has ended."""
+    """Read a graph with its members, edges and history. With `wait_ms`, wait for its end first."""
     if query.wait_ms and await call.engine.graphs.outcome(id) is None:
         with call.waiting():
             await _wait(call, id, query.wait_ms)
@@ -302,7 +304,7 @@ async def _wait(call: Call, graph_id: str, wait_ms: int) -> None:
 
 
 class ListQuery(Query):
-    """Which graphs to list; absent means any."""
+    """Which graphs to list. Absent filters match any value."""
 
     tenant: Tenants | None = None
     state: Literal["running", "completed", "failed", "cancelled"] | None = None
@@ -316,26 +318,26 @@ async def list_graphs(call: Call, query: ListQuery) -> GraphPage:
     page = await call.engine.graphs.list(
         tenant=call.tenant, state=query.state, limit=query.limit, cursor=query.cursor
     )
-    items = [GraphSummary.of(one) for one in page.items]
+    items = [GraphSummary.of(graph) for graph in page.items]
     return GraphPage(items=items, next_cursor=page.next_cursor)
 
 
 class CancelBody(Body):
-    """Why, and what becomes of the members."""
+    """The reason, and what happens to the members."""
 
     reason: Reason = ""
     policy: Literal["cancel_all", "cancel_pending", "leave"] = "cancel_all"
-    #: Answer when the members that the policy ends have ended, at most after `wait_ms`.
+    #: Return when the members that the policy cancels have ended, at the latest after `wait_ms`.
     wait: bool = False
     wait_ms: WaitMs = _CANCEL_WAIT_MS
 
 
 class CancelledView(View):
-    """The state, and how many members the cancel has ended."""
+    """The state, and the number of members that the cancellation has ended."""
 
     state: str
     cancelled: int
-    #: With `wait`: members that it is to end and that had not ended when the time was over.
+    #: With `wait`: cancelled members that had not ended when the time was over.
     failed: list[str] | UnsetType = UNSET
 
 
@@ -347,7 +349,7 @@ class CancelledView(View):
     example={"reason": "ordered twice", "policy": "cancel_all"},
 )
 async def cancel(call: Call, id: str, body: CancelBody) -> CancelledView:  # noqa: A002
-    """Cancel a graph; the server sees it through, also without `wait`."""
+    """Cancel a graph. The server completes the cancellation even without `wait`."""
     graphs = call.engine.graphs
     if not body.wait:
         done = await graphs.cancel(id, policy=body.policy, reason=body.reason)
@@ -356,12 +358,12 @@ async def cancel(call: Call, id: str, body: CancelBody) -> CancelledView:  # noq
         done = await graphs.cancel(
             id, policy=body.policy, reason=body.reason, wait_s=body.wait_ms / 1000
         )
-    failed: Any = [shown.own(one) for one in done.failed] or UNSET
+    failed: Any = [shown.own(execution_id) for execution_id in done.failed] or UNSET
     return CancelledView(state=done.state, cancelled=done.cancelled, failed=failed)
 
 
 class ReplayBody(Body):
-    """Why; kept in the history."""
+    """The reason, kept in the history."""
 
     reason: Reason = ""
 
@@ -374,6 +376,6 @@ class ReplayBody(Body):
     example={"reason": "the partner is back"},
 )
 async def replay(call: Call, id: str, body: ReplayBody) -> StateView:  # noqa: A002
-    """Run what failed again, and what was skipped because of it; the rest stays."""
+    """Run the failed members of a graph again, and those skipped because of them."""
     await call.engine.graphs.replay(id, reason=body.reason)
     return StateView(state="running")

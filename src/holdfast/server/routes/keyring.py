@@ -20,17 +20,17 @@ routes: Routes = Routes("keyring", "The keys that sign tokens of waitpoints.")
 
 
 class RotateBody(Body):
-    """The new key. Without kid and secret both are made up; with them the call is repeatable."""
+    """The new key. kid and secret are generated if absent; with them the call can be repeated."""
 
     kid: Annotated[str, Meta(max_length=bounds.KID_CHARS)] | None = None
     #: 16 to 1,024 bytes in hex.
     secret_hex: Annotated[str, Meta(max_length=2 * bounds.SECRET_BYTES)] | None = None
-    #: So long tokens of the outgoing key stay good.
+    #: How long tokens of the previous key stay valid.
     grace_ms: DurationMs = DEFAULT_GRACE_MS
 
 
 class RotatedView(View):
-    """The current key and the one before."""
+    """The current key and the previous one."""
 
     kid: str
     previous: str | None
@@ -44,7 +44,7 @@ class RotatedView(View):
     example={"kid": "k2", "secret_hex": "00112233445566778899aabbccddeeff", "grace_ms": 3600000},
 )
 async def rotate(call: Call, body: RotateBody) -> RotatedView:
-    """Make a new key the current one; tokens of the outgoing one stay good for the grace."""
+    """Rotate the signing key. Tokens of the previous key stay valid for the grace period."""
     kid, previous = await call.engine.keyring.rotate(
         body.kid, body.secret_hex, grace_ms=body.grace_ms
     )
@@ -55,14 +55,14 @@ class SigningKeyView(View):
     """A key, without its secret."""
 
     kid: str
-    #: What tells secrets apart.
+    #: Identifies the secret without revealing it.
     fingerprint: str
-    #: When the grace of a retired key ends; null for the current one.
+    #: When the grace period of a retired key ends; null for the current key.
     until: str | None
 
 
 class RingView(View):
-    """The ring."""
+    """The signing keys."""
 
     current: str
     previous: str | None
@@ -71,7 +71,7 @@ class RingView(View):
 
 @routes.get("/v1/admin/keyring", role=(Role.OPERATOR, Role.ADMIN), scope=Scope.SYSTEM)
 async def read_ring(call: Call) -> RingView:
-    """Read the names and fingerprints of the signing keys; secrets are never shown."""
+    """List the signing keys with their fingerprints, never with their secrets."""
     ring = await call.engine.keyring.ring()
     keys = [
         SigningKeyView(

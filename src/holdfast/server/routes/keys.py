@@ -14,7 +14,7 @@ from holdfast.server.http.declare import Answer, Routes
 from holdfast.server.views.derive import ModelView
 from holdfast.server.views.fields import Body, Name, PositiveMs, View
 
-routes: Routes = Routes("keys", "API keys. The secret is shown once, at its creation.")
+routes: Routes = Routes("keys", "API keys. The secret is shown once, when the key is created.")
 
 Secret = Annotated[
     str, Meta(min_length=bounds.API_KEY_LEAST_CHARS, max_length=bounds.ID_CHARS, pattern="^[!-~]+$")
@@ -22,22 +22,22 @@ Secret = Annotated[
 
 
 class KeyBody(Body):
-    """A key to be created."""
+    """A key to create."""
 
     roles: Annotated[list[Role], Meta(min_length=1)]
-    #: Absent: the caller's own, or for an operator key a key for all tenants.
+    #: The caller's tenant if absent. An operator key then creates another operator key.
     tenant: Name | None = None
     name: Annotated[str, Meta(max_length=bounds.API_KEY_NAME_CHARS)] = ""
-    #: It expires after this long; absent: never.
+    #: The key expires after this long; never if absent.
     ttl_ms: PositiveMs | None = None
-    #: Made by the caller, so that the call can be repeated; absent: by the server.
+    #: A secret from the caller, so that the call can be repeated; generated if absent.
     secret: Secret | None = None
 
 
 class KeyView(ModelView, model=ApiKey, hide=("digest",)):
-    """What is known of a key."""
+    """An API key."""
 
-    #: null: it may act for every tenant.
+    #: null if it may act for every tenant.
     tenant: str | None
     roles: list[str]
 
@@ -50,7 +50,7 @@ class KeyView(ModelView, model=ApiKey, hide=("digest",)):
 class NewKeyView(KeyView):
     """A new key, with its secret."""
 
-    #: Keep it: it is not shown again.
+    #: Keep it; it is not shown again.
     secret: str
 
 
@@ -71,7 +71,7 @@ class KeyPage(View):
 async def create(call: Call, body: KeyBody) -> Answer[NewKeyView]:
     """Create a key.
 
-    A key of one tenant creates keys of that tenant only; an operator key without `tenant`
+    A key of one tenant can create keys only for that tenant. An operator key without `tenant`
     creates another operator key.
     """
     tenant = body.tenant if call.identity.tenant is None else call.tenant
@@ -85,13 +85,13 @@ async def create(call: Call, body: KeyBody) -> Answer[NewKeyView]:
 
 @routes.get("/v1/keys", role=Role.ADMIN)
 async def list_keys(call: Call) -> KeyPage:
-    """List the keys, those that ended in the last 30 days too; a tenant's admin sees its own."""
+    """List keys, including those that ended in the last 30 days. A tenant's admin sees its own."""
     keys = await call.engine.api_keys.list(tenant=call.identity.tenant)
     return KeyPage(items=[KeyView.of(key) for key in keys])
 
 
 @routes.delete("/v1/keys/{key}", role=Role.ADMIN, status=204, errors=(errors.KeyNotFound,))
 async def revoke(call: Call, key: str) -> None:
-    """Revoke a key; every server refuses it within 5 s."""
+    """Revoke a key. Every server refuses it within 5 s."""
     await call.engine.api_keys.revoke(key, tenant=call.identity.tenant)
     call.services.identities.forget(key)

@@ -1,4 +1,4 @@
-"""Lanes: what is on them, pause, resume, drain, tenants' shares."""
+"""Lanes: list, pause, resume, drain, weights of tenants."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from holdfast.server.http.declare import Routes, Scope
 from holdfast.server.views.fields import Name, View
 from holdfast.server.views.paging import PageQuery
 
-routes: Routes = Routes("lanes", "Lanes are global; a lane needs no creation.")
+routes: Routes = Routes("lanes", "Lanes are global and exist without being created.")
 
 Weight = Annotated[float, Meta(ge=1 / bounds.WEIGHT, le=bounds.WEIGHT)]
 
 
 class LaneView(View):
-    """What is known of a lane."""
+    """A lane."""
 
     lane: str
     #: open, paused or draining.
     setting: str
-    #: Executions by state; a key of one tenant sees its own.
+    #: Executions by state. A key of one tenant counts its own.
     counts: dict[str, int]
-    #: Workers that claim from it.
+    #: The number of workers that claim from it.
     workers: int
-    #: Shares of tenants, where they are not 1.
+    #: The weights of tenants that differ from 1.
     weights: dict[str, float]
 
 
@@ -42,25 +42,25 @@ class LanePage(View):
 @routes.get("/v1/lanes")
 async def list_lanes(call: Call, query: PageQuery) -> LanePage:
     """List the lanes that have executions, workers or settings."""
-    found = await call.engine.lanes.views(tenant=call.identity.tenant)
-    page, more = query.part(found, lambda one: one.lane)
+    lanes = await call.engine.lanes.views(tenant=call.identity.tenant)
+    page, more = query.part(lanes, lambda lane: lane.lane)
     return LanePage(
         items=[
             LaneView(
-                lane=one.lane,
-                setting=one.setting,
-                counts={state.value: count for state, count in one.counts.items()},
-                workers=one.workers,
-                weights=dict(one.weights),
+                lane=lane.lane,
+                setting=lane.setting,
+                counts={state.value: count for state, count in lane.counts.items()},
+                workers=lane.workers,
+                weights=dict(lane.weights),
             )
-            for one in page
+            for lane in page
         ],
         next_cursor=more,
     )
 
 
 class LaneSetting(View):
-    """What a lane does now."""
+    """The new setting of a lane."""
 
     lane: str
     setting: str
@@ -68,27 +68,27 @@ class LaneSetting(View):
 
 @routes.post("/v1/lanes/{lane}/pause", role=Role.OPERATOR, scope=Scope.SYSTEM)
 async def pause(call: Call, lane: str) -> LaneSetting:
-    """Claim nothing from a lane until it is resumed; what runs goes on."""
+    """Stop claims from a lane until it is resumed. Running executions continue."""
     await call.engine.lanes.pause(lane)
     return LaneSetting(lane=lane, setting="paused")
 
 
 @routes.post("/v1/lanes/{lane}/resume", role=Role.OPERATOR, scope=Scope.SYSTEM)
 async def resume(call: Call, lane: str) -> LaneSetting:
-    """Open a lane again."""
+    """Resume a lane that is paused or draining."""
     await call.engine.lanes.resume(lane)
     return LaneSetting(lane=lane, setting="open")
 
 
 @routes.post("/v1/lanes/{lane}/drain", role=Role.OPERATOR, scope=Scope.SYSTEM)
 async def drain(call: Call, lane: str) -> LaneSetting:
-    """Accept nothing new on a lane; what is there runs."""
+    """Refuse new executions on a lane. Those already there still run."""
     await call.engine.lanes.drain(lane)
     return LaneSetting(lane=lane, setting="draining")
 
 
 class WeightsView(View):
-    """Shares that were set."""
+    """The weights that were set."""
 
     lane: str
     weights: dict[str, float | None]
@@ -101,6 +101,6 @@ class WeightsView(View):
     example={"acme": 2, "default": None},
 )
 async def weights(call: Call, lane: str, body: dict[Name, Weight | None]) -> WeightsView:
-    """Set tenants' shares of a lane's claims; null goes back to the default, 1."""
+    """Set tenants' weights in a lane's claims; null restores the default, 1."""
     await call.engine.lanes.set_weights(lane, body)
     return WeightsView(lane=lane, weights=dict(body))

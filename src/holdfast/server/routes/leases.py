@@ -1,4 +1,4 @@
-"""Leases: renew many at once."""
+"""Leases: extend many at once."""
 
 from __future__ import annotations
 
@@ -7,17 +7,18 @@ from typing import Annotated
 
 from msgspec import UNSET, Meta, UnsetType
 
-from holdfast.errors import ExecutionNotFound, HoldfastError
+from holdfast.errors import HoldfastError
 from holdfast.model import bounds
 from holdfast.model.api_keys import Role
 from holdfast.server.auth import shown
+from holdfast.server.auth.owners import restricted_to_caller
 from holdfast.server.http import problems
 from holdfast.server.http.call import Call
 from holdfast.server.http.declare import Routes
 from holdfast.server.views.fields import Body, LeaseBody, LeaseMs, ScopedId, View
 from holdfast.server.views.times import rfc3339
 
-routes: Routes = Routes("leases", "The right to run executions now.")
+routes: Routes = Routes("leases", "Leases: the right to run executions.")
 
 
 class HeldBody(Body):
@@ -59,25 +60,13 @@ class RenewedPage(View):
     },
 )
 async def renew(call: Call, body: RenewBody) -> RenewedPage:
-    """Extend leases; a holder that lost one learns it here."""
-    held = [(call.stored_id(one.execution), one.lease.lease()) for one in body.items]
-    owned = await call.owned([execution for execution, _ in held])
-    mine = [one for one, is_mine in zip(held, owned, strict=True) if is_mine]
+    """Extend leases. A holder that has lost its lease learns it here."""
+    held = [(call.stored_id(item.execution), item.lease.lease()) for item in body.items]
     call.audited = False
-    found = await call.engine.renew(mine, body.lease_ms)
-    problems.raise_if_all_will_pass(found)
-    answers = iter(found)
-    return RenewedPage(
-        items=[
-            _renewed(next(answers) if is_mine else _missing(execution))
-            for (execution, _), is_mine in zip(held, owned, strict=True)
-        ]
-    )
-
-
-def _missing(execution_id: str) -> ExecutionNotFound:
-    own = shown.own(execution_id)
-    return ExecutionNotFound(f"no execution has the id {own}", id=own)
+    with restricted_to_caller(call, [execution for execution, _ in held]):
+        answers = await call.engine.renew(held, body.lease_ms)
+    problems.raise_if_all_will_pass(answers)
+    return RenewedPage(items=[_renewed(answer) for answer in answers])
 
 
 def _renewed(answer: datetime | HoldfastError) -> RenewedView:

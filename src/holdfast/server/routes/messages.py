@@ -1,4 +1,4 @@
-"""Messages: push, read, settle, extend, take over."""
+"""Messages of queues: push, read, settle, extend, take over."""
 
 from __future__ import annotations
 
@@ -60,10 +60,10 @@ class MessageBody(Body):
 
     payload: Raw | UnsetType = UNSET
     payload_base64: Base64 | UnsetType = UNSET
-    #: Minted if absent. One that is given is also its dedup key, unless `dedup` is.
+    #: Generated if absent. A given id is also the deduplication key, unless `dedup` is given.
     id: Id | None = None
     priority: Priority = 0
-    #: Messages with the same key are handed out one after the other.
+    #: Messages with the same key are delivered one at a time.
     key: Key | None = None
     dedup: Key | None = None
     delay_ms: DurationMs = 0
@@ -71,7 +71,7 @@ class MessageBody(Body):
     side: Literal["left", "right"] = "right"
 
     def message(self) -> NewMessage:
-        """Return what the engine takes."""
+        """Return the message for the engine."""
         if self.payload is UNSET and self.payload_base64 is UNSET:
             raise InvalidInput("payload: is required", field="payload")
         return NewMessage(
@@ -87,7 +87,7 @@ class MessageBody(Body):
 
 
 class PushBody(Body):
-    """Messages, each accepted or refused on its own."""
+    """Messages, each accepted or refused independently."""
 
     items: Annotated[list[MessageBody], Items]
 
@@ -102,16 +102,16 @@ class PushBody(Body):
 async def push(call: Call, name: str, query: TenantQuery, body: PushBody) -> PushedView:  # noqa: ARG001
     """Push up to 1,000 messages, in order.
 
-    With an `id` or a `dedup` key a message is stored once, however often it is sent within the
-    window of its queue.
+    A message with an `id` or a `dedup` key is stored once, no matter how often it is sent within
+    the deduplication window of its queue.
     """
-    items = [one.message() for one in body.items]
+    items = [item.message() for item in body.items]
     answers = await call.engine.queues.push_many(scoping.queue(call, name), items)
     return PushedView(items=[PushedItem.of(answer) for answer in answers])
 
 
 class ReadBody(Body):
-    """Who reads, for which group, and how long to wait for the first message."""
+    """The consumer, its group, and how long to wait for the first message."""
 
     consumer: Name
     group: Name | None = None
@@ -127,10 +127,10 @@ class ReadBody(Body):
     example={"consumer": "mailer-1", "count": 10},
 )
 async def read(call: Call, name: str, query: TenantQuery, body: ReadBody) -> DeliveriesView:  # noqa: ARG001
-    """Take messages, waiting up to `wait_ms` for the first.
+    """Read messages, waiting up to `wait_ms` for the first.
 
-    A message must be settled, or its deadline extended, before the deadline. What was handed out
-    to a call that nobody waits for any more is given back where the server notices.
+    Settle each message or extend its deadline before the deadline. If the caller disconnects and
+    the server notices, it returns the messages to the queue.
     """
     stored = scoping.queue(call, name)
     read_now = functools.partial(
@@ -144,32 +144,32 @@ async def read(call: Call, name: str, query: TenantQuery, body: ReadBody) -> Del
     )
     if body.wait_ms:
         with call.waiting():
-            found = await call.unless_gone(read_now()) or []
+            deliveries = await call.unless_gone(read_now()) or []
     else:
-        found = await read_now()
-    call.audited = bool(found)
-    return DeliveriesView(deliveries=_shown(call, found))
+        deliveries = await read_now()
+    call.audited = bool(deliveries)
+    return DeliveriesView(deliveries=_shown(call, deliveries))
 
 
-def _shown(call: Call, found: Sequence[Delivery]) -> list[DeliveryView]:
+def _shown(call: Call, deliveries: Sequence[Delivery]) -> list[DeliveryView]:
     tenant = call.tenant or DEFAULT_TENANT
-    return [DeliveryView.of(one, tenant) for one in found]
+    return [DeliveryView.of(delivery, tenant) for delivery in deliveries]
 
 
 class SettleItem(Body):
-    """A delivery; which fields count depends on the verb."""
+    """A delivery; the verb decides which fields apply."""
 
     handle: Handle
-    #: nack: when it is handed out again; by default as the queue says.
+    #: nack: the wait before the next delivery; by default the backoff of the queue.
     delay_ms: DurationMs | None = None
-    #: extend: by how much from now on; by default the lock time of the queue.
+    #: extend: the new time from now; by default the lock time of the queue.
     extend_ms: LockMs | None = None
-    #: nack, reject: why; kept with the message.
+    #: nack, reject: the reason, kept with the message.
     reason: Reason = ""
 
 
 class SettleBody(Body):
-    """Deliveries, each settled or refused on its own."""
+    """Deliveries, each settled or refused independently."""
 
     items: Annotated[list[SettleItem], Items]
 
@@ -179,7 +179,7 @@ _SETTLE: dict[str, Any] = {"role": Role.WORKER, "errors": (errors.QueueNotFound,
 
 @routes.post("/v1/queues/{name}/ack", example={"items": [{"handle": "h"}]}, **_SETTLE)
 async def ack(call: Call, name: str, query: TenantQuery, body: SettleBody) -> SettledView:  # noqa: ARG001
-    """Retire messages: they are done."""
+    """Acknowledge messages: they are done."""
     return await _settle(call, name, "ack", body)
 
 
@@ -189,7 +189,7 @@ async def ack(call: Call, name: str, query: TenantQuery, body: SettleBody) -> Se
     **_SETTLE,
 )
 async def nack(call: Call, name: str, query: TenantQuery, body: SettleBody) -> SettledView:  # noqa: ARG001
-    """Give messages back as failed: again later, or dead letters if they were tried enough."""
+    """Return failed messages: they are delivered again later, or become dead letters."""
     return await _settle(call, name, "nack", body)
 
 
@@ -199,19 +199,20 @@ async def nack(call: Call, name: str, query: TenantQuery, body: SettleBody) -> S
     **_SETTLE,
 )
 async def reject(call: Call, name: str, query: TenantQuery, body: SettleBody) -> SettledView:  # noqa: ARG001
-    """Give messages up: they become dead letters now."""
+    """Reject messages: they become dead letters now."""
     return await _settle(call, name, "reject", body)
 
 
 @routes.post("/v1/queues/{name}/release", example={"items": [{"handle": "h"}]}, **_SETTLE)
 async def release(call: Call, name: str, query: TenantQuery, body: SettleBody) -> SettledView:  # noqa: ARG001
-    """Give messages back untouched; the hand-out counts all the same."""
+    """Return messages unprocessed. The delivery still counts as an attempt."""
     return await _settle(call, name, "release", body)
 
 
 async def _settle(call: Call, name: str, verb: Verb, body: SettleBody) -> SettledView:
     items = [
-        Settle(handle=one.handle, delay_ms=one.delay_ms, reason=one.reason) for one in body.items
+        Settle(handle=item.handle, delay_ms=item.delay_ms, reason=item.reason)
+        for item in body.items
     ]
     answers = await call.engine.queues.settle(scoping.queue(call, name), verb, items)
     return SettledView(
@@ -230,8 +231,8 @@ async def _settle(call: Call, name: str, verb: Verb, body: SettleBody) -> Settle
     **_SETTLE,
 )
 async def extend(call: Call, name: str, query: TenantQuery, body: SettleBody) -> SettledView:  # noqa: ARG001
-    """Keep deliveries for longer, from now on."""
-    items = [(one.handle, one.extend_ms) for one in body.items]
+    """Extend the deadlines of deliveries, from now."""
+    items = [(item.handle, item.extend_ms) for item in body.items]
     answers = await call.engine.queues.extend(scoping.queue(call, name), items)
     return SettledView(
         items=[
@@ -244,7 +245,7 @@ async def extend(call: Call, name: str, query: TenantQuery, body: SettleBody) ->
 
 
 class EffectBody(Body):
-    """A message for a queue, or an execution."""
+    """A message to push to a queue, or an execution to submit."""
 
     queue: Name | None = None
     message: MessageBody | None = None
@@ -252,7 +253,7 @@ class EffectBody(Body):
 
 
 class CommitBody(Body):
-    """A delivery that is done, and what follows from it."""
+    """A delivery that is done, and its effects."""
 
     handle: Handle
     effects: Annotated[list[EffectBody], Meta(min_length=1, max_length=bounds.EFFECTS)]
@@ -273,12 +274,12 @@ class CommitBody(Body):
     example={"handle": "h", "effects": [{"queue": "sent", "message": {"payload": 17}}]},
 )
 async def commit(call: Call, name: str, query: TenantQuery, body: CommitBody) -> SettledItem:  # noqa: ARG001
-    """Retire a message together with what follows from it: all or nothing, once per handle.
+    """Acknowledge a message and apply its effects: all or nothing, once per handle.
 
-    Executions among the effects need the role submitter, too.
+    Executions among the effects also need the role submitter.
     """
-    effects = [_effect(call, one) for one in body.effects]
-    submitted = [one.execution for one in effects if isinstance(one, Submit)]
+    effects = [_effect(call, effect) for effect in body.effects]
+    submitted = [effect.execution for effect in effects if isinstance(effect, Submit)]
     await check_limits_exist(call, submitted)
     settled = await call.engine.queues.ack(scoping.queue(call, name), body.handle, *effects)
     return SettledItem(ok=True, repeated=settled.repeated)
@@ -298,10 +299,10 @@ def _effect(call: Call, body: EffectBody) -> Push | Submit:
 
 
 class TakeOverBody(Body):
-    """Which deliveries to take over."""
+    """The deliveries to take over."""
 
     consumer: Name
-    #: Idle since the last hand-out or extension.
+    #: The idle time since the last delivery or extension.
     min_idle_ms: DurationMs
     group: Name | None = None
     count: ReadCount = 1
@@ -315,8 +316,8 @@ class TakeOverBody(Body):
     example={"consumer": "mailer-2", "min_idle_ms": 60000, "count": 10},
 )
 async def claim(call: Call, name: str, query: TenantQuery, body: TakeOverBody) -> ClaimedView:  # noqa: ARG001
-    """Take over deliveries of a group that are idle; each is a hand-out."""
-    found = await call.engine.queues.claim(
+    """Take over idle deliveries of a group; each counts as a delivery."""
+    claimed = await call.engine.queues.claim(
         scoping.queue(call, name),
         consumer=body.consumer,
         min_idle_ms=body.min_idle_ms,
@@ -324,5 +325,5 @@ async def claim(call: Call, name: str, query: TenantQuery, body: TakeOverBody) -
         count=body.count,
         cursor=body.cursor,
     )
-    call.audited = bool(found.deliveries)
-    return ClaimedView(deliveries=_shown(call, found.deliveries), next_cursor=found.next_cursor)
+    call.audited = bool(claimed.deliveries)
+    return ClaimedView(deliveries=_shown(call, claimed.deliveries), next_cursor=claimed.next_cursor)

@@ -1,4 +1,4 @@
-"""What operators and consoles ask: the doctor, the snapshot, timelines."""
+"""Views for operators and consoles: the doctor, the snapshot, timelines."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import asyncio
 from datetime import UTC, datetime
 
 from holdfast.model.api_keys import Role
-from holdfast.operate import doctor, snapshot, timeline
+from holdfast.operate import snapshot, timeline
 from holdfast.server.auth.owners import EXECUTION
 from holdfast.server.http.call import Call
 from holdfast.server.http.declare import CHANGING, Routes, Scope
@@ -24,10 +24,10 @@ routes: Routes = Routes("operability", "The doctor, snapshots and timelines.")
 async def examine(call: Call) -> FindingsView:
     """Check the store: server, durability, library, memory, clock, timers, services, workers.
 
-    It changes nothing and answers within seconds: a check that takes longer becomes a finding.
+    The check is read-only and answers within seconds; a check that takes longer becomes a finding.
     `holdfast doctor --drift` and `--fix` need the store itself.
     """
-    findings = await doctor.check(call.engine)
+    findings = await call.engine.operability.doctor()
     return FindingsView(findings=[FindingView.of(finding) for finding in findings])
 
 
@@ -35,14 +35,14 @@ async def examine(call: Call) -> FindingsView:
 async def look(call: Call) -> SnapshotView:
     """Read what the store is doing: executions by state and lane, queues, workers, services.
 
-    A key of one tenant sees what belongs to that tenant.
+    A key of one tenant sees only that tenant's data.
     """
     return SnapshotView.of(await snapshot.take(call.engine, tenant=call.identity.tenant))
 
 
 @routes.get("/v1/executions/{id}/timeline", owner=EXECUTION)
 async def of_execution(call: Call, id: str) -> TimelineView:  # noqa: A002
-    """Read its attempts and steps on one scale, to be drawn."""
+    """Read the attempts and steps of an execution on one time scale, for drawing."""
     execution, attempts, steps = await asyncio.gather(
         call.engine.describe(id), call.engine.attempts(id), call.engine.steps(id)
     )

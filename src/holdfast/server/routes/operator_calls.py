@@ -1,4 +1,4 @@
-"""Operating executions: cancel, replay, take a lease away, change the priority."""
+"""Calls of operators on executions: cancel, replay, revoke the lease, change the priority."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from holdfast.server.http.declare import Routes
 from holdfast.server.views.executions import StateView
 from holdfast.server.views.fields import Body, Priority, Reason, StepName, View
 
-routes: Routes = Routes("operating", "What operators do to executions.")
+routes: Routes = Routes("operating", "Calls of operators on executions.")
 
 
 class ReasonBody(Body):
-    """Why; kept in the history."""
+    """The reason, kept in the history."""
 
     reason: Reason = ""
 
@@ -27,15 +27,15 @@ class ReasonBody(Body):
     example={"reason": "ordered twice"},
 )
 async def cancel(call: Call, id: str, body: ReasonBody) -> StateView:  # noqa: A002
-    """Cancel an execution that has not ended; its holder learns it at its next call."""
+    """Cancel an execution that has not ended. Its lease holder is notified at its next call."""
     await call.engine.cancel(id, body.reason)
     return StateView(state="cancelled")
 
 
 class ReplayBody(Body):
-    """From where to run again."""
+    """Where to start the replay."""
 
-    #: This step and later ones run again; earlier ones keep their results.
+    #: This step and later steps run again; earlier steps keep their results.
     from_step: StepName | None = None
     #: All steps keep their results.
     keep_steps: bool = False
@@ -56,7 +56,7 @@ class ReplayBody(Body):
     example={"keep_steps": True, "reason": "the partner is back"},
 )
 async def replay(call: Call, id: str, body: ReplayBody) -> StateView:  # noqa: A002
-    """Run an execution that has ended again, from its start or from a step."""
+    """Run an ended execution again, from the beginning or from a step."""
     state = await call.engine.replay(
         id, keep_steps=body.keep_steps, from_step=body.from_step, reason=body.reason
     )
@@ -71,7 +71,7 @@ async def replay(call: Call, id: str, body: ReplayBody) -> StateView:  # noqa: A
     example={"reason": "the worker hangs"},
 )
 async def revoke_lease(call: Call, id: str, body: ReasonBody) -> StateView:  # noqa: A002
-    """Take the lease from its holder; the execution is ready again at once."""
+    """Revoke the lease of an execution. It is ready again at once."""
     await call.engine.revoke_lease(id, body.reason)
     return StateView(state="waiting")
 
@@ -83,7 +83,7 @@ class PriorityBody(Body):
 
 
 class PriorityView(View):
-    """The priority and the one before."""
+    """The new priority and the previous one."""
 
     priority: int
     previous: int
@@ -97,6 +97,6 @@ class PriorityView(View):
     example={"priority": 10},
 )
 async def prioritize(call: Call, id: str, body: PriorityBody) -> PriorityView:  # noqa: A002
-    """Change the priority; each point is worth a minute of waiting."""
+    """Change the priority of an execution. Each point equals a minute of waiting."""
     previous = await call.engine.prioritize(id, body.priority)
     return PriorityView(priority=body.priority, previous=previous)

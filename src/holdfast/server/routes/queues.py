@@ -52,30 +52,30 @@ BackoffSteps = Annotated[tuple[DurationMs, ...], Meta(max_length=bounds.BACKOFF_
 
 
 class QueueBody(Body, omit_defaults=True):
-    """The definition of a queue; what is absent has its default, also when it is changed."""
+    """The definition of a queue. Absent fields have their defaults, also in a change."""
 
-    #: work: consumers share the messages. fanout: each group gets them all.
+    #: work: consumers share the messages. fanout: every group gets all messages.
     mode: Literal["work", "fanout"]
-    #: Hand-outs of a message to a group, the first included.
+    #: The most deliveries of a message to a group, including the first.
     max_attempts: Annotated[int, Meta(ge=1, le=bounds.MAX_ATTEMPTS)] = 3
     lock_ms: Annotated[int, Meta(ge=bounds.LOCK_MIN_MS, le=bounds.LOCK_MAX_MS)] = 30_000
-    #: Where messages go that were handed out so often; without one they are dropped.
+    #: Where messages go after `max_attempts` deliveries; without it they are dropped.
     dead_letter: Name | None = None
-    #: The wait after every nack; or `backoff`: waits in ms, or how they grow.
+    #: The wait after every nack. Or use `backoff`: waits in ms, or how they grow.
     retry_delay_ms: DurationMs | None = None
     backoff: BackoffSteps | BackoffBody | None = None
     #: How long a message's id or dedup key is remembered.
     dedup_window_ms: DurationMs = 300_000
     ttl_ms: PositiveMs | None = None
     max_size: Size | None = None
-    #: Higher priority first, each point being worth `ageing_ms` of waiting.
+    #: Deliver higher priorities first; each point equals `ageing_ms` of waiting.
     priority: bool = False
     ageing_ms: Annotated[int, Meta(ge=1, le=86_400_000)] = 3_600_000
     max_in_flight: InFlight | None = None
     max_in_flight_per_consumer: InFlight | None = None
 
     def settings(self, call: Call) -> QueueSettings:
-        """Return what the engine takes."""
+        """Return the settings for the engine."""
         fields: dict[str, Any] = msgspec.to_builtins(self)
         if self.dead_letter is not None:
             fields["dead_letter"] = scoping.queue(call, self.dead_letter, "dead_letter")
@@ -97,7 +97,7 @@ class QueueBody(Body, omit_defaults=True):
 async def define(call: Call, name: str, query: TenantQuery, body: QueueBody) -> Answer[QueueView]:  # noqa: ARG001
     """Define a queue, or change its definition.
 
-    The dead-letter queue is made if it does not exist. The mode of a queue never changes.
+    The dead-letter queue is created if it does not exist. The mode of a queue never changes.
     """
     stored = scoping.queue(call, name)
     created = await call.engine.queues.define(stored, body.settings(call))
@@ -106,7 +106,7 @@ async def define(call: Call, name: str, query: TenantQuery, body: QueueBody) -> 
 
 
 class ListQuery(Query):
-    """Whose queues."""
+    """Whose queues to list."""
 
     tenant: Tenants | None = None
     limit: PageLimit = 50
@@ -115,15 +115,15 @@ class ListQuery(Query):
 
 @routes.get("/v1/queues")
 async def list_queues(call: Call, query: ListQuery) -> QueuePage:
-    """List queues by name; an operator key sees those of all tenants with `tenant=*`."""
+    """List queues by name. An operator key lists all tenants with `tenant=*`."""
     own, after = call.tenant, query.cursor
     if own is not None and after is not None:
         after = scoping.queue(call, after, "cursor")
-    found = await call.engine.queues.list(limit=query.limit, after=after, tenant=own)
+    queues = await call.engine.queues.list(limit=query.limit, after=after, tenant=own)
     more = None
-    if len(found) == query.limit:
-        more = found[-1].name if own is None else scoping.seen(found[-1].name, own)
-    return QueuePage(items=[QueueView.of(one) for one in found], next_cursor=more)
+    if len(queues) == query.limit:
+        more = queues[-1].name if own is None else scoping.seen(queues[-1].name, own)
+    return QueuePage(items=[QueueView.of(queue) for queue in queues], next_cursor=more)
 
 
 @routes.get("/v1/queues/{name}", errors=(errors.QueueNotFound,))
@@ -139,7 +139,7 @@ async def describe(call: Call, name: str, query: TenantQuery) -> QueueView:  # n
     errors=(errors.QueueNotFound, errors.QueueConflict),
 )
 async def delete(call: Call, name: str, query: TenantQuery) -> None:  # noqa: ARG001
-    """Remove a queue with its messages; what it owes to others is delivered first."""
+    """Remove a queue and its messages. Messages in transit to other queues are delivered first."""
     await call.engine.queues.delete(scoping.queue(call, name))
 
 
@@ -151,7 +151,7 @@ class StartBody(Body):
 
 
 class GroupBody(Body):
-    """Where a new group begins."""
+    """Where a new group starts."""
 
     start: Literal["first", "end"] | StartBody = "first"
 
@@ -190,7 +190,7 @@ async def add_group(
     query: TenantQuery,  # noqa: ARG001
     body: GroupBody,
 ) -> Answer[GroupView]:
-    """Add a group to a FANOUT queue; one that exists stays where it is."""
+    """Add a group to a FANOUT queue. An existing group keeps its position."""
     created = await call.engine.queues.add_group(scoping.queue(call, name), group, body.place())
     return Answer(GroupView(queue=name, group=group), 201 if created else 200)
 
@@ -202,12 +202,12 @@ async def add_group(
     errors=(*MISSING, errors.QueueConflict),
 )
 async def remove_group(call: Call, name: str, group: str, query: TenantQuery) -> None:  # noqa: ARG001
-    """Remove a group; messages that only it had yet to retire are collected."""
+    """Remove a group. Messages that only it had not settled are collected."""
     await call.engine.queues.remove_group(scoping.queue(call, name), group)
 
 
 class PauseBody(Body):
-    """Which group; absent: all."""
+    """The group; all groups if absent."""
 
     group: Name | None = None
 
@@ -216,7 +216,7 @@ class PauseBody(Body):
     "/v1/queues/{name}/pause", role=Role.OPERATOR, errors=MISSING, example={"group": "default"}
 )
 async def pause(call: Call, name: str, query: TenantQuery, body: PauseBody) -> QueueView:  # noqa: ARG001
-    """Hand out nothing, to a group or to all, until resumed."""
+    """Stop deliveries, to one group or to all, until the queue is resumed."""
     stored = scoping.queue(call, name)
     await call.engine.queues.pause(stored, body.group)
     return QueueView.of(await call.engine.queues.describe(stored))
@@ -226,26 +226,26 @@ async def pause(call: Call, name: str, query: TenantQuery, body: PauseBody) -> Q
     "/v1/queues/{name}/resume", role=Role.OPERATOR, errors=MISSING, example={"group": "default"}
 )
 async def resume(call: Call, name: str, query: TenantQuery, body: PauseBody) -> QueueView:  # noqa: ARG001
-    """Hand out again."""
+    """Resume deliveries."""
     stored = scoping.queue(call, name)
     await call.engine.queues.resume(stored, body.group)
     return QueueView.of(await call.engine.queues.describe(stored))
 
 
 class PurgedView(View):
-    """How many messages were removed."""
+    """The number of messages removed."""
 
     purged: int
 
 
 @routes.post("/v1/queues/{name}/purge", role=Role.OPERATOR, errors=(errors.QueueNotFound,))
 async def purge(call: Call, name: str, query: TenantQuery) -> PurgedView:  # noqa: ARG001
-    """Remove all messages, those in flight too; definition and groups stay."""
+    """Remove all messages, including those in flight. The definition and groups stay."""
     return PurgedView(purged=await call.engine.queues.purge(scoping.queue(call, name)))
 
 
 class MoveBody(Body):
-    """Where to, and how many."""
+    """The target queue and the number of messages."""
 
     to: Name
     limit: Size
@@ -253,7 +253,7 @@ class MoveBody(Body):
 
 
 class MovedView(View):
-    """How many messages were moved, or would be."""
+    """The number of messages that were moved, or would be."""
 
     moved: int
 
@@ -265,7 +265,7 @@ class MovedView(View):
     example={"to": "mail-later", "limit": 100, "dry_run": True},
 )
 async def move(call: Call, name: str, query: TenantQuery, body: MoveBody) -> MovedView:  # noqa: ARG001
-    """Move ready messages to another queue, where their attempts start anew."""
+    """Move ready messages to another queue, where their attempts start again at zero."""
     target = scoping.queue(call, body.to, "to")
     moved = await call.engine.queues.move(
         scoping.queue(call, name), target, body.limit, dry_run=body.dry_run
@@ -274,18 +274,18 @@ async def move(call: Call, name: str, query: TenantQuery, body: MoveBody) -> Mov
 
 
 class FilterBody(Body):
-    """Which dead letters: all, or those with these properties."""
+    """Which dead letters to send: all, or those with these properties."""
 
     origin: Name | None = None
     group: Name | None = None
-    #: Part of the reason.
+    #: A text that the reason contains.
     reason: Reason | None = None
 
 
 class RedriveBody(Body):
-    """Where to, which, how many, and how fast."""
+    """The target, the filter, the number of messages and the rate."""
 
-    #: Absent: where each message came from.
+    #: The queue that each message came from, if absent.
     to: Name | None = None
     filter: FilterBody | None = None
     limit: Size | None = None
@@ -294,7 +294,7 @@ class RedriveBody(Body):
 
 
 class RedrivenView(View):
-    """How many messages were sent back, or would be."""
+    """The number of messages that were sent back, or would be."""
 
     redriven: int
 
@@ -311,9 +311,9 @@ class RedrivenView(View):
     example={"filter": {"reason": "smtp"}, "limit": 100},
 )
 async def redrive(call: Call, name: str, query: TenantQuery, body: RedriveBody) -> RedrivenView:  # noqa: ARG001
-    """Send dead letters back to where each came from, or to another queue.
+    """Send dead letters back to the queues they came from, or to another queue.
 
-    With `rate_per_s` the answer comes when all are sent; it ends early when nobody waits for it.
+    With `rate_per_s` the call returns when all are sent. It stops early if the caller disconnects.
     """
     given = body.filter or FilterBody()
     origin = None if given.origin is None else scoping.queue(call, given.origin, "filter.origin")
@@ -331,18 +331,20 @@ async def redrive(call: Call, name: str, query: TenantQuery, body: RedriveBody) 
     with call.waiting():
         redriven = await call.unless_gone(send_back())
     if redriven is None:
-        raise errors.OutcomeUnknown("the server stops: some were sent; send it again for the rest")
+        raise errors.OutcomeUnknown(
+            "the server is stopping and has sent only some messages: repeat the call for the rest"
+        )
     return RedrivenView(redriven=redriven)
 
 
 class GroupQuery(TenantQuery):
-    """Which group; a WORK queue has one, which need not be named."""
+    """The group. A WORK queue has only one, which you can omit."""
 
     group: Name | None = None
 
 
 class PendingQuery(GroupQuery):
-    """Which deliveries."""
+    """Which deliveries to list."""
 
     limit: PageLimit = 50
     cursor: Annotated[int, Meta(ge=0, le=bounds.QUEUE_SIZE)] = 0
@@ -350,38 +352,40 @@ class PendingQuery(GroupQuery):
 
 @routes.get("/v1/queues/{name}/pending", errors=MISSING)
 async def pending(call: Call, name: str, query: PendingQuery) -> PendingPage:
-    """List deliveries under way, those that expire first first."""
-    found = await call.engine.queues.pending(
+    """List the deliveries in flight, soonest to expire first."""
+    deliveries = await call.engine.queues.pending(
         scoping.queue(call, name), group=query.group, limit=query.limit, offset=query.cursor
     )
-    more = str(query.cursor + query.limit) if len(found) == query.limit else None
-    return PendingPage(items=[PendingView.of(one) for one in found], next_cursor=more)
+    more = str(query.cursor + query.limit) if len(deliveries) == query.limit else None
+    return PendingPage(
+        items=[PendingView.of(delivery) for delivery in deliveries], next_cursor=more
+    )
 
 
 class PeekQuery(GroupQuery):
-    """How many."""
+    """How many messages to read."""
 
     count: Count = 1
 
 
 @routes.get("/v1/queues/{name}/peek", errors=(*MISSING, *CHANGING), query_example={"count": "10"})
 async def peek(call: Call, name: str, query: PeekQuery) -> MessagePage:
-    """Read the next messages without handing them out."""
-    found = await call.engine.queues.peek(
+    """Read the next messages without delivering them."""
+    messages = await call.engine.queues.peek(
         scoping.queue(call, name), group=query.group, count=query.count
     )
     tenant = call.tenant or DEFAULT_TENANT
-    return MessagePage(items=[MessageView.of(one, tenant) for one in found])
+    return MessagePage(items=[MessageView.of(message, tenant) for message in messages])
 
 
 class StatsQuery(GroupQuery):
-    """Of a group, or of all; `detail` adds the mode, and what is owed to other queues."""
+    """The group, or all groups. `detail` adds the mode and the messages owed to other queues."""
 
     detail: bool = False
 
 
 @routes.get("/v1/queues/{name}/stats", errors=(*MISSING, *CHANGING))
 async def stats(call: Call, name: str, query: StatsQuery) -> StatsView:
-    """Count messages, exactly."""
-    found = await call.engine.queues.stats(scoping.queue(call, name), query.group)
-    return StatsView.of(found, detail=query.detail)
+    """Count the messages of a queue exactly."""
+    counts = await call.engine.queues.stats(scoping.queue(call, name), query.group)
+    return StatsView.of(counts, detail=query.detail)

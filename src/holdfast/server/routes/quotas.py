@@ -1,4 +1,4 @@
-"""Quotas: how many executions run at once, and how many start in a window."""
+"""Quotas: limits on how many executions run at once or start within a window."""
 
 from __future__ import annotations
 
@@ -27,30 +27,32 @@ from holdfast.server.views.fields import (
     View,
 )
 
-routes: Routes = Routes("quotas", "How many executions run at once, or start in a window.")
+routes: Routes = Routes(
+    "quotas", "Limits on how many executions run at once or start within a window."
+)
 
 Cap = Annotated[int, Meta(ge=0, le=bounds.QUOTA)]
 
 
 class CapsBody(Body):
-    """At least one limit; a window goes with its number."""
+    """At least one limit. `max_per_window` and `window_ms` belong together."""
 
-    #: Starts are counted over the last so many ms.
+    #: Starts are counted over the last this many ms.
     window_ms: PositiveMs | None = None
     max_per_window: Cap | None = None
     max_concurrent: Cap | None = None
 
 
 class QuotaBody(CapsBody):
-    """A quota to be created."""
+    """A quota to create."""
 
-    #: Minted if absent.
+    #: Generated if absent.
     id: Name | None = None
     tenant: Name | None = None
 
 
 class QuotaView(ModelView, model=Quota):
-    """What is known about a quota."""
+    """A quota."""
 
 
 @routes.post(
@@ -61,7 +63,7 @@ class QuotaView(ModelView, model=Quota):
     example={"window_ms": 60_000, "max_per_window": 100, "max_concurrent": 8},
 )
 async def create(call: Call, body: QuotaBody) -> Answer[QuotaView]:
-    """Create a quota; repeated with the same id and content, it is there already."""
+    """Create a quota. Repeating the call with the same id and content returns the existing one."""
     quota, created = await call.engine.quotas.create(
         body.id,
         tenant=str(call.tenant),
@@ -73,7 +75,7 @@ async def create(call: Call, body: QuotaBody) -> Answer[QuotaView]:
 
 
 class ListQuery(Query):
-    """Whose quotas."""
+    """Whose quotas to list."""
 
     tenant: Tenants | None = None
     limit: PageLimit = 50
@@ -89,20 +91,22 @@ class QuotaPage(View):
 
 @routes.get("/v1/quotas")
 async def list_quotas(call: Call, query: ListQuery) -> QuotaPage:
-    """List quotas; an operator key sees those of all tenants with `tenant=*`."""
-    found, more = await call.engine.quotas.list(call.tenant, limit=query.limit, cursor=query.cursor)
-    return QuotaPage(items=[QuotaView.of(one) for one in found], next_cursor=more)
+    """List quotas. An operator key lists all tenants with `tenant=*`."""
+    quotas, more = await call.engine.quotas.list(
+        call.tenant, limit=query.limit, cursor=query.cursor
+    )
+    return QuotaPage(items=[QuotaView.of(quota) for quota in quotas], next_cursor=more)
 
 
 class ValueQuery(TenantQuery):
-    """One value of the tag of its rule; absent: all of them."""
+    """One value of the tag of its rule; all values if absent."""
 
     value: Annotated[str, Meta(min_length=1, max_length=bounds.TAG_VALUE_CHARS)] | None = None
 
 
 @routes.get("/v1/quotas/{id}", errors=(errors.QuotaNotFound,))
 async def describe(call: Call, id: str, query: ValueQuery) -> QuotaView:  # noqa: A002
-    """Read a quota, with what runs under it."""
+    """Read a quota and what counts against it."""
     quota = await call.engine.quotas.get(
         attachments.quota(call, id), value=query.value, tenant=str(call.tenant)
     )
@@ -121,7 +125,7 @@ async def replace(
     body: CapsBody,
     query: TenantQuery,  # noqa: ARG001
 ) -> QuotaView:
-    """Replace the limits of a quota; executions that wait start if there is room now."""
+    """Replace the limits of a quota. Waiting executions start if there is room now."""
     quota = await call.engine.quotas.set(
         attachments.quota(call, id),
         tenant=str(call.tenant),
@@ -139,7 +143,7 @@ async def replace(
     errors=(errors.QuotaNotFound,),
 )
 async def delete(call: Call, id: str, query: TenantQuery) -> None:  # noqa: A002, ARG001
-    """Remove a quota and its rules: it limits nothing any more."""
+    """Remove a quota and its rules. Executions that wait for it continue."""
     await call.engine.quotas.delete(attachments.quota(call, id), tenant=str(call.tenant))
 
 

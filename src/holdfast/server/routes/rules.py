@@ -1,4 +1,4 @@
-"""Rules: limits that new executions get by their tenant, lane, kind or tag."""
+"""Rules: limits that apply to new executions by tenant, lane, kind or tag."""
 
 from __future__ import annotations
 
@@ -17,14 +17,15 @@ from holdfast.server.http.call import Call
 from holdfast.server.http.declare import Routes, Scope
 from holdfast.server.views.fields import Body, View
 
-routes: Routes = Routes("rules", "Which new executions become subject to which budget or quota.")
+routes: Routes = Routes("rules", "Rules that apply budgets and quotas to new executions.")
 
 
 class RuleBody(Body):
-    """Which executions."""
+    """The executions that a rule applies to."""
 
     subject: RuleSubject
-    #: The tenant, lane or kind; a tag as NAME=VALUE, for a quota also as NAME: each value apart.
+    #: The tenant, lane or kind; a tag as NAME=VALUE. A quota also accepts NAME alone, which
+    #: counts each value separately.
     value: Annotated[
         str, Meta(min_length=1, max_length=bounds.NAME_CHARS + 1 + bounds.TAG_VALUE_CHARS)
     ]
@@ -35,15 +36,15 @@ class RuleView(View):
 
     #: budget or quota.
     limit: str
-    #: NAME of the tenant `default`, or TENANT/NAME.
+    #: NAME if the limit belongs to the tenant `default`, else TENANT/NAME.
     id: str
     subject: str
     value: str
 
     @classmethod
-    def of(cls, one: Rule) -> RuleView:
+    def of(cls, rule: Rule) -> RuleView:
         """Show a rule."""
-        return cls(limit=one.limit, id=one.id, subject=one.subject, value=one.value)
+        return cls(limit=rule.limit, id=rule.id, subject=rule.subject, value=rule.value)
 
 
 class RulePage(View):
@@ -56,12 +57,12 @@ class RulePage(View):
 @routes.get("/v1/rules", scope=Scope.SYSTEM)
 async def list_rules(call: Call) -> RulePage:
     """List all rules: those of budgets, then those of quotas."""
-    found = [*await call.engine.budgets.rules.list(), *await call.engine.quotas.rules.list()]
-    return RulePage(items=[RuleView.of(rule) for rule in found])
+    rules = [*await call.engine.budgets.rules.list(), *await call.engine.quotas.rules.list()]
+    return RulePage(items=[RuleView.of(rule) for rule in rules])
 
 
 def add_rules(table: Routes, noun: Literal["budgets", "quotas"], missing: type[NotFound]) -> None:
-    """Give a noun its rules. They are about all tenants, so they need an operator key."""
+    """Add the rule routes of a noun. Rules affect all tenants, so they need an operator key."""
     example = {"subject": "lane", "value": "nightly"}
 
     def rules_of(call: Call) -> Rules:
@@ -75,7 +76,7 @@ def add_rules(table: Routes, noun: Literal["budgets", "quotas"], missing: type[N
         example=example,
     )
     async def attach(call: Call, id: str, body: RuleBody, query: TenantQuery) -> RuleView:  # noqa: A002
-        """Have new executions of a tenant, lane, kind or tag subject to it."""
+        """Apply it to new executions of a tenant, lane, kind or tag."""
         stored = names.stored(query.tenant or DEFAULT_TENANT, id)
         return RuleView.of(await rules_of(call).attach(stored, **{body.subject: body.value}))
 
@@ -83,11 +84,11 @@ def add_rules(table: Routes, noun: Literal["budgets", "quotas"], missing: type[N
         f"/v1/{noun}/{{id}}/detach",
         role=Role.OPERATOR,
         scope=Scope.SYSTEM,
-        # A rule of a quota that is gone can be taken back.
+        # A rule can be removed even if its quota no longer exists.
         errors=(missing,) if noun == "budgets" else (),
         example=example,
     )
     async def detach(call: Call, id: str, body: RuleBody, query: TenantQuery) -> RuleView:  # noqa: A002
-        """Take a rule back; executions submitted under it keep the limit."""
+        """Remove a rule. Executions submitted under it keep the limit."""
         stored = names.stored(query.tenant or DEFAULT_TENANT, id)
         return RuleView.of(await rules_of(call).detach(stored, **{body.subject: body.value}))

@@ -1,4 +1,4 @@
-"""Schedules: create, change, trigger, remove, ask."""
+"""Schedules: create, list, change, trigger, remove."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from holdfast.server.views.times import optional, rfc3339
 
 routes: Routes = Routes("schedules", "Executions that are submitted by the clock.")
 
-#: A schedule submits, so whoever may submit may make one.
+#: A schedule submits executions, so every role that may submit may create one.
 _MAKERS = (Role.SUBMITTER, Role.OPERATOR)
 _TAKING = (errors.BudgetNotFound, errors.QuotaNotFound, errors.StoreFull)
 
@@ -49,37 +49,37 @@ JitterMs = Annotated[int, Meta(ge=0, le=bounds.JITTER_MS)]
 
 
 class ChangeQuery(CheckQuery):
-    """Whose schedule, and whether its input is checked."""
+    """The tenant of the schedule, and whether its input is checked."""
 
     tenant: Name | None = None
 
 
 class ChangeBody(Body):
-    """What a schedule says; a new kind of timing replaces the old one."""
+    """The fields of a schedule. A new kind of timing replaces the old one."""
 
     #: As in POST /v1/executions, without `id`, `idempotency_key`, `delay_ms` and `run_at`.
     execution: ExecutionBody | UnsetType = UNSET
-    #: Five fields: minute, hour, day of month, month, day of week.
+    #: Five cron fields: minute, hour, day of month, month, day of week.
     cron: Cron | UnsetType = UNSET
     every_ms: EveryMs | UnsetType = UNSET
-    #: Once.
+    #: Fire once, at this time.
     at: Moment | UnsetType = UNSET
-    #: For cron, such as Europe/Berlin; UTC if absent.
+    #: The time zone for cron, such as Europe/Berlin; UTC if absent.
     timezone: Zone | UnsetType = UNSET
-    #: An interval counts from here; absent: from its creation.
+    #: The start of the interval; the creation of the schedule if absent.
     start_at: Moment | UnsetType = UNSET
-    #: Ticks that were missed while no scheduler ran: none, one, or all of them.
+    #: Which ticks to fire that were missed while no scheduler ran: none, one or all.
     catch_up: CatchUp | UnsetType = UNSET
     catch_up_limit: MissedTicks | UnsetType = UNSET
-    #: While an earlier execution has not ended: allow, skip, or queue.
+    #: What to do while an earlier execution has not ended: allow, skip or queue.
     overlap: Overlap | UnsetType = UNSET
-    #: Every tick fires up to this much later, by chance.
+    #: Each tick fires at random up to this much later.
     jitter_ms: JitterMs | UnsetType = UNSET
     paused: bool | UnsetType = UNSET
 
 
 class ScheduleBody(ChangeBody, kw_only=True):
-    """When, and what. One of `cron`, `every_ms` and `at`."""
+    """The timing, which is one of `cron`, `every_ms` and `at`, and the execution to submit."""
 
     id: Name
     execution: ExecutionBody
@@ -91,7 +91,7 @@ def _given(body: ChangeBody) -> dict[str, Any]:
 
 
 class ScheduleView(View):
-    """What is known of a schedule."""
+    """A schedule."""
 
     id: str
     tenant: str
@@ -100,7 +100,7 @@ class ScheduleView(View):
     at: str | None
     timezone: str
     start_at: str | None
-    #: What is submitted at every tick, as it was given.
+    #: The execution that each tick submits, as it was given.
     execution: dict[str, Any]
     catch_up: str
     catch_up_limit: int
@@ -108,16 +108,16 @@ class ScheduleView(View):
     jitter_ms: int
     paused: bool
     version: int
-    #: When it fires next, jitter included, and the tick for which it does.
+    #: When it fires next, including jitter, and for which tick.
     next_at: str | None
     next_tick_at: str | None
     last_at: str | None
     last_execution: str | None
-    #: Ticks that were fired, skipped because of overlap, and missed.
+    #: The numbers of ticks fired, skipped because of overlap, and missed.
     fired: int
     skipped: int
     missed: int
-    #: Executions that have not ended, and those that wait for them.
+    #: The numbers of executions that have not ended, and of those queued behind them.
     running: int
     queued: int
     error: str | None
@@ -125,13 +125,13 @@ class ScheduleView(View):
     changed_at: str
 
     @classmethod
-    def of(cls, one: Schedule) -> ScheduleView:
+    def of(cls, schedule: Schedule) -> ScheduleView:
         """Show a schedule."""
-        plan = one.plan
+        plan = schedule.plan
         timing = plan.timing
         return cls(
-            id=one.id,
-            tenant=one.tenant,
+            id=schedule.id,
+            tenant=schedule.tenant,
             cron=timing.cron,
             every_ms=timing.every_ms,
             at=optional(timing.at),
@@ -143,24 +143,24 @@ class ScheduleView(View):
             overlap=plan.overlap,
             jitter_ms=plan.jitter_ms,
             paused=plan.paused,
-            version=one.version,
-            next_at=optional(one.next_at),
-            next_tick_at=None if one.next_ms is None else rfc3339(from_ms(one.next_ms)),
-            last_at=optional(one.last_at),
-            last_execution=shown.own_or_none(one.last_execution),
-            fired=one.fired,
-            skipped=one.skipped,
-            missed=one.missed,
-            running=one.running,
-            queued=one.queued,
-            error=one.error,
-            created_at=rfc3339(one.created_at),
-            changed_at=rfc3339(one.changed_at),
+            version=schedule.version,
+            next_at=optional(schedule.next_at),
+            next_tick_at=None if schedule.next_ms is None else rfc3339(from_ms(schedule.next_ms)),
+            last_at=optional(schedule.last_at),
+            last_execution=shown.own_or_none(schedule.last_execution),
+            fired=schedule.fired,
+            skipped=schedule.skipped,
+            missed=schedule.missed,
+            running=schedule.running,
+            queued=schedule.queued,
+            error=schedule.error,
+            created_at=rfc3339(schedule.created_at),
+            changed_at=rfc3339(schedule.changed_at),
         )
 
 
 def _template(item: NewExecution) -> dict[str, Any]:
-    """Return an execution as the body of a submission has it."""
+    """Return an execution in the form of a submission."""
     shown: dict[str, Any] = payloads.fields("input", item.input)
     return shown | {
         name: msgspec.to_builtins(value) for name, value in stated(item).items() if name != "input"
@@ -180,9 +180,9 @@ def _template(item: NewExecution) -> dict[str, Any]:
     },
 )
 async def create(call: Call, query: CheckQuery, body: ScheduleBody) -> Answer[ScheduleView]:
-    """Create a schedule; repeated with the same content, it is there already.
+    """Create a schedule. Repeating the call with the same content returns the existing one.
 
-    It belongs to the tenant of its executions.
+    The schedule belongs to the tenant of its executions.
     """
     given = _given(body)
     tenant = call.tenant_named(body.execution.tenant)
@@ -195,7 +195,7 @@ async def create(call: Call, query: CheckQuery, body: ScheduleBody) -> Answer[Sc
 
 
 class ListQuery(Query):
-    """Whose schedules."""
+    """Whose schedules to list."""
 
     tenant: Tenants | None = None
     limit: PageLimit = 50
@@ -211,11 +211,11 @@ class SchedulePage(View):
 
 @routes.get("/v1/schedules")
 async def list_schedules(call: Call, query: ListQuery) -> SchedulePage:
-    """List schedules; an operator key sees those of all tenants with `tenant=*`."""
+    """List schedules. An operator key lists all tenants with `tenant=*`."""
     page = await call.engine.schedules.list(
         tenant=call.tenant, limit=query.limit, cursor=query.cursor
     )
-    items = [ScheduleView.of(one) for one in page.items]
+    items = [ScheduleView.of(schedule) for schedule in page.items]
     return SchedulePage(items=items, next_cursor=page.next_cursor)
 
 
@@ -241,7 +241,7 @@ async def change(
     query: ChangeQuery,
     body: ChangeBody,
 ) -> ScheduleView:
-    """Change some fields; `paused` stops it, and starts it again with the next tick from then."""
+    """Change some fields of a schedule. `paused` pauses it, or resumes it at its next tick."""
     changes = _given(body)
     if body.execution is not UNSET:
         tenant = call.tenant_named(body.execution.tenant or call.tenant)
@@ -258,12 +258,12 @@ async def change(
     errors=(ScheduleNotFound,),
 )
 async def delete(call: Call, id: str, query: TenantQuery) -> None:  # noqa: A002, ARG001
-    """Remove a schedule; what it has fired goes on."""
+    """Remove a schedule. Executions that it has fired continue."""
     await call.engine.schedules.delete(id, tenant=str(call.tenant))
 
 
 class TriggerBody(Body):
-    """The same key fires once."""
+    """An idempotency key: the same key fires once."""
 
     key: Key | None = None
 
@@ -285,13 +285,13 @@ async def trigger(
     body: TriggerBody,
     query: TenantQuery,  # noqa: ARG001
 ) -> SubmittedView:
-    """Fire now, besides its ticks, also when it is paused."""
+    """Fire a schedule now, in addition to its ticks, even if it is paused."""
     tenant = str(call.tenant)
     return SubmittedView.of(await call.engine.schedules.trigger(id, key=body.key, tenant=tenant))
 
 
 class NextQuery(TenantQuery):
-    """How many times."""
+    """How many times to return."""
 
     count: Annotated[int, Meta(ge=1, le=bounds.FIRE_TIMES)] = 10
 
@@ -305,7 +305,7 @@ class TimesPage(View):
 
 @routes.get("/v1/schedules/{id}/next", errors=(ScheduleNotFound,))
 async def next_times(call: Call, id: str, query: NextQuery) -> TimesPage:  # noqa: A002
-    """Read when it fires next; of a paused one, when it would."""
+    """Read the next times at which a schedule fires, or would fire if it is paused."""
     tenant = str(call.tenant)
     times = await call.engine.schedules.next_times(id, query.count, tenant=tenant)
-    return TimesPage(items=[rfc3339(one) for one in times])
+    return TimesPage(items=[rfc3339(moment) for moment in times])

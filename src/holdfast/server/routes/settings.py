@@ -1,4 +1,4 @@
-"""Settings of the whole system, for all tenants or for one: retention, bounds of streams."""
+"""System settings, for all tenants or for one: retention and bounds of streams."""
 
 from __future__ import annotations
 
@@ -14,30 +14,30 @@ from holdfast.server.http.call import Call
 from holdfast.server.http.declare import Routes, Scope
 from holdfast.server.views.fields import Body, DurationMs, Name, PositiveMs, View
 
-routes: Routes = Routes("settings", "Retention and streams, for all tenants or for one.")
+routes: Routes = Routes("settings", "Retention and bounds of streams, for all tenants or for one.")
 
 
 class TenantBody(Body):
-    """For whom; absent: for all tenants that have no setting of their own."""
+    """The tenant; if absent, all tenants without a setting of their own."""
 
     tenant: Name | None = None
 
 
 class RetentionBody(TenantBody, kw_only=True):
-    """How long executions that ended in these states are kept; null: the default."""
+    """How long ended executions are kept, by final state; null restores the default."""
 
     keep_ms: dict[State, DurationMs | None]
 
 
 class RetentionView(View):
-    """What was set for a tenant; null: for all."""
+    """The setting of a tenant, or of all tenants if `tenant` is null."""
 
     tenant: str | None
     keep_ms: dict[str, int]
 
 
 class RetentionPage(View):
-    """What was set."""
+    """The settings."""
 
     items: list[RetentionView]
     next_cursor: str | None = None
@@ -45,9 +45,9 @@ class RetentionPage(View):
 
 @routes.get("/v1/settings/retention", scope=Scope.SYSTEM)
 async def retention(call: Call) -> RetentionPage:
-    """Read how long ended executions are kept, where that was set."""
-    found = await call.engine.lanes.retention()
-    items = [RetentionView(tenant=tenant, keep_ms=keep) for tenant, keep in found.items()]
+    """Read the retention settings."""
+    settings = await call.engine.lanes.retention()
+    items = [RetentionView(tenant=tenant, keep_ms=keep) for tenant, keep in settings.items()]
     return RetentionPage(items=items)
 
 
@@ -58,15 +58,15 @@ async def retention(call: Call) -> RetentionPage:
     example={"tenant": "acme", "keep_ms": {"completed": 86_400_000, "failed": None}},
 )
 async def set_retention(call: Call, body: RetentionBody) -> RetentionView:
-    """Set how long ended executions are kept, for those that end from now on."""
+    """Set how long executions that end from now on are kept."""
     keep_ms = {state.value: keep for state, keep in body.keep_ms.items()}
     await call.engine.lanes.set_retention(keep_ms, tenant=body.tenant)
-    found = await call.engine.lanes.retention()
-    return RetentionView(tenant=body.tenant, keep_ms=found.get(body.tenant, {}))
+    settings = await call.engine.lanes.retention()
+    return RetentionView(tenant=body.tenant, keep_ms=settings.get(body.tenant, {}))
 
 
 class BoundsBody(TenantBody):
-    """How much of each stream is kept; what is absent goes back to the default."""
+    """How much of each stream is kept. Absent fields return to the default."""
 
     frames: Annotated[int, Meta(ge=1, le=bounds.STREAM_FRAMES)] | None = None
     bytes: Annotated[int, Meta(ge=bounds.FRAME_BYTES, le=bounds.STREAM_BYTES)] | None = None
@@ -74,25 +74,29 @@ class BoundsBody(TenantBody):
 
 
 class StreamsView(View):
-    """What was set for a tenant; null: for all, and the default."""
+    """The setting of a tenant, or of all tenants if `tenant` is null; null is the default."""
 
     tenant: str | None
     frames: int | None
     bytes: int | None
     age_ms: int | None
-    #: Live readers of one tenant on one server.
+    #: The most live readers of one tenant on one server.
     tails: int | None
 
     @classmethod
-    def of(cls, tenant: str | None, one: StreamSettings) -> StreamsView:
-        """Show what was set."""
+    def of(cls, tenant: str | None, bounds: StreamSettings) -> StreamsView:
+        """Show a setting."""
         return cls(
-            tenant=tenant, frames=one.frames, bytes=one.size, age_ms=one.age_ms, tails=one.tails
+            tenant=tenant,
+            frames=bounds.frames,
+            bytes=bounds.size,
+            age_ms=bounds.age_ms,
+            tails=bounds.tails,
         )
 
 
 class StreamsPage(View):
-    """What was set."""
+    """The settings."""
 
     items: list[StreamsView]
     next_cursor: str | None = None
@@ -100,9 +104,11 @@ class StreamsPage(View):
 
 @routes.get("/v1/settings/streams", scope=Scope.SYSTEM)
 async def streams(call: Call) -> StreamsPage:
-    """Read the bounds of streams and the numbers of their readers, where they were set."""
-    found = await call.engine.streams.settings()
-    return StreamsPage(items=[StreamsView.of(tenant, one) for tenant, one in found.items()])
+    """Read the settings of streams: their bounds and the numbers of their readers."""
+    settings = await call.engine.streams.settings()
+    return StreamsPage(
+        items=[StreamsView.of(tenant, bounds) for tenant, bounds in settings.items()]
+    )
 
 
 @routes.put(
@@ -112,7 +118,7 @@ async def streams(call: Call) -> StreamsPage:
     example={"tenant": "acme", "frames": 1_000, "age_ms": 3_600_000},
 )
 async def set_bounds(call: Call, body: BoundsBody) -> StreamsView:
-    """Set how much of each stream is kept; the oldest frames go first."""
+    """Set how much of each stream is kept. The oldest frames are removed first."""
     await call.engine.streams.set_bounds(
         tenant=body.tenant, frames=body.frames, size=body.bytes, age_ms=body.age_ms
     )
@@ -120,7 +126,7 @@ async def set_bounds(call: Call, body: BoundsBody) -> StreamsView:
 
 
 class TailsBody(TenantBody, kw_only=True):
-    """How many live readers of streams a tenant may have on one server; null: the default."""
+    """How many live readers of streams a tenant can have on one server; null is the default."""
 
     most: Annotated[int, Meta(ge=0, le=bounds.TAILS)] | None
 
@@ -132,11 +138,11 @@ class TailsBody(TenantBody, kw_only=True):
     example={"tenant": "acme", "most": 500},
 )
 async def set_tails(call: Call, body: TailsBody) -> StreamsView:
-    """Set how many live readers of streams a tenant may have on one server."""
+    """Set how many live readers of streams a tenant can have on one server."""
     await call.engine.streams.set_tails(body.most, tenant=body.tenant)
     return await _of(call, body.tenant)
 
 
 async def _of(call: Call, tenant: str | None) -> StreamsView:
-    found = await call.engine.streams.settings()
-    return StreamsView.of(tenant, found.get(tenant, StreamSettings()))
+    settings = await call.engine.streams.settings()
+    return StreamsView.of(tenant, settings.get(tenant, StreamSettings()))

@@ -1,4 +1,4 @@
-"""Signals: answers from people and systems that have a token and no API key."""
+"""Signals: answers from people and systems that have a token but no API key."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from holdfast.server.routes.worker_waitpoints import WaitpointId
 from holdfast.server.views.fields import Body, Key, Name, View, payload
 from holdfast.server.views.waitpoints import WaitpointView
 
-routes: Routes = Routes("signals", "Answers to waitpoints. The token is the right to answer.")
+routes: Routes = Routes("signals", "Answers to waitpoints. The token authorizes the answer.")
 
-#: Anybody may send one, so it is less than for batches with a key.
+#: Lower than for batches with a key, because anybody can send one.
 BATCH_BYTES = 4 << 20
-#: Nobody is asked for a key, so these are not those of all routes with one.
+#: These routes need no key, so the refusals that concern keys do not apply.
 _OF_ALL = (errors.RateLimited, errors.StoreUnavailable, errors.StoreFull)
 _REFUSALS = (
     errors.InvalidToken,
@@ -41,9 +41,9 @@ _TOKEN_EXAMPLE = "hf1.k1.WyJ4MSJd.c2lnbmF0dXJl"  # noqa: S105 - an example
 
 
 def _full_id(waitpoint: str, token: str) -> str:
-    """Return a waitpoint in full: its token says whose it is, and is checked later.
+    """Return the full id of a waitpoint. The token names the tenant and is checked later.
 
-    Nothing can be a token of what is no waitpoint.
+    No token is valid for an id that is not a waitpoint's.
     """
     named = waitpoint_of(token)
     if named is not None and names.parse_id(named)[1] == waitpoint:
@@ -56,9 +56,9 @@ def _full_id(waitpoint: str, token: str) -> str:
 
 
 class SourceBody(Body):
-    """Who answers: type and identity, or neither.
+    """Who answers: a type and an identity, or neither.
 
-    Two signals are from different sources if one of them differs.
+    Two signals have different sources if either differs.
     """
 
     type: Annotated[str, Meta(max_length=bounds.NAME_CHARS)] = ""
@@ -66,7 +66,7 @@ class SourceBody(Body):
 
 
 class SignalBody(Body):
-    """A signal, with the token that allows it."""
+    """A signal, with the token that authorizes it."""
 
     token: Token
     #: Such as `approve` or `deny`.
@@ -78,7 +78,7 @@ class SignalBody(Body):
     correlation: Annotated[str, Meta(max_length=bounds.ID_CHARS)] = ""
 
     def signal(self, waitpoint: str) -> NewSignal:
-        """Return what the engine takes."""
+        """Return the signal for the engine."""
         return NewSignal(
             waitpoint=_full_id(waitpoint, self.token),
             name=self.name,
@@ -90,7 +90,7 @@ class SignalBody(Body):
 
 
 class EffectView(View):
-    """What a signal did: appended, resumed, duplicate, ignored, buffered."""
+    """The effect of a signal: appended, resumed, duplicate, ignored or buffered."""
 
     effect: str
 
@@ -112,9 +112,9 @@ _EXAMPLE = {
     example=_EXAMPLE,
 )
 async def send(call: Call, waitpoint: str, body: SignalBody) -> EffectView:
-    """Answer a waitpoint. It needs no API key: the token is the right to answer.
+    """Answer a waitpoint. The token authorizes the answer; no API key is needed.
 
-    An unknown waitpoint and a wrong token look the same.
+    An unknown waitpoint and a wrong token get the same response.
     """
     signal = body.signal(waitpoint)
     effect = await call.engine.waitpoints.signal(signal, body.token)
@@ -124,7 +124,7 @@ async def send(call: Call, waitpoint: str, body: SignalBody) -> EffectView:
 
 
 class TokenBody(Body):
-    """The right to answer."""
+    """The token that authorizes an answer."""
 
     token: Token
 
@@ -141,13 +141,13 @@ class TokenBody(Body):
     example={"token": _TOKEN_EXAMPLE},
 )
 async def read(call: Call, waitpoint: str, body: TokenBody) -> WaitpointView:
-    """Read a waitpoint with its token: what is asked for, and until when. It needs no API key."""
+    """Read a waitpoint with its token: its question and its deadline. No API key is needed."""
     full = _full_id(waitpoint, body.token)
     return WaitpointView.of(await call.engine.waitpoints.read(full, body.token))
 
 
 async def _tenant(call: Call, waitpoint: str) -> str | None:
-    """Return whose audit log gets the call; the signal was taken, whatever happens now."""
+    """Return the tenant whose audit log records the call; the signal has been accepted."""
     execution_id, _ = parse_waitpoint_id("waitpoint", waitpoint)
     try:
         return await call.engine.owner(execution_id)
@@ -162,7 +162,7 @@ class BatchSignalBody(SignalBody, kw_only=True):
 
 
 class SignalsBody(Body):
-    """Signals, each accepted or refused on its own."""
+    """Signals, each accepted or refused independently."""
 
     items: Annotated[list[BatchSignalBody], Meta(max_length=bounds.BATCH_ITEMS)]
 
@@ -190,14 +190,14 @@ class SignalAnswers(View):
     example={"items": [{"waitpoint": "x1~w1", **_EXAMPLE}]},
 )
 async def send_batch(call: Call, body: SignalsBody) -> SignalAnswers:
-    """Answer up to 1,000 waitpoints, each with its token; each counts as a call."""
+    """Answer up to 1,000 waitpoints, each with its token. Each answer counts as a call."""
     call.count_address(len(body.items[1:]))
     answers: list[Effect | HoldfastError | None] = [None] * len(body.items)
     good: list[tuple[NewSignal, str | None]] = []
     places: list[int] = []
-    for place, one in enumerate(body.items):
+    for place, item in enumerate(body.items):
         try:
-            good.append((one.signal(one.waitpoint), one.token))
+            good.append((item.signal(item.waitpoint), item.token))
             places.append(place)
         except HoldfastError as error:
             answers[place] = error

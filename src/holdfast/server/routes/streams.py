@@ -1,4 +1,4 @@
-"""Streams: what an execution says while it runs, and the document it keeps up to date."""
+"""Streams: the frames that an execution emits while it runs, and its held document."""
 
 from __future__ import annotations
 
@@ -22,27 +22,27 @@ from holdfast.server.routes.worker_calls import LEASE_EXAMPLE, LOST
 from holdfast.server.views.fields import Body, LeaseBody, Name, PageLimit, Query, View
 from holdfast.server.views.times import rfc3339
 
-routes: Routes = Routes("streams", "What executions say while they run.")
+routes: Routes = Routes("streams", "The frames that executions emit while they run.")
 
 FRAMES_BYTES = 16 << 20
 FrameId = Annotated[int, Meta(ge=0, le=bounds.FRAME_ID)]
 
 
 class FrameBody(Body):
-    """A frame to be appended."""
+    """A frame to append."""
 
-    type: Literal["text", "json", "bytes", "log", "event", "summary"]
-    #: A string for text and bytes, any JSON for the others; a summary is a merge patch.
+    type: Literal["text", "json", "bytes", "log", "event", "summary", "reply"]
+    #: A string for `text` and `bytes`, any JSON for the others; a `summary` is a merge patch.
     payload: Raw
-    #: Kept for the reader; `base64` for bytes that are no text.
+    #: Passed on to readers; `base64` for bytes that are not text.
     encoding: Name | None = None
-    #: Best effort: kept for some seconds only.
+    #: Best effort: kept for only a few seconds.
     live: bool = False
-    #: Its place among the frames of an attempt, from 1: written once, however often it is sent.
+    #: The position among the frames of an attempt, from 1. A repeated position is written once.
     place: Annotated[int, Meta(ge=1, le=bounds.FRAME_ID)] | None = None
 
     def frame(self) -> NewFrame:
-        """Return what the engine takes; JSON stays as it was written."""
+        """Return the frame for the engine; JSON stays as it was written."""
         if self.type in {"text", "bytes"} or self.encoding not in {None, "utf8"}:
             made = NewFrame.from_view(self.type, self._text(), self.encoding)
         else:
@@ -57,16 +57,16 @@ class FrameBody(Body):
 
 
 class FramesBody(Body):
-    """Frames to be appended, all or none."""
+    """Frames to append, all or none."""
 
     lease: LeaseBody
     frames: Annotated[list[FrameBody], Meta(min_length=1, max_length=bounds.FRAMES_IN_BATCH)]
-    #: Your name for this batch: sent again within a minute, it gets its first answer.
+    #: Your name for this batch. Repeated within a minute, it gets its first answer again.
     key: Annotated[str, Meta(min_length=1, max_length=bounds.BATCH_KEY_CHARS)] | None = None
 
 
 class AppendedView(View):
-    """Ids of the first and the last frame, and the version of the held document."""
+    """The ids of the first and last frame, and the version of the held document."""
 
     first: str
     last: str
@@ -90,9 +90,9 @@ class AppendedView(View):
 async def append(call: Call, id: str, body: FramesBody) -> AppendedView:  # noqa: A002
     """Append frames to the stream of an execution, all or none.
 
-    A payload has at most 64 KiB, all of a batch 4 MiB.
+    A payload can be at most 64 KiB, and a batch 4 MiB.
     """
-    frames = [one.frame() for one in body.frames]
+    frames = [frame.frame() for frame in body.frames]
     done = await call.engine.streams.append(id, body.lease.lease(), frames, key=body.key)
     return AppendedView(first=str(done.first), last=str(done.last), version=done.version)
 
@@ -100,10 +100,10 @@ async def append(call: Call, id: str, body: FramesBody) -> AppendedView:  # noqa
 class FrameView(View):
     """A frame."""
 
-    #: To be sent back as `after` or `Last-Event-ID`.
+    #: Send it back as `after` or `Last-Event-ID` to continue after this frame.
     id: str
     attempt: int
-    #: One of those that can be appended; `attempt` opens every attempt but the first.
+    #: A type that can be appended, or `attempt`, which opens every attempt but the first.
     type: str
     payload: Any
     at: str
@@ -126,9 +126,9 @@ class FramePage(View):
 
 
 class StreamQuery(Query):
-    """Which frames."""
+    """Which frames to read."""
 
-    #: Those after this one; `cursor` and the header `Last-Event-ID` say the same.
+    #: Frames after this one. `cursor` and the header `Last-Event-ID` mean the same.
     after: FrameId | None = None
     limit: PageLimit = 50
     cursor: Annotated[str, Meta(pattern="^[0-9]{1,16}$")] | None = None
@@ -142,13 +142,17 @@ class StreamQuery(Query):
     media_type=MEDIA_TYPE,
 )
 async def read(call: Call, id: str, query: StreamQuery) -> FramePage:  # noqa: A002
-    """Read the stream of an execution, or with `Accept: text/event-stream` follow it live.
+    """Read the stream of an execution, or follow it live with `Accept: text/event-stream`.
 
-    Live, the id of an event is that of its frame and its name the type of the frame; the last
-    event is `end` with `{state}`. A client that comes back with `Last-Event-ID` misses nothing.
+    In a live stream, the id of an event is the id of its frame, and its name is the type of the
+    frame. The last event is `end` with `{state}`. A client that reconnects with `Last-Event-ID`
+    misses nothing.
     """
     after = _after(call, query)
     if MEDIA_TYPE in call.request.headers.get("accept", ""):
+        if call.tenant is not None:
+            # A stream that this process follows already is read without the store, so ask it first.
+            await call.engine.owner(id)
         tail = await call.engine.streams.tail(id, after=after)
         try:
             return cast("FramePage", EventStream(call, _live(tail)))
@@ -175,7 +179,7 @@ def _after(call: Call, query: StreamQuery) -> int:
 async def _live(tail: Tail) -> AsyncIterator[Sse]:
     async for frame in tail:
         if frame.type == RETRY:
-            # It must make room. The client comes back by itself where it was.
+            # The stream must make room. The client reconnects by itself where it was.
             return
         if frame.type == END:
             yield Sse(END, {"state": frame.state}, str(frame.id))
@@ -185,7 +189,7 @@ async def _live(tail: Tail) -> AsyncIterator[Sse]:
 
 
 class SummaryView(View):
-    """The held document and how many patches it has had."""
+    """The held document and the number of patches applied to it."""
 
     document: dict[str, Any]
     version: int
@@ -193,6 +197,6 @@ class SummaryView(View):
 
 @routes.get("/v1/executions/{id}/summary", owner=EXECUTION)
 async def summary(call: Call, id: str) -> SummaryView:  # noqa: A002
-    """Read the document that summary frames are merged into: `{}` and 0 at first."""
-    found = await call.engine.streams.summary(id)
-    return SummaryView(document=cast("Any", Raw(found.document)), version=found.version)
+    """Read the document that `summary` frames are merged into; at first `{}` with version 0."""
+    document = await call.engine.streams.summary(id)
+    return SummaryView(document=cast("Any", Raw(document.document)), version=document.version)

@@ -1,4 +1,4 @@
-"""Probes and figures, for orchestrators and Prometheus."""
+"""Probes and metrics, for orchestrators and Prometheus."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ from holdfast.server.http.call import Call
 from holdfast.server.http.declare import Routes, Scope
 from holdfast.server.views.fields import View
 
-routes: Routes = Routes("system", "Probes and figures.")
+routes: Routes = Routes("system", "Probes and metrics.")
 
 _READY_S = 2.0
 
 
 class HealthView(View):
-    """How the server is."""
+    """The status of the server."""
 
     status: str
 
 
 @routes.get("/healthz", scope=Scope.PUBLIC)
 async def healthz(call: Call) -> HealthView:  # noqa: ARG001
-    """Tell whether the process runs."""
+    """Check that the process is running."""
     return HealthView(status="ok")
 
 
 @routes.get("/readyz", scope=Scope.PUBLIC, errors=(StoreUnavailable,))
 async def readyz(call: Call) -> HealthView:
-    """Tell whether it can work: the store answers, the library is loaded, its services run."""
+    """Check readiness: the store answers, the library is loaded, the services run."""
     if call.services.closing.is_set():
         raise StoreUnavailable("the server is stopping")
     try:
@@ -43,24 +43,24 @@ async def readyz(call: Call) -> HealthView:
     except HoldfastError as error:
         raise StoreUnavailable(f"the store cannot be used: {error}") from error
     for service in call.services.stopped():
-        raise StoreUnavailable(f"the service {service.name} restarts: {service.last_error}")
+        raise StoreUnavailable(f"the service {service.name} is restarting: {service.last_error}")
     return HealthView(status="ready")
 
 
 class PulseView(View):
-    """How the store is doing."""
+    """The health of the store."""
 
     #: How late the most overdue timer is.
     late_ms: int
     #: How long the oldest waiting execution of each lane has waited.
     waiting_ms: dict[str, int]
-    #: Counts of incidents since the store was made.
+    #: Counts of incidents since the store was created.
     incidents: dict[str, int]
 
 
 @routes.get("/v1/pulse", scope=Scope.SYSTEM)
 async def pulse(call: Call) -> PulseView:
-    """Read how the store is doing: waiting times, late timers, incidents."""
+    """Read the health of the store: waiting times, overdue timers, incidents."""
     found = await call.engine.pulse()
     return PulseView(
         late_ms=round(found.late_s * 1000),
@@ -71,7 +71,7 @@ async def pulse(call: Call) -> PulseView:
 
 @routes.get("/metrics", role=Role.VIEWER, scope=Scope.SYSTEM, media_type=CONTENT_TYPE_LATEST)
 async def metrics(call: Call) -> Response:
-    """Return the figures for Prometheus."""
+    """Return the metrics for Prometheus."""
     services = call.services
     text = await services.metrics.render(
         call.engine, waits=services.waits.total, tails=services.tails.total

@@ -1,4 +1,4 @@
-"""Tasks that workers have published: what can be submitted, and with which input."""
+"""Tasks that workers have published: what can be submitted, and with what input."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from holdfast.server.http.call import Call
 from holdfast.server.http.declare import Routes
 from holdfast.server.views.fields import Kind, Name, Query, View
 
-routes: Routes = Routes("tasks", "What workers have published of their tasks.")
+routes: Routes = Routes("tasks", "The tasks that workers have published.")
 
 _MOST = 1_000
 Described = Annotated[dict[Kind, dict[str, Any]], Meta(max_length=_MOST)]
@@ -25,23 +25,23 @@ class TaskPage(View):
 
 
 class ListQuery(Query):
-    """Whose tasks, besides those of all tenants."""
+    """The tenant whose tasks are listed, in addition to those of all tenants."""
 
     tenant: Name | None = None
 
 
 @routes.get("/v1/tasks")
 async def list_tasks(call: Call, query: ListQuery) -> TaskPage:  # noqa: ARG001
-    """List the published tasks, as they hold for the submissions of a tenant.
+    """List the published tasks that apply to the submissions of a tenant.
 
-    What a worker of the tenant published replaces what one of all tenants published.
+    A task from a worker of the tenant replaces one from a worker of all tenants.
     """
-    found = await call.engine.tasks.list(tenant=call.tenant)
-    return TaskPage(items=[{"name": name, **about} for name, about in found.items()])
+    tasks = await call.engine.tasks.list(tenant=call.tenant)
+    return TaskPage(items=[{"name": name, **about} for name, about in tasks.items()])
 
 
 class PublishedView(View):
-    """How many tasks were published."""
+    """The number of tasks published."""
 
     published: int
 
@@ -52,10 +52,10 @@ class PublishedView(View):
     example={"mail.send": {"input": {"type": "object"}, "description": "Send a mail."}},
 )
 async def publish(call: Call, body: Described) -> PublishedView:
-    """Publish what a worker knows of its tasks; those of the same name are replaced.
+    """Publish a worker's tasks. They replace tasks of the same name.
 
-    Of each: `input` and `result` (JSON Schema), `lane`, `description`, and `options`, named as in
-    POST /v1/executions: the defaults of all submissions of that kind.
+    Each task has `input` and `result` (JSON Schema), `lane`, `description` and `options`. Options
+    are named as in POST /v1/executions and are the defaults of submissions of that kind.
     """
     await call.engine.tasks.publish(body, tenant=call.identity.tenant)
     return PublishedView(published=len(body))

@@ -1,4 +1,4 @@
-"""Waitpoints, for those who operate: what waits, its tokens, and how to end a wait."""
+"""Waitpoints, for operators: the inbox, tokens, and ending a wait."""
 
 from __future__ import annotations
 
@@ -31,19 +31,19 @@ routes: Routes = Routes("waitpoints", "Where executions wait for people and syst
 @routes.get("/v1/executions/{id}/waitpoints", owner=EXECUTION)
 async def list_waitpoints(call: Call, id: str, query: PageQuery) -> WaitpointPage:  # noqa: A002
     """List the waitpoints of an execution, without their tokens."""
-    found, more = query.part(await call.engine.waitpoints.of(id))
-    return WaitpointPage(items=[WaitpointView.of(one) for one in found], next_cursor=more)
+    points, more = query.part(await call.engine.waitpoints.of(id))
+    return WaitpointPage(items=[WaitpointView.of(point) for point in points], next_cursor=more)
 
 
 @routes.get("/v1/executions/{id}/signals", owner=EXECUTION)
 async def list_signals(call: Call, id: str) -> SignalPage:  # noqa: A002
     """List the signals of an execution with their effects, oldest first."""
-    found = await call.engine.waitpoints.signals(id)
-    return SignalPage(items=[SignalView.of(one) for one in found])
+    signals = await call.engine.waitpoints.signals(id)
+    return SignalPage(items=[SignalView.of(signal) for signal in signals])
 
 
 class TokenView(View):
-    """The right to answer a waitpoint. Whoever has it can."""
+    """The token of a waitpoint. Anyone who has it can answer."""
 
     token: str
     kid: str
@@ -60,8 +60,8 @@ class TokenView(View):
 async def read_token(call: Call, id: str, wp: str) -> Answer[TokenView]:  # noqa: A002
     """Read the token of a waitpoint, signed with the current key.
 
-    The history of the execution and the audit log tell who read it. That of a waitpoint at which
-    the execution asks for more of a budget is for those who may raise its limit.
+    The history of the execution and the audit log record who read it. If the execution asks for
+    more of a budget at the waitpoint, only callers who may raise its limit can read the token.
     """
     _check_of(id, wp)
     await _check_may_raise(call, id, wp)
@@ -71,7 +71,7 @@ async def read_token(call: Call, id: str, wp: str) -> Answer[TokenView]:  # noqa
 
 
 class ClosedView(View):
-    """A waitpoint that is closed."""
+    """A closed waitpoint."""
 
     id: str
     state: str
@@ -86,14 +86,14 @@ class ClosedView(View):
     errors=(errors.WaitpointNotFound,),
 )
 async def revoke(call: Call, id: str, wp: str) -> ClosedView:  # noqa: A002
-    """Close a waitpoint: its token is worth nothing any more. The wait goes on without it."""
+    """Close a waitpoint. Its token becomes invalid, and the wait continues without it."""
     _check_of(id, wp)
     why = await call.engine.waitpoints.revoke(wp)
     return ClosedView(id=shown.own(wp), state="closed", why=why)
 
 
 class ResumeBody(Body):
-    """What the execution gets instead of what it waits for."""
+    """The payload that the execution gets instead of an answer."""
 
     payload: Raw | UnsetType = UNSET
 
@@ -106,14 +106,14 @@ class ResumeBody(Body):
     example={"payload": {"decision": "go"}},
 )
 async def resume(call: Call, id: str, body: ResumeBody) -> StateView:  # noqa: A002
-    """Let a suspended execution go on; it gets a signal named `resume`."""
+    """Resume a suspended execution. It gets a signal named `resume`."""
     data = payload("payload", body.payload, UNSET)
     state = await call.engine.waitpoints.resume(id, data, identity=_who(call))
     return StateView(state=state)
 
 
 class InboxQuery(Query):
-    """Whose inbox."""
+    """Whose inbox to read."""
 
     tenant: Tenants | None = None
     limit: PageLimit = 50
@@ -122,14 +122,14 @@ class InboxQuery(Query):
 
 @routes.get("/v1/waitpoints", query_example={"limit": "10"})
 async def inbox(call: Call, query: InboxQuery) -> InboxPage:
-    """List the waitpoints that can be answered, the oldest first."""
+    """List the waitpoints that can be answered, oldest first."""
     page = await call.engine.waitpoints.inbox(call.tenant, limit=query.limit, cursor=query.cursor)
-    items = [InboxView.of_item(one) for one in page.items]
+    items = [InboxView.of_item(item) for item in page.items]
     return InboxPage(items=items, next_cursor=page.next_cursor)
 
 
 def _check_of(execution_id: str, waitpoint: str) -> None:
-    """Check that a waitpoint is one of the execution whose owner was checked."""
+    """Check that a waitpoint belongs to the execution whose owner was checked."""
     try:
         owner, _ = parse_waitpoint_id("waitpoint", waitpoint)
     except errors.InvalidInput:
@@ -145,7 +145,7 @@ async def _check_may_raise(call: Call, execution_id: str, waitpoint: str) -> Non
     try:
         points = await call.engine.waitpoints.of(execution_id)
     except errors.ExecutionNotFound:
-        # The caller asked for a waitpoint, and gets that answer from the next call.
+        # The next call answers that the waitpoint does not exist.
         return
     asks = next((point.asks for point in points if point.id == waitpoint), None)
     if asks is None:
@@ -158,5 +158,5 @@ async def _check_may_raise(call: Call, execution_id: str, waitpoint: str) -> Non
 
 
 def _who(call: Call) -> str:
-    """Return the name under which the history keeps the caller."""
+    """Return the name under which the history records the caller."""
     return call.identity.key or "operator"

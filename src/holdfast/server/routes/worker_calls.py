@@ -1,4 +1,4 @@
-"""What the holder of a lease may do: complete, fail, record steps, report progress, delay."""
+"""Calls of lease holders: complete, fail, record steps, report progress, delay."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class CompleteBody(Body):
     example={"lease": LEASE_EXAMPLE, "result": {"sent": True}},
 )
 async def complete(call: Call, id: str, body: CompleteBody) -> StateView:  # noqa: A002
-    """End an execution with its result; repeated, it gets its first answer again."""
+    """End an execution with its result. A repeated call gets the first answer again."""
     result = payload("result", body.result, body.result_base64)
     await call.engine.complete(id, body.lease.lease(), result, content_type=body.content_type)
     call.services.metrics.ended(id, body.lease.epoch, "completed")
@@ -57,11 +57,11 @@ async def complete(call: Call, id: str, body: CompleteBody) -> StateView:  # noq
 
 
 class ErrorBody(Body):
-    """What went wrong."""
+    """The error of an attempt."""
 
     type: Annotated[str, Meta(min_length=1, max_length=bounds.ERROR_TYPE_CHARS)]
     message: str
-    #: False ends the execution whatever its policy.
+    #: False ends the execution regardless of its retry policy.
     retryable: bool = True
     #: Replaces the backoff of the policy.
     retry_after_ms: DurationMs | None = None
@@ -86,7 +86,7 @@ class FailBody(Body):
     },
 )
 async def fail(call: Call, id: str, body: FailBody) -> StateView:  # noqa: A002
-    """End an attempt with an error; it is tried again as its policy says."""
+    """End an attempt with an error. The retry policy decides whether it is retried."""
     failure = Failure(**{name: getattr(body.error, name) for name in ErrorBody.__struct_fields__})
     state, retry_at = await call.engine.fail(id, body.lease.lease(), failure)
     call.services.metrics.ended(id, body.lease.epoch, "failed")
@@ -103,7 +103,7 @@ class StepBody(Body):
 
 
 class RecordedView(View):
-    """What is recorded; bytes that are no JSON are in `result_base64`."""
+    """The recorded result; bytes that are not JSON are in `result_base64`."""
 
     name: str
     result: Any
@@ -118,7 +118,7 @@ class RecordedView(View):
     example={"lease": LEASE_EXAMPLE, "name": "charge", "result": {"receipt": 4711}},
 )
 async def record_step(call: Call, id: str, body: StepBody) -> RecordedView:  # noqa: A002
-    """Record the result of a step; the first result of a step is the answer, for ever."""
+    """Record the result of a step. Every call returns the first recorded result."""
     result = payload("result", body.result, body.result_base64)
     recorded = await call.engine.checkpoint(id, body.lease.lease(), body.name, result)
     shown = as_json(recorded)
@@ -127,7 +127,7 @@ async def record_step(call: Call, id: str, body: StepBody) -> RecordedView:  # n
 
 
 class ProgressBody(Body):
-    """How far the task is."""
+    """The progress of the task."""
 
     lease: LeaseBody
     pct: Annotated[float, Meta(ge=0, le=100)]
@@ -142,13 +142,13 @@ class ProgressBody(Body):
     example={"lease": LEASE_EXAMPLE, "pct": 40, "message": "2 of 5"},
 )
 async def progress(call: Call, id: str, body: ProgressBody) -> StateView:  # noqa: A002
-    """Report how far the task is, 0 to 100."""
+    """Report the progress of the task, 0 to 100."""
     await call.engine.progress(id, body.lease.lease(), body.pct, body.message)
     return StateView(state="active")
 
 
 class DelayBody(Body):
-    """How long to wait before the attempt goes on."""
+    """How long to wait before the attempt continues."""
 
     lease: LeaseBody
     delay_ms: DurationMs
@@ -162,6 +162,6 @@ class DelayBody(Body):
     example={"lease": LEASE_EXAMPLE, "delay_ms": 60000},
 )
 async def delay(call: Call, id: str, body: DelayBody) -> StateView:  # noqa: A002
-    """Give the lease back and go on with the same attempt later, on any worker."""
+    """Release the lease and continue the same attempt later, on any worker."""
     state, run_at = await call.engine.delay(id, body.lease.lease(), body.delay_ms)
     return StateView(state=state, run_at=rfc3339(run_at))

@@ -1,4 +1,4 @@
-"""What executions spend: charge, set aside, settle, by the holders of their leases."""
+"""Spending of executions: charge, reserve and settle, by the holders of their leases."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from holdfast.server.routes.budgets import ChargeView, TtlMs, Usage
 from holdfast.server.routes.worker_calls import LEASE_EXAMPLE, LOST
 from holdfast.server.views.fields import Body, Key, LeaseBody, LimitName, View
 
-routes: Routes = Routes("spending", "What running executions charge to their budgets.")
+routes: Routes = Routes("spending", "Charges of running executions to their budgets.")
 
 
 class SpentView(View):
-    """What an execution spent, by budget and dimension."""
+    """The spending of an execution, by budget and dimension."""
 
     budgets: dict[str, dict[str, int]]
 
 
 @routes.get("/v1/executions/{id}/usage", owner=EXECUTION)
 async def spent(call: Call, id: str) -> SpentView:  # noqa: A002
-    """Read what an execution spent."""
+    """Read the spending of an execution."""
     tenant = await call.engine.owner(id)
     return SpentView(budgets=await call.engine.budgets.spent(id, tenant=tenant))
 
 
 class HolderUsageBody(Body):
-    """What an execution used; all its budgets are charged, or the one that is named."""
+    """The usage of an execution. It is charged to all its budgets, or to the named one."""
 
     lease: LeaseBody
     usage: Usage
@@ -41,7 +41,7 @@ class HolderUsageBody(Body):
 
 
 _REFUSALS = (*LOST, errors.BudgetNotFound)
-#: It may have to wait for more.
+#: Whether the execution may be suspended to wait for more.
 _ASKING = (*_REFUSALS, errors.TooManyWaitpoints, errors.StoreFull)
 _HOLDER: dict[str, Any] = {"role": Role.WORKER, "owner": EXECUTION}
 
@@ -53,10 +53,11 @@ _HOLDER: dict[str, Any] = {"role": Role.WORKER, "owner": EXECUTION}
     **_HOLDER,
 )
 async def report(call: Call, id: str, body: HolderUsageBody) -> ChargeView:  # noqa: A002
-    """Charge what a running execution used to its budgets: to all, or to none.
+    """Charge the usage of a running execution to its budgets: to all, or to none.
 
-    `hard_breach` with the `state` suspended: the lease is gone, and the execution comes back in a
-    claim when its `waitpoint` has been answered; then charge again. Cancelled: it has ended.
+    After a `hard_breach` with the `state` suspended, the lease is gone. A claim returns the
+    execution when its `waitpoint` has been answered; then charge again. With the `state`
+    cancelled, the execution has ended.
     """
     charge = await call.engine.budgets.spending.report(
         id, body.lease.lease(), body.usage, key=body.key, budget=body.budget
@@ -71,7 +72,7 @@ def _answer(call: Call, execution_id: str, lease: LeaseBody, charge: Charge) -> 
 
 
 class HolderReserveBody(Body):
-    """What an execution sets aside."""
+    """The amounts that an execution reserves."""
 
     lease: LeaseBody
     usage: Usage
@@ -87,9 +88,9 @@ class HolderReserveBody(Body):
     **_HOLDER,
 )
 async def reserve(call: Call, id: str, body: HolderReserveBody) -> ChargeView:  # noqa: A002
-    """Set amounts aside in the budgets of a running execution: in all, or in none.
+    """Reserve amounts in the budgets of a running execution: in all, or in none.
 
-    A hard breach does the same to the execution as that of a charge.
+    A hard breach affects the execution as one of a charge does.
     """
     reservation = await call.engine.budgets.spending.reserve(
         id,
@@ -103,7 +104,7 @@ async def reserve(call: Call, id: str, body: HolderReserveBody) -> ChargeView:  
 
 
 class HolderSettleBody(Body):
-    """What an execution used of what it had set aside."""
+    """The usage of an execution's reservation."""
 
     lease: LeaseBody
     usage: Usage
@@ -118,7 +119,7 @@ class HolderSettleBody(Body):
     **_HOLDER,
 )
 async def settle_aside(call: Call, id: str, body: HolderSettleBody) -> ChargeView:  # noqa: A002
-    """Charge what a running execution used of what it had set aside; the rest returns."""
+    """Charge the usage of a running execution's reservation and release the rest."""
     charge = await call.engine.budgets.spending.settle(
         id, body.lease.lease(), body.usage, key=body.key, budget=body.budget
     )

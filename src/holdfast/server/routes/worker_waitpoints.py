@@ -1,4 +1,4 @@
-"""How the holder of a lease waits: waitpoints made before the wait, and the wait itself."""
+"""Waits of lease holders: waitpoints that are prepared in advance, and the wait itself."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from holdfast.server.routes.worker_calls import LEASE_EXAMPLE, LOST
 from holdfast.server.views.fields import Body, Key, LeaseBody, Name, PositiveMs
 from holdfast.server.views.waitpoints import PreparedPage, PreparedView, SignalView, SuspensionView
 
-routes: Routes = Routes("waiting", "How a worker waits for people and systems.")
+routes: Routes = Routes("waiting", "Waits of workers for people and systems.")
 
 WaitpointId = Annotated[
     str, Meta(min_length=1, max_length=bounds.NAME_CHARS + bounds.ID_CHARS + 16)
@@ -26,26 +26,26 @@ WaitpointId = Annotated[
 
 
 class NewWaitpointBody(Body):
-    """A waitpoint to be made."""
+    """A waitpoint to create."""
 
     name: Name
-    #: JSON Schema of the payloads it accepts.
+    #: The JSON Schema of the payloads that it accepts.
     schema: dict[str, Any] | bool | None = None
-    #: It closes this long after it was made.
+    #: It closes this long after its creation.
     expires_ms: PositiveMs | None = None
-    #: How many signals its token is good for.
+    #: How many signals its token can send.
     uses: Annotated[int, Meta(ge=1, le=1_000_000)] | None = None
-    #: The signals it accepts, `*` at the end of a name stands for the rest; none means all.
+    #: The names of signals that it accepts; a trailing `*` matches any rest; empty accepts all.
     signals: Annotated[tuple[str, ...], Meta(max_length=bounds.SIGNAL_NAMES)] = ()
-    #: Identities of the sources it accepts; none means all.
+    #: The identities of sources that it accepts; empty accepts all.
     answerers: Annotated[tuple[Key, ...], Meta(max_length=bounds.ANSWERERS)] = ()
-    #: What people are asked.
+    #: The question for people.
     title: Annotated[str, Meta(max_length=bounds.TITLE_CHARS)] = ""
-    #: Your name for it: prepared again under the same key, it is the same waitpoint.
+    #: Your name for it. Preparing it again under the same key returns the same waitpoint.
     key: Key | None = None
 
     def item(self) -> NewWaitpoint:
-        """Return what the engine takes."""
+        """Return the value for the engine."""
         return NewWaitpoint(**{name: getattr(self, name) for name in _NEW})
 
 
@@ -53,7 +53,7 @@ _NEW = NewWaitpointBody.__struct_fields__
 
 
 class PrepareBody(Body):
-    """Waitpoints to be made before the wait."""
+    """Waitpoints to create before the wait."""
 
     lease: LeaseBody
     waitpoints: Annotated[
@@ -72,13 +72,13 @@ class PrepareBody(Body):
     },
 )
 async def prepare(call: Call, id: str, body: PrepareBody) -> PreparedPage:  # noqa: A002
-    """Make waitpoints before the wait, to send out their tokens first.
+    """Create waitpoints before the wait, so that their tokens can be sent out first.
 
-    Signals that come before the wait are held for it. Safe to repeat with keys.
+    Signals that arrive before the wait are kept for it. With keys, the call is safe to repeat.
     """
     items = [item.item() for item in body.waitpoints]
     made = await call.engine.waitpoints.prepare(id, body.lease.lease(), items)
-    return PreparedPage(items=[PreparedView.of(one) for one in made])
+    return PreparedPage(items=[PreparedView.of(point) for point in made])
 
 
 class WaitAtBody(NewWaitpointBody):
@@ -88,7 +88,7 @@ class WaitAtBody(NewWaitpointBody):
     id: WaitpointId | None = None
 
     def listed(self, call: Call) -> NewWaitpoint | Prepared | str:
-        """Return what the engine takes."""
+        """Return the value for the engine."""
         if self.id is None:
             if self.name is None:
                 checks.refuse("waitpoints", "need a name or an id", None)
@@ -106,15 +106,15 @@ class SuspendBody(Body):
     waitpoints: Annotated[
         list[WaitAtBody], Meta(min_length=1, max_length=bounds.WAITPOINTS_IN_WAIT)
     ]
-    #: It calls the waitpoints by their names: `{"waitpoint": NAME}` for any signal to one.
+    #: Names the waitpoints; `{"waitpoint": NAME}` matches any signal to one.
     condition: dict[str, Any]
     timeout_ms: PositiveMs | None = None
     on_timeout: Literal["fail", "cancel", "expire", "resume", "escalate"] = "fail"
-    #: What the wait is for; `explain` tells it.
+    #: The purpose of the wait, for `explain`.
     reason: Literal["signal", "approval", "callback", "tool_result", "budget", "operator"] = (
         "signal"
     )
-    #: Your name for this wait: with it the call can be repeated, and a claim tells it again.
+    #: Your name for this wait. It makes the call safe to repeat, and claims return it.
     key: Key | None = None
 
 
@@ -139,16 +139,16 @@ class SuspendBody(Body):
     },
 )
 async def suspend(call: Call, id: str, body: SuspendBody) -> SuspensionView:  # noqa: A002
-    """Give the lease back until a condition on waitpoints holds.
+    """Suspend an execution until a condition on waitpoints holds.
 
-    The answer is `suspended`; then the execution comes back in a claim with its `signals`, in the
-    same attempt. Or signals that came early fulfil the condition: then it is `active`, with the
-    signals, and the lease is kept.
+    If the answer is `suspended`, the lease is released, and a later claim returns the execution
+    with its `signals`, in the same attempt. If early signals already fulfil the condition, the
+    answer is `active` with the signals, and the caller keeps the lease.
     """
     answer = await call.engine.waitpoints.suspend(
         id,
         body.lease.lease(),
-        [one.listed(call) for one in body.waitpoints],
+        [point.listed(call) for point in body.waitpoints],
         body.condition,
         timeout_ms=body.timeout_ms,
         on_timeout=body.on_timeout,
@@ -156,10 +156,10 @@ async def suspend(call: Call, id: str, body: SuspendBody) -> SuspensionView:  # 
         key=body.key,
     )
     view = SuspensionView(
-        state=answer.state, waitpoints=[PreparedView.of(one) for one in answer.waitpoints]
+        state=answer.state, waitpoints=[PreparedView.of(point) for point in answer.waitpoints]
     )
     if answer.state is State.SUSPENDED:
         call.services.metrics.ended(id, body.lease.epoch, "suspended")
     else:
-        view.signals = [SignalView.of(one) for one in answer.signals]
+        view.signals = [SignalView.of(signal) for signal in answer.signals]
     return view

@@ -1,4 +1,4 @@
-"""Workers: register, beat, claim, drain."""
+"""Workers: register, send heartbeats, claim, drain."""
 
 from __future__ import annotations
 
@@ -30,22 +30,22 @@ from holdfast.server.views.paging import PageQuery
 from holdfast.server.views.times import rfc3339
 from holdfast.server.views.workers import WorkerView
 
-routes: Routes = Routes("workers", "The registry of workers, and claiming work.")
+routes: Routes = Routes("workers", "The registry of workers, and claims of work.")
 
 
 class BeatBody(Body):
-    """What a worker says of itself."""
+    """A worker's description of itself."""
 
-    #: The pool that it belongs to.
+    #: The pool that the worker belongs to.
     worker: Name
     lanes: Lanes
     capabilities: Capabilities = ()
-    #: The tasks that it has, for `explain`; absent: every kind.
+    #: The tasks that it can run, for `explain`; every kind if absent.
     kinds: Kinds | None = None
     slots: Slots = 1
     #: Slots in use.
     busy: Annotated[int, Meta(ge=0, le=bounds.SLOTS)] = 0
-    #: It counts as gone when it has not beaten for this long.
+    #: The worker counts as gone after this long without a heartbeat.
     ttl_ms: LeaseMs = 30_000
 
 
@@ -54,7 +54,7 @@ class BeatView(View):
 
     instance: str
     expires_at: str
-    #: Finish what you have and claim no more.
+    #: Finish your executions and claim no more.
     draining: bool
 
 
@@ -66,9 +66,9 @@ class BeatView(View):
     example={"worker": "mailer", "lanes": ["default"], "capabilities": ["smtp"], "slots": 4},
 )
 async def register(call: Call, instance: str, body: BeatBody) -> Answer[BeatView]:
-    """Register a worker, or say that it is still there.
+    """Register a worker, or send its heartbeat.
 
-    A worker with a key of one tenant serves that tenant only.
+    A worker with a key of one tenant serves only that tenant.
     """
     answer = await call.engine.workers.register(
         instance,
@@ -89,7 +89,7 @@ async def register(call: Call, instance: str, body: BeatBody) -> Answer[BeatView
 
 
 class WorkerPage(View):
-    """The workers that are alive."""
+    """The live workers."""
 
     items: list[WorkerView]
     next_cursor: str | None = None
@@ -97,15 +97,15 @@ class WorkerPage(View):
 
 @routes.get("/v1/workers")
 async def list_workers(call: Call, query: PageQuery) -> WorkerPage:
-    """List the workers that are alive; a key of one tenant sees that tenant's own."""
+    """List the live workers. A key of one tenant lists that tenant's workers."""
     own = call.identity.tenant
-    seen = [one for one in await call.engine.workers.list() if own in {None, one.tenant}]
-    page, more = query.part(seen, lambda one: one.instance)
-    return WorkerPage(items=[WorkerView.of(one) for one in page], next_cursor=more)
+    seen = [worker for worker in await call.engine.workers.list() if own in {None, worker.tenant}]
+    page, more = query.part(seen, lambda worker: worker.instance)
+    return WorkerPage(items=[WorkerView.of(worker) for worker in page], next_cursor=more)
 
 
 class DrainingView(View):
-    """A worker that was asked to finish."""
+    """A worker that was asked to drain."""
 
     instance: str
     draining: bool
@@ -117,7 +117,7 @@ class DrainingView(View):
     errors=(errors.WorkerNotFound,),
 )
 async def drain(call: Call, instance: str) -> DrainingView:
-    """Ask a worker to finish and claim no more; it learns so at its next heartbeat or claim."""
+    """Ask a worker to finish and claim no more. It learns of it at its next heartbeat or claim."""
     await call.engine.workers.drain(instance, tenant=call.identity.tenant)
     call.services.draining.note(instance)
     return DrainingView(instance=instance, draining=True)
@@ -125,23 +125,23 @@ async def drain(call: Call, instance: str) -> DrainingView:
 
 @routes.delete("/v1/workers/{instance}", role=Role.WORKER, status=204)
 async def remove(call: Call, instance: str) -> None:
-    """Take a worker off the registry, as it does itself when it stops."""
+    """Remove a worker from the registry, as a worker does itself when it stops."""
     await call.engine.workers.remove(instance, tenant=call.identity.tenant)
 
 
 class ClaimBody(Body):
-    """What a worker can take."""
+    """The executions that a worker can run."""
 
     lanes: Lanes
     capabilities: Capabilities = ()
-    #: Only executions of these kinds; absent: of every kind.
+    #: Only executions of these kinds; of every kind if absent.
     kinds: Kinds | None = None
-    #: 0, with `again`, asks for what it got before and nothing else.
+    #: 0 with `again` returns only what an earlier call claimed.
     max: Annotated[int, Meta(ge=0, le=bounds.CLAIM_ITEMS)] = 1
     lease_ms: LeaseMs = 30_000
-    #: Wait so long for the first.
+    #: How long to wait for the first execution.
     wait_ms: WaitMs = 0
-    #: An id of this call. If its answer is lost, send it again with `again`: it gets the same.
+    #: An id of this call. If the answer is lost, repeat the call with `again` to get it again.
     request: Name | None = None
     again: bool = False
 
@@ -153,11 +153,11 @@ class ClaimBody(Body):
     example={"lanes": ["default"], "capabilities": ["smtp"], "max": 4, "lease_ms": 30000},
 )
 async def claim(call: Call, instance: str, body: ClaimBody) -> ClaimsView:
-    """Claim executions, each with a lease that allows to run it.
+    """Claim executions, each with a lease that permits running it.
 
-    A worker that names its `kinds` gets no others; those wait for a worker that has them.
-    A key of one tenant claims that tenant's work only; another one that of all tenants, which
-    take turns by their shares. A worker that was asked to finish gets none, and `draining`.
+    A worker that names its `kinds` gets no others; those wait for a worker that runs them.
+    A key of one tenant claims only that tenant's executions. An operator key claims those of all
+    tenants, in proportion to their weights. A draining worker gets none, and `draining`.
     """
     claimers, tenant = call.services.claimers, call.identity.tenant
     waits = body.wait_ms or claimers.is_under_way(tenant, body.request)
@@ -172,7 +172,7 @@ async def claim(call: Call, instance: str, body: ClaimBody) -> ClaimsView:
             )
     call.audited = bool(claims)
     call.services.metrics.claimed(claims, body.lease_ms)
-    return ClaimsView(claims=[ClaimView.of(one) for one in claims], draining=draining)
+    return ClaimsView(claims=[ClaimView.of(claim) for claim in claims], draining=draining)
 
 
 async def _ask(_call: Call, claimer: Claimer, body: ClaimBody) -> list[Claim]:
@@ -190,8 +190,8 @@ async def _claim_waiting(call: Call, claimer: Claimer, body: ClaimBody) -> list[
             given_up=gone,
         )
     if claims and gone.is_set() and not call.services.closing.is_set() and body.request is None:
-        # Nobody hears the answer, and nobody can ask for it again: let others have them.
-        for one in claims:
-            await call.engine.delay(one.id, one.lease, 0)
+        # The caller is gone and cannot ask for the answer again: release the claims for others.
+        for claim in claims:
+            await call.engine.delay(claim.id, claim.lease, 0)
         return []
     return claims

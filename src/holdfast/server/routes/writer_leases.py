@@ -1,4 +1,4 @@
-"""Writer leases: who may write, under a token that only grows."""
+"""Writer leases: one writer per key, with fencing tokens that only grow."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from holdfast.server.http.declare import Routes
 from holdfast.server.views.fields import Body, Name, View
 from holdfast.server.views.times import rfc3339
 
-routes: Routes = Routes("writer_leases", "Fenced leases: one writer for a key.")
+routes: Routes = Routes("writer_leases", "Fenced leases: one writer per key.")
 
 WRITERS = (Role.WORKER, Role.OPERATOR)
 _TROUBLE = (errors.BackendFailed, errors.InvalidRecord)
@@ -41,14 +41,14 @@ class TokenBody(Body):
 
 
 class TokenView(View):
-    """A fencing token; later ones are larger, by term and then by generation."""
+    """A fencing token. Later tokens are larger, by term and then by generation."""
 
     term: int
     generation: int
 
 
 class PastHolderView(View):
-    """An earlier holder, and how its time ended."""
+    """An earlier holder, and how its lease ended."""
 
     holder: str
     incarnation: str
@@ -58,51 +58,51 @@ class PastHolderView(View):
     ended: str
 
     @classmethod
-    def of(cls, one: PastHolder) -> PastHolderView:
+    def of(cls, holder: PastHolder) -> PastHolderView:
         """Show an earlier holder."""
         return cls(
-            holder=one.holder_id,
-            incarnation=one.incarnation,
-            token=TokenView(term=one.term, generation=one.generation),
-            acquired_at=rfc3339(from_ms(one.acquired_at_ms)),
-            ended=one.ended,
+            holder=holder.holder_id,
+            incarnation=holder.incarnation,
+            token=TokenView(term=holder.term, generation=holder.generation),
+            acquired_at=rfc3339(from_ms(holder.acquired_at_ms)),
+            ended=holder.ended,
         )
 
 
 class WriterLeaseView(View):
-    """A lease as it is published."""
+    """A published lease."""
 
     key: str
     holder: str
     incarnation: str
     token: TokenView
     acquired_at: str
-    #: By the server's clock; nobody decides by it.
+    #: By the server's clock, for information only.
     expires_at: str
     ttl_ms: int
-    #: What a holder stops earlier, and a contender waits longer.
+    #: A holder stops this much earlier, and a contender waits this much longer.
     margin_ms: int
     released: bool
-    #: Kept for this holder, who may take it at once.
+    #: Reserved for this holder, who can take it at once.
     successor: str | None
-    #: Earlier holders, the last one last.
+    #: Earlier holders, oldest first.
     holders: list[PastHolderView]
 
     @classmethod
-    def of(cls, one: LeaseRecord) -> WriterLeaseView:
+    def of(cls, record: LeaseRecord) -> WriterLeaseView:
         """Show a record."""
         return cls(
-            key=scoping.seen_lease(one.database_key),
-            holder=one.holder_id,
-            incarnation=one.incarnation,
-            token=TokenView(term=one.term, generation=one.generation),
-            acquired_at=rfc3339(from_ms(one.acquired_at_ms)),
-            expires_at=rfc3339(from_ms(one.expires_at_ms)),
-            ttl_ms=one.ttl_ms,
-            margin_ms=one.margin_ms,
-            released=one.released,
-            successor=one.successor,
-            holders=[PastHolderView.of(past) for past in one.holders],
+            key=scoping.seen_lease(record.database_key),
+            holder=record.holder_id,
+            incarnation=record.incarnation,
+            token=TokenView(term=record.term, generation=record.generation),
+            acquired_at=rfc3339(from_ms(record.acquired_at_ms)),
+            expires_at=rfc3339(from_ms(record.expires_at_ms)),
+            ttl_ms=record.ttl_ms,
+            margin_ms=record.margin_ms,
+            released=record.released,
+            successor=record.successor,
+            holders=[PastHolderView.of(past) for past in record.holders],
         )
 
 
@@ -112,7 +112,7 @@ def _stored(call: Call, key: str) -> str:
 
 @contextlib.contextmanager
 def _as_seen(stored: str) -> Iterator[None]:
-    """Have errors name the key as its tenant knows it, and times as HTTP writes them."""
+    """Rewrite errors: the key as its tenant knows it, and times as HTTP writes them."""
     try:
         yield
     except (Conflict, LeaseLost) as error:
@@ -129,18 +129,20 @@ def _seen(error: HoldfastError, stored: str) -> HoldfastError:
 
 
 class AcquireBody(Body):
-    """Who wants it, and for how long."""
+    """Who asks for the lease, and for how long."""
 
     #: The stable name of the holder.
     holder: Name
     ttl_ms: TtlMs
-    #: What a contender waits longer; a holder stops that much earlier. Up to half of the ttl.
+    #: A contender waits this much longer, and a holder stops this much earlier. At most half
+    #: of the ttl.
     margin_ms: Annotated[int, Meta(ge=0, le=bounds.LEASE_MAX_MS // 2)] = 0
-    #: Which start of the holder it is; minted if absent. With it a holder takes its own again.
+    #: Identifies one start of the holder; generated if absent. With it a holder takes its own
+    #: lease again.
     incarnation: Name | None = None
-    #: Absent: the published one, 1 for a new key.
+    #: The published term if absent; 1 for a new key.
     term: Number | None = None
-    #: Take it from a live holder of a lower term.
+    #: Take the lease from a live holder with a lower term.
     preempt: bool = False
 
 
@@ -157,10 +159,10 @@ async def acquire(
     query: TenantQuery,  # noqa: ARG001
     body: AcquireBody,
 ) -> WriterLeaseView:
-    """Take a lease.
+    """Acquire a lease.
 
-    One whose holder fell silent is free when this server has seen it unchanged for its time, so
-    ask again until then: `wait_ms` of the refusal says how long.
+    If the holder stopped refreshing its lease, it is free once this server has seen it unchanged
+    for its whole ttl. Ask again until then: `wait_ms` of the refusal says how long.
     """
     stored = _stored(call, key)
     ask = Ask(
@@ -169,7 +171,7 @@ async def acquire(
         ttl_ms=body.ttl_ms,
         margin_ms=body.margin_ms,
         term=body.term,
-        # The published term, which is meant if none is named, is not a higher one.
+        # An absent term means the published one, which is not higher.
         preempt=body.preempt and body.term is not None,
     )
     with _as_seen(stored):
@@ -178,7 +180,7 @@ async def acquire(
 
 
 class HolderBody(Body):
-    """Who holds it, as `acquire` answered."""
+    """The holder of the lease, as `acquire` returned it."""
 
     holder: Name
     incarnation: Name
@@ -189,13 +191,13 @@ class HolderBody(Body):
         return Token(self.token.term, self.token.generation)
 
     def is_of(self, record: LeaseRecord) -> bool:
-        """Whether a record was this holder's, under this token."""
+        """Whether a record belongs to this holder, with this token."""
         mine = (self.holder, self.incarnation, self.own_token())
         return (record.holder_id, record.incarnation, record.token) == mine
 
 
 class RefreshBody(HolderBody):
-    """Who holds it, and for how long from now on; absent: as before."""
+    """The holder, and the new ttl from now; the previous ttl if absent."""
 
     ttl_ms: TtlMs | None = None
 
@@ -215,7 +217,7 @@ async def refresh(
     query: TenantQuery,  # noqa: ARG001
     body: RefreshBody,
 ) -> WriterLeaseView:
-    """Extend a lease; whoever is told that it is another's must stop writing."""
+    """Extend a lease. A caller that has lost it is refused and must stop writing."""
     stored, leases = _stored(call, key), call.engine.writer_leases
     with _as_seen(stored):
         own = await leases.current(stored, body.holder, body.incarnation, body.own_token())
@@ -230,10 +232,10 @@ async def release(
     query: TenantQuery,  # noqa: ARG001
     body: RefreshBody,
 ) -> WriterLeaseView:
-    """Give a lease up: the next contender need not wait. Repeated, it is given up already."""
+    """Release a lease, so that the next contender does not have to wait. Safe to repeat."""
     stored, leases = _stored(call, key), call.engine.writer_leases
-    found = await leases.read(stored)
-    if found is None or not (found.record.released and body.is_of(found.record)):
+    published = await leases.read(stored)
+    if published is None or not (published.record.released and body.is_of(published.record)):
         with _as_seen(stored):
             own = await leases.current(stored, body.holder, body.incarnation, body.own_token())
             await leases.release(own)
@@ -241,7 +243,7 @@ async def release(
 
 
 class HandoverBody(HolderBody):
-    """Who holds it, and who gets it."""
+    """The holder and its successor."""
 
     to: Name
     ttl_ms: TtlMs | None = None
@@ -259,10 +261,12 @@ async def handover(
     query: TenantQuery,  # noqa: ARG001
     body: HandoverBody,
 ) -> WriterLeaseView:
-    """Give a lease to a named successor, who may take it at once; others must wait."""
+    """Hand a lease over to a named successor, who can take it at once. Others must wait."""
     stored, leases = _stored(call, key), call.engine.writer_leases
-    found = await leases.read(stored)
-    if found is None or not (found.record.successor == body.to and body.is_of(found.record)):
+    published = await leases.read(stored)
+    if published is None or not (
+        published.record.successor == body.to and body.is_of(published.record)
+    ):
         with _as_seen(stored):
             own = await leases.current(stored, body.holder, body.incarnation, body.own_token())
             await leases.hand_over(own, body.to)
@@ -271,20 +275,20 @@ async def handover(
 
 @routes.get("/v1/writer-leases/{key}", errors=(NotFound, *_TROUBLE))
 async def describe(call: Call, key: str, query: TenantQuery) -> WriterLeaseView:  # noqa: ARG001
-    """Read who holds a lease, and who held it before."""
+    """Read a lease: its holder and its previous holders."""
     return await _published(call, _stored(call, key))
 
 
 async def _published(call: Call, stored: str) -> WriterLeaseView:
-    found = await call.engine.writer_leases.read(stored)
-    if found is None:
+    published = await call.engine.writer_leases.read(stored)
+    if published is None:
         key = scoping.seen_lease(stored)
         raise NotFound(f"writer lease {key} was never held", key=key)
-    return WriterLeaseView.of(found.record)
+    return WriterLeaseView.of(published.record)
 
 
 class RepairBody(Body):
-    """No lower than any token that was ever granted."""
+    """A token at least as high as any ever granted."""
 
     token: TokenBody
 
@@ -301,7 +305,7 @@ async def repair(
     query: TenantQuery,  # noqa: ARG001
     body: RepairBody,
 ) -> WriterLeaseView:
-    """Put a released record with this token in place of one that cannot be read."""
+    """Replace an unreadable record with a released one that has this token."""
     stored = _stored(call, key)
     with _as_seen(stored):
         floor = Token(body.token.term, body.token.generation)

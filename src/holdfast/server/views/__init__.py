@@ -1,1 +1,1 @@
-"""What bodies and replies look like."""
+"""The shapes of request bodies and replies."""

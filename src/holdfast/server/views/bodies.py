@@ -1,4 +1,4 @@
-"""Bodies of submissions, decoded straight into what the engine takes."""
+"""Bodies of submissions, decoded directly into values for the engine."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ class BackoffBody(Body):
     initial_ms: DurationMs
     max_ms: DurationMs = 60_000
     factor: Annotated[float, Meta(ge=1, le=1_000)] = 2.0
-    #: The wait is spread over base * (1 +- jitter).
+    #: The wait is random within base * (1 +- jitter).
     jitter: Annotated[float, Meta(ge=0, le=1)] = 0.0
 
 
 class RetryBody(Body):
-    """How often a failing execution is tried."""
+    """How often a failing execution is attempted."""
 
-    #: The first included.
+    #: Including the first attempt.
     max_attempts: Attempts
     backoff: BackoffBody | None = None
     #: Error types that are never retried.
@@ -76,7 +76,7 @@ class RetryBody(Body):
 
 
 class WindowBody(Body):
-    """Submissions with the same key within so many ms count as one."""
+    """Submissions with the same key within this many ms count as one."""
 
     key: Key
     ms: PositiveMs
@@ -87,26 +87,27 @@ class WindowBody(Body):
 
 
 class ExecutionBody(Body):
-    """An execution to be created.
+    """An execution to create.
 
-    Options that are absent are those that workers published of the task; null is a value.
+    Options that you omit come from the task's declaration, if a worker has published it; null is a
+    value.
     """
 
     kind: Kind
-    #: Any JSON, kept as it is written; or bytes, in `input_base64`.
+    #: Any JSON, kept as it was written; or bytes, in `input_base64`.
     input: Raw | UnsetType = UNSET
     input_base64: Base64 | UnsetType = UNSET
-    #: Minted if absent.
+    #: Generated if absent.
     id: ScopedId | None = None
     tenant: Name | None = None
-    #: The task's if absent, or `default`.
+    #: The task's lane if absent, or `default`.
     lane: Name | UnsetType = UNSET
     priority: Priority | UnsetType = UNSET
-    #: Capabilities that a worker must have, all of them.
+    #: Capabilities that a worker must have.
     requires: Capabilities | UnsetType = UNSET
     delay_ms: DurationMs | None = None
     run_at: Moment | None = None
-    #: It expires this long after its creation, whatever its state.
+    #: It expires this long after its creation, regardless of its state.
     deadline_ms: PositiveMs | UnsetType | None = UNSET
     attempt_timeout_ms: PositiveMs | UnsetType | None = UNSET
     retry: RetryBody | UnsetType | None = UNSET
@@ -115,21 +116,21 @@ class ExecutionBody(Body):
     idempotency_key: Key | None = None
     tags: Tags | UnsetType = UNSET
     retention_ms: DurationMs | UnsetType | None = UNSET
-    #: Budgets that it spends from; it starts only while something of each is left.
+    #: Budgets that it charges; it starts only while each has something left.
     budgets: Annotated[tuple[LimitName, ...], Meta(max_length=bounds.BUDGETS)] | UnsetType = UNSET
     #: Quotas that must admit it before it starts.
     quotas: Annotated[tuple[LimitName, ...], Meta(max_length=bounds.QUOTAS)] | UnsetType = UNSET
-    #: The last submission with this key wins: it starts when none has come for the window.
+    #: The last submission with this key runs, once no other has arrived for the window.
     debounce: WindowBody | None = None
-    #: The first submission with this key wins: others within its window are answered with it.
+    #: The first submission with this key runs; others within its window return it.
     throttle: WindowBody | None = None
-    #: The place in a trace (W3C); absent: the header of the same name.
+    #: The W3C trace context; the header of the same name if absent.
     traceparent: Traceparent | None = None
-    #: False: the input need not fit the schema that workers published of the task.
+    #: False skips the check of the input against the published schema of the task.
     check: bool = True
 
     def item(self, tenant: str, traceparent: str | None = None) -> NewExecution:
-        """Return what the engine takes."""
+        """Return the value for the engine."""
         options: dict[str, Any] = {
             name: value for name in OPTIONS if (value := getattr(self, name)) is not UNSET
         }
@@ -148,7 +149,7 @@ class ExecutionBody(Body):
         )
 
 
-#: Fields that are the same in a body and in what the engine takes.
+#: Fields that are the same in a body and in NewExecution.
 _COPIED = tuple(
     field.name
     for field in dataclasses.fields(NewExecution)
@@ -158,22 +159,22 @@ _COPIED = tuple(
 
 
 class CheckQuery(Query):
-    """Whether inputs must fit the schemas that workers published."""
+    """Whether inputs are checked against the published schemas."""
 
     check: bool = True
 
     def apply(self, item: NewExecution) -> NewExecution:
-        """Return the item as the query wants it."""
+        """Return the item with the setting of the query."""
         return item if self.check else item.unchecked()
 
 
 class BatchBody(Body):
-    """Executions to be created, each accepted or refused on its own."""
+    """Executions to create, each accepted or refused independently."""
 
     items: Annotated[list[ExecutionBody], Meta(max_length=bounds.BATCH_ITEMS)]
 
 
 class RawBatchBody(Body):
-    """The same, as it is decoded: one item that does not fit must not refuse the others."""
+    """The same, with undecoded items, so that an invalid item does not refuse the others."""
 
     items: Annotated[list[Raw], Meta(max_length=bounds.BATCH_ITEMS)]

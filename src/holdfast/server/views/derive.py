@@ -1,13 +1,13 @@
-"""Views that show a value of the model field by field.
+"""Views that show a model value field by field.
 
     class QuotaView(ModelView, model=Quota):
-        '''What is known about a quota.'''
+        '''A quota.'''
 
-has the fields of `Quota` in their order, with times as RFC 3339 and words for enumerations; their
+has the fields of `Quota` in their order, with times as RFC 3339 and enumerations as words. Their
 descriptions are the model's `#:` comments. `hide` leaves fields out, `rename` gives fields another
-name over HTTP, `own` lists ids to show as the caller knows them. A field that the class declares
-itself has that type and description; if its value is another than the model's, or the model has no
-such field, `of` passes the value to `copy`.
+name over HTTP, and `own` lists ids to show as the caller knows them. A field that the class
+declares itself keeps that type and description. If its value differs from the model's, or the
+model lacks the field, `of` passes the value to `copy`.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ from holdfast.server.views.times import optional, rfc3339
 
 
 class Copied(NamedTuple):
-    """A field of a view that shows a field of the model."""
+    """A view field that shows a model field."""
 
     name: str
     attribute: str
-    #: None: the value as it is.
+    #: None keeps the value as it is.
     show: Callable[[Any], Any] | None
 
 
 class _Derived(msgspec.StructMeta):
-    """Adds the fields of the model to those that a view declares."""
+    """Adds the model's fields to those that a view declares."""
 
     def __new__(  # noqa: PYI034 - mypy has no Self in a metaclass
         cls,
@@ -52,7 +52,7 @@ class _Derived(msgspec.StructMeta):
         own: Collection[str] = (),
         **options: Any,
     ) -> _Derived:
-        """Make a view."""
+        """Create a view class."""
         if model is None:
             return super().__new__(cls, name, bases, namespace, **options)
         names = rename or {}
@@ -73,12 +73,12 @@ class _Derived(msgspec.StructMeta):
         return struct
 
 
-#: The model of each derived view, the names over HTTP, and what is copied.
+#: The model of each derived view, its field names over HTTP, and the copied fields.
 _MODELS: dict[type, tuple[type, Mapping[str, str], tuple[Copied, ...]]] = {}
 
 
 class ModelView(View, metaclass=_Derived):
-    """A view of a value of the model."""
+    """A view of a model value."""
 
     @classmethod
     def of(cls, value: Any) -> Self:
@@ -87,7 +87,7 @@ class ModelView(View, metaclass=_Derived):
 
     @classmethod
     def copy(cls, value: Any, **more: Any) -> Self:
-        """Show a value; `more` are fields of the view that the model has not, or has otherwise."""
+        """Show a value; `more` are view fields that the model lacks or that differ from it."""
         for field, attribute, show in _copied(cls):
             if field not in more:
                 found = getattr(value, attribute)
@@ -97,18 +97,18 @@ class ModelView(View, metaclass=_Derived):
 
 @functools.cache
 def _copied(view: type) -> tuple[Copied, ...]:
-    """Return what a view copies: by its own model, or by that of a view that it extends."""
-    return next((_MODELS[one][2] for one in view.__mro__ if one in _MODELS), ())
+    """Return the fields that a view copies, from its own model or from that of a base view."""
+    return next((_MODELS[base][2] for base in view.__mro__ if base in _MODELS), ())
 
 
 def model_of(view: type) -> tuple[type, Mapping[str, str]] | None:
-    """Return the model of a derived view, and the names that its fields have over HTTP."""
+    """Return the model of a derived view, and its field names over HTTP."""
     found = _MODELS.get(view)
     return None if found is None else found[:2]
 
 
 def _fields(model: type) -> dict[str, Any]:
-    """Return the types of a model's fields in their order."""
+    """Return the types of a model's fields, in order."""
     hints = typing.get_type_hints(model)
     if dataclasses.is_dataclass(model):
         return {field.name: hints[field.name] for field in dataclasses.fields(model)}
@@ -116,7 +116,7 @@ def _fields(model: type) -> dict[str, Any]:
 
 
 def _shown_type(hint: Any) -> Any:
-    """Return the type that JSON has for one of the model."""
+    """Return the JSON type for a type of the model."""
     hint = getattr(hint, "__supertype__", hint)
     if isinstance(hint, type) and issubclass(hint, datetime | StrEnum):
         return str
@@ -133,7 +133,7 @@ def _shown_type(hint: Any) -> Any:
 
 
 def _shower(hint: Any) -> Callable[[Any], Any] | None:
-    """Return what turns a value of the model into one of JSON."""
+    """Return the function that turns a model value into a JSON value."""
     if hint is datetime:
         return rfc3339
     if set(typing.get_args(hint)) == {datetime, NoneType}:

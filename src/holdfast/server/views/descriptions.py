@@ -1,4 +1,4 @@
-"""Descriptions of fields: their `#:` comments are for callers, so the OpenAPI document has them."""
+"""Descriptions of fields in the OpenAPI document, taken from their `#:` comments."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from holdfast.server.views.fields import Body, Query, View
 
 _CLASS = re.compile(r"^class (\w+)", re.MULTILINE)
 _COMMENTED = re.compile(r"((?:^    #: .*\n)+)    (\w+):", re.MULTILINE)
-#: A comment of the model is about Python.
+#: Comments of the model say None, as Python does.
 _NONE = re.compile(r"\bNone\b")
 
 
@@ -53,9 +53,9 @@ def _comments(one: type) -> dict[str, str]:
 
 @functools.cache
 def _classes(module: str) -> dict[str, str]:
-    """Return what follows the name of each class of a module, up to the next class.
+    """Return the source after the name of each class of a module, up to the next class.
 
-    `inspect` parses a whole module for every class of it: a server would stand still for a second.
+    `inspect` parses the whole module for each class, which would block a server for a second.
     """
     _, *parts = _CLASS.split(inspect.getsource(sys.modules[module]))
     return dict(zip(parts[::2], parts[1::2], strict=True))

@@ -12,6 +12,7 @@ from holdfast.model.states import StateVector
 from holdfast.server.auth import shown
 from holdfast.server.views.derive import ModelView
 from holdfast.server.views.fields import View
+from holdfast.server.views.sessions import SessionRefView
 from holdfast.server.views.times import optional, rfc3339
 from holdfast.server.views.waitpoints import SignalView
 
@@ -21,7 +22,7 @@ class SubmittedView(View, omit_defaults=True):
 
     id: str
     state: str
-    #: It existed already, by its id or its idempotency key.
+    #: Whether it already existed, by its id or its idempotency key.
     duplicate: bool = False
 
     @classmethod
@@ -31,12 +32,12 @@ class SubmittedView(View, omit_defaults=True):
 
 
 class StateView(View, omit_defaults=True):
-    """The state that a call has led to."""
+    """The state after a call."""
 
     state: str
-    #: When a failed attempt is tried again.
+    #: When a failed attempt is retried.
     retry_at: str | None = None
-    #: When a delayed one goes on.
+    #: When a delayed execution continues.
     run_at: str | None = None
 
 
@@ -45,14 +46,14 @@ class StateVectorView(ModelView, model=StateVector):
 
 
 class ProgressView(View):
-    """How far an execution is."""
+    """The progress of an execution."""
 
     pct: float | None
     message: str | None
 
 
 class ExecutionView(View):
-    """What is known about an execution."""
+    """An execution."""
 
     id: str
     tenant: str
@@ -62,9 +63,9 @@ class ExecutionView(View):
     requires: tuple[str, ...]
     state: str
     state_vector: StateVectorView
-    #: Index of the current or last attempt; null before the first.
+    #: The index of the current or last attempt; null before the first.
     attempt: int | None
-    #: Attempts started so far.
+    #: The number of attempts started so far.
     attempts: int
     attempt_kind: str
     attempt_open: bool
@@ -93,58 +94,58 @@ class ExecutionView(View):
     graph: str | None
     #: The execution whose task submitted it.
     parent: str | None
-    #: When a suspended one stops waiting, and what happens then.
+    #: When a suspended execution stops waiting, and what happens then.
     wait_until: str | None
     on_timeout: str | None
     budgets: tuple[str, ...]
     quotas: tuple[str, ...]
-    #: What holds a rate_limited one back, and when it expects room.
+    #: The limit that holds a rate_limited execution back, and when it expects room.
     blocked_by: str | None
     retry_at: str | None
 
     @classmethod
-    def of(cls, one: Execution) -> ExecutionView:
+    def of(cls, execution: Execution) -> ExecutionView:
         """Show an execution."""
         return cls(
-            id=shown.own(one.id),
-            tenant=one.tenant,
-            kind=one.kind,
-            lane=one.lane,
-            priority=one.priority,
-            requires=one.requires,
-            state=one.state,
-            state_vector=StateVectorView.of(one.state_vector),
-            attempt=one.attempts - 1 if one.attempts else None,
-            attempts=one.attempts,
-            attempt_kind=one.attempt_kind,
-            attempt_open=one.attempt_open,
-            failures=one.failures,
-            reclaims=one.reclaims,
-            replays=one.replays,
-            epoch=one.epoch,
-            hold=one.hold,
-            worker=one.worker,
-            created_at=rfc3339(one.created_at),
-            started_at=optional(one.started_at),
-            completed_at=optional(one.completed_at),
-            run_at=optional(one.run_at),
-            deadline_at=optional(one.deadline_at),
-            lease_expires_at=optional(one.lease_expires_at),
-            timeout_at=optional(one.timeout_at),
-            forget_at=optional(one.forget_at),
-            progress=ProgressView(pct=one.progress_pct, message=one.progress_message),
-            error=one.error,
-            reason=one.reason,
-            tags=dict(one.tags),
-            idempotency_key=one.idempotency_key,
-            graph=shown.own_or_none(one.graph),
-            parent=shown.own_or_none(one.parent),
-            wait_until=optional(one.wait_until),
-            on_timeout=one.on_timeout,
-            budgets=one.budgets,
-            quotas=one.quotas,
-            blocked_by=one.blocked_by,
-            retry_at=optional(one.retry_at),
+            id=shown.own(execution.id),
+            tenant=execution.tenant,
+            kind=execution.kind,
+            lane=execution.lane,
+            priority=execution.priority,
+            requires=execution.requires,
+            state=execution.state,
+            state_vector=StateVectorView.of(execution.state_vector),
+            attempt=execution.attempts - 1 if execution.attempts else None,
+            attempts=execution.attempts,
+            attempt_kind=execution.attempt_kind,
+            attempt_open=execution.attempt_open,
+            failures=execution.failures,
+            reclaims=execution.reclaims,
+            replays=execution.replays,
+            epoch=execution.epoch,
+            hold=execution.hold,
+            worker=execution.worker,
+            created_at=rfc3339(execution.created_at),
+            started_at=optional(execution.started_at),
+            completed_at=optional(execution.completed_at),
+            run_at=optional(execution.run_at),
+            deadline_at=optional(execution.deadline_at),
+            lease_expires_at=optional(execution.lease_expires_at),
+            timeout_at=optional(execution.timeout_at),
+            forget_at=optional(execution.forget_at),
+            progress=ProgressView(pct=execution.progress_pct, message=execution.progress_message),
+            error=execution.error,
+            reason=execution.reason,
+            tags=dict(execution.tags),
+            idempotency_key=execution.idempotency_key,
+            graph=shown.own_or_none(execution.graph),
+            parent=shown.own_or_none(execution.parent),
+            wait_until=optional(execution.wait_until),
+            on_timeout=execution.on_timeout,
+            budgets=execution.budgets,
+            quotas=execution.quotas,
+            blocked_by=execution.blocked_by,
+            retry_at=optional(execution.retry_at),
         )
 
 
@@ -156,14 +157,14 @@ class ExecutionPage(View):
 
 
 class EventPage(View):
-    """What happened, oldest first: each item has `at`, `event` and what belongs to it."""
+    """The history, oldest first. Each item has `at`, `event` and the data of the event."""
 
     items: list[dict[str, Any]]
     next_cursor: str | None = None
 
 
 def event_view(event: Event) -> dict[str, Any]:
-    """Show something that happened."""
+    """Show an event."""
     data = {
         name: rfc3339(value) if hasattr(value, "isoformat") else value
         for name, value in shown.own_ids(event.data).items()
@@ -172,7 +173,7 @@ def event_view(event: Event) -> dict[str, Any]:
 
 
 class AttemptView(ModelView, model=Attempt):
-    """One try."""
+    """An attempt."""
 
     error: Any
 
@@ -185,7 +186,7 @@ class AttemptPage(View):
 
 
 class StepView(View):
-    """A journaled result; one that is no JSON is in `result_base64`."""
+    """A recorded step. A result that is not JSON is in `result_base64`."""
 
     name: str
     at: str
@@ -193,22 +194,22 @@ class StepView(View):
     result_base64: str | UnsetType = UNSET
 
     @classmethod
-    def of(cls, one: Step) -> StepView:
+    def of(cls, step: Step) -> StepView:
         """Show a step."""
-        value = as_json(one.result)
-        encoded = UNSET if value is not None else as_base64(one.result)
-        return cls(name=one.name, at=rfc3339(one.at), result=value, result_base64=encoded)
+        value = as_json(step.result)
+        encoded = UNSET if value is not None else as_base64(step.result)
+        return cls(name=step.name, at=rfc3339(step.at), result=value, result_base64=encoded)
 
 
 class StepPage(View):
-    """The journal, in the order of recording."""
+    """The recorded steps, in the order of recording."""
 
     items: list[StepView]
     next_cursor: str | None = None
 
 
 class ExplanationView(View):
-    """Why an execution is where it is."""
+    """Why an execution is not running."""
 
     state: str
     why: str
@@ -216,7 +217,7 @@ class ExplanationView(View):
 
 
 class LeaseView(View):
-    """A lease, to be sent with every call of its holder."""
+    """A lease, which the holder sends with every call."""
 
     id: str
     epoch: int
@@ -225,14 +226,14 @@ class LeaseView(View):
 
 
 class AttemptRef(View):
-    """Which attempt it is, and why it was started."""
+    """The attempt, and why it was started."""
 
     index: int
     kind: str
 
 
 class ClaimedExecution(View):
-    """What a worker needs to know of an execution."""
+    """What a worker needs to know about an execution."""
 
     id: str
     tenant: str
@@ -246,24 +247,30 @@ class ClaimedExecution(View):
     #: When this attempt times out.
     timeout_at: str | None
     replays: int
-    #: The place in a trace from which it was submitted.
+    #: The trace context of the submission.
     traceparent: str | None
 
 
 class ClaimView(View):
-    """An execution handed to a worker. Payloads that are no JSON are in the `_base64` fields."""
+    """A claimed execution. Payloads that are not JSON are in the `_base64` fields."""
 
     execution: ClaimedExecution
     input: Any
     attempt: AttemptRef
     lease: LeaseView
     steps: dict[str, Any]
-    #: What ended the last wait.
+    #: The signals that ended the last wait.
     signals: list[SignalView]
     #: The key of the wait that ended last.
     resumed: str | None
     input_base64: str | UnsetType = UNSET
     steps_base64: dict[str, str] | UnsetType = UNSET
+    #: How often it started again with another input and an empty journal; absent: never.
+    continued: int | UnsetType = UNSET
+    #: The session whose conversation it runs.
+    session: SessionRefView | UnsetType = UNSET
+    #: The worker keeps its place: `steps` has only the step at which that waits.
+    kept: bool | UnsetType = UNSET
 
     @classmethod
     def of(cls, claim: Claim) -> ClaimView:
@@ -300,18 +307,21 @@ class ClaimView(View):
                 expires_at=rfc3339(claim.expires_at),
             ),
             steps=steps,
-            signals=[SignalView.of(one) for one in claim.signals],
+            signals=[SignalView.of(signal) for signal in claim.signals],
             resumed=claim.resumed,
             input_base64=UNSET if value is not None else as_base64(claim.input),
             steps_base64=encoded or UNSET,
+            continued=claim.continued or UNSET,
+            session=SessionRefView.of(claim.session),
+            kept=claim.kept or UNSET,
         )
 
 
 class ClaimsView(View, omit_defaults=True):
-    """What a claim got."""
+    """The claimed executions."""
 
     claims: list[ClaimView]
-    #: The worker was asked to finish: it gets nothing more. Absent otherwise.
+    #: True if the worker was asked to drain and gets nothing more; absent otherwise.
     draining: bool = False
 
 

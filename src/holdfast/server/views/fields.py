@@ -29,7 +29,7 @@ LimitName = Annotated[
         pattern="^([A-Za-z0-9_.:@-]+/)?[A-Za-z0-9_.:@-]+$",
     ),
 ]
-#: A tenant, or * for all that the key may see.
+#: A tenant, or * for all tenants that the key may see.
 Tenants = Annotated[
     str, Meta(min_length=1, max_length=bounds.NAME_CHARS, pattern=r"^(\*|[A-Za-z0-9_.:@-]+)$")
 ]
@@ -68,7 +68,7 @@ Base64 = Annotated[str, Meta(extra_json_schema={"contentEncoding": "base64"})]
 
 
 class Body(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
-    """A body: unknown fields are refused, nothing is coerced."""
+    """A request body. Unknown fields are refused, and values are not coerced."""
 
 
 class Query(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
@@ -80,12 +80,12 @@ class View(msgspec.Struct, kw_only=True):
 
 
 class LeaseBody(Body):
-    """A lease as the claim gave it."""
+    """A lease, as the claim returned it."""
 
     id: Name
     epoch: Annotated[int, Meta(ge=1)]
     attempt: Annotated[int, Meta(ge=0)]
-    #: As the claim gave it; it changes nothing.
+    #: As the claim returned it; it has no effect.
     expires_at: str | None = None
 
     def lease(self) -> Lease:
@@ -94,7 +94,7 @@ class LeaseBody(Body):
 
 
 def payload(field: str, value: Raw | UnsetType, encoded: str | UnsetType) -> bytes:
-    """Return the bytes of a payload: JSON as it was sent, or bytes in base64."""
+    """Return the bytes of a payload: JSON as it was sent, or decoded base64."""
     if encoded is UNSET:
         return b"null" if value is UNSET else checks.payload(field, bytes(value))
     if value is not UNSET:

@@ -22,9 +22,9 @@ class EdgeView(View):
     input: str | UnsetType = UNSET
 
     @classmethod
-    def of(cls, one: Edge) -> EdgeView:
+    def of(cls, edge: Edge) -> EdgeView:
         """Show an edge."""
-        return cls(source=one.source, target=one.target, on=one.on, input=one.input or UNSET)
+        return cls(source=edge.source, target=edge.target, on=edge.on, input=edge.input or UNSET)
 
 
 class JoinView(ModelView, model=Join):
@@ -38,18 +38,18 @@ class MemberView(View):
     state: str
     kind: str
     join: JoinView
-    #: Its failure does not count: something ran in spite of it.
+    #: Whether its failure does not count, because a member ran in spite of it.
     spared: bool
 
     @classmethod
-    def of(cls, one: Member) -> MemberView:
+    def of(cls, member: Member) -> MemberView:
         """Show a member."""
         return cls(
-            id=shown.own(one.id),
-            state=one.state,
-            kind=one.kind,
-            join=JoinView.of(one.join),
-            spared=one.spared,
+            id=shown.own(member.id),
+            state=member.state,
+            kind=member.kind,
+            join=JoinView.of(member.join),
+            spared=member.spared,
         )
 
 
@@ -77,11 +77,11 @@ class GraphDetail(GraphSummary):
     events: list[dict[str, Any]]
 
     @classmethod
-    def of(cls, one: GraphView) -> GraphDetail:
+    def of(cls, graph: GraphView) -> GraphDetail:
         """Show a graph."""
         return cls.copy(
-            one.graph,
-            members={key: MemberView.of(member) for key, member in one.members.items()},
-            edges=[EdgeView.of(edge) for edge in one.edges],
-            events=[event_view(event) for event in one.events],
+            graph.graph,
+            members={key: MemberView.of(member) for key, member in graph.members.items()},
+            edges=[EdgeView.of(edge) for edge in graph.edges],
+            events=[event_view(event) for event in graph.events],
         )

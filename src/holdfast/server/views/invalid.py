@@ -1,4 +1,4 @@
-"""Values that do not fit their type, told in words that help."""
+"""Error messages for values that do not fit their type."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _STEP = re.compile(r"\[[^\]]*\]|[^.\[]+")
 
 
 def misfit(error: msgspec.ValidationError, kind: Any, where: str) -> InvalidInput:
-    """Make our error of a value that does not fit its type; `where` names the whole."""
+    """Return the error for a value that does not fit its type; `where` names the whole."""
     text = str(error)
     at = _AT.search(text)
     path = at["path"] if at else ""
@@ -33,7 +33,7 @@ def misfit(error: msgspec.ValidationError, kind: Any, where: str) -> InvalidInpu
 
 
 def _choices(kind: inspect.Type, steps: list[str]) -> list[str]:
-    """Return the values that fit where the steps lead to."""
+    """Return the accepted values at the end of a path."""
     kinds = _options(kind)
     for step in steps:
         kinds = [option for one in kinds for part in _parts(one, step) for option in _options(part)]

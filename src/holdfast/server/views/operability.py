@@ -25,7 +25,7 @@ class FindingView(View):
     check: str
     level: Level
     text: str
-    #: What to do about it.
+    #: How to fix it.
     fix: str | UnsetType = UNSET
 
     @classmethod
@@ -40,7 +40,7 @@ class FindingView(View):
 
 
 class FindingsView(View):
-    """What the doctor found, from the server of the store up."""
+    """The findings of the doctor, starting with the server of the store."""
 
     findings: list[FindingView]
 
@@ -88,7 +88,7 @@ class ServiceView(View):
     name: str
     #: False while it waits to be restarted.
     running: bool
-    #: How often it has stopped by itself since the process started.
+    #: How often it has stopped unexpectedly since the process started.
     restarts: int
     #: Why it stopped last, and when.
     last_error: str | None
@@ -116,24 +116,26 @@ class ServiceProcessView(View):
     @classmethod
     def of(cls, process: ServiceProcess) -> ServiceProcessView:
         """Show a process."""
-        return cls(name=process.name, services=[ServiceView.of(one) for one in process.services])
+        return cls(
+            name=process.name, services=[ServiceView.of(service) for service in process.services]
+        )
 
 
 class SnapshotView(View):
-    """What the store is doing now; a key of one tenant sees what belongs to that tenant."""
+    """The activity of the store. A key of one tenant sees only that tenant's data."""
 
     #: Executions by state.
     counts: dict[str, int]
     lanes: list[LaneCounts]
     #: Message queues by name, the first 100.
     queues: list[QueueDepthView]
-    #: There are queues that are not shown.
+    #: Whether there are more queues.
     more_queues: bool
-    #: The waiting execution that was created first, to half a second.
+    #: The oldest waiting execution, to within half a second.
     oldest_waiting: ExecutionView | None
-    #: Workers that are alive, the first 1,000.
+    #: Live workers, the first 1,000.
     workers: list[WorkerView]
-    #: There are workers that are not shown.
+    #: Whether there are more workers.
     more_workers: bool
     #: Processes and the services they run; empty for a key of one tenant.
     services: list[ServiceProcessView]
@@ -228,13 +230,13 @@ class TimelineView(View):
 
 
 class NodeView(View):
-    """A member and its place."""
+    """A member and its position."""
 
     key: str
     id: str
     kind: str
     state: str
-    #: From 0; members of layer 0 wait for none.
+    #: From 0; members of layer 0 wait for no others.
     layer: int
     #: From 0, in its layer.
     place: int

@@ -1,4 +1,4 @@
-"""Pages of lists that the engine gives as a whole."""
+"""Pages of lists that the engine returns as a whole."""
 
 from __future__ import annotations
 
@@ -13,31 +13,31 @@ T = TypeVar("T")
 
 
 class PageQuery(Query):
-    """Which part of a list."""
+    """Which part of a list to return."""
 
     limit: PageLimit = 50
     cursor: Cursor | None = None
 
     def part(
-        self, found: Sequence[T], name: Callable[[T], str] | None = None
+        self, items: Sequence[T], name: Callable[[T], str] | None = None
     ) -> tuple[Sequence[T], str | None]:
-        """Return a page and the cursor of the next.
+        """Return a page and the cursor of the next page.
 
-        The cursor is the name of the last item in a list that is sorted by names, where items come
-        and go; else how many there were before, in a list that only grows.
+        In a list sorted by name, where items come and go, the cursor is the name of the last item.
+        In a list that only grows, it is the number of items so far.
         """
-        start = self._start(found, name)
+        start = self._start(items, name)
         end = start + self.limit
-        page = found[start:end]
-        if end >= len(found):
+        page = items[start:end]
+        if end >= len(items):
             return page, None
         return page, str(end) if name is None else name(page[-1])
 
-    def _start(self, found: Sequence[T], name: Callable[[T], str] | None) -> int:
+    def _start(self, items: Sequence[T], name: Callable[[T], str] | None) -> int:
         if self.cursor is None:
             return 0
         if name is not None:
-            return bisect_right(found, self.cursor, key=name)
+            return bisect_right(items, self.cursor, key=name)
         if not (self.cursor.isascii() and self.cursor.isdecimal()):
-            raise InvalidInput("cursor: is not one of this list", field="cursor")
+            raise InvalidInput("cursor: does not belong to this list", field="cursor")
         return int(self.cursor)

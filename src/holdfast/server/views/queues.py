@@ -28,7 +28,7 @@ from holdfast.server.views.times import rfc3339
 
 
 class DeadLetterView(ModelView, model=DeadLetter):
-    """The envelope of a message that was given up."""
+    """The envelope of a dead letter."""
 
     origin: str
 
@@ -39,7 +39,7 @@ class DeadLetterView(ModelView, model=DeadLetter):
 
 
 class QueueView(View):
-    """A queue as it is defined."""
+    """The definition of a queue."""
 
     name: str
     tenant: str
@@ -47,7 +47,7 @@ class QueueView(View):
     max_attempts: int
     lock_ms: int
     dead_letter: str | None
-    #: Waits after the first, second, ... nack; the last one is repeated.
+    #: The waits after the first, second, ... nack; the last one repeats.
     backoff: tuple[int, ...]
     dedup_window_ms: int
     ttl_ms: int | None
@@ -58,30 +58,30 @@ class QueueView(View):
     max_in_flight_per_consumer: int | None
     created_at: str
     groups: tuple[str, ...]
-    #: The whole queue is paused, or these groups are.
+    #: Whether the whole queue is paused, or which groups are.
     paused: bool
     paused_groups: tuple[str, ...]
-    #: Others send their dead letters here.
+    #: Whether other queues send their dead letters here.
     takes_dead_letters: bool
-    #: What was dropped lately, newest first.
+    #: Recently dropped messages, newest first.
     dropped: list[DeadLetterView]
 
     @classmethod
-    def of(cls, one: Queue) -> QueueView:
+    def of(cls, queue: Queue) -> QueueView:
         """Show a queue."""
-        tenant, name = names.parse(one.name)
-        settings = {f: getattr(one.settings, f) for f in _SETTINGS}
+        tenant, name = names.parse(queue.name)
+        settings = {f: getattr(queue.settings, f) for f in _SETTINGS}
         target = settings.pop("dead_letter")
         return cls(
             name=name,
             tenant=tenant,
             dead_letter=None if target is None else scoping.seen(target, tenant),
-            created_at=rfc3339(one.created_at),
-            groups=one.groups,
-            paused=one.paused,
-            paused_groups=one.paused_groups,
-            takes_dead_letters=one.takes_dead_letters,
-            dropped=[DeadLetterView.seen(letter, tenant) for letter in one.dropped],
+            created_at=rfc3339(queue.created_at),
+            groups=queue.groups,
+            paused=queue.paused,
+            paused_groups=queue.paused_groups,
+            takes_dead_letters=queue.takes_dead_letters,
+            dropped=[DeadLetterView.seen(letter, tenant) for letter in queue.dropped],
             **settings,
         )
 
@@ -110,73 +110,73 @@ class QueuePage(View):
 
 
 class MessageView(View):
-    """A message; a payload that is no JSON is in `payload_base64`."""
+    """A message. A payload that is not JSON is in `payload_base64`."""
 
     id: str
     payload: Any
     key: str | None
-    #: Hand-outs to the group so far; for a consumer, which one this is, from 1.
+    #: The number of deliveries to the group so far; in a delivery, its own number, from 1.
     attempt: int
     enqueued_at: str
     payload_base64: str | UnsetType = UNSET
     dead_letter: DeadLetterView | UnsetType = UNSET
 
     @classmethod
-    def of(cls, one: Message, tenant: str) -> MessageView:
+    def of(cls, message: Message, tenant: str) -> MessageView:
         """Show a message."""
-        value = as_json(one.payload)
-        letter = one.dead_letter
+        value = as_json(message.payload)
+        letter = message.dead_letter
         return cls(
-            id=one.id,
+            id=message.id,
             payload=value,
-            key=one.key,
-            attempt=one.attempt,
-            enqueued_at=rfc3339(one.enqueued_at),
-            payload_base64=UNSET if value is not None else as_base64(one.payload),
+            key=message.key,
+            attempt=message.attempt,
+            enqueued_at=rfc3339(message.enqueued_at),
+            payload_base64=UNSET if value is not None else as_base64(message.payload),
             dead_letter=UNSET if letter is None else DeadLetterView.seen(letter, tenant),
         )
 
 
 class MessagePage(View):
-    """Messages that were not handed out."""
+    """Messages that were read without a delivery."""
 
     items: list[MessageView]
     next_cursor: str | None = None
 
 
 class DeliveryView(View):
-    """A hand-out: the handle is the right to settle it."""
+    """A delivery. The handle authorizes settling it."""
 
     handle: str
     message: MessageView
     deadline: str
 
     @classmethod
-    def of(cls, one: Delivery, tenant: str) -> DeliveryView:
+    def of(cls, delivery: Delivery, tenant: str) -> DeliveryView:
         """Show a delivery."""
-        message = MessageView.of(one.message, tenant)
-        return cls(handle=one.handle, message=message, deadline=rfc3339(one.deadline))
+        message = MessageView.of(delivery.message, tenant)
+        return cls(handle=delivery.handle, message=message, deadline=rfc3339(delivery.deadline))
 
 
 class DeliveriesView(View):
-    """What a read got."""
+    """The messages that were read."""
 
     deliveries: list[DeliveryView]
 
 
 class ClaimedView(View):
-    """What was taken over, and where to go on."""
+    """The deliveries that were taken over, and where to continue."""
 
     deliveries: list[DeliveryView]
     next_cursor: str | None
 
 
 class PendingView(ModelView, model=PendingDelivery):
-    """A delivery under way."""
+    """A delivery in flight."""
 
 
 class PendingPage(View):
-    """Deliveries under way, those that expire first first."""
+    """Deliveries in flight, soonest to expire first."""
 
     items: list[PendingView]
     next_cursor: str | None
@@ -209,9 +209,9 @@ class SettledItem(View, omit_defaults=True):
     """The answer for one delivery."""
 
     ok: bool
-    #: The same was done before, by an earlier call.
+    #: Whether an earlier call already did the same.
     repeated: bool = False
-    #: Of an extension: until when it is kept now.
+    #: After an extension: the new deadline.
     deadline: str | UnsetType = UNSET
     code: str | UnsetType = UNSET
     detail: str | UnsetType = UNSET
@@ -229,11 +229,11 @@ class SettledView(View):
 
 
 class GroupStatsView(ModelView, model=GroupStats):
-    """Exact counts of a group: pushed is the sum of all others."""
+    """Exact counts of a group: `pushed` is the sum of the others."""
 
 
 class StatsView(View, omit_defaults=True):
-    """Exact counts: of a WORK queue those of its group, of a FANOUT queue its own and `groups`."""
+    """Exact counts: of the group of a WORK queue, or of a FANOUT queue and its `groups`."""
 
     pushed: int
     expired: int
@@ -247,7 +247,7 @@ class StatsView(View, omit_defaults=True):
     stored: int | UnsetType = UNSET
     collected: int | UnsetType = UNSET
     groups: dict[str, GroupStatsView] | UnsetType = UNSET
-    #: With `detail`: the mode, what is stored, and what is on its way to other queues.
+    #: With `detail`: the mode, the stored messages, and those in transit to other queues.
     mode: str | UnsetType = UNSET
     owed: int | UnsetType = UNSET
 

@@ -6,10 +6,10 @@ from datetime import UTC, datetime
 
 
 def rfc3339(moment: datetime) -> str:
-    """Write a moment, such as 2026-01-31T09:30:00.000Z."""
+    """Format a time, such as 2026-01-31T09:30:00.000Z."""
     return moment.astimezone(UTC).isoformat(timespec="milliseconds")[:-6] + "Z"
 
 
 def optional(moment: datetime | None) -> str | None:
-    """Write a moment that may be absent."""
+    """Format a time that may be absent."""
     return None if moment is None else rfc3339(moment)

@@ -23,35 +23,35 @@ class SourceView(View):
 
 
 class SignalView(View):
-    """A signal that came."""
+    """A signal."""
 
     name: str
     payload: Any
     source: SourceView
     at: str
     effect: str
-    #: null for those of an operator and of a timeout.
+    #: null for signals of an operator or a timeout.
     waitpoint: str | None
     idempotency_key: str | None = None
     correlation: str | None = None
 
     @classmethod
-    def of(cls, one: Signal) -> SignalView:
+    def of(cls, signal: Signal) -> SignalView:
         """Show a signal; its payload stays as it was written."""
         return cls(
-            name=one.name,
-            payload=msgspec.Raw(one.payload.strip()),
-            source=SourceView(type=one.source.type, identity=one.source.identity),
-            at=rfc3339(one.at),
-            effect=one.effect,
-            waitpoint=shown.own_or_none(one.waitpoint),
-            idempotency_key=one.idempotency_key,
-            correlation=one.correlation,
+            name=signal.name,
+            payload=msgspec.Raw(signal.payload.strip()),
+            source=SourceView(type=signal.source.type, identity=signal.source.identity),
+            at=rfc3339(signal.at),
+            effect=signal.effect,
+            waitpoint=shown.own_or_none(signal.waitpoint),
+            idempotency_key=signal.idempotency_key,
+            correlation=signal.correlation,
         )
 
 
 class SignalPage(View):
-    """All signals of an execution, in the order of their arrival."""
+    """All signals of an execution, in the order of arrival."""
 
     items: list[SignalView]
     next_cursor: str | None = None
@@ -71,63 +71,63 @@ class WaitpointView(
 
 
 class WaitpointPage(View):
-    """The waitpoints of an execution, in the order they were made."""
+    """The waitpoints of an execution, in the order of creation."""
 
     items: list[WaitpointView]
     next_cursor: str | None = None
 
 
 class PreparedView(WaitpointView):
-    """A waitpoint that the call has made or named, with its token."""
+    """A waitpoint that the call created or named, with its token."""
 
     token: str
 
     @classmethod
-    def of(cls, one: Waitpoint) -> PreparedView:
+    def of(cls, waitpoint: Waitpoint) -> PreparedView:
         """Show a waitpoint and its token."""
-        token = one.token.reveal() if isinstance(one.token, Token) else ""
-        return cls.copy(one, token=token)
+        token = waitpoint.token.reveal() if isinstance(waitpoint.token, Token) else ""
+        return cls.copy(waitpoint, token=token)
 
 
 class PreparedPage(View):
-    """The waitpoints that were made."""
+    """The created waitpoints."""
 
     items: list[PreparedView]
 
 
 class SuspensionView(View):
-    """Whether it waits, or has what it wanted and goes on at once."""
+    """Whether the execution waits, or its condition already holds and it continues."""
 
-    #: suspended, or active: then the lease is kept.
+    #: suspended, or active if the caller keeps the lease.
     state: str
     waitpoints: list[PreparedView]
-    #: What fulfilled the condition, if it did at once.
+    #: The signals that fulfilled the condition, if it holds at once.
     signals: list[SignalView] | UnsetType = UNSET
 
 
 class InboxView(WaitpointView):
-    """A waitpoint that can be answered, with what it is for."""
+    """A waitpoint that can be answered, with its execution."""
 
     tenant: str
     kind: str
     lane: str
-    #: Its timeout has passed and it waits for an operator.
+    #: Whether its timeout has passed and it waits for an operator.
     escalated: bool
 
     @classmethod
-    def of_item(cls, one: InboxItem) -> InboxView:
+    def of_item(cls, item: InboxItem) -> InboxView:
         """Show an item of the inbox."""
         return cls.copy(
-            one.waitpoint,
-            tenant=one.tenant,
-            kind=one.kind,
-            lane=one.lane,
-            escalated=one.escalated,
+            item.waitpoint,
+            tenant=item.tenant,
+            kind=item.kind,
+            lane=item.lane,
+            escalated=item.escalated,
         )
 
 
 class InboxPage(View):
-    """Waitpoints that can be answered, the oldest first."""
+    """Waitpoints that can be answered, oldest first."""
 
     items: list[InboxView]
     next_cursor: str | None

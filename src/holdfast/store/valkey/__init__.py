@@ -1,1 +1,1 @@
-"""What knows the server: connections, calls, the function library, key names."""
+"""The Valkey server: connections, calls, the function library, key names."""

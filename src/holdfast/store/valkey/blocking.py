@@ -1,7 +1,7 @@
 """A blocking connection for threads that must not depend on an event loop: heartbeats.
 
 The asyncio client delivers all replies through one event loop, so it cannot serve a thread whose
-purpose is to go on when that loop is blocked.
+purpose is to continue when that loop is blocked.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class BlockingStore:
         return bool(draining)
 
     def remove_worker(self, instance: str) -> None:
-        """Take a worker off the registry."""
+        """Remove a worker from the registry."""
         self._call("hf_worker_remove", self._store.global_tag, instance, "")
 
     def _call(self, function: str, tag: str, *args: str) -> list[Any]:
@@ -81,5 +81,5 @@ class BlockingStore:
         except valkey.ResponseError as error:
             if "Function not found" not in str(error):
                 raise
-        # The next call of the event loop loads the library, if there is room for it.
+        # The next call from the event loop loads the library, if there is room for it.
         return self._client.eval(self._store.loader.script(function), 1, tag, *args)

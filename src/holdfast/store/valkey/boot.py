@@ -1,4 +1,4 @@
-"""Boot checks: is this a store that Holdfast can use? Each failure says what to do."""
+"""Boot checks: can Holdfast use this store? Each failure says what to do."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ log: logging.Logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
 OLDEST_MAJOR = 8
-#: Moves when the layout of the data changes in a way that old code cannot read.
+#: Increases when the layout of the data changes in a way that old code cannot read.
 FORMAT = 2
 
 
@@ -28,12 +28,12 @@ def check_server(info: str) -> None:
     facts = dict(line.split(":", 1) for line in info.splitlines() if ":" in line)
     version = facts.get("valkey_version")
     if facts.get("server_name") != "valkey" or version is None:
-        found = facts.get("redis_version", "an unknown server")
+        version_text = facts.get("redis_version", "an unknown server")
         message = (
-            f"this is not Valkey but Redis or a relative of it ({found}): "
+            f"the server is not Valkey but Redis or a fork of it ({version_text}): "
             f"use Valkey {OLDEST_MAJOR} or newer, or embedded://PATH"
         )
-        raise StoreIncompatible(message, version=found)
+        raise StoreIncompatible(message, version=version_text)
     major = version.split(".", 1)[0]
     if not major.isdecimal() or int(major) < OLDEST_MAJOR:
         message = f"Valkey {version} is too old: use Valkey {OLDEST_MAJOR} or newer"
@@ -41,7 +41,7 @@ def check_server(info: str) -> None:
     policy = facts.get("maxmemory_policy", "noeviction")
     if policy != "noeviction":
         message = (
-            f"maxmemory-policy is {policy}, so the server may throw work away: "
+            f"maxmemory-policy is {policy}, so the server may evict work: "
             "run CONFIG SET maxmemory-policy noeviction and put it into its configuration"
         )
         raise StoreIncompatible(message, policy=policy)
@@ -54,7 +54,7 @@ async def check_servers(client: Client) -> None:
 
 
 async def until_answered(work: Callable[[], Awaitable[T]], timeout_ms: int) -> T:
-    """Do a part of opening until it is answered: servers load, and connections drop."""
+    """Repeat a part of opening until it is answered: servers load, and connections drop."""
     loop = asyncio.get_running_loop()
     deadline = loop.time() + timeout_ms / 1000
     while True:
@@ -64,7 +64,7 @@ async def until_answered(work: Callable[[], Awaitable[T]], timeout_ms: int) -> T
             if (error := final_error(failure)) is not None:
                 raise error from failure
             if loop.time() > deadline:
-                message = f"the server is not ready after {timeout_ms} ms: {failure.text}"
+                message = f"the server was not ready after {timeout_ms} ms: {failure.text}"
                 raise StoreUnavailable(message) from failure
             await asyncio.sleep(0.1)
 
@@ -74,27 +74,27 @@ async def wait_until_loaded(client: Client, timeout_ms: int) -> None:
     await until_answered(lambda: client.on_primaries(["PING"]), timeout_ms)
 
 
-async def load_library(client: Client, wanted: Library) -> None:
+async def load_library(client: Client, composed: Library) -> None:
     """Load the library on every primary that has none or an older one."""
     listings = await client.on_primaries(["FUNCTION", "LIST", "LIBRARYNAME", library.NAME])
     loaded = [_loaded_library(listing) for listing in listings]
     newest = max((release for release, _ in loaded), default=0)
-    if newest > wanted.release:
+    if newest > composed.release:
         log.warning("the store has a newer library, which is kept: upgrade this process")
-    if any(release < wanted.release for release, _ in loaded) or any(
-        release == wanted.release and digest != wanted.digest for release, digest in loaded
+    if any(release < composed.release for release, _ in loaded) or any(
+        release == composed.release and digest != composed.digest for release, digest in loaded
     ):
-        if newest > wanted.release:
+        if newest > composed.release:
             message = (
                 f"the primaries disagree on the library: one has release {newest}, "
-                f"this process {wanted.release}: start a process of the newer version"
+                f"this process {composed.release}: start a process of the newer version"
             )
             raise StoreIncompatible(message)
-        await client.on_primaries(["FUNCTION", "LOAD", "REPLACE", wanted.code])
+        await client.on_primaries(["FUNCTION", "LOAD", "REPLACE", composed.code])
 
 
 def _loaded_library(listing: Any) -> tuple[int, str]:
-    """Return release and digest of what a primary has loaded, 0 if nothing."""
+    """Return release and digest of a primary's loaded library, 0 if it has none."""
     for name in _function_names(listing):
         marker = library.parse_marker(name)
         if marker is not None:
@@ -112,7 +112,7 @@ def _function_names(value: Any) -> list[str]:
 
 
 def check_partitions(stored: int, asked: int | None, stored_format: int) -> int:
-    """Compare what is stored with what was asked for."""
+    """Compare the stored number of partitions with the requested one."""
     if stored_format != FORMAT:
         message = (
             f"the data has format {stored_format}, this version reads {FORMAT}: "

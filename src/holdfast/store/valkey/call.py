@@ -1,4 +1,4 @@
-"""Calling functions of the library: one round trip, refusals as errors, retries of the unknown.
+"""Calls functions of the library: one round trip, refusals as errors, retries of lost replies.
 
 Every function is safe to send twice, so a call whose reply was lost is sent again within its
 deadline and gets the first call's answer.
@@ -14,6 +14,8 @@ from holdfast import errors
 from holdfast.errors import HoldfastError, OutcomeUnknown, StoreUnavailable
 from holdfast.model import names
 from holdfast.outages import Outage
+from holdfast.store import restrictions
+from holdfast.store.restrictions import Restriction
 from holdfast.store.valkey import library
 from holdfast.store.valkey.client import CallFailed, Client
 
@@ -24,7 +26,7 @@ _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.01, 0.5
 #: A library that lacks a function after this many loads is a newer one, which is kept.
 _MOST_LOADS = 6
 
-#: Answers that show a bug of ours. Other errors of a server pass, so the call is repeated.
+#: Answers that show a bug in Holdfast. Other errors of a server pass, so the call is repeated.
 _FAULTS = ("user_function", "WRONGTYPE", "CROSSSLOT", "wrong number of arg", "unknown command")
 
 #: Context that is kept as text in records, and is a number.
@@ -33,116 +35,79 @@ _NUMBERS = frozenset({"epoch", "revision"})
 #: Refusals about things that have a name of their tenant.
 _OWN = ("schedule_", "budget_", "quota_", "reservation_")
 
-#: Refusal codes of the Lua library: the error and its sentence.
+#: The sentences of refusals by the Lua library.
+_SENTENCES: dict[type[HoldfastError], str] = {
+    errors.ExecutionNotFound: "no execution has the id {id}",
+    errors.WorkerNotFound: "no live worker is called {instance}",
+    errors.StepNotFound: "execution {id} has no step {step}",
+    errors.IdConflict: "id {id} already exists with different content",
+    errors.IdempotencyConflict: "the idempotency key was used by {id} with different content",
+    errors.LaneDraining: "lane {lane} is draining and accepts no new work",
+    errors.AlreadyTerminal: "execution {id} has ended: {state}",
+    errors.NotTerminal: "execution {id} has not ended: {state}",
+    errors.ReplayLimit: "execution {id} was already replayed {limit} times",
+    errors.TooManySteps: "execution {id} already has {limit} steps",
+    errors.StaleLease: "the lease on execution {id} expired or was superseded; it is {state} now",
+    errors.LeaseRevoked: "the lease on execution {id} was revoked",
+    errors.ScheduleNotFound: "no schedule has the id {id}",
+    errors.ScheduleConflict: (
+        "schedule {id} exists with different content: change it, or use another id"
+    ),
+    errors.ScheduleChanged: "schedule {id} was changed in the meantime: read it again",
+    errors.ScheduleMoved: "schedule {id} has passed this tick, or no longer exists",
+    errors.BudgetNotFound: "no budget has the id {id}",
+    errors.BudgetConflict: "budget {id} exists with different content",
+    errors.BudgetTooDeep: "budget {id} already has {limit} ancestors",
+    errors.ReservationNotFound: "budget {id} has no reservation with the key {key}",
+    errors.QuotaNotFound: "no quota has the id {id}",
+    errors.QuotaConflict: "quota {id} exists with different content",
+    errors.VersionConflict: "object {key} has a different version than expected",
+    errors.NotActive: "execution {id} is not running: {state}",
+    errors.NotSuspended: "execution {id} is not suspended: {state}",
+    errors.WaitpointNotFound: "no waitpoint has the id {id}",
+    errors.WaitpointExists: "execution {id} already has an open waitpoint {name}",
+    errors.WaitpointClosed: "waitpoint {id} is closed: {why}",
+    errors.TooManyWaitpoints: "execution {id} cannot have more than {limit} waitpoints",
+    errors.TooManySignals: "execution {id} cannot have more than {limit} signals",
+    errors.InvalidToken: "the token is not valid here",
+    errors.TokenExpired: "the token has expired; ask for a new one",
+    errors.TokenUsedUp: "the token of waitpoint {id} was used {limit} times",
+    errors.SignalNotAllowed: (
+        "waitpoint {id} accepts only signals {by} {accepted}; this one is {by} {got}"
+    ),
+    errors.RotationConflict: "the kid {kid} was used before; choose a new one",
+    errors.GraphNotFound: "no graph has the id {id}",
+    errors.GraphFinished: "graph {id} has ended: {state}",
+    errors.GraphNotFinished: "graph {id} has not ended: {state}",
+    errors.StaleGraph: "graph {id} has changed: its version is {revision}",
+    errors.InvalidGraph: "graph {id}: {problem} {member}",
+    errors.MemberStarted: "member {member} of graph {id} accepts no new upstreams: it is {state}",
+    errors.MemberOfGraph: "execution {id} is a member of graph {graph}: replay the graph",
+    errors.NothingToReplay: "graph {id} is {state} and no failure in it counts: nothing to replay",
+    errors.StagingLost: "graph {id} was not uploaded in time; submit it again",
+    errors.SessionNotFound: "no session has the id {id}",
+    errors.ReplyNotFound: "session {id} has no dead reply {number}",
+    errors.SessionBusy: "session {id} is busy: a turn runs; try again later",
+    errors.SessionFull: "session {id} already holds {limit}, its limit",
+    errors.QueueNotFound: "no queue is called {queue}",
+    errors.GroupNotFound: "queue {queue} has no group called {group!r}",
+    errors.MessageNotFound: "queue {queue} has no message {id}",
+    errors.QueueConflict: "queue {queue} is a {mode} queue",
+    errors.InvalidDeadLetter: (
+        "queue {queue} takes dead letters: it must be a work queue and have no dead_letter itself"
+    ),
+    errors.TooManyGroups: "queue {queue} already has {limit} groups",
+    errors.QueueFull: "queue {queue} is full",
+    errors.DedupConflict: "queue {queue} has a different message with this id or dedup key",
+    errors.StaleDelivery: (
+        "the delivery of queue {queue} was settled, or expired and now belongs to another consumer"
+    ),
+    errors.UnknownDelivery: "queue {queue} never issued this handle",
+    errors.KeyNotFound: "no API key has the id {id}",
+    errors.TooManyKeys: "the store already has {limit} API keys",
+}
 REFUSALS: dict[str, tuple[type[HoldfastError], str]] = {
-    "execution_not_found": (errors.ExecutionNotFound, "no execution has the id {id}"),
-    "worker_not_found": (errors.WorkerNotFound, "no live worker is called {instance}"),
-    "step_not_found": (errors.StepNotFound, "execution {id} has no step {step}"),
-    "id_conflict": (errors.IdConflict, "id {id} belongs to something with other content"),
-    "idempotency_conflict": (
-        errors.IdempotencyConflict,
-        "the idempotency key was used with other content, by {id}",
-    ),
-    "lane_draining": (errors.LaneDraining, "lane {lane} is draining and accepts no new work"),
-    "already_terminal": (errors.AlreadyTerminal, "execution {id} has ended: {state}"),
-    "not_terminal": (errors.NotTerminal, "execution {id} has not ended: {state}"),
-    "replay_limit": (errors.ReplayLimit, "execution {id} was replayed {limit} times already"),
-    "too_many_steps": (errors.TooManySteps, "execution {id} has {limit} steps already"),
-    "stale_lease": (
-        errors.StaleLease,
-        "the lease on execution {id} expired or was superseded; it is {state} now",
-    ),
-    "lease_revoked": (errors.LeaseRevoked, "the lease on execution {id} was revoked"),
-    "schedule_not_found": (errors.ScheduleNotFound, "no schedule has the id {id}"),
-    "schedule_conflict": (
-        errors.ScheduleConflict,
-        "schedule {id} exists and says something else: change it, or use another id",
-    ),
-    "schedule_changed": (errors.ScheduleChanged, "schedule {id} was changed meanwhile"),
-    "schedule_moved": (errors.ScheduleMoved, "schedule {id} has moved on, or is gone"),
-    "budget_not_found": (errors.BudgetNotFound, "no budget has the id {id}"),
-    "budget_conflict": (errors.BudgetConflict, "budget {id} exists with other content"),
-    "budget_too_deep": (errors.BudgetTooDeep, "budget {id} has {limit} ancestors already"),
-    "reservation_not_found": (
-        errors.ReservationNotFound,
-        "budget {id} has no reservation with the key {key}",
-    ),
-    "quota_not_found": (errors.QuotaNotFound, "no quota has the id {id}"),
-    "quota_conflict": (errors.QuotaConflict, "quota {id} exists with other content"),
-    "version_conflict": (errors.VersionConflict, "object {key} is not as expected"),
-    "not_active": (errors.NotActive, "execution {id} is not running: {state}"),
-    "not_suspended": (errors.NotSuspended, "execution {id} is not suspended: {state}"),
-    "waitpoint_not_found": (errors.WaitpointNotFound, "there is no waitpoint {id}"),
-    "waitpoint_exists": (
-        errors.WaitpointExists,
-        "execution {id} has an open waitpoint {name} already",
-    ),
-    "waitpoint_closed": (errors.WaitpointClosed, "waitpoint {id} is closed: {why}"),
-    "too_many_waitpoints": (
-        errors.TooManyWaitpoints,
-        "execution {id} cannot have more than {limit} waitpoints",
-    ),
-    "too_many_signals": (
-        errors.TooManySignals,
-        "execution {id} cannot have more than {limit} signals",
-    ),
-    "invalid_token": (errors.InvalidToken, "the token is not valid here"),
-    "token_expired": (errors.TokenExpired, "the token has expired; ask for a new one"),
-    "token_used_up": (errors.TokenUsedUp, "the token of waitpoint {id} was used {limit} times"),
-    "signal_not_allowed": (
-        errors.SignalNotAllowed,
-        "waitpoint {id} accepts only signals {by} {accepted}; this one is {by} {got}",
-    ),
-    "rotation_conflict": (
-        errors.RotationConflict,
-        "the kid {kid} is taken; choose one that was never used",
-    ),
-    "graph_not_found": (errors.GraphNotFound, "no graph has the id {id}"),
-    "graph_finished": (errors.GraphFinished, "graph {id} has ended: {state}"),
-    "graph_not_finished": (errors.GraphNotFinished, "graph {id} has not ended: {state}"),
-    "stale_graph_revision": (
-        errors.StaleGraph,
-        "graph {id} has changed: its version is {revision}",
-    ),
-    "invalid_graph": (errors.InvalidGraph, "graph {id}: {problem} {member}"),
-    "member_started": (
-        errors.MemberStarted,
-        "member {member} of graph {id} takes no new upstreams: it is {state}",
-    ),
-    "member_of_graph": (
-        errors.MemberOfGraph,
-        "execution {id} is a member of graph {graph}: replay the graph",
-    ),
-    "nothing_to_replay": (
-        errors.NothingToReplay,
-        "graph {id} is {state} and no failure in it counts: nothing to replay",
-    ),
-    "staging_lost": (errors.StagingLost, "graph {id} was not put in place in time; submit again"),
-    "session_not_found": (errors.SessionNotFound, "no session has the id {id}"),
-    "reply_not_found": (errors.ReplyNotFound, "session {id} has no dead reply {number}"),
-    "session_busy": (errors.SessionBusy, "session {id} is busy: a turn runs; try again later"),
-    "session_full": (errors.SessionFull, "session {id} holds {limit} already, its limit"),
-    "queue_not_found": (errors.QueueNotFound, "no queue is called {queue}"),
-    "group_not_found": (errors.GroupNotFound, "queue {queue} has no group called {group!r}"),
-    "message_not_found": (errors.MessageNotFound, "queue {queue} has no message {id}"),
-    "queue_conflict": (errors.QueueConflict, "queue {queue} is a {mode} queue"),
-    "invalid_dead_letter": (
-        errors.InvalidDeadLetter,
-        "queue {queue} takes dead letters: it must be a work queue and have no dead_letter itself",
-    ),
-    "too_many_groups": (errors.TooManyGroups, "queue {queue} has {limit} groups already"),
-    "queue_full": (errors.QueueFull, "queue {queue} is full"),
-    "dedup_conflict": (
-        errors.DedupConflict,
-        "queue {queue} got another message with this id or dedup key",
-    ),
-    "stale_delivery": (
-        errors.StaleDelivery,
-        "the delivery of queue {queue} was settled, or has expired and is another's now",
-    ),
-    "unknown_delivery": (errors.UnknownDelivery, "queue {queue} never issued this handle"),
-    "key_not_found": (errors.KeyNotFound, "no API key has the id {id}"),
-    "too_many_keys": (errors.TooManyKeys, "there are {limit} API keys already"),
+    kind.code: (kind, sentence) for kind, sentence in _SENTENCES.items()
 }
 
 
@@ -170,16 +135,16 @@ class Caller:
         self._client = client
         self._timeout_s = timeout_ms / 1000
         self._loader = loader
-        #: Whether one of these may be going on.
+        #: Whether an outage may be under way.
         self._in_trouble = False
         self._away = Outage(
-            "the store does not answer (%s); calls are repeated",
+            "the store does not answer (%s); calls are retried",
             "the store answers again, after %.1f s",
         )
         self._full = Outage(
-            "the store is full (%s): what adds data is refused as store_full, what frees memory "
-            "goes on",
-            "the store takes new data again, after %.1f s",
+            "the store is full (%s): calls that add data are refused as store_full, calls that "
+            "free memory continue",
+            "the store accepts new data again, after %.1f s",
             patience_s=0,
         )
 
@@ -195,6 +160,9 @@ class Caller:
         self, verb: str, function: str, tag: str, args: tuple[str | bytes, ...]
     ) -> list[Any]:
         command = (verb, function, "1", tag, *args)
+        restriction = restrictions.current()
+        if restriction is not None:
+            command = _restricted(command, restriction)
         try:
             reply = await self._client.call(command)
         except CallFailed as failure:
@@ -207,7 +175,7 @@ class Caller:
         raise refusal_of(reply[1:])
 
     async def _insist(self, command: tuple[str | bytes, ...], failure: CallFailed) -> Any:
-        """Send again until there is an answer or the deadline has passed."""
+        """Send the call again until there is an answer or the deadline has passed."""
         loop = asyncio.get_running_loop()
         deadline = loop.time() + self._timeout_s
         pause = _FIRST_PAUSE_S
@@ -244,7 +212,7 @@ class Caller:
         return ("EVAL", self._loader.script(str(function)), *rest)
 
     def _place(self, tag: str) -> str:
-        """Return what may fail on its own: the parts of a cluster do."""
+        """Return the part of a cluster that a call goes to: parts fail independently."""
         return tag if self._client.cluster else ""
 
     def _note_failure(
@@ -264,14 +232,26 @@ class Caller:
         self._in_trouble = self._away.suspected or self._full.suspected
 
 
+def _restricted(
+    command: tuple[str | bytes, ...], restriction: Restriction
+) -> tuple[str | bytes, ...]:
+    """Return a call with the tenant, if it is about something that the restriction names."""
+    verb, function, count, tag, *args = command
+    owned = library.owned_functions().get(str(function))
+    if owned is None or args[owned.place] not in restriction.ids:
+        return command
+    restriction.checked = True
+    return (verb, owned.name, count, tag, *args, restriction.tenant)
+
+
 def final_error(failure: CallFailed) -> HoldfastError | None:
-    """Return the error of an answer that repeating does not change."""
+    """Return the error for an answer that a retry does not change."""
     text = failure.text
     if failure.is_full:
         message = "the store is full: free memory, raise maxmemory, or shorten retention"
         return errors.StoreFull(message)
     if any(word in text for word in ("NOAUTH", "WRONGPASS", "NOPERM")):
-        return errors.StoreIncompatible(f"the store refused our user: {text}")
+        return errors.StoreIncompatible(f"the store refused the user of this process: {text}")
     if failure.answered and any(word in text for word in _FAULTS):
         return errors.StoreFault(f"the store failed: {text}")
     return None
@@ -280,7 +260,7 @@ def final_error(failure: CallFailed) -> HoldfastError | None:
 def _gave_up(
     command: tuple[str | bytes, ...], failure: CallFailed, *, maybe_done: bool
 ) -> HoldfastError:
-    function = str(command[1])
+    function = library.plain_name(str(command[1]))
     if maybe_done:
         message = f"no answer to {function} in time; it may have happened ({failure.text})"
         return OutcomeUnknown(message, function=function)

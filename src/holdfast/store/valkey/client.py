@@ -1,6 +1,6 @@
-"""The one seam to the client library: connections, coalesced calls, subscriptions.
+"""The only user of the client library: connections, batched calls, subscriptions.
 
-Calls made in the same tick of the event loop go out as one batch, which costs the client a
+Calls made in the same tick of the event loop are sent as one batch, which costs the client a
 quarter of the CPU of single calls. While several batches are under way, further calls wait and
 form the next batch.
 """
@@ -16,19 +16,20 @@ from typing import Any, cast
 
 import glide
 
+from holdfast.concurrency import stop
 from holdfast.errors import StoreIncompatible, StoreUnavailable
 from holdfast.store.valkey.replies import read_replies_here
 from holdfast.store.valkey.urls import StoreUrl
 
 log: logging.Logger = logging.getLogger(__name__)
 
-#: Words by which a server refuses a user.
+#: Words with which a server refuses a user.
 REFUSED_LOGIN = ("NOAUTH", "WRONGPASS", "NOPERM", "AuthenticationFailed", "authentication failed")
 
 Command = Sequence[str | bytes]
 Pending = tuple[Command, asyncio.Future[Any]]
 
-#: More batches under way than this add memory, not speed: the server has one thread.
+#: More batches under way would use memory without adding speed: the server has one thread.
 MOST_BATCHES = 4
 MOST_CALLS_IN_BATCH = 256
 MOST_BYTES_IN_BATCH = 4 << 20
@@ -65,7 +66,7 @@ class Client:
         self.cluster = cluster
         self._loop = asyncio.get_running_loop()
         self._glide: Any = None
-        #: Subscriptions have a connection of their own: on a shared one, confirmations of
+        #: Subscriptions have a separate connection: on a shared one, confirmations of
         #: SUBSCRIBE were seen to arrive as the replies of other calls (valkey-glide 2.5.3).
         self._listener: Any = None
         self._handlers: dict[str, Callable[[str], None]] = {}
@@ -73,7 +74,7 @@ class Client:
         self._batches: set[asyncio.Task[None]] = set()
         self._flush_planned = False
         self._closed = False
-        #: While a single server is known to be away, calls fail at once, certainly unsent.
+        #: While a single server is known to be down, calls fail immediately and are not sent.
         self._recovery: asyncio.Task[None] | None = None
         self._addresses: Sequence[tuple[str, int]] = ()
 
@@ -107,9 +108,7 @@ class Client:
         under_way: list[asyncio.Task[None]] = [*self._batches]
         if self._recovery is not None:
             under_way.append(self._recovery)
-        for task in under_way:
-            task.cancel()
-        await asyncio.gather(*under_way, return_exceptions=True)
+        await stop(*under_way)
         for connection in (self._glide, self._listener):
             if connection is not None:
                 await connection.close()
@@ -119,7 +118,7 @@ class Client:
         if self._closed:
             raise CallFailed("the client is closed", sent=False, answered=False)
         if self._recovery is not None:
-            raise CallFailed("no server answers", sent=False, answered=False)
+            raise CallFailed("no server answered", sent=False, answered=False)
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Any] = loop.create_future()
         self._pending.append((args, future))
@@ -157,7 +156,7 @@ class Client:
         except glide.GlideError as error:
             replies = [error] * len(batch)
         except BaseException as error:
-            # We are closing, or there is a bug: nobody may wait for ever.
+            # The client is closing, or there is a bug: no caller may wait for ever.
             for _, future in batch:
                 _settle(future, CallFailed(repr(error), sent=True, answered=False))
             raise
@@ -175,10 +174,10 @@ class Client:
         self._pending.clear()
 
     def _await_recovery(self) -> None:
-        """Stop sending to a server that is away. A cluster has others, so there we go on."""
+        """Stop sending to a server that is down. A cluster has others, so sending continues."""
         if self.cluster or self._closed or self._recovery is not None:
             return
-        self._drop_pending("no server answers")
+        self._drop_pending("no server answered")
         self._recovery = asyncio.get_running_loop().create_task(self._recover())
 
     async def _recover(self) -> None:
@@ -224,11 +223,11 @@ class Client:
             else:
                 await self._listener.subscribe(channels, timeout_ms=SUBSCRIBE_TIMEOUT_MS)
         except glide.GlideError:
-            # The client library goes on trying by itself; until then polls serve.
+            # The client library keeps trying; until it succeeds, polling takes its place.
             log.warning("subscribing is slow", extra={"channels": len(channels)})
 
     async def unsubscribe(self, channels: Sequence[str]) -> None:
-        """Forget channels."""
+        """Stop listening to channels."""
         for channel in channels:
             self._handlers.pop(channel, None)
         if self._closed:
@@ -239,7 +238,7 @@ class Client:
             await self._listener.unsubscribe_lazy(set(channels))
 
     def _on_message(self, message: Any, _context: Any) -> None:
-        """Handle a message in our own loop, whichever has read it."""
+        """Handle a message in this client's loop, no matter which loop has read it."""
         if not self._loop.is_closed():
             channel, text = message.channel.decode(), message.message.decode()
             self._loop.call_soon_threadsafe(self._dispatch, channel, text)
@@ -261,14 +260,14 @@ def _settle(future: asyncio.Future[Any], answer: Any) -> None:
 
 _NO_ANSWER = (glide.ConnectionError, glide.TimeoutError, glide.ClosingError)
 
-# Words by which a server says that it did not run the command. The client library writes some of
-# them its own way, such as `Moved`.
+# Words with which a server says that it did not run the command. The client library spells some of
+# them differently, such as `Moved`.
 _NOT_RUN = re.compile(
     r"\b(loading|busyloading|busy|masterdown|clusterdown|tryagain|readonly|moved|ask|oom|noauth"
     r"|wrongpass|noperm|function not found|maximum inflight)\b",
     re.IGNORECASE,
 )
-# What the library says of its own connections, also as an error of another kind.
+# What the library reports about its own connections, also as an error of another kind.
 _OWN_TROUBLE = re.compile(r"broken ?pipe|failed to (send|receive)|connection", re.IGNORECASE)
 
 

@@ -1,8 +1,8 @@
-"""The embedded server: a Valkey of our own, shared by all processes that use its folder.
+"""The embedded server: a private Valkey server, shared by all processes that use its folder.
 
-The first process starts it, later ones find it; the last one to leave stops it. Each user holds
-a shared lock on `users.lock` for as long as it lives, so a killed process leaves no trace. A
-server that outlived its users is adopted by the next one.
+The first process starts it, later ones find it, and the last one to leave stops it. Each user
+holds a shared lock on `users.lock` while it lives, so a killed process leaves no trace. The next
+user adopts a server that outlived its users.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ STOP_TIMEOUT_S = 30
 _POLL_S = 0.02
 
 # The server of the wheel uses the allocator of the C library, whose thread cache holds 7 blocks
-# of a size by default. Larger caches took a quarter off the CPU time of our functions.
+# of a size by default. Larger caches reduced the CPU time of Holdfast's functions by a quarter.
 _ALLOCATOR = {
     "GLIBC_TUNABLES": "glibc.malloc.tcache_count=2000"
     ":glibc.malloc.trim_threshold=268435456:glibc.malloc.top_pad=16777216"
@@ -59,7 +59,7 @@ class EmbeddedServer:
         return self.folder / "server.lock"
 
     def _lives(self) -> bool:
-        """Whether a server runs on the folder, be it ever so slow to answer."""
+        """Whether a server runs on the folder, even if it is slow to answer."""
         with self._server_lock.open("a") as lock:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -98,7 +98,7 @@ class EmbeddedServer:
 
     @contextlib.asynccontextmanager
     async def _exclusive(self) -> AsyncIterator[None]:
-        """Only one process at a time starts or stops the server."""
+        """Allow only one process at a time to start or stop the server."""
         with (self.folder / "start.lock").open("a") as lock:
             for _ in range(int(START_TIMEOUT_S / _POLL_S)):
                 try:
@@ -142,11 +142,11 @@ class EmbeddedServer:
             (os.POSIX_SPAWN_OPEN, fd, os.devnull, os.O_RDWR, 0) for fd in (0, 1, 2)
         ]
         with self._server_lock.open("a") as lock:
-            # The server inherits the lock and holds it for as long as it lives.
+            # The server inherits the lock and holds it while it lives.
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             inherited = lock.fileno() + 1
             actions.append((os.POSIX_SPAWN_DUP2, lock.fileno(), inherited))
-            # A session of its own: Ctrl-C in a terminal must not reach the server.
+            # A separate session: Ctrl-C in a terminal must not reach the server.
             return os.posix_spawn(
                 binary,
                 [str(binary), str(config)],
@@ -188,7 +188,7 @@ class EmbeddedServer:
         raise StoreUnavailable(message)
 
     async def _answers(self) -> bool:
-        """Whether our server answers on the port; a foreign one does not know the password."""
+        """Whether the embedded server answers on the port; another one refuses the password."""
         try:
             reader, writer = await asyncio.open_connection("127.0.0.1", self.port)
         except OSError:
@@ -204,7 +204,7 @@ class EmbeddedServer:
         return ok.startswith(b"+OK") and pong.startswith(b"+PONG")
 
     async def _watch(self) -> None:
-        """Start the server again if it dies; connections come back by themselves."""
+        """Start the server again if it dies; connections recover on their own."""
         while True:
             await asyncio.sleep(_WATCH_S)
             _reap(self._read_state().get("pid", 0))
@@ -247,7 +247,7 @@ class EmbeddedServer:
 
 
 def _write_private(path: Path, text: str) -> None:
-    """Replace a file at once, readable by its owner only."""
+    """Replace a file atomically, readable by its owner only."""
     draft = path.with_suffix(".new")
     draft.touch(mode=0o600)
     draft.write_text(text)
@@ -255,7 +255,7 @@ def _write_private(path: Path, text: str) -> None:
 
 
 def _reap(pid: int) -> None:
-    """Let go of a server that has ended, if it was our child."""
+    """Collect a server process that has ended, if it was a child of this process."""
     with contextlib.suppress(ChildProcessError):
         if pid > 0:
             os.waitpid(pid, os.WNOHANG)

@@ -1,4 +1,4 @@
-"""Tags: the few names that Python shares with lua/lib/core/keys.lua, beside the channels."""
+"""Tags: the names that Python shares with lua/lib/core/keys.lua, besides the channels."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def quota_tag(prefix: str, partition: int) -> str:
 
 
 def global_tag(prefix: str) -> str:
-    """Return the tag of what exists once: boot facts, workers."""
+    """Return the tag of the global partition: boot facts, workers."""
     return f"{prefix}:{{g}}"
 
 

@@ -3,6 +3,9 @@
 A lib file, `lib/GROUP/FILE`, is one local table, named by its first line of code; a function file,
 `FOLDER/FILE`, defines `run(tag, args)` and is registered as `hf_FOLDER_FILE`. Files are ordered by
 their `@requires`, each lib once.
+
+A function with `@owned` is registered a second time, as `hf_owned_FOLDER_FILE`. Its last argument
+is then the tenant that the call is for: what belongs to another one is refused as if missing.
 """
 
 from __future__ import annotations
@@ -17,6 +20,12 @@ from importlib.resources.abc import Traversable
 
 NAME = "holdfast"
 FLAGS = {"write": (), "allow-oom": ("allow-oom",), "no-writes": ("no-writes",)}
+#: Values of `@owned`: what the first argument is the id of, or `items` for functions that get the
+#: tenant as the third parameter of `run` and check each item, of which the id comes first.
+OWNED = ("execution", "graph", "session", "items")
+
+_OWNERSHIP = "lib/core/ownership"
+_OWNED_PREFIX = "hf_owned_"
 
 _ENTRY = re.compile(r"@(\w+)[ \t]*([^@\n]*)")
 _TABLE = re.compile(r"^local (\w+) = ", re.MULTILINE)
@@ -28,12 +37,16 @@ class Header:
 
     purpose: str
     requires: tuple[str, ...] = ()
+    #: Libs that fill in functions which this one calls, so they come along with it.
+    completed_by: tuple[str, ...] = ()
     args: tuple[str, ...] = ()
     oks: tuple[str, ...] = ()
     #: Refusal codes.
     refusals: tuple[str, ...] = ()
     events: tuple[str, ...] = ()
     flags: str = ""
+    #: One of OWNED, or empty: not about something that belongs to a tenant.
+    owned: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +77,17 @@ class Source:
         """The name by which it is called."""
         return "hf_" + self.name.replace("/", "_")
 
+    @property
+    def owned_function(self) -> str:
+        """The name by which it is called on behalf of a tenant."""
+        return _OWNED_PREFIX + self.name.replace("/", "_")
+
+    @property
+    def requires(self) -> tuple[str, ...]:
+        """The libs that it needs, with that of the check before it."""
+        needed = self.header.requires
+        return (*needed, _OWNERSHIP) if self.header.owned else needed
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Library:
@@ -75,8 +99,8 @@ class Library:
 
     @property
     def marker(self) -> str:
-        """The name of a function that tells which library a server has loaded."""
-        # Processes of every release read it, so its form stays.
+        """The name of a function that identifies the library that a server has loaded."""
+        # Processes of every release read this name, so its form must stay.
         return f"hf_revision_{self.release}_{self.digest}"
 
 
@@ -95,11 +119,13 @@ def parse_header(text: str) -> Header:
     return Header(
         purpose=purpose,
         requires=tuple(words.get("requires", ())),
+        completed_by=tuple(words.get("with", ())),
         args=tuple(value.split()[0] for value in entries.get("arg", ())),
         oks=tuple(entries.get("ok", ())),
         refusals=tuple(w for w in words.get("no", ()) if w != "|"),
         events=tuple(w for w in words.get("event", ()) if w != "|"),
         flags=" ".join(words.get("flags", ())),
+        owned=" ".join(words.get("owned", ())),
     )
 
 
@@ -133,30 +159,52 @@ def in_order(available: dict[str, Source]) -> list[Source]:
         if name not in available:
             message = f"lua: {path[-1]} requires {name}, which does not exist"
             raise ValueError(message)
-        for required in available[name].header.requires:
+        for required in available[name].requires:
             visit(required, (*path, name))
         done.add(name)
         ordered.append(available[name])
+        for completing in available[name].header.completed_by:
+            visit(completing, ())
 
-    # A lib may fill in what another one, which it requires, calls: all of them are needed.
-    for source in sorted(available.values(), key=lambda source: not source.is_lib):
-        visit(source.name, ())
+    for source in available.values():
+        if not source.is_lib:
+            visit(source.name, ())
     return ordered
 
 
 def _section(source: Source) -> str:
     if source.is_lib:
-        # In a function of its own, so that its helpers do not count towards Lua's 200 locals.
+        # In a separate function, so that its helpers do not count towards Lua's 200 locals.
         return (
             f"local {source.table} = (function() -- source: {source.name}.lua\n"
             f"{source.text}return {source.table}\nend)()\n"
         )
+    registrations = _registration(source, source.function, _PLAIN)
+    if source.header.owned:
+        registrations += _registration(source, source.owned_function, _checked(source))
+    return f"do -- source: {source.name}.lua\n{source.text}{registrations}end\n"
+
+
+#: What a call does, with its keys `k` and its arguments `a`.
+_PLAIN = "return run(k[1], a)"
+
+
+def _checked(source: Source) -> str:
+    """Return what a call on behalf of a tenant does: its last argument is the tenant."""
+    owned = source.header.owned
+    if owned == "items":
+        return "local tenant = table.remove(a) return run(k[1], a, tenant)"
+    return (
+        "local tenant = table.remove(a) "
+        f"return ownership.{owned}(k[1], a[1], tenant) or run(k[1], a)"
+    )
+
+
+def _registration(source: Source, function: str, body: str) -> str:
     flags = ", ".join(f"'{flag}'" for flag in FLAGS[source.header.flags])
     return (
-        f"do -- source: {source.name}.lua\n{source.text}"
-        f"server.register_function {{ function_name = '{source.function}', "
-        f"callback = function(k, a) return run(k[1], a) end, flags = {{ {flags} }} }}\n"
-        "end\n"
+        f"server.register_function {{ function_name = '{function}', "
+        f"callback = function(k, a) {body} end, flags = {{ {flags} }} }}\n"
     )
 
 
@@ -176,18 +224,19 @@ def _compose(*, fake_clock: bool) -> str:
 
 @cache
 def script(function: str, *, fake_clock: bool = False) -> str:
-    """Return a function as a script of its own, with the libs and the same flags."""
+    """Return a function as a standalone script, with the libs that it needs and the same flags."""
     available = _available(fake_clock=fake_clock)
     kept = {
         name: source
         for name, source in available.items()
-        if source.is_lib or source.function == function
+        if source.is_lib or function in {source.function, source.owned_function}
     }
     *libs, source = in_order(kept)
+    body = _PLAIN if function == source.function else _checked(source)
     flags = ",".join(FLAGS[source.header.flags])
     first = f"#!lua flags={flags}\n" if flags else "#!lua\n"
     sections = "".join(map(_section, libs))
-    return f"{first}{sections}{source.text}return run(KEYS[1], ARGV)\n"
+    return f"{first}{sections}{source.text}local k, a = KEYS, ARGV\n{body}\n"
 
 
 @cache
@@ -197,6 +246,35 @@ def adds_data(function: str) -> bool:
         source.function == function and source.header.flags == "write"
         for source in sources().values()
     )
+
+
+@dataclass(frozen=True, slots=True)
+class OwnedFunction:
+    """A function about something that belongs to a tenant."""
+
+    #: The name by which it is called on behalf of a tenant.
+    name: str
+    #: Which of its arguments is the id; of items, that of the first.
+    place: int
+
+
+@cache
+def owned_functions() -> dict[str, OwnedFunction]:
+    """Return the functions with `@owned` by their plain names."""
+    return {
+        source.function: OwnedFunction(
+            source.owned_function, 1 if source.header.owned == "items" else 0
+        )
+        for source in sources().values()
+        if source.header.owned
+    }
+
+
+def plain_name(function: str) -> str:
+    """Return the name of a function without the mark of calls on behalf of a tenant."""
+    if function.startswith(_OWNED_PREFIX):
+        return "hf_" + function.removeprefix(_OWNED_PREFIX)
+    return function
 
 
 def digest_of(body: str) -> str:

@@ -1,7 +1,7 @@
-"""Keeping the function library in a store, also in one that is too full to take it.
+"""Keeps the function library loaded, and works around a store that is too full to load it.
 
-A full server denies FUNCTION LOAD, whatever the library would do. It does not deny scripts that
-say they may run then, so what drains the store runs as scripts until the library can be loaded.
+A full server denies FUNCTION LOAD, no matter what the library does. It still runs scripts that are
+flagged for this, so the functions that drain the store run as scripts until the library is loaded.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from holdfast.outages import Outage
 from holdfast.store.valkey import boot, library
 from holdfast.store.valkey.client import CallFailed, Client
 
-#: How long a denial is believed: the library is large, and every call would send it.
+#: How long to wait after a denial: the library is large, and every call would send it.
 _DENIED_S = 1.0
 
 
@@ -27,8 +27,8 @@ class Loader:
         self._lock = asyncio.Lock()
         self._denied_until = 0.0
         self._denied = Outage(
-            "the store is too full to load the function library (%s): what frees memory runs as "
-            "scripts, which are slower; raise maxmemory or shorten retention",
+            "the store is too full to load the function library (%s): calls that free memory run "
+            "as scripts, which are slower; raise maxmemory or shorten retention",
             "the function library is loaded, after %.1f s without it",
             patience_s=0,
         )
@@ -50,5 +50,5 @@ class Loader:
             return True
 
     def script(self, function: str) -> str:
-        """Return a function as a script, which no library is needed for."""
+        """Return a function as a script, which does not need the library."""
         return library.script(function, fake_clock=self._fake_clock)

@@ -1,7 +1,7 @@
-"""Which event loop reads the replies.
+"""Chooses the event loop that reads the replies.
 
 The client library reads all replies of a process in one event loop, the first that connected. If
-that loop has ended or stands still, as loops of tests and of SyncClients do, replies for other
+that loop has ended or is not running, as happens in tests and with SyncClients, replies for other
 loops would never arrive. So a loop that sends takes over from one that does not run.
 """
 
@@ -13,7 +13,7 @@ from glide import glide_client as library
 
 
 def read_replies_here() -> None:
-    """Have replies read by the running loop, unless the one that reads them runs as well."""
+    """Read replies in the running loop, unless the loop that reads them is running, too."""
     loop = asyncio.get_running_loop()
     reader = library._async_pipe_loop  # noqa: SLF001 - the library has no other way
     if reader is None or reader is loop or reader.is_running():

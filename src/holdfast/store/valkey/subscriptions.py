@@ -1,4 +1,4 @@
-"""Wake-ups: many listeners, one connection. A wake-up may be lost, so listeners poll, slowly."""
+"""Wake-ups: many listeners on one connection. They can be lost, so listeners also poll slowly."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Handler = Callable[[str, str], None]
 
 
 class Subscriptions:
-    """Channels that somebody listens to."""
+    """The channels that have listeners."""
 
     def __init__(self, client: Client) -> None:
         self._client = client

@@ -1,6 +1,6 @@
 """Store URLs.
 
-embedded://PATH                    a Valkey server of our own, its data in the folder PATH
+embedded://PATH                    an embedded Valkey server with its data in the folder PATH
 valkey://[user:pass@]host[:port]   a Valkey server; valkeys:// with TLS
 valkey-cluster://host[:port],...   a Valkey Cluster; valkeys-cluster:// with TLS
 
@@ -34,7 +34,7 @@ _SCHEMES = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoreUrl:
-    """Where the store is and how it is laid out."""
+    """The address and the layout of a store."""
 
     #: Set for an embedded store only.
     path: Path | None = None
@@ -43,7 +43,7 @@ class StoreUrl:
     tls: bool = False
     username: str | None = None
     password: str | None = field(default=None, repr=False)
-    #: None takes what is stored, or the default at the first boot.
+    #: None uses the stored number, or the default at the first boot.
     partitions: int | None = None
     #: All keys start with it, so that a server can be shared.
     prefix: str = DEFAULT_PREFIX

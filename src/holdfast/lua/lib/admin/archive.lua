@@ -1,11 +1,11 @@
---- Executions on their way to the archive. While an archive is set, one whose retention is over is
---- held back until the archiver has committed it, instead of being forgotten.
+--- Executions on their way to the archive. While an archive is set, an execution whose retention is
+--- over is kept until the archiver has committed it.
 --- @requires lib/core/keys lib/core/record lib/core/settings lib/core/index lib/core/timers
 --- @requires lib/execution/children
 local archive = {}
 
--- What an execution owns beside its record: the name of the section, its key, how it is read and
--- written, and whether a record has it. Whatever else executions own gets a line here.
+-- The data of an execution beside its record: the name of the section, its key, how it is read and
+-- written, and whether a record has it. Any further data of executions gets a line here.
 local function streamed(rec) return rec.streamed end
 local function waited(rec) return rec.waitpoints end
 
@@ -26,8 +26,8 @@ local SECTIONS = {
   { 'frames', keys.frames, 'XRANGE', 'XADD', streamed },
 }
 
---- Hold back an execution whose retention is over. False if it can be forgotten: no archive is set,
---- or it came from there and has not run since.
+--- Keep an execution whose retention is over. False if it can be removed: no archive is set, or it
+--- came from the archive and has not run since.
 function archive.hold(tag, id, rec)
   if not settings.archive(tag) or rec.archived == (rec.replays or '0') then return false end
   server.call('ZADD', keys.unarchived(tag), rec.born, id)
@@ -36,7 +36,7 @@ function archive.hold(tag, id, rec)
   return true
 end
 
---- It runs again, or is gone.
+--- The execution runs again, or is gone.
 function archive.leave(tag, id) server.call('ZREM', keys.unarchived(tag), id) end
 
 local function read_section(read, key)
@@ -88,7 +88,7 @@ function archive.export(tag, id, rec)
   return { id, fields, sections }, size
 end
 
---- Write back what `export` gave of an execution that has ended; `rec` is its record.
+--- Write back an execution that `export` returned; `rec` is its record.
 function archive.restore(tag, id, rec, values, now)
   local fields = {}
   for name, value in pairs(rec) do

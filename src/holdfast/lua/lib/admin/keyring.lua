@@ -1,6 +1,6 @@
 --- The ring of signing keys, one hash in the global partition:
 ---   current = KID, previous = KID, secret:KID, until:KID (absent for the current one)
---- A key is good while the clock is before its `until`; one comparison for readers and collectors.
+--- A key is valid while the clock is before its `until`; one comparison for readers and collectors.
 --- @requires lib/core/keys
 local keyring = {}
 
@@ -20,7 +20,7 @@ function keyring.all(tag)
   return rows, values.current or '', values.previous or ''
 end
 
---- Remove keys whose grace is over.
+--- Remove keys whose grace period is over.
 function keyring.collect(tag, now)
   for _, one in ipairs((keyring.all(tag))) do
     if one[3] ~= '' and keyring.is_over(one[3], now) then

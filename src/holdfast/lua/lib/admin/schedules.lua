@@ -1,12 +1,12 @@
---- Schedules. The store knows when one is due next and what it has fired; what time is next, by
---- calendars and time zones, is worked out by a scheduler in Python. Its answer is a step from the
---- tick that is expected to the one after; a step from another tick, or of another version of the
---- schedule, is not taken. So any number of schedulers fire each tick once.
---- An execution that was fired has the id `SCHEDULE~TICK`, so it lives beside its schedule.
+--- Schedules. The store knows when a schedule is due next and what it has fired; a scheduler in Python
+--- works out the next time, by calendars and time zones. Its answer is a step from the current tick to
+--- the next one; a step from another tick, or of another version of the schedule, is refused. So any
+--- number of schedulers fire each tick once.
+--- A fired execution has the id `SCHEDULE~TICK`, so it lives in the partition of its schedule.
 --- @requires lib/core/keys lib/core/record lib/execution/requeue lib/core/timers lib/core/wake
 local schedules = {}
 
--- A schedule stays due until its step is taken; nobody heard, so say it again.
+-- A schedule stays due until its step is taken; until then the announcement is repeated.
 local RING_AGAIN_MS = 5000
 -- Executions that wait for earlier ones of their schedule; further ticks are skipped.
 local MOST_LINED_UP = 100
@@ -43,12 +43,12 @@ function schedules.ring(tag, id, now)
   end
 end
 
---- Whether a step starts where the schedule stands.
+--- Whether a step starts at the current tick of the schedule.
 function schedules.stands(schedule, step)
   return schedule and schedule.version == tostring(step.version) and schedule.next == tostring(step.from)
 end
 
---- Take a step: the schedule moves on to its next tick. `changes` are further fields.
+--- Take a step: the schedule advances to its next tick. `changes` are further fields.
 function schedules.move(tag, id, step, now, schedule, changes)
   if step.missed then
     changes[#changes + 1] = 'missed'
@@ -59,9 +59,9 @@ function schedules.move(tag, id, step, now, schedule, changes)
   schedules.arm(tag, id, step.due, now)
 end
 
---- Before an item of a schedule is created: its answer, if it is not to be. A tick moves the schedule
---- on; what is triggered by hand does not. `answer` is that of an item that exists or is refused: if it
---- exists, fired by an earlier schedule of this name, this one moves on as well.
+--- Before an item of a schedule is created: its answer, if it must not be created. A tick advances the
+--- schedule; a manual trigger does not. `answer` is that of an item that exists or is refused: if it
+--- exists, fired by an earlier schedule of this name, this schedule advances as well.
 function schedules.turn(tag, item, answer, now)
   local step = item.schedule
   local schedule = schedules.read(tag, step.id)
@@ -98,7 +98,7 @@ function schedules.fire(tag, item, rec)
   end
 end
 
---- The next one of a line begins, now that nothing of its schedule runs.
+--- Start the next execution of the line, because none of its schedule runs any more.
 local function begin_next(tag, schedule, now)
   for _ = 1, MOST_LINED_UP do
     local id = server.call('ZPOPMIN', keys.lined_up(tag, schedule))[1]
@@ -120,7 +120,7 @@ function schedules.ended(tag, id, now)
   if server.call('EXISTS', keys.fired(tag, schedule)) == 0 then begin_next(tag, schedule, now) end
 end
 
---- What is known of a schedule, for a reply.
+--- The state of a schedule, for a reply.
 function schedules.describe(tag, id)
   return {
     id,

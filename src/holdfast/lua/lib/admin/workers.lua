@@ -1,15 +1,15 @@
---- The registry of workers, in the global partition. A worker lives as long as it beats.
+--- The registry of workers, in the global partition. A worker stays in it while it sends heartbeats.
 --- @requires lib/core/keys lib/core/timers
 local workers = {}
 
---- Forget a worker.
+--- Remove a worker.
 function workers.forget(tag, instance)
   server.call('ZREM', keys.timers(tag), 'k:' .. instance)
   server.call('SREM', keys.workers(tag), instance)
   return server.call('DEL', keys.worker(tag, instance))
 end
 
---- A worker's timer fired: it is gone unless it has beaten since.
+--- A worker's timer fired: remove it, unless it has sent a heartbeat since.
 function workers.expire(tag, instance, now)
   local until_ms = tonumber(server.call('HGET', keys.worker(tag, instance), 'expires_at') or 0)
   if until_ms <= now then

@@ -1,5 +1,5 @@
 --- The settable clock of test builds: `tag:clock` holds the time in ms. The composer puts this
---- in place of clock.lua; the production library has no trace of it.
+--- in place of clock.lua; the production library does not contain it.
 local clock = {}
 
 function clock.now(tag)

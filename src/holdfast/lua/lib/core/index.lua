@@ -1,6 +1,6 @@
 --- Lists and counts. Every execution is in exactly one cell, the sorted set of its
 --- (tenant, lane, kind, state) by birth; a count is the size of a cell, so it cannot drift.
---- It is also where every change of a state passes, so live news start here.
+--- Every change of a state passes through here, so live notifications start here, too.
 --- @requires lib/core/keys lib/core/record lib/stream/feed
 local index = {}
 
@@ -27,10 +27,10 @@ end
 --- List an execution under its state.
 function index.enter(tag, id, rec) add(tag, rec.tenant, cell_of(rec, rec.state), rec.born, id) end
 
---- Take an execution off the list of a state.
+--- Remove an execution from the list of a state.
 function index.leave(tag, id, rec, state) remove(tag, rec.tenant, cell_of(rec, state), id) end
 
---- Move an execution from the list of a state to that of its own.
+--- Move an execution from the list of a state to the list of its current state.
 function index.move(tag, id, rec, from)
   index.enter(tag, id, rec)
   index.leave(tag, id, rec, from)

@@ -2,7 +2,7 @@
 --- `hf:{p:0}`; all keys start with it, so they share its cluster slot. docs/keys.md mirrors this.
 local keys = {}
 
--- What one execution owns; retention removes all of it.
+-- Keys of one execution; retention removes all of them.
 function keys.record(tag, id) return tag .. ':x:' .. id end
 function keys.input(tag, id) return tag .. ':i:' .. id end
 function keys.result(tag, id) return tag .. ':r:' .. id end
@@ -18,7 +18,7 @@ function keys.signal_keys(tag, id) return tag .. ':k:' .. id end
 function keys.followers(tag, id) return tag .. ':f:' .. id end
 function keys.children(tag, id) return tag .. ':o:' .. id end
 
--- What an execution owns besides, once it streams or its stream is read live.
+-- Further keys of an execution that streams, or whose stream is read live.
 function keys.stream(tag, id) return tag .. ':stream:' .. id end
 function keys.frames(tag, id) return tag .. ':frames:' .. id end
 function keys.live(tag, id) return tag .. ':live:' .. id end
@@ -33,9 +33,9 @@ function keys.tagged(tag, tenant, name, value)
   return tag .. ':g:' .. tenant .. '|' .. name .. '=' .. value
 end
 
--- Waitpoints that can be answered, by the time they were made; tenant may be empty: of all.
+-- Waitpoints that can be answered, by creation time; an empty tenant means all tenants.
 function keys.open_waitpoints(tag, tenant) return tag .. ':open:' .. tenant end
--- What one graph owns; its members are executions and own the rest.
+-- Keys of one graph; its members are executions with their own keys.
 function keys.graph(tag, id) return tag .. ':graph:' .. id end
 function keys.graph_members(tag, id) return tag .. ':gm:' .. id end
 function keys.graph_edges(tag, id) return tag .. ':ge:' .. id end
@@ -67,7 +67,7 @@ function keys.pass(tag, lane) return tag .. ':pass:' .. lane end
 function keys.turns(tag, route) return tag .. ':turns:' .. route end
 function keys.ready(tag, route, tenant) return tag .. ':q:' .. route .. '|' .. tenant end
 
--- Schedules, and what they have fired.
+-- Schedules, and the executions that they have fired.
 function keys.schedule(tag, id) return tag .. ':schedule:' .. id end
 function keys.plan(tag, id) return tag .. ':plan:' .. id end
 function keys.schedules(tag) return tag .. ':schedules' end
@@ -75,7 +75,7 @@ function keys.dues(tag) return tag .. ':dues' end
 function keys.fired(tag, id) return tag .. ':fired:' .. id end
 function keys.lined_up(tag, id) return tag .. ':lined:' .. id end
 
--- One of each in a partition.
+-- Each exists once in a partition.
 function keys.timers(tag) return tag .. ':timers' end
 function keys.unarchived(tag) return tag .. ':unarchived' end
 function keys.settings(tag) return tag .. ':settings' end
@@ -88,12 +88,12 @@ function keys.claim(tag, request) return tag .. ':claim:' .. request end
 function keys.batch(tag, id, key) return tag .. ':batch:' .. id .. '|' .. key end
 function keys.alias(tag, tenant, key) return tag .. ':alias:' .. tenant .. '|' .. key end
 
--- Limits: what must admit an execution, and what this partition has to tell others.
+-- Limits: those that must admit an execution, and the outbox of this partition.
 function keys.limits(tag, id) return tag .. ':m:' .. id end
 function keys.window(tag, tenant, key) return tag .. ':window:' .. tenant .. '|' .. key end
 function keys.outbox(tag) return tag .. ':outbox' end
 
--- In partitions of quotas and budgets: those who wait for one, in order, and since which grant.
+-- In partitions of quotas and budgets: the executions that wait for one, in order, with their grants.
 function keys.waiters(tag, limit) return tag .. ':wait:' .. limit end
 function keys.waiting(tag, limit) return tag .. ':waits:' .. limit end
 
@@ -133,7 +133,7 @@ function keys.audit(tag, log) return tag .. ':audit:' .. log end
 
 function keys.queues(tag) return tag .. ':queues' end
 
--- Of a message queue, under its own tag: the queue, its messages, and what it remembers.
+-- Keys of a message queue, under its own tag: the queue, its messages, and its memory of calls.
 function keys.queue(tag) return tag .. ':queue' end
 function keys.groups(tag) return tag .. ':groups' end
 function keys.tally(tag, group) return tag .. ':tally:' .. group end
@@ -150,13 +150,13 @@ function keys.queue_outbox(tag, target) return tag .. ':outbox:' .. target end
 function keys.sent(tag) return tag .. ':sent' end
 function keys.inbox(tag) return tag .. ':inbox' end
 
--- Of a FANOUT queue.
+-- Keys of a FANOUT queue.
 function keys.arrivals(tag) return tag .. ':arrivals' end
 function keys.holds(tag) return tag .. ':holds' end
 function keys.gone(tag) return tag .. ':gone' end
 function keys.sweeps(tag) return tag .. ':sweeps' end
 
--- Of one group of a queue.
+-- Keys of one group of a queue.
 function keys.open(tag, group) return tag .. ':open:' .. group end
 function keys.blocked(tag, group) return tag .. ':blocked:' .. group end
 function keys.lines(tag, group) return tag .. ':lines:' .. group end

@@ -3,7 +3,7 @@
 local listing = {}
 
 local CHUNK = 16
--- A tag combined with other filters may look at rows that do not match; this bounds one call.
+-- A tag combined with other filters may examine rows that do not match; this bounds one call.
 local MOST_LOOKS = 10000
 
 local function tenants_of(tag, tenant)
@@ -67,7 +67,7 @@ local function fits(rec, wanted)
   return true
 end
 
---- Up to `limit` rows that match, and the stamp to go on before when more may follow.
+--- Up to `limit` rows that match, and the stamp to continue before if more may follow.
 function listing.merge(tag, sources, wanted, since, before, limit)
   local rows, stamp = {}, nil
   for _ = 1, MOST_LOOKS do

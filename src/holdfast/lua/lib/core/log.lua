@@ -1,9 +1,9 @@
 --- The log of an execution: what happened to it, oldest first. It also holds the answers of calls
 --- that ended an attempt, so that a call repeated after a lost reply gets its first answer.
 ---
---- Most executions are created, claimed once and completed. These three events are not written
---- but told from the record: birth; the claim, until something else happens (`claimed` is its
---- time); the completion, until a replay. So an execution without incidents has no log at all.
+--- Most executions are created, claimed once and completed. These three events are not written but
+--- derived from the record: the birth; the claim, until another event happens (`claimed` is its time);
+--- the completion, until a replay. So an execution without incidents has no log at all.
 --- @requires lib/core/keys lib/core/record
 local log = {}
 
@@ -37,12 +37,12 @@ function log.append(tag, id, rec, entry)
   end
 end
 
---- Write down a completion before the record forgets it.
+--- Write the entry of a completion before the record loses it.
 function log.keep_completion(tag, id, rec)
   if rec.state == 'completed' then log.append(tag, id, rec, completion_of(rec)) end
 end
 
---- All entries, packed, with those that the record tells.
+--- All entries, packed, including those derived from the record.
 function log.all(tag, id, rec)
   local packed = server.call('LRANGE', keys.log(tag, id), 0, -1)
   if rec.claimed then packed[#packed + 1] = cmsgpack.pack(claim_of(rec)) end

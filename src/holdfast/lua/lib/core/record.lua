@@ -1,6 +1,6 @@
 --- The record of an execution: one hash, small values only, so that it keeps its compact encoding.
---- `due` is when its state ends by itself: the expiry of the lease of an active one, the start of a
---- delayed one, the removal of one that has ended, the next look at one that a limit holds back.
+--- `due` is when its state ends on its own: the lease of an active execution expires, a delayed one
+--- starts, an ended one is removed, one that a limit holds back is examined again.
 --- @requires lib/core/keys
 local record = {}
 
@@ -11,8 +11,8 @@ local TERMINAL = { completed = true, failed = true, cancelled = true, expired = 
 
 function record.is_terminal(state) return TERMINAL[state] == true end
 
---- A member that its graph has not started yet: nobody sees it before the graph is there, and
---- then it waits like the others.
+--- A member that its graph has not started yet: it is invisible until the graph exists, and then it
+--- waits like the others.
 local function unstarted(tag, rec, flat)
   local state = server.call('HGET', keys.graph(tag, rec.graph), 'state')
   if not state or state == 'staging' then return nil end

@@ -1,4 +1,4 @@
---- Operators' settings: one hash, held alike in every partition.
+--- Operators' settings: one hash, with a copy in every partition.
 ---   lane|LANE = paused or draining      weight|LANE|TENANT = share of claims, default 1
 ---   keep|TENANT|STATE = retention in ms of ended executions, TENANT may be *; STATE may be session
 ---   rule|WHAT|NAME = limits of executions of this tenant, lane, kind or tag; rules = how many rules

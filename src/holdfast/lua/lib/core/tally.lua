@@ -1,4 +1,4 @@
---- Counts of incidents since the store was made: rare enough to be counted where they happen.
+--- Counts of incidents since the store was created: rare enough to be counted where they happen.
 --- @requires lib/core/keys
 local tally = {}
 

@@ -1,9 +1,9 @@
 --- The one timer set of a partition: members by due time in ms. An execution has at most one
---- timer, `x:ID`, set to the first of its due times; what fires looks up which of them it was.
+--- timer, `x:ID`, set to the first of its due times; the handler looks up which of them it was.
 --- @requires lib/core/keys lib/core/record lib/core/wake
 local timers = {}
 
---- The maintenance loop looks at least this often, so only nearer timers need to wake it.
+--- The ticker looks at least this often, so only nearer timers need to wake it.
 timers.LONGEST_SLEEP_MS = 1000
 
 local function wake_if_near(tag, due, now)
@@ -29,7 +29,7 @@ local function first(...)
   return least
 end
 
---- When something is next due for this execution, or nil.
+--- The next due time of this execution, or nil.
 function timers.due(rec)
   if record.is_terminal(rec.state) then return tonumber(rec.due) end
   if rec.state == 'active' then return first(rec.due, rec.timeout_at, rec.deadline) end

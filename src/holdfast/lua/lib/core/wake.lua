@@ -14,13 +14,13 @@ local function publish(channel, message)
   server.call(verb, channel, message)
 end
 
---- Work became ready on a lane; `kind` says which, for those who cannot do all.
+--- Work became ready on a lane; `kind` is its kind, for workers that do not have every task.
 function wake.lane(tag, lane, kind) publish(keys.wake_channel(tag, lane), kind or '') end
 
---- A timer is due earlier than the maintenance loop plans to look.
+--- A timer is due earlier than the next planned tick.
 function wake.ticker(tag) publish(keys.tick_channel(tag), '') end
 
---- A schedule is due: somebody must work out its next time and fire it.
+--- A schedule is due: a scheduler must work out its next time and fire it.
 function wake.scheduler(tag) publish(keys.due_channel(tag), '') end
 
 --- The outbox of a partition is no longer empty.
@@ -32,5 +32,5 @@ function wake.senders(tag) publish(keys.replies_channel(tag), '') end
 --- A tenant's event feed has grown.
 function wake.feed(tag, tenant) publish(keys.feed_channel(tag, tenant), '') end
 
---- Something that a client process waits for has happened.
+--- Notify a process that waits for an execution or a graph.
 function wake.process(tag, process, message) publish(keys.mailbox_channel(tag, process), message) end

@@ -1,14 +1,14 @@
---- How executions come to be: the record of a new one and its payloads.
+--- Creation of executions: the record of a new one and its payloads.
 --- @requires lib/core/keys lib/core/record lib/core/index
 local birth = {}
 
--- Fields of an item that go into the record as they are.
+-- Fields of an item that are copied to the record unchanged.
 local KEPT = {
   'tenant', 'lane', 'kind', 'requires', 'priority', 'retry', 'give_up', 'attempt_timeout',
   'max_reclaims', 'max_replays', 'keep', 'key', 'digest', 'nonce', 'tagged', 'limited', 'trace',
 }
 
---- The record of a new execution, as written.
+--- The record of a new execution, as it is written.
 function birth.compose(item, now, born, priority_us)
   local rec = { born = born }
   if item.limits then item.limited = 1 end
@@ -44,7 +44,7 @@ function birth.copy(tag, id, rec)
   return item
 end
 
---- Write a new execution; it is in no list yet but those of its tags.
+--- Write a new execution; so far only the lists of its tags contain it.
 function birth.store(tag, id, rec, item, input)
   local fields = {}
   for name, value in pairs(rec) do

@@ -1,5 +1,5 @@
---- Children: what a task submits is called PARENT~REPLAY.NUMBER, so it lives in the partition of its
---- parent, which lists it for as long as both are kept.
+--- Children: an execution that a task submits has the id PARENT~REPLAY.NUMBER, so it lives in the
+--- partition of its parent, which lists it while both are kept.
 --- @requires lib/core/keys
 local children = {}
 
@@ -16,7 +16,7 @@ function children.add(tag, id, rec)
   server.call('ZADD', keys.children(tag, parent), rec.born, id)
 end
 
---- Take an execution that is removed off the list of its parent.
+--- Remove an execution from the list of its parent.
 function children.remove(tag, id, rec)
   if rec.child then server.call('ZREM', keys.children(tag, parent_of(id)), id) end
 end

@@ -1,4 +1,4 @@
---- Opening a lease on a ready execution, and what a claim hands to the worker.
+--- Opens a lease on a ready execution, and collects what the worker gets with a claim.
 --- @requires lib/core/keys lib/core/record lib/core/index lib/core/timers lib/core/log
 --- @requires lib/execution/lease lib/waitpoint/suspensions lib/graph/members lib/stream/frames
 --- @requires lib/limit/limits
@@ -48,11 +48,11 @@ function claims.hand(tag, id, rec)
   return { id, fields, record.input(tag, id, rec), tags, steps, signals, passed }
 end
 
---- What a claim changes in a record: it opens an attempt, or goes on with the one that a delay or a
---- wait interrupted.
+--- The changes of a claim to a record: it opens an attempt, or continues the one that a delay or a wait
+--- interrupted.
 local function opening(rec, request, worker, lease_ms, now)
   local attempt = rec.open and rec.attempts - 1 or tonumber(rec.attempts or 0)
-  -- One with limits has the epoch of its grant.
+  -- An execution with limits has the epoch of its grant.
   local epoch = tonumber(rec.epoch or 0) + (rec.limited and 0 or 1)
   local changes = {
     'state', 'active',
@@ -78,8 +78,8 @@ local function opening(rec, request, worker, lease_ms, now)
   return changes
 end
 
---- Lease one execution that was taken out of the ready sets. Nil if it must not run; else what
---- the worker gets, and the record, for `settle`. One with limits gets a grant, which is said third.
+--- Lease one execution that was taken out of the ready sets. Nil if it must not run; else what the
+--- worker gets, and the record, for `settle`. The third value is true for a grant, with limits.
 function claims.open(tag, id, request, worker, lease_ms, now)
   local rec = record.read(tag, id)
   if not rec or rec.state ~= 'waiting' then return nil end
@@ -113,14 +113,14 @@ function claims.start(tag, id, rec, request, worker, lease_ms, now)
   return claims.hand(tag, id, rec)
 end
 
---- Move what was opened to where active executions are listed and timed; one call for all of them,
---- because each write costs more than what it writes.
+--- List the leased executions as active and set their timers; one call for all of them, because the
+--- overhead of a write exceeds its contents.
 function claims.settle(tag, opened, now)
   index.move_many(tag, opened, 'waiting')
   timers.arm_many(tag, opened, now)
 end
 
---- Remember under a key what a request got, so that repeating it after a lost reply gets the same.
+--- Remember the result of a request under a key, so that a repetition after a lost reply gets the same.
 function claims.remember(memory, opened, granted)
   local ids = {}
   for _, one in ipairs(opened) do ids[#ids + 1] = one[1] end

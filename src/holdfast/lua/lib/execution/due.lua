@@ -15,7 +15,7 @@ end
 
 local function attempt_of(rec) return tonumber(rec.attempts) - 1 end
 
---- The worker is gone: start a new attempt, or give up on an execution that kills its workers.
+--- The worker is gone: start a new attempt, or fail an execution that keeps killing its workers.
 local function reclaim(tag, id, rec, now)
   tally.add(tag, 'lease_expired')
   local reclaims = tonumber(rec.reclaims or 0) + 1
@@ -55,7 +55,7 @@ end
 
 local function passed(instant, now) return instant and tonumber(instant) <= now end
 
---- Fire the timer of an execution: do the first thing that is due, or set the timer right.
+--- Fire the timer of an execution: do the first action that is due, or correct the timer.
 function due.execution(tag, id, now)
   local rec = record.read(tag, id)
   if not rec then

@@ -1,18 +1,19 @@
---- The one way into a terminal state: every path ends here, so every path announces itself.
+--- The only way into a terminal state: every path ends here, so every end is announced.
 --- @requires lib/core/keys lib/core/record lib/core/index lib/execution/ready lib/core/settings
 --- @requires lib/core/timers lib/core/log lib/core/wake lib/waitpoint/waitpoints lib/stream/frames
 --- @requires lib/admin/schedules lib/limit/limits lib/execution/children
+--- @with lib/graph/resolve lib/session/conversations
 local finish = {}
 
 local TRANSIENT = {
   'hold', 'open', 'timeout_at', 'timeout_left', 'watched', 'wait_until', 'on_timeout', 'resumed',
   'woken', 'blocker', 'retry_at', 'awaits', 'since', 'kept', 'tail',
 }
--- A member of a graph has no retention of its own: it is kept as long as its graph.
+-- A member of a graph has no separate retention: it is kept as long as its graph.
 local MEMBERS_OWN = { 'due' }
 
 --- End `rec` in `state`. `changes` are further fields; `entry` is the log entry without its time,
---- absent for a completion, which the record itself tells.
+--- absent for a completion, which is derived from the record.
 function finish.now(tag, id, rec, state, now, changes, entry)
   local before, watched = rec.state, rec.watched
   if before == 'waiting' then ready.remove(tag, id, rec) end
@@ -42,7 +43,7 @@ function finish.now(tag, id, rec, state, now, changes, entry)
   if rec.session then finish.converse(tag, id, rec, now) end
 end
 
---- Tell every process that waits for this execution.
+--- Notify every process that waits for this execution.
 function finish.announce(tag, id, state)
   local key = keys.watchers(tag, id)
   for _, process in ipairs(server.call('SMEMBERS', key)) do
@@ -51,7 +52,7 @@ function finish.announce(tag, id, state)
   server.call('DEL', key)
 end
 
---- Remove everything that an execution owns.
+--- Remove all data of an execution.
 function finish.forget(tag, id, rec)
   index.remove_tags(tag, id, rec)
   index.leave(tag, id, rec, rec.state)

@@ -1,7 +1,7 @@
---- Things by what comes first: the least `key`, of equal ones the least `name`. The first is at 1.
+--- A binary heap of items: the least `key` comes first, among equal keys the least `name`, at index 1.
 local heap = {}
 
---- Whether one goes before another.
+--- Whether one item comes before another.
 function heap.before(a, b) return a.key < b.key or (a.key == b.key and a.name < b.name) end
 
 function heap.push(things, thing)
@@ -15,7 +15,7 @@ function heap.push(things, thing)
   things[at] = thing
 end
 
---- Put the first where it belongs, after it has moved back.
+--- Sift the first item down after its key has increased.
 function heap.sink(things)
   local thing, size, at = things[1], #things, 1
   while true do
@@ -29,7 +29,7 @@ function heap.sink(things)
   things[at] = thing
 end
 
---- Take the first away.
+--- Remove the first item.
 function heap.pop(things)
   local first, size = things[1], #things
   things[1] = things[size]

@@ -1,9 +1,10 @@
---- Whose turn it is over the open routes of several lanes. Lanes take turns evenly, over all claims
---- that serve several, so no lane starves another; inside a lane tenants take turns by their passes.
+--- Decides the next turn over the open routes of several lanes. Lanes take turns evenly, over all
+--- claims that serve several, so no lane starves another; inside a lane tenants take turns by their
+--- passes.
 --- @requires lib/core/keys lib/core/settings lib/execution/turns
 local lanes = {}
 
--- A claim looks at this many routes of a lane.
+-- A claim examines this many routes of a lane.
 local MOST_ROUTES = 256
 
 local function serves(capabilities, requires)
@@ -13,12 +14,12 @@ local function serves(capabilities, requires)
   return true
 end
 
---- Some routes of a lane with very many, beginning at a place that moves on.
+--- Some routes of a lane with very many, starting at a position that advances with each claim.
 local function some_routes(routes, count, now)
   local first = now % count
   local some = server.call('ZRANGE', routes, first, first + MOST_ROUTES - 1)
   if #some < MOST_ROUTES then
-    -- There are more than fit, so these are others.
+    -- There are more than fit, so these are different ones.
     for _, place in ipairs(server.call('ZRANGE', routes, 0, MOST_ROUTES - #some - 1)) do
       some[#some + 1] = place
     end
@@ -42,7 +43,7 @@ local function named_routes(routes, kinds, now)
 end
 
 --- The routes of a lane that are open for these kinds and capabilities. `kinds` is `,a,b,c,`, or empty
---- for all: a worker may have hundreds, so it is searched, not taken apart.
+--- for all: a worker may have hundreds, so it is searched, not split.
 local function open_routes(routes, kinds, capabilities, now)
   local count = server.call('ZCARD', routes)
   local all
@@ -89,7 +90,7 @@ function lanes.next(tag, open)
   return nil
 end
 
---- Write what was taken, and remember which lane had its turn.
+--- Write the taken executions, and remember which lane had its turn.
 function lanes.close(tag, open)
   for _, view in ipairs(open) do turns.close(tag, view) end
   if #open > 1 then server.call('HSET', keys.meta(tag), 'lane_turn', open.turn % 1000000) end

@@ -1,12 +1,12 @@
 --- The fence of a lease is `LEASE:EPOCH:ATTEMPT`. The record keeps the fence of its last holder
---- until the next claim, unless the holder lost the lease against its will.
+--- until the next claim, unless the holder lost the lease involuntarily.
 --- @requires lib/core/reply lib/core/record lib/core/log
 local lease = {}
 
 function lease.fence(id, epoch, attempt) return id .. ':' .. epoch .. ':' .. attempt end
 
---- Read the record and check the holder. Returns the record if it may go on, else nil, a refusal
---- and, if there is one, the record.
+--- Read the record and check the holder. Returns the record if the holder may continue, else nil, a
+--- refusal and, if there is one, the record.
 function lease.check(tag, id, fence, now)
   local rec = record.read(tag, id)
   if not rec then return nil, reply.no('execution_not_found', 'id', id) end

@@ -4,14 +4,14 @@
 ---
 --- A tenant's pass belongs to the lane and lives while the lane has ready work anywhere; a turn is
 --- a copy of it, which may lag when the tenant was served on another route of the lane. Claims
---- correct a lagging turn when they meet it. An idle lane forgets all passes: nobody contended.
+--- correct a lagging turn when they meet it. An idle lane forgets all passes: there was no contention.
 --- @requires lib/core/keys lib/core/wake
 local ready = {}
 
 -- The lane's virtual clock, a field beside the tenants' passes; no tenant can have this name.
 ready.CLOCK = '|'
 
--- The routes of a lane that a count looks at.
+-- The routes of a lane that a count examines.
 local MOST_ROUTES = 256
 
 --- Where work waits on its lane: its kind, and what it requires.
@@ -24,7 +24,7 @@ function ready.set(tag, rec)
   return keys.ready(tag, ready.route(rec.lane, ready.place(rec)), rec.tenant)
 end
 
---- Give a tenant its turn on a route, unless it has one, and wake whoever waits for such work.
+--- Give a tenant its turn on a route, unless it has one, and wake the workers that wait for such work.
 local function join(tag, rec)
   local lane, place, tenant = rec.lane, ready.place(rec), rec.tenant
   local turns = keys.turns(tag, ready.route(lane, place))
@@ -65,8 +65,8 @@ function ready.add_many(tag, many)
   end
 end
 
---- Forget routes that nobody has a turn on, and with the last route of a lane its passes. Returns
---- whether the lane is idle.
+--- Remove routes without turns, and with the last route of a lane its passes. Returns whether the lane
+--- is idle.
 function ready.close(tag, lane, places)
   if #places == 0 then return false end
   local routes = keys.routes(tag, lane)
@@ -89,8 +89,8 @@ end
 --- Change the rank of an execution that is ready.
 function ready.rerank(tag, id, rec) server.call('ZADD', ready.set(tag, rec), 'XX', rec.rank, id) end
 
---- Who is before an execution that is ready, of its tenant and with its requirements: kind, count of
---- each kind. Nil if it is not ready.
+--- The executions ahead of a ready one, of its tenant and with its requirements: kind, count of each
+--- kind. Nil if it is not ready.
 function ready.ahead(tag, id, rec)
   local before = server.call('ZRANK', ready.set(tag, rec), id)
   if not before then return nil end

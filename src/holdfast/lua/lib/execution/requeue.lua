@@ -1,14 +1,14 @@
---- The ways back: an active execution whose attempt ended becomes delayed or ready again.
+--- Requeueing: an active execution whose attempt ended becomes delayed or ready again.
 --- @requires lib/core/keys lib/core/record lib/core/index lib/execution/ready lib/core/timers
 --- @requires lib/limit/limits
 local requeue = {}
 
--- What an execution that runs anew forgets of its past.
+-- The fields that an execution loses when it runs again.
 local STALE = {
   'ended', 'archived', 'result', 'content_type', 'failures', 'reclaims', 'pct', 'progress_at', 'steps',
 }
 
---- Take the outcome from an execution that ended; returns the changes with which it runs anew.
+--- Remove the outcome of an execution that ended; returns the changes with which it runs again.
 function requeue.anew(tag, id, rec, now)
   record.clear(tag, id, rec, STALE)
   server.call('UNLINK', keys.result(tag, id), keys.note(tag, id))
@@ -20,7 +20,7 @@ function requeue.anew(tag, id, rec, now)
   return changes
 end
 
---- Put an execution into `waiting`, at once claimable.
+--- Put an execution into `waiting`; it is claimable immediately.
 function requeue.ready(tag, id, rec, now, changes)
   local before = rec.state
   if rec.limited and before == 'active' then limits.leave(tag, id, rec, before, now) end

@@ -1,6 +1,6 @@
---- A lane during one claim: whose turn it is, and which execution is next. Everything is read when it
---- is needed, kept in tables, and written once at the end, so a claim costs as many calls as it
---- touches routes, not as it takes executions.
+--- A lane during one claim: which tenant has its turn, and which execution is next. Data is read on
+--- demand, kept in tables, and written once at the end, so the number of calls in a claim depends on
+--- the routes it touches, not on the executions it takes.
 ---
 --- A seat is a tenant with work on the lane, in the order of its pass. A stack is the ready set of a
 --- tenant on one route, in the order of its first execution, by rank. Routes whose tenants are not all
@@ -139,7 +139,7 @@ function turns.next(tag, view)
   end
 end
 
---- Take out of a ready set what was taken; returns whether nothing is left.
+--- Remove the taken executions from a ready set; returns whether it is empty.
 local function close_stack(stack)
   if stack.taken > 0 then server.call('ZREMRANGEBYRANK', stack.ready, 0, stack.taken - 1) end
   if not stack.rows or stack.taken < stack.read then return false end
@@ -154,8 +154,8 @@ local function call_with(name, key, values)
 end
 
 --- Empty the ready sets of a route, and end turns without work. Turns that lag are only corrected
---- where they are in the way: on a route with more tenants than are read at once. Returns whether
---- nobody has a turn any more.
+--- where they are in the way: on a route with more tenants than are read at once. Returns whether no
+--- tenant has a turn any more.
 local function close_route(tag, route)
   local left, moved = {}, {}
   local crowded = #route.stacks >= TENANTS
@@ -173,7 +173,7 @@ local function close_route(tag, route)
   return #left > 0 and server.call('EXISTS', name) == 0
 end
 
---- Write what was taken, and what it cost.
+--- Write the taken executions, and their cost.
 function turns.close(tag, view)
   if not view.clock then return end
   local closed = {}

@@ -1,11 +1,11 @@
---- Submissions that a window makes one of, by a key of their submitter. Throttle: the first of a
---- window wins, later ones are answered with it. Debounce: the last wins; an execution that waits
---- for its window to end takes over the input of each later one, and its window starts anew.
+--- Windows: submissions with the same key of their submitter count as one. Throttle: the first of a
+--- window wins, and later ones return it. Debounce: the last wins; an execution that waits for its
+--- window to end takes over the input of each later one, and its window starts again.
 --- All executions of a key live in one partition. The key holds `ID UNTIL NONCE...`.
 --- @requires lib/core/keys lib/core/record lib/core/timers
 local windows = {}
 
--- So many late repetitions of calls are told from new ones.
+-- This many late repetitions of calls are recognised as such.
 local NONCES = 16
 
 local function read(tag, item)
@@ -25,7 +25,7 @@ local function write(tag, item, id, nonces, now)
   server.call('SET', keys.window(tag, item.tenant, item.window_key), value, 'PX', item.window_ms + 60000)
 end
 
---- Give the execution that waits the input of a later submission, and start its window anew.
+--- Give the waiting execution the input of a later submission, and start its window again.
 local function replace(tag, id, rec, item, input, now)
   local changes = { 'due', now + item.window_ms, 'rank', (now + item.window_ms) * 1000 }
   record.clear(tag, id, rec, { 'input' })

@@ -24,7 +24,7 @@ end
 
 local function passed(instant, now) return instant and tonumber(instant) <= now end
 
---- Fire the timer of a graph: go on with its work, or do what is due. Returns how much that was.
+--- Fire the timer of a graph: continue its work, or do what is due. Returns the amount of work done.
 function graph_due.fire(tag, id, now)
   local found = server.call(
     'HMGET', keys.graph(tag, id), 'state', 'due', 'deadline', 'ended', 'expired', 'tenant'

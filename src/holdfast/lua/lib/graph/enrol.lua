@@ -1,5 +1,5 @@
---- How executions become members of a graph. An item has the fields of a new execution, `graph`, what
---- lib/graph/members.lua lists, and its edges as `outs` and `inns`, if it has any.
+--- Adds executions to a graph as members. An item has the fields of a new execution, `graph`, the fields
+--- that lib/graph/members.lua lists, and its edges as `outs` and `inns`, if it has any.
 --- @requires lib/limit/limits lib/core/stamps lib/core/keys lib/execution/birth lib/core/index
 --- @requires lib/execution/ready lib/core/settings lib/core/timers lib/graph/members lib/core/reply
 local enrol = {}
@@ -13,7 +13,8 @@ function enrol.items(args, first)
   return items
 end
 
---- A refusal if an id is taken or a lane accepts nothing, else nil. What this graph staged is not taken.
+--- A refusal if an id is taken or a lane accepts nothing, else nil. Members staged by this graph do not
+--- count as taken.
 function enrol.refusal(tag, graph, items)
   local lanes = {}
   for _, item in ipairs(items) do

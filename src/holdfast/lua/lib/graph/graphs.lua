@@ -2,12 +2,12 @@
 ---   tenant, born, state, digest, nonce, key   state is staging, running, completed, failed or
 ---     cancelled; a graph that was cancelled has ended when `ended` is set
 ---   revision   the version of its shape, under the name by which older releases read it
----   members, open, bad   how many there are, have not ended, ended badly without being taken up
+---   members, open, bad   how many there are, have not ended, ended with a failure that counts
 ---   deadline, deadline_span, keep, due   `due`: end of the staging, or of the retention
----   mute   all or pending: members are being ended, so their ends are told to nobody
+---   mute   all or pending: members are being ended, so their ends are not passed on
 ---   cancel, reason, cancelled   policy and reason of a cancel, how many it ended; expired
 ---   budgets   of all members, comma separated
----   reopening   a replay is at it: how many members there were before it
+---   reopening   a replay is under way: how many members there were before it
 ---   ended, replays, watched; lost: a member is or was kept for others though a join does without it
 --- @requires lib/core/keys lib/core/timers lib/core/settings lib/core/wake
 local graphs = {}
@@ -40,7 +40,7 @@ function graphs.enter(tag, id, graph)
   server.call('SADD', keys.graph_tenants(tag), graph.tenant)
 end
 
---- Take a graph off the list of a state.
+--- Remove a graph from the list of a state.
 function graphs.leave(tag, id, graph, state)
   server.call('ZREM', keys.graphs(tag, graph.tenant, state), id)
   for _, other in ipairs({ 'running', 'completed', 'failed', 'cancelled' }) do
@@ -91,7 +91,7 @@ local function wake_watchers(tag, id, graph)
   end
 end
 
---- The work of a graph is done, though it has not ended: a cancel has ended what it was to end.
+--- The work of a graph is done, though it has not ended: a cancel has ended all members it should end.
 function graphs.rest(tag, id, now)
   local graph = graphs.read(tag, id)
   graphs.arm(tag, id, graph, now)

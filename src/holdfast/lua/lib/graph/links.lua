@@ -3,7 +3,7 @@
 --- @requires lib/core/timers lib/graph/members lib/graph/work
 local links = {}
 
---- Whether a member takes new upstreams: it waits for others, or has none and has not begun.
+--- Whether a member accepts new upstreams: it waits for others, or has none and has not started.
 local function takes_upstreams(rec)
   if rec.state == 'waiting_children' then return true end
   return not rec.ins and not rec.attempts and (rec.state == 'waiting' or rec.state == 'delayed')
@@ -13,7 +13,7 @@ local function unknown(graph, key)
   return reply.no('invalid_graph', 'id', graph, 'problem', 'unknown_member', 'member', key)
 end
 
---- A refusal if an end of an edge is no member, or its target has started; else nil.
+--- A refusal if an end of an edge is not a member, or its target has started; else nil.
 function links.refusal(tag, graph, made, items)
   local new = {}
   for _, item in ipairs(items) do new[item.id] = true end
@@ -39,7 +39,7 @@ local function append(tag, graph, sign, key, ...)
   server.call('HSET', keys.graph_edges(tag, graph), sign .. key, cmsgpack.pack(edges))
 end
 
---- Give a member that exists one more upstream.
+--- Give an existing member one more upstream.
 local function expect(list, to, on, input)
   local tag, id = list.tag, members.id(list.graph, to)
   local rec = record.read(tag, id)
@@ -52,7 +52,7 @@ local function expect(list, to, on, input)
   if input ~= '' then changes[#changes + 1], changes[#changes + 2] = 'inputs', '1' end
   if before == 'waiting' then ready.remove(tag, id, rec) end
   if before == 'delayed' then changes[#changes + 1], changes[#changes + 2] = 'run_at', rec.due end
-  -- One that its graph has not started yet stays so.
+  -- A member that its graph has not started yet stays that way.
   if before ~= 'waiting_children' then
     changes[#changes + 1], changes[#changes + 2] = 'state', 'waiting_children'
   end
@@ -64,8 +64,8 @@ local function expect(list, to, on, input)
   end
 end
 
---- Join the edges. Those of an upstream that has ended are told, too, unless its end is being told
---- anyway, and then along them as well.
+--- Add the edges. Those of an upstream that has ended are resolved, too, unless its end is still being
+--- passed on, which then includes them.
 function links.join(list, made)
   local tag, graph = list.tag, list.graph
   local resumed = {}
@@ -74,7 +74,7 @@ function links.join(list, made)
     local edges = members.ins(tag, graph, to)
     local known = false
     for j = 1, #edges, 3 do known = known or edges[j] == from end
-    -- A new member comes with its edges.
+    -- A new member already has its edges.
     if not known then
       append(tag, graph, '<', to, from, on, input)
       expect(list, to, on, input)

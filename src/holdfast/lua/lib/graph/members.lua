@@ -5,9 +5,9 @@
 ---   met, unmet   how many edges are decided so far, either way
 ---   lax     its join is any or quorum      losers   its join cancels upstreams it does not need
 ---   hears   an edge on failure or always leads to it      inputs   an edge passes data to it
----   spared  its failure does not count     loser   it was cancelled because a join did without it
----   lost    a join does without it, but somebody else still waits for it
----   told    its end is still being told: the edges before this offset know of it
+---   spared  its failure does not count     loser   it was cancelled because a join did not need it
+---   lost    a join does not need it, but another member still waits for it
+---   told    its end is still being passed on: the edges before this offset are resolved
 ---   delay, run_at   how long, or until when, it waits once its upstreams allow
 --- @requires lib/core/keys lib/core/record lib/core/log lib/core/settings lib/execution/requeue
 local members = {}
@@ -37,7 +37,7 @@ function members.ins(tag, graph, key)
   return packed and cmsgpack.unpack(packed) or {}
 end
 
---- Those fields of a member that resolution looks at; `state` is nil if there is no such member.
+--- The fields of a member that resolution needs; `state` is nil if the member does not exist.
 function members.look(tag, id)
   local found = server.call(
     'HMGET', keys.record(tag, id),
@@ -62,7 +62,8 @@ function members.undecided(member) return member.state == 'waiting_children' or 
 --- Whether its upstreams ever allowed a member to start.
 function members.released(member) return tonumber(member.met or 0) >= tonumber(member.need or 0) end
 
---- Whether a worker has had a member. One that waits for its upstreams again, in a replay, has not begun.
+--- Whether a worker has had a member. One that waits for its upstreams again, in a replay, has not
+--- started.
 function members.begun(member) return member.attempts and not members.undecided(member) or false end
 
 --- Whether an upstream that ended in `state` meets an edge.
@@ -105,7 +106,7 @@ local function pass(tag, id, name, on, room)
   return { name, on, id, rec.state, rec.content_type or '', record.result(tag, id, rec) }
 end
 
---- What its upstreams pass on to a member that is claimed.
+--- The results of the upstreams of a claimed member.
 function members.passed(tag, id, rec)
   local room = { bytes = PASSED_BYTES, results = PASSED_RESULTS }
   local edges = members.ins(tag, rec.graph, members.key(rec.graph, id))

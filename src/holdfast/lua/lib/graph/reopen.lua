@@ -1,13 +1,13 @@
---- The replay of a graph: what failed runs again, what was skipped because of it waits again, what
---- succeeded stays. Nothing starts before all of it is reopened, so no end can come in between.
+--- The replay of a graph: failed members run again, members skipped because of them wait again, and
+--- successful ones stay. No member starts before all are reopened, so no end can come in between.
 ---   scan    finds the failures that count                  spread  adds what depends on them
----   reopen  lets each wait, with its counts made anew      launch  starts those that can
+---   reopen  makes each wait, with new counts               launch  starts those that can
 --- `graph_again` lists the members in question, `graph_reopened` is the set of them.
 --- @requires lib/core/keys lib/core/record lib/core/index lib/core/timers lib/core/log
 --- @requires lib/execution/requeue lib/graph/members lib/graph/work lib/graph/resolve
 local reopen = {}
 
---- List a member, unless it is younger than the replay.
+--- List a member, unless it was added after the replay began.
 local function mark(list, id)
   local before = server.call('HGET', keys.graph(list.tag, list.graph), 'reopening')
   local rank = server.call('ZRANK', keys.graph_members(list.tag, list.graph), id)
@@ -17,7 +17,7 @@ local function mark(list, id)
   end
 end
 
---- Visit a list from an offset, as far as the allowance goes.
+--- Visit a list from an offset, within the allowance.
 local function go_through(list, item, ids, total, visit)
   for _, id in ipairs(ids) do visit(id) end
   list.left = list.left - #ids
@@ -46,7 +46,7 @@ function work.handlers.scan(list, item)
   return rest or turn_into(item, 'spread')
 end
 
---- What never ran because of a member runs again, and with it whatever else kept it from running.
+--- Members that never ran because of a member run again, with the others that kept them from running.
 local function spread(list, id)
   local key = members.key(list.graph, id)
   local outs = members.outs(list.tag, list.graph, key)
@@ -115,7 +115,7 @@ function work.handlers.launch(list, item)
   local rest = through_again(list, item, function(id)
     local member = members.look(list.tag, id)
     if members.undecided(member) then
-      resolve.decide(list, id, member, 'an upstream that does not run again keeps it from running')
+      resolve.decide(list, id, member, 'an upstream that does not run again prevents it from running')
     end
   end)
   if not rest then
@@ -128,7 +128,7 @@ function work.handlers.launch(list, item)
   return rest
 end
 
---- Begin the replay of a graph that has ended.
+--- Start the replay of a graph that has ended.
 function reopen.begin(tag, id, now)
   work.sweep(work.new(tag, id, now, work.AT_ONCE), 'scan')
 end

@@ -1,24 +1,24 @@
---- What the end of a member means for its graph. Its end is told along its out-edges: each is met or
---- not, and a dependent whose join is decided starts or is skipped. A join that is decided may let go
---- of upstreams: failures that it did without no longer count, and losers are cancelled.
+--- The effects of a member's end on its graph. Its end is passed on along its out-edges: each is met or
+--- not, and a dependent whose join is decided starts or is skipped. A decided join may release
+--- upstreams: failures that it did not need no longer count, and losers are cancelled.
 --- @requires lib/core/keys lib/core/record lib/execution/finish lib/graph/members lib/graph/work
 local resolve = {}
 
--- A loser with more dependents than this is kept: looking at them all would take too long.
+-- A loser with more dependents than this is kept: examining them all would take too long.
 local MOST_DEPENDENTS = 100
 
---- The failure of a member does not count: something ran in spite of it.
+--- The failure of a member does not count: a dependent ran anyway.
 local function spare(list, id, member)
   member.spared = '1'
   server.call('HSET', keys.record(list.tag, id), 'spared', '1')
   if members.is_bad(member.state) then
     server.call('HINCRBY', keys.graph(list.tag, list.graph), 'bad', -1)
   end
-  -- It never ran, so what kept it from running is spared, too.
+  -- It never ran, so the failures that kept it from running are spared, too.
   if not members.released(member) then work.add(list, 'walk', id) end
 end
 
---- Spare an upstream that did not succeed, if the member at the end of the edge is content.
+--- Spare an upstream that did not succeed, if the member at the end of the edge runs anyway.
 local function spare_if(list, id, upstream, on, member)
   if upstream.spared or upstream.state == 'completed' then return end
   local content
@@ -30,7 +30,7 @@ local function spare_if(list, id, upstream, on, member)
   if content then spare(list, id, upstream) end
 end
 
---- Whether somebody waits for members that a join does without.
+--- Whether other members wait for members that a join does not need.
 local function has_lost(list)
   if list.lost == nil then list.lost = server.call('HGET', keys.graph(list.tag, list.graph), 'lost') end
   return list.lost
@@ -49,7 +49,7 @@ local function skip(list, id, because)
   finish.now(list.tag, id, rec, 'skipped', list.now, {}, entry)
 end
 
---- Start or skip a member whose counts have changed, if they decide its join.
+--- Start or skip a member if its changed counts decide its join.
 function resolve.decide(list, id, member, because)
   if members.released(member) then
     release(list, id, member.ins > 1)
@@ -58,7 +58,7 @@ function resolve.decide(list, id, member, because)
   end
 end
 
---- Tell the end of a member, in `upstream.state`, along one edge.
+--- Pass on the end of a member, in `upstream.state`, along one edge.
 local function tell_edge(list, upstream_id, upstream, on, id)
   local member = members.look(list.tag, id)
   if members.undecided(member) then
@@ -70,16 +70,16 @@ local function tell_edge(list, upstream_id, upstream, on, id)
   if member.state then spare_if(list, upstream_id, upstream, on, member) end
 end
 
---- Whether an item was parked before its graph was cancelled: those whom it concerns are being ended,
---- or are to be left alone.
+--- Whether an item was parked before its graph was cancelled: the members it concerns are being ended,
+--- or must be left alone.
 local function is_muted(list, item)
   return item.parked and server.call('HGET', keys.graph(list.tag, list.graph), 'mute')
 end
 
---- Tell the end of a member along its out-edges.
+--- Pass on the end of a member along its out-edges.
 function work.handlers.tell(list, item)
   local upstream = item.rec or members.look(list.tag, item.id)
-  -- It was reopened since, and will end again.
+  -- It has been reopened since, and will end again.
   if item.parked and upstream.told ~= item.offset then return nil end
   local edges = members.outs(list.tag, list.graph, members.key(list.graph, item.id))
   if is_muted(list, item) then edges = {} end
@@ -92,7 +92,7 @@ function work.handlers.tell(list, item)
   return nil
 end
 
---- Whether nobody waits for a member any more.
+--- Whether no member waits for a member any more.
 local function is_unwanted(list, id)
   local edges = members.outs(list.tag, list.graph, members.key(list.graph, id))
   if #edges > 2 * MOST_DEPENDENTS then return false end
@@ -104,8 +104,8 @@ local function is_unwanted(list, id)
   return true
 end
 
---- Cancel a member that a join does without, unless somebody else waits for it; then whoever is
---- decided last of those who wait for it does.
+--- Cancel a member that a join does not need, unless others wait for it; then the last of them to be
+--- decided cancels it.
 local function drop_loser(list, id, winner)
   if not is_unwanted(list, id) then
     list.lost = '1'
@@ -122,7 +122,7 @@ local function drop_loser(list, id, winner)
   })
 end
 
---- A member's join is decided, or it is let go itself: see to its upstreams.
+--- A member's join is decided, or the member itself is released: handle its upstreams.
 function work.handlers.walk(list, item)
   if is_muted(list, item) then return nil end
   local rec = record.read(list.tag, item.id)
@@ -151,9 +151,9 @@ function finish.resolve(tag, id, rec, now)
   local list = rec.work or work.new(tag, rec.graph, now, work.AT_ONCE)
   local mute, lost, reopening = unpack(server.call('HMGET', graph, 'mute', 'lost', 'reopening'))
   list.lost = list.lost or lost
-  -- It is heard when all who are to hear it wait again.
+  -- Its end is passed on when all its dependents wait again.
   if reopening then list.left = 0 end
-  -- Nobody waits for a loser; but it may have waited for others, in vain.
+  -- No member waits for a loser; but it may have waited for others, which are not needed either.
   if not mute and not rec.loser then work.add(list, 'tell', id, rec) end
   local in_vain = not members.released(rec) and (rec.losers or rec.loser or list.lost)
   if not mute and in_vain then work.add(list, 'walk', id) end

@@ -31,7 +31,7 @@ function work.handlers.start(list, item)
   end)
 end
 
---- End the members that have not ended, or those of them that have not begun.
+--- End the members that have not ended, or those of them that have not started.
 function work.handlers.cancel(list, item)
   local graph = graphs.read(list.tag, list.graph)
   local pending = graph.mute == 'pending'
@@ -60,7 +60,7 @@ function work.handlers.expire(list, item)
   end)
 end
 
---- Forget members; returns whether all are gone.
+--- Remove members; returns whether all are gone.
 function sweeps.forget(tag, id, most)
   local key = keys.graph_members(tag, id)
   local ids = server.call('ZRANGE', key, 0, most - 1)

@@ -1,15 +1,15 @@
---- What a graph has to do, in steps that a call may do some of. A call that ends a member does what
---- follows at once, up to its allowance; the rest is parked in the graph's lists, durable queues of
---- `VERB OFFSET ID`, and its timer goes on. `handlers` has a function for each verb: it gets the list
---- and the item, uses up the allowance (`left`) and returns the offset to go on from, or nil when it is
---- done. An item may turn into one of another verb.
+--- The work of a graph, in steps. A call that ends a member does the resulting work immediately, up to
+--- its allowance; the rest is parked in the graph's lists, durable queues of `VERB OFFSET ID`, and its
+--- timer continues it. `handlers` has a function for each verb: it gets the list and the item, uses up
+--- the allowance (`left`) and returns the offset to continue from, or nil when it is done. An item may
+--- turn into one of another verb.
 ---
 --- Walks come last, after all other work of the graph, that of earlier calls included: they cancel
 --- losers, and an end that is still to be heard may decide a loser in another way.
 --- @requires lib/core/keys lib/core/timers lib/graph/graphs
 local work = { handlers = {} }
 
---- About a millisecond for the caller who ends a member, and a few for a timer.
+--- About a millisecond for the caller that ends a member, and a few for a timer.
 work.AT_ONCE, work.BY_TIMER = 100, 400
 
 local function queue() return { first = 1, last = 0 } end
@@ -49,7 +49,7 @@ local function take_item(list)
   return shift(list, walks, keys.graph_walks(list.tag, list.graph))
 end
 
---- Park an item. The member whose end is not told to all yet says how far that is.
+--- Park an item. A member whose end was not passed on to all edges yet stores the offset.
 local function park(list, item, push)
   local key = item.verb == 'walk' and keys.graph_walks or keys.graph_work
   server.call(push, key(list.tag, list.graph), item.verb .. ' ' .. item.offset .. ' ' .. item.id)
@@ -67,14 +67,14 @@ function work.is_parked(tag, graph)
   return server.call('EXISTS', keys.graph_work(tag, graph), keys.graph_walks(tag, graph)) > 0
 end
 
---- Begin a sweep over the whole graph, after whatever is under way.
+--- Start a sweep over the whole graph, after the work under way.
 function work.sweep(list, verb)
   park(list, { verb = verb, offset = 0, id = '' }, 'RPUSH')
   work.run(list, true)
 end
 
---- Do what the allowance permits, park the rest, and end the graph if nothing remains. With `parked`
---- the items of earlier calls are done, too.
+--- Do as much as the allowance permits, park the rest, and end the graph if nothing remains. With
+--- `parked`, also do the items of earlier calls.
 function work.run(list, parked)
   list.parked = parked
   local item = take_item(list)

@@ -79,8 +79,8 @@ local function told(breach, status)
   return { 'ok', status, b.id, breach.dimension, breach.current, breach.limit, b.on_hard or 'refuse' }
 end
 
---- Write down that a charge was refused, and return what its caller is told. The same charge, sent
---- again because its reply was lost, is no second breach.
+--- Record that a charge was refused, and return the answer for its caller. The same charge, sent again
+--- because its reply was lost, is not a second breach.
 function budget.refuse(tag, breach, key, by, now)
   local b = breach.budget
   if b.refused ~= key then
@@ -91,8 +91,8 @@ function budget.refuse(tag, breach, key, by, now)
   return told(breach, 'hard_breach')
 end
 
---- Write down that a soft limit is passed, and return what the caller is told. The budget is flagged;
---- that it stays above the limit is no news.
+--- Record that a soft limit is exceeded, and return the answer for the caller. The budget is flagged:
+--- further charges above the limit are not recorded again.
 function budget.warn(tag, breach, by, now)
   local b = breach.budget
   local flag = 'over|' .. breach.dimension
@@ -126,7 +126,7 @@ function budget.exhausted(b)
   return nil
 end
 
---- Tell those who wait for a budget that there is something left; the rest by timer.
+--- Wake some executions that wait for a budget; the timer wakes the rest.
 function budget.wake(tag, id, now)
   local waiting = waiters.count(tag, id)
   if waiting == 0 then return end
@@ -138,12 +138,12 @@ function budget.wake(tag, id, now)
   if waiting > WOKEN_AT_ONCE then timers.set(tag, 'b:' .. id, now, now) end
 end
 
---- Wake whoever waits for the budget or an ancestor.
+--- Wake the executions that wait for the budget or an ancestor.
 function budget.wake_all(tag, chain, now)
   for _, b in ipairs(chain) do budget.wake(tag, b.id, now) end
 end
 
---- Start anew: nothing is used; what is reserved stays so.
+--- Reset the usage to zero; reservations stay.
 function budget.reset(tag, b, now)
   local key = keys.budget(tag, b.id)
   for field in pairs(b) do
@@ -153,7 +153,7 @@ function budget.reset(tag, b, now)
   budget.wake(tag, b.id, now)
 end
 
---- The timer of a budget: its period ends, or more have to be told that something is left.
+--- The timer of a budget: its period ends, or more executions must be woken.
 function budget.due(tag, id, now)
   server.call('ZREM', keys.timers(tag), 'b:' .. id)
   local b = budget.read(tag, id)

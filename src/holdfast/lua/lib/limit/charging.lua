@@ -2,7 +2,7 @@
 --- @requires lib/core/keys lib/limit/budget
 local charging = {}
 
--- Without word of an execution for this long, what it has spent is no longer told apart.
+-- The spending of an execution is kept separately until this long after its last charge.
 local SPENT_MS = 30 * 86400000
 
 --- Charge amounts that fit. `by` is the execution that spent them, or empty.

@@ -3,7 +3,7 @@
 --- are any, so an execution without limits pays for one nil check.
 ---
 --- A claim gives such an execution a grant: it leaves the ready sets for a short time, under a new
---- epoch, while other partitions are asked. A grant that nobody uses ends by timer: an execution that
+--- epoch, while other partitions are asked. An unused grant ends by timer: an execution that
 --- is waiting has a `due` time only while it is granted.
 --- @requires lib/core/keys lib/core/record lib/core/settings lib/execution/ready lib/core/timers
 --- @requires lib/limit/outbox
@@ -67,8 +67,8 @@ local function quotas_of(list)
   return found
 end
 
---- Say to the limits that what they admitted, or who waits for them, is gone. `before` is the state
---- that the execution leaves.
+--- Report to the limits that an execution no longer runs or waits. `before` is the state that it
+--- leaves.
 function limits.leave(tag, id, rec, before, now)
   if before == 'active' then
     local quotas = quotas_of(limits.of(tag, id, rec))
@@ -81,7 +81,7 @@ function limits.leave(tag, id, rec, before, now)
   end
 end
 
---- A grant was not used in time: its holder is gone, so somebody else may claim.
+--- A grant was not used in time: its holder is gone, so another worker may claim.
 function limits.expire(tag, id, rec, now)
   limits.leave(tag, id, rec, rec.state, now)
   limits.free(tag, id, rec, now)

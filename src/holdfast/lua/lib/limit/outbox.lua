@@ -1,5 +1,5 @@
---- What a partition has to tell other partitions: a call touches one partition only, so processes
---- carry it over, and take it out when it has arrived. Whatever is carried may arrive twice.
+--- The outbox of a partition: a call touches one partition only, so processes deliver its messages to
+--- other partitions, and remove them when they have arrived. A message may arrive twice.
 ---   r EXECUTION EPOCH USED LIMIT...   give back what this grant was admitted to
 ---   w EXECUTION LIMIT                 a limit has room for an execution that waits for it
 ---   l WAITPOINT BUDGET DIMENSION N    the answer to an execution that asked for more of a budget

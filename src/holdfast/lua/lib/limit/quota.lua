@@ -1,7 +1,7 @@
 --- A quota caps how many executions run at once (`slots`) and how many start in a sliding window
 --- (`most` in `window` ms). It knows who holds a slot, by which epoch; every start in the window;
 --- who waits, in order; and whom it has promised room. A promise counts like a holder until it is
---- used or runs out, so whoever waits longest is served first and one wake-up is sent for each place.
+--- used or expires, so the longest waiting is served first and one wake-up is sent for each slot.
 --- @requires lib/core/keys lib/core/timers lib/limit/waiters lib/limit/outbox
 local quota = {}
 
@@ -54,7 +54,7 @@ function quota.retry_at(tag, q)
   return (tonumber(oldest) or q.now) + q.window
 end
 
---- Promise room to those who wait longest, and have them told.
+--- Promise room to the executions that have waited longest, and wake them.
 function quota.promote(tag, q, now)
   local count = math.min(room(q), q.waiting)
   if count <= 0 then return end
@@ -99,7 +99,7 @@ function quota.take(tag, q, execution, epoch)
   end
 end
 
---- Have an execution wait; returns when there may be room, if that is known.
+--- Make an execution wait; returns when there may be room, if that is known.
 function quota.queue(tag, q, execution, epoch)
   if q.waiting == 0 then server.call('SADD', keys.quota_queues(tag, quota.id(q.name)), q.name) end
   waiters.add(tag, q.name, execution, epoch)
@@ -161,7 +161,7 @@ function quota.settle(tag, name, now)
   quota.arm(tag, q, now)
 end
 
---- The quota is gone: nobody waits for it any more. Returns whether some still do.
+--- The quota is gone: release the executions that wait for it. Returns whether some still wait.
 function quota.dissolve(tag, id, now)
   local left = 1000
   for _, name in ipairs(server.call('SMEMBERS', keys.quota_queues(tag, id))) do

@@ -1,4 +1,4 @@
---- Emptying a queue or a group at once, whatever its size: sets are unlinked, not walked through.
+--- Empties a queue or a group in one call, regardless of its size: sets are unlinked, not traversed.
 --- @requires lib/core/keys lib/queue/queue lib/queue/counts
 local queue_clearing = {}
 

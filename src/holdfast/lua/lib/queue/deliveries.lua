@@ -1,10 +1,10 @@
---- Deliveries: hand-outs of a message to a consumer of a group. Each has a handle of its own, which
+--- Deliveries: hand-outs of a message to a consumer of a group. Each has its own handle, which
 --- the caller mints as REQUEST-NUMBER and the queue marks, so that it knows its own for ever.
 ---
 --- What is known of the hand-outs of a message in a group (`tries`):
 ---   n        how many there were, the attempts     first    when the first was
 ---   handle, consumer, at, due  of the last: `at` is its time or that of its last extension
----   late     the lock of the last one has expired, and nobody has it again
+---   late     the lock of the last one has expired, and no consumer has the message
 ---   reason   why the last one came back             bare   nothing in the record matters to an ack
 ---   landed   in memory only: it was in flight when this call began
 --- @requires lib/core/keys lib/queue/queue lib/queue/messages lib/queue/order lib/queue/endings
@@ -99,7 +99,7 @@ function queue_deliveries.hand_out(q, group, ids, request, consumer, out)
     if queue_messages.is_over(q, rec) then
       queue_endings.retire(q, group, id, rec, try, 'expired')
     elseif queue.is_spent(q, try.n) then
-      queue_endings.give_up(q, group, id, rec, try, try.reason or 'the budget of attempts is spent')
+      queue_endings.give_up(q, group, id, rec, try, try.reason or 'no attempts are left')
     else
       open_try(q, group, id, try, queue_deliveries.handle(q, request, #out + 1), consumer)
       try.bare = q.mode == 'work' and not rec.key and not rec.ends or nil
@@ -131,7 +131,7 @@ function queue_deliveries.extend(q, group, id, try, ms)
   queue.arm(q, 'flight|' .. group, try.due)
 end
 
---- A delivery is over, whatever comes next.
+--- A delivery is over, no matter what follows.
 function queue_deliveries.land(q, group, id, try)
   queue.collect(q, 'ZREM', keys.flight(q.tag, group), id)
   queue.hold(q, group, try.consumer, -1)

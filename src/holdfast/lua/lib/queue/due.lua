@@ -62,7 +62,7 @@ local SETS = {
   settled = { keys.settled, forget_settled },
 }
 
---- Fire up to `limit` of one timer, and set it anew.
+--- Fire up to `limit` of one timer, and set it again.
 local function fire_set(q, member, limit)
   local name, group = member:match('^(%a+)|?(.*)$')
   local key, act = SETS[name][1](q.tag, group), SETS[name][2]
@@ -81,7 +81,7 @@ end
 local function fire_one(q, member, limit)
   local timers = keys.timers(q.tag)
   if member == 'outbox' then
-    -- Lua cannot deliver to other tags: whoever made the call is told to.
+    -- Lua cannot deliver to other tags: the reply asks the caller to do it.
     q.unsent = true
     server.call('ZADD', timers, q.now + queue_outbox.AGAIN_MS, member)
     return 1
@@ -96,7 +96,7 @@ end
 -- What fires may set timers that are due as well, such as the end of a message that just arrived.
 local ROUNDS = 3
 
---- Fire what is due, about `limit` things at most; how many fired.
+--- Fire due timers, at most about `limit` of them; how many fired.
 function queue_due.fire(q, limit)
   local fired = 0
   for _ = 1, ROUNDS do

@@ -38,7 +38,7 @@ local function envelope(q, group, id, try, reason)
   }
 end
 
---- Give a message up: to the dead-letter queue, or for good. In the same call, with its envelope.
+--- Give a message up: it goes to the dead-letter queue with its envelope, or is dropped.
 function queue_endings.give_up(q, group, id, rec, try, reason)
   local letter = envelope(q, group, id, try, reason)
   if q.dead_letter then

@@ -1,6 +1,6 @@
---- Groups of a FANOUT queue. A push writes a message once, whatever the number of groups: into
+--- Groups of a FANOUT queue. A push writes a message once for any number of groups: into
 --- `arrivals`, by position. A group has a cursor; what is behind it the group has taken in, which
---- `holds` counts per message. A message goes when no cursor is before it and nobody holds it.
+--- `holds` counts per message. A message is removed when no cursor is before it and no group holds it.
 ---
 --- Messages that expire before a group has come to them go from `arrivals` to `gone`, where the
 --- group finds their number.
@@ -18,7 +18,7 @@ local function is_awaited(q, position)
   return server.call('ZCOUNT', keys.groups(q.tag), '-inf', '(' .. string.format('%.0f', position)) > 0
 end
 
---- Remove a message that nobody holds, if no group has yet to come to it.
+--- Remove a message that no group holds, if every cursor has passed it.
 local function collect(q, id, rec)
   local listed = server.call('ZSCORE', keys.arrivals(q.tag), id)
   if listed and is_awaited(q, rec.position) then return end

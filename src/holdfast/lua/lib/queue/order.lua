@@ -57,7 +57,7 @@ function queue_order.enter(q, group, many)
   if #scored == 0 then return end
   local key = keys.open(q.tag, group)
   local added = server.call('ZADD', key, unpack(scored))
-  -- Whoever waits has found nothing, so only the first has to wake.
+  -- Waiting readers have found nothing, so only the first message has to wake them.
   if server.call('ZCARD', key) == added then q.ready = true end
 end
 
@@ -87,7 +87,7 @@ function queue_order.give_back(q, group, id, rec)
   end
 end
 
---- Take a message out for good, wherever it is; `landed` says that it was in flight.
+--- Remove a message, wherever it is; `landed` says that it was in flight.
 function queue_order.leave(q, group, id, rec, landed)
   if not landed then server.call('ZREM', keys.open(q.tag, group), id) end
   if not rec.key then return end

@@ -1,7 +1,7 @@
---- What a queue owes to others: dead letters, moved messages, and what a consumer pushes or submits
---- with its ack. It is written in the call that owes it, under the queue's own tag, and delivered
---- afterwards by whoever sees it, as often as it takes. A target takes each entry once: entries of
---- a target are numbered, and it remembers the last number that it took.
+--- The outbox of a queue: dead letters, moved messages, and the pushes and submissions of a consumer's
+--- ack. The call that causes an entry writes it, under the queue's own tag. Any process delivers it
+--- afterwards, as often as it takes. A target accepts each entry once: entries of a target are
+--- numbered, and it remembers the last number that it accepted.
 --- The target '' is the engine, which gets executions to create.
 --- @requires lib/core/keys lib/queue/queue
 local queue_outbox = {}
@@ -15,10 +15,10 @@ function queue_outbox.put(q, target, entry)
   q.unsent = true
 end
 
---- Owe a message to another queue.
+--- Add a message for another queue.
 function queue_outbox.put_message(q, target, message) queue_outbox.put(q, target, cmsgpack.pack(message)) end
 
---- Targets to which something is owed, with the number of the first entry and the entries.
+--- The targets with entries, each with the number of the first entry and the entries.
 function queue_outbox.list(q, limit)
   local found = {}
   local sent = server.call('HGETALL', keys.sent(q.tag))
@@ -29,7 +29,7 @@ function queue_outbox.list(q, limit)
   return found
 end
 
---- The target has taken entries up to a number.
+--- The target has accepted entries up to a number.
 function queue_outbox.confirm(q, target, upto)
   local sent = tonumber(server.call('HGET', keys.sent(q.tag), target) or 0)
   if upto <= sent then return end
@@ -37,7 +37,7 @@ function queue_outbox.confirm(q, target, upto)
   server.call('HSET', keys.sent(q.tag), target, upto)
 end
 
---- How many entries are owed to anybody.
+--- The number of entries for all targets.
 function queue_outbox.size(q)
   local size = 0
   for _, target in ipairs(server.call('HKEYS', keys.sent(q.tag))) do

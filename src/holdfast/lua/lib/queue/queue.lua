@@ -6,10 +6,10 @@ local queue = {}
 --- The one group of a WORK queue.
 queue.DEFAULT = 'default'
 
---- The lane on which whoever waits for messages of the queue is woken.
+--- The topic that wakes readers of the queue.
 queue.TOPIC = 'messages'
 
---- The maintenance loop looks at a queue at least this often.
+--- The queue ticker visits a queue at least this often.
 queue.LONGEST_SLEEP_MS = 30000
 
 local NUMBERS = {
@@ -53,7 +53,7 @@ end
 
 function queue.is_paused(q, group) return q['paused|'] ~= nil or q['paused|' .. group] ~= nil end
 
---- Whether a message with so many hand-outs may have no further one. Dead letters have no budget.
+--- Whether a message with this many hand-outs may have no further one. Dead letters have no maximum.
 function queue.is_spent(q, attempts) return not q.dlq and attempts >= q.max_attempts end
 
 --- Count something for a group, or for the queue itself, which is the group ''.
@@ -113,7 +113,7 @@ function queue.flush(q)
   q.lists = {}
 end
 
---- Write what the call has collected, and wake whom it concerns.
+--- Write what the call has collected, and wake the readers concerned.
 function queue.close(q)
   write_counts(q)
   queue.flush(q)

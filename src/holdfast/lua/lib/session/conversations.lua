@@ -11,6 +11,12 @@ local conversations = {}
 
 conversations.MOST_BUFFERED = 100
 
+-- What a parked execution forgets: a turn succeeded, so the next one has its own time, retries and
+-- losses, however long they talk.
+local STALE = {
+  'timeout_at', 'resumed', 'due', 'wait_until', 'on_timeout', 'kept', 'tail', 'failures', 'reclaims',
+}
+
 local APOLOGY = 'Something went wrong. Please try again.'
 
 --- What a conversation receives: the messages of these numbers, as JSON. Their entries say by which
@@ -86,11 +92,12 @@ function conversations.park(tag, execution, rec, wait, now)
     changes[#changes + 1] = 'kept'
     changes[#changes + 1] = rec.epoch
   end
-  -- A turn succeeded: the next one has its own time, retries and losses, however long they talk.
-  record.clear(tag, execution, rec, { 'timeout_at', 'resumed', 'due', 'kept', 'tail', 'failures', 'reclaims' })
+  record.clear(tag, execution, rec, STALE)
   if wait.timeout then
-    changes[#changes + 1] = 'due'
-    changes[#changes + 1] = now + wait.timeout
+    local ends = now + wait.timeout
+    for _, value in ipairs({ 'wait_until', ends, 'on_timeout', 'resume', 'due', ends }) do
+      changes[#changes + 1] = value
+    end
   end
   record.write(tag, execution, rec, changes)
   index.move(tag, execution, rec, before)
@@ -100,7 +107,7 @@ end
 --- End a wait with what came.
 function conversations.resume(tag, execution, rec, result, now)
   record_step(tag, execution, rec, rec.awaits, result, now)
-  record.clear(tag, execution, rec, { 'since' })
+  record.clear(tag, execution, rec, { 'since', 'wait_until', 'on_timeout' })
   requeue.ready(tag, execution, rec, now, {})
 end
 
@@ -128,7 +135,7 @@ end
 function conversations.time_out(tag, execution, rec, now)
   local id = sessions.of(execution)
   local session = sessions.read(tag, id)
-  if session and rec.hold == 'person' then sessions.clear(tag, id, session, { 'person' }) end
+  if session and rec.hold == 'person' then sessions.clear(tag, id, session, { 'person', 'handed' }) end
   conversations.resume(tag, execution, rec, '[]', now)
   sessions.notify(tag, id, now)
 end
@@ -141,14 +148,16 @@ function conversations.reply(tag, id, session, entry, now)
   return number
 end
 
---- A reply that was being streamed when its execution ended stays as it is.
+--- Replies that were being streamed when their execution ended stay as they are.
 local function cut_short(tag, id, session, now)
-  local number = tonumber(session.streamed)
-  local entry = transcript.entry(tag, id, session, number)
+  for number in session.streamed:gmatch('%d+') do
+    local entry = transcript.entry(tag, id, session, tonumber(number))
+    if entry then
+      entry.open, entry.cut = nil, 1
+      transcript.replace(tag, id, session, tonumber(number), entry)
+    end
+  end
   sessions.clear(tag, id, session, { 'streamed' })
-  if not entry then return end
-  entry.open, entry.cut = nil, 1
-  transcript.replace(tag, id, session, number, entry)
   outgoing.add(tag, id, session, now)
 end
 
@@ -161,10 +170,13 @@ function finish.converse(tag, execution, rec, now)
   sessions.clear(tag, id, session, { 'cur' })
   if session.streamed then cut_short(tag, id, session, now) end
   if rec.state == 'failed' or rec.state == 'expired' then
-    local payload = '{"text":' .. transcript.quoted(session.apology or APOLOGY) .. ',"error":"' .. rec.state .. '"}'
+    local text = transcript.quoted(session.apology or APOLOGY)
+    local payload = '{"text":' .. text .. ',"error":"' .. rec.state .. '"}'
     conversations.reply(tag, id, session, { p = payload, x = tonumber(number) }, now)
   end
-  local numbers = not session.person and conversations.take(tag, id, session)
+  -- Whoever answers instead has read them.
+  if session.person then server.call('DEL', keys.buffered(tag, id)) end
+  local numbers = conversations.take(tag, id, session)
   if numbers then
     conversations.start(tag, id, session, birth.copy(tag, execution, rec), numbers, now)
   else

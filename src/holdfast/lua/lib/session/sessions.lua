@@ -4,7 +4,7 @@
 ---   sender = who delivers replies; absent: readers fetch them
 ---   born   base, last = the transcript holds the entries from base + 1 to last
 ---   n = executions that were started   cur = the number of the one that has not ended
----   turn = the last message that was received   streamed = a reply that is not complete yet
+---   turn = the last message that was received   streamed = replies that are not complete yet
 ---   person = who answers instead of the conversation   sent, tries, fence = see lib/session/outgoing.lua
 --- @requires lib/core/keys lib/core/settings lib/core/timers lib/core/wake
 local sessions = {}
@@ -37,6 +37,25 @@ function sessions.clear(tag, id, session, names)
     end
   end
   if #present > 0 then server.call('HDEL', keys.session(tag, id), unpack(present)) end
+end
+
+--- Add a number to those that a field lists.
+function sessions.add_to(tag, id, session, field, number)
+  sessions.write(tag, id, session, { field, session[field] and session[field] .. ' ' .. number or number })
+end
+
+--- Remove a number from those that a field lists.
+function sessions.remove_from(tag, id, session, field, number)
+  if not session[field] then return end
+  local left = {}
+  for other in session[field]:gmatch('%d+') do
+    if tonumber(other) ~= tonumber(number) then left[#left + 1] = other end
+  end
+  if #left == 0 then
+    sessions.clear(tag, id, session, { field })
+  else
+    sessions.write(tag, id, session, { field, table.concat(left, ' ') })
+  end
 end
 
 --- The session of an execution, and which of its executions that is.

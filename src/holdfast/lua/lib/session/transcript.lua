@@ -42,6 +42,7 @@ local function trim(tag, id, session, now)
     if not over or number >= buffered or number == last then break end
     if entry.a then server.call('HDEL', keys.activities(tag, id), entry.a) end
     server.call('HDEL', keys.dead_replies(tag, id), number)
+    sessions.remove_from(tag, id, session, 'again', number)
     dropped = dropped + 1
   end
   if dropped > 0 then

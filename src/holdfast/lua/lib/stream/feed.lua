@@ -1,10 +1,10 @@
---- Live news. An event feed of a tenant's executions is kept only while somebody listens to it, and
---- a while longer, so that a listener that lost its connection misses nothing. Processes that
---- follow one execution are told whenever it moves. Where nobody listens this costs one look.
+--- Live notifications. The event feed of a tenant's executions is kept only while it has listeners, and
+--- a while longer, so that a listener that lost its connection misses nothing. Processes that follow an
+--- execution are notified whenever it changes. Without listeners this costs one look-up.
 --- @requires lib/core/keys lib/core/clock lib/core/journal lib/core/timers lib/core/wake
 local feed = {}
 
---- A feed goes on for so long after its last listener said that it is there.
+--- A feed is kept for this long after the last call of a listener.
 feed.LISTENING_MS = 300000
 
 local MOST_ENTRIES = 10000
@@ -17,14 +17,14 @@ local function append(tag, id, rec, from, now)
   )
 end
 
---- Tell the processes that follow an execution.
+--- Notify the processes that follow an execution.
 local function tell(tag, id)
   for _, process in ipairs(server.call('SMEMBERS', keys.followers(tag, id))) do
     wake.process(tag, process, 'moved ' .. id)
   end
 end
 
---- Executions of one tenant have moved; `many` is a list of { id, rec }, `from` their state before.
+--- Executions of one tenant have changed; `many` is a list of { id, rec }, `from` their state before.
 function feed.moved(tag, tenant, many, from)
   for _, one in ipairs(many) do
     if one[2].followed then tell(tag, one[1]) end
@@ -35,14 +35,14 @@ function feed.moved(tag, tenant, many, from)
   wake.feed(tag, tenant)
 end
 
---- The same for one, which is the most frequent: where nobody listens, nothing is made for it.
+--- The same for one, the most frequent case: without listeners, nothing is allocated.
 function feed.moved_one(tag, id, rec, from)
   if rec.followed or server.call('HEXISTS', keys.feeds(tag), rec.tenant) == 1 then
     feed.moved(tag, rec.tenant, { { id, rec } }, from)
   end
 end
 
---- The timer of a feed fired: it ends, unless somebody has listened since.
+--- The timer of a feed fired: the feed ends, unless a listener has called since.
 function feed.expire(tag, tenant, now)
   local ends = tonumber(server.call('HGET', keys.feeds(tag), tenant) or 0)
   if ends > now then

@@ -15,7 +15,7 @@ local LIVE = { frames = 10000, bytes = 1048576, age = 10000 }
 -- How many frames are looked at in one step of trimming, and how many steps one call takes: more than
 -- a batch adds, so what is left over the bounds when they are narrowed goes little by little.
 local CHUNK, MOST_STEPS = 32, 100
--- A process that reads live says so again long before this has passed.
+-- A process that reads live repeats its call long before this has passed.
 local TAIL_MS = 60000
 local MOST_TAILS = 1000
 
@@ -107,8 +107,8 @@ local function mark(tag, id, stream, rec, now)
   end
 end
 
---- Those of some frames whose place in the attempt is not taken: a run that goes on with its attempt
---- says again what it has said.
+--- The frames whose place in the attempt is not taken: a run that continues its attempt repeats its
+--- frames.
 function frames.unsaid(stream, rec, given)
   local place = stream.attempt == rec.attempts - 1 and stream.place or 0
   local left = {}
@@ -121,7 +121,7 @@ function frames.unsaid(stream, rec, given)
   return left
 end
 
---- Write frames of a holder, each a table; bounds are kept and whoever reads live is told.
+--- Write frames of a holder, each a table; trims the logs and notifies live readers.
 function frames.append(tag, id, stream, rec, now, added)
   if stream.live_since > 0 and server.call('EXISTS', keys.live(tag, id)) == 0 then
     stream.live_since, stream.live_bytes = 0, 0
@@ -151,7 +151,7 @@ function frames.begin_attempt(tag, id, rec, now)
   frames.append(tag, id, frames.open(tag, id), rec, now, {})
 end
 
---- Tell every process that reads live.
+--- Notify every process that reads live.
 function frames.tell(tag, id, now)
   local key = keys.tails(tag, id)
   for _, process in ipairs(server.call('ZRANGE', key, now, '+inf', 'BYSCORE', 'LIMIT', 0, MOST_TAILS)) do
@@ -159,7 +159,7 @@ function frames.tell(tag, id, now)
   end
 end
 
---- Have a process told of new frames for a while.
+--- Notify a process of new frames for a while.
 function frames.follow(tag, id, process, now)
   local key = keys.tails(tag, id)
   server.call('ZREMRANGEBYSCORE', key, '-inf', now)

@@ -46,7 +46,7 @@ function conditions.offer(wait, position, number, signal, source, fitting)
   return matched, repeated and by.sources and not by.signals
 end
 
--- By what a count tells signals apart.
+-- How a count distinguishes signals.
 local TELL = {
   signals = function(_, number) return number end,
   sources = function(wait, number) return wait.sources[number] end,

@@ -88,7 +88,7 @@ function suspensions.close(tag, id, rec, wait, now, extra)
   suspensions.write(tag, id, wait)
 end
 
---- Make a suspended execution ready to go on; `entry` says by what.
+--- Make a suspended execution ready to continue; `entry` is the log entry with the reason.
 function suspensions.resume(tag, id, rec, wait, now, entry, extra)
   suspensions.close(tag, id, rec, wait, now, extra)
   entry.at, entry.event, entry.attempt = now, 'woken', rec.attempts - 1
@@ -131,7 +131,7 @@ function suspensions.suspend(tag, id, rec, wait, now, hold)
   if rec.session then sessions.notify(tag, (sessions.of(id)), now) end
 end
 
-local TIMED_OUT = '{"type":"wait_timeout","message":"nobody answered in time"}'
+local TIMED_OUT = '{"type":"wait_timeout","message":"no answer came in time"}'
 
 local ON_TIMEOUT = {
   fail = function(tag, id, rec, _, now)
@@ -141,12 +141,12 @@ local ON_TIMEOUT = {
   end,
   cancel = function(tag, id, rec, _, now)
     finish.now(tag, id, rec, 'cancelled', now, {}, {
-      event = 'cancelled', attempt = rec.attempts - 1, reason = 'nobody answered in time',
+      event = 'cancelled', attempt = rec.attempts - 1, reason = 'no answer came in time',
     })
   end,
   expire = function(tag, id, rec, _, now)
     finish.now(tag, id, rec, 'expired', now, {}, {
-      event = 'expired', attempt = rec.attempts - 1, reason = 'nobody answered in time',
+      event = 'expired', attempt = rec.attempts - 1, reason = 'no answer came in time',
     })
   end,
   resume = function(tag, id, rec, wait, now)

@@ -3,7 +3,7 @@
 ---   state                pending (prepared), open (part of a wait), closed (why: its reason)
 ---   names, answerers     which signals and sources it accepts; absent: all
 ---   uses, used           how many signals by token it accepts, and got
----   schema, about        opaque to Lua: checked and shown by the caller
+---   schema, title        opaque to Lua: checked and shown by the caller
 ---   held                 numbers of the signals that came before the wait
 ---   asks                 of one that asks for more of a budget, see lib/waitpoint/asking.lua
 --- @requires lib/core/keys lib/core/record lib/core/timers lib/core/stamps
@@ -12,7 +12,7 @@ local waitpoints = {}
 --- A conversation may wait many times; its closed waitpoints are kept to answer late senders.
 waitpoints.MOST = 10000
 
---- Ids tell the execution, so that a signal finds its partition.
+--- Ids contain the execution, so that a signal finds its partition.
 function waitpoints.id(id, number) return ('%s~w%d'):format(id, number) end
 
 function waitpoints.parse(waitpoint_id)
@@ -74,7 +74,7 @@ function waitpoints.add(tag, id, rec, spec, state, now)
   return number, spec
 end
 
---- Close one that is not; `why` is what its late senders and readers are told.
+--- Close one that is not closed; late senders and readers get `why`.
 function waitpoints.close(tag, id, rec, number, point, now, why)
   point.state, point.closed, point.why, point.held = 'closed', now, why, nil
   waitpoints.write(tag, id, number, point)

@@ -1,0 +1,287 @@
+"""`holdfast pack`: packs of flows: new, build, keygen, sign, verify, show."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from holdfast.cli.terminal import output
+from holdfast.cli.terminal.groups import Verbs
+from holdfast.cli.terminal.options import JsonOption
+from holdfast.errors import InvalidInput, InvalidPack
+
+if TYPE_CHECKING:
+    from holdfast.host.packs import Pack, PublicKey, Verdict
+
+app: typer.Typer = typer.Typer(cls=Verbs)
+
+_FolderArgument = Annotated[str, typer.Argument(metavar="DIR", help="The folder of the pack.")]
+_ArchiveArgument = Annotated[str, typer.Argument(metavar="FILE", help="The archive of the pack.")]
+_PackArgument = Annotated[
+    str, typer.Argument(metavar="PACK", help="The archive of a pack, or its folder.")
+]
+_KeyOption = Annotated[
+    str | None,
+    typer.Option("--key", metavar="FILE", help="Sign with this private key."),
+]
+_TrustOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--trust",
+        metavar="KEY",
+        help="A public key that is trusted: ed25519:..., or a file with one. Repeatable.",
+    ),
+]
+
+
+@app.command()
+def new(
+    folder: _FolderArgument,
+    *,
+    pack_id: Annotated[
+        str | None,
+        typer.Option("--id", help="The id of the pack.", show_default="the name of the folder"),
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Make a small pack to begin with; its files name the schemas that editors check."""
+    from holdfast.host.packs import starting  # noqa: PLC0415 - loaded when used
+
+    path = Path(folder)
+    chosen = pack_id if pack_id is not None else path.resolve().name
+    starting.write(path, starting.files(chosen, folder))
+    output.answer(
+        {"id": chosen, "folder": folder},
+        f"made the pack {chosen} in {folder}; build it with `holdfast pack build {folder}`",
+        as_json=as_json,
+    )
+
+
+@app.command()
+def build(
+    folder: _FolderArgument,
+    *,
+    out: Annotated[
+        str | None,
+        typer.Option(
+            "--output", "-o", metavar="FILE", help="The archive.", show_default="ID-VERSION.hfpack"
+        ),
+    ] = None,
+    key: _KeyOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Check a pack and write its archive; prints the digest. The same files, the same bytes."""
+    from holdfast.host import packs  # noqa: PLC0415 - loads the cryptography
+
+    signing = None if key is None else packs.PrivateKey.read(Path(key))
+    with _work(f"building {folder}", as_json=as_json):
+        pack = packs.load_folder(Path(folder))
+        data = packs.build(pack)
+        if signing is not None:
+            data = packs.sign(data, signing)
+        target = Path(out) if out is not None else Path(pack.file_name)
+        _write(target, data)
+    if as_json:
+        output.emit({**_summary(pack), "file": str(target), "bytes": len(data)})
+        return
+    signed = "" if signing is None else f", signed by {signing.public}"
+    files = output.count(len(pack.files), "file")
+    output.note(f"wrote {target} ({files}, {len(data):,} bytes{signed})")
+    output.say(pack.digest)
+
+
+@app.command()
+def keygen(
+    file: Annotated[
+        str,
+        typer.Argument(metavar="FILE", help="The private key; the public one goes to FILE.pub."),
+    ],
+    *,
+    as_json: JsonOption = False,
+) -> None:
+    """Make a key that signs packs; prints the public key, which envs trust."""
+    from holdfast.host.packs import PrivateKey  # noqa: PLC0415 - loads the cryptography
+
+    key = PrivateKey.generate()
+    public = key.write(Path(file))
+    if as_json:
+        output.emit({"public": str(key.public), "private_file": file, "public_file": str(public)})
+        return
+    output.note(f"wrote {file} (keep it secret) and {public}")
+    output.say(str(key.public))
+
+
+@app.command()
+def sign(
+    file: _ArchiveArgument,
+    *,
+    key: Annotated[str, typer.Option("--key", metavar="FILE", help="The private key.")],
+    out: Annotated[
+        str | None,
+        typer.Option(
+            "--output", "-o", metavar="FILE", help="Where it goes.", show_default="the same file"
+        ),
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Add a signature to an archive; its digest stays the same."""
+    from holdfast.host import packs  # noqa: PLC0415 - loads the cryptography
+
+    signing = packs.PrivateKey.read(Path(key))
+    with _work(f"signing {file}", as_json=as_json):
+        data = packs.sign(packs.read_archive_file(Path(file)), signing)
+        pack = packs.load_archive(data, packs.Trust(keys=frozenset({signing.public})))
+        target = Path(file if out is None else out)
+        _write(target, data)
+    output.answer(
+        {**_summary(pack), "file": str(target)},
+        f"signed {pack.id} {pack.version} in {target} with {signing.public}",
+        as_json=as_json,
+    )
+
+
+@app.command()
+def verify(
+    file: _ArchiveArgument,
+    *,
+    trust: _TrustOption = None,
+    allow_unsigned: Annotated[
+        bool,
+        typer.Option("--allow-unsigned", help="Accept a pack that no trusted key has signed."),
+    ] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Check an archive: its form, every digest, and that a trusted key has signed it."""
+    from holdfast.host import packs  # noqa: PLC0415 - loads the cryptography
+
+    keys = frozenset(_public_key(text) for text in trust or ())
+    root = packs.Trust(keys=keys, unsigned=allow_unsigned)
+    with _work(f"checking {file}", as_json=as_json):
+        pack = packs.load_archive(packs.read_archive_file(Path(file)), root, quiet=True)
+    words = f"{pack.id} {pack.version} is intact and {_origin(pack.verdict)}"
+    output.answer(_summary(pack), f"{words}\n{pack.digest}", as_json=as_json)
+
+
+@app.command()
+def show(
+    pack: _PackArgument,
+    *,
+    trust: _TrustOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Show what a pack has, what it may use, and who signed it. Nothing of it runs."""
+    from holdfast.host import packs  # noqa: PLC0415 - loads the cryptography
+
+    keys = frozenset(_public_key(text) for text in trust or ())
+    with _work(f"reading {pack}", as_json=as_json):
+        found = packs.load(Path(pack), packs.Trust(keys=keys, unsigned=True), quiet=True)
+    listed = [
+        {"file": name, "bytes": size, "digest": digest}
+        for name, (digest, size) in found.manifest.files.items()
+    ]
+    about = found.definition.shown()
+    if as_json:
+        output.emit({**_summary(found), **about, "files": listed})
+        return
+    output.show_table(("field", "value"), _rows(found, about), nothing="")
+    output.say("")
+    rows = [tuple(entry.values()) for entry in listed]
+    output.show_table(("file", "bytes", "digest"), rows, nothing="no files")
+
+
+def _rows(pack: Pack, about: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return what people want to know first."""
+    flows = [
+        f"{flow['id']} ({flow['type']}{', internal' if flow['internal'] else ''})"
+        for flow in about["flows"]
+    ]
+    components = [
+        f"{component['name']} ({component['kind']}: {', '.join(component['operations'])})"
+        for component in about["components"]
+    ]
+    schedules = [f"{one['flow']} at {one['cron']} {one['timezone']}" for one in about["schedules"]]
+    rows = [
+        ("id", pack.id),
+        ("version", pack.version),
+        ("digest", pack.digest),
+        ("origin", _origin(pack.verdict)),
+        ("entry", about["entry"] or "none"),
+        ("flows", ", ".join(flows)),
+        ("components", ", ".join(components)),
+        ("providers", ", ".join(about["providers"])),
+        ("welcome", about["welcome"] or ""),
+        ("busy", about["busy"]),
+        ("schedules", ", ".join(schedules)),
+        *((name, ", ".join(about[name])) for name in ("secrets", "http_allow", "requires")),
+        ("models", ", ".join(about["models"])),
+    ]
+    return [(name, value) for name, value in rows if value]
+
+
+def _summary(pack: Pack) -> dict[str, Any]:
+    """Return what every command says about a pack in JSON."""
+    return {
+        "id": pack.id,
+        "version": pack.version,
+        "digest": pack.digest,
+        "origin": pack.verdict.origin.value,
+        "keys": [str(key) for key in pack.verdict.keys],
+    }
+
+
+def _origin(verdict: Verdict) -> str:
+    if not verdict.keys:
+        return "UNSIGNED"
+    keys = ", ".join(map(str, verdict.keys))
+    return f"signed by {keys}" + ("" if verdict.origin == "trusted" else ", NOT TRUSTED")
+
+
+def _public_key(text: str) -> PublicKey:
+    from holdfast.host.packs import PublicKey  # noqa: PLC0415 - loads the cryptography
+
+    if text.startswith("ed25519:"):
+        return PublicKey.parse(text)
+    return PublicKey.read(Path(text.removeprefix("@")))
+
+
+@contextlib.contextmanager
+def _work(text: str, *, as_json: bool) -> Iterator[None]:
+    """Show that something is under way; of a pack with several defects, list them all."""
+    try:
+        with output.status(text):
+            yield
+    except InvalidPack as error:
+        defects = error.context.get("defects", ())
+        if as_json or len(defects) < 2:  # noqa: PLR2004 - the message has the first
+            raise
+        for defect in defects:
+            place = f"{defect['file']}:{defect['line']}:{defect['column']}"
+            hint = f"; {defect['suggestion']}" if defect["suggestion"] else ""
+            output.note(f"{place}: {defect['sentence']}{hint} ({defect['problem']})")
+        message = f"the pack has {len(defects)} defects"
+        raise InvalidPack(message, **error.context) from None
+
+
+def _write(path: Path, data: bytes) -> None:
+    """Write a file at once, so that nobody reads half an archive."""
+    temporary = None
+    try:
+        handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+        # A temporary file is for its owner only; an archive is as public as other files.
+        mask = os.umask(0)
+        os.umask(mask)
+        Path(temporary).chmod(0o666 & ~mask)
+        Path(temporary).replace(path)
+    except OSError as error:
+        if temporary is not None:
+            Path(temporary).unlink(missing_ok=True)
+        message = f"output: cannot write {path} ({error.strerror})"
+        raise InvalidInput(message, field="output") from error

@@ -1,0 +1,190 @@
+"""What `pack.yaml` says, as values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from holdfast.host.yaml_source import Node
+
+ROUTING_BUDGET_MS = 200
+
+
+class ComponentKind(StrEnum):
+    """How a component runs."""
+
+    WASM = "wasm"
+    PYTHON = "python"
+    HTTP = "http"
+
+
+class Busy(StrEnum):
+    """What happens to a message that arrives while a turn runs."""
+
+    QUEUE = "queue"
+    MERGE = "merge"
+    INTERRUPT = "interrupt"
+    REJECT = "reject"
+
+
+class FlowType(StrEnum):
+    """What starts a flow."""
+
+    MESSAGING = "messaging"
+    EVENT = "event"
+    TIMER = "timer"
+    HTTP = "http"
+    JOB = "job"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComponentLimits:
+    """What one call of a component may use; None leaves it to the host."""
+
+    timeout_ms: int | None = None
+    memory_mb: int | None = None
+    fuel: int | None = None
+    output_kb: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Component:
+    """Code that flows call by operation."""
+
+    name: str
+    kind: ComponentKind
+    #: A file of the pack, or for `http` a URL.
+    source: str
+    operations: tuple[str, ...]
+    limits: ComponentLimits = ComponentLimits()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Provider:
+    """A component that connects the pack to a channel."""
+
+    type: str
+    component: str
+    operations: tuple[str, ...]
+    #: Headers of a request that say whose it is.
+    identify_headers: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """A rule of the routing; exactly one of dispatch, respond and deny is given."""
+
+    when: Node
+    dispatch: str | None = None
+    entities: Node | None = None
+    respond: Node | None = None
+    deny: Node | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Routing:
+    """Where messages go before flows are looked up."""
+
+    rules: tuple[Rule, ...] = ()
+    component: str | None = None
+    budget_ms: int = ROUTING_BUDGET_MS
+    #: `continue` with the usual resolution, or `fail` the message.
+    on_error: str = "continue"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FlowSchedule:
+    """Starts a flow by the clock."""
+
+    flow: str
+    cron: str
+    timezone: str = "UTC"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Model:
+    """An endpoint of a language model that `llm` nodes name."""
+
+    name: str
+    base_url: str
+    model: str
+    key_secret: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FlowFile:
+    """A file of flows/ and what is known of it before it is checked as a flow."""
+
+    id: str
+    path: str
+    type: FlowType
+    internal: bool
+    #: The whole file.
+    node: Node = field(repr=False)
+
+    @property
+    def is_entry(self) -> bool:
+        """Whether a message can start it."""
+        return not self.internal
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Definition:
+    """What `pack.yaml` says, with the defaults filled in."""
+
+    id: str
+    version: str
+    #: The flow that is reached without naming one; None if there are several and none is named.
+    entry: str | None
+    flows: Mapping[str, FlowFile]
+    components: Mapping[str, Component]
+    providers: tuple[Provider, ...]
+    welcome: str | None
+    routing: Routing | None
+    busy: Busy
+    schedules: tuple[FlowSchedule, ...]
+    secrets: tuple[str, ...]
+    http_allow: tuple[str, ...]
+    requires: tuple[str, ...]
+    models: Mapping[str, Model]
+    #: The whole file.
+    node: Node = field(repr=False)
+
+    def shown(self) -> dict[str, Any]:
+        """Return it as JSON, for people who want to know what a pack does."""
+        return {
+            "id": self.id,
+            "version": self.version,
+            "entry": self.entry,
+            "flows": [
+                {
+                    "id": flow.id,
+                    "type": flow.type.value,
+                    "internal": flow.internal,
+                    "file": flow.path,
+                }
+                for flow in self.flows.values()
+            ],
+            "components": [
+                {
+                    "name": component.name,
+                    "kind": component.kind.value,
+                    "source": component.source,
+                    "operations": list(component.operations),
+                }
+                for component in self.components.values()
+            ],
+            "providers": [provider.type for provider in self.providers],
+            "welcome": self.welcome,
+            "busy": self.busy.value,
+            "schedules": [
+                {"flow": entry.flow, "cron": entry.cron, "timezone": entry.timezone}
+                for entry in self.schedules
+            ],
+            "secrets": list(self.secrets),
+            "http_allow": list(self.http_allow),
+            "requires": list(self.requires),
+            "models": sorted(self.models),
+        }

@@ -1,0 +1,193 @@
+"""`holdfast pack`: from a new folder to an archive that is signed and verified."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from holdfast.cli.main import run
+from holdfast.host.packs import PublicKey, Trust, load_archive
+from tests.acceptance.processes import python
+from tests.support.packs import FULL, files_of, write_folder
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Be in a folder of one's own."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+class Shell:
+    """Runs commands in this process."""
+
+    def __init__(self, capsys: pytest.CaptureFixture[str]) -> None:
+        self._capsys = capsys
+        self.err = ""
+
+    def __call__(self, *args: str, code: int = 0) -> str:
+        """Run a command and return its output."""
+        assert run(["pack", *args]) == code, self._capsys.readouterr()
+        out, self.err = self._capsys.readouterr()
+        return out.strip()
+
+    def json(self, *args: str) -> dict[str, Any]:
+        """Run a command and return its JSON."""
+        value: dict[str, Any] = json.loads(self(*args, "--json"))
+        return value
+
+    def error(self, *args: str, code: int = 2) -> dict[str, Any]:
+        """Run a command that fails and return its error."""
+        assert self(*args, "--json", code=code) == ""
+        error: dict[str, Any] = json.loads(self.err)["error"]
+        return error
+
+
+@pytest.fixture
+def shell(capsys: pytest.CaptureFixture[str]) -> Shell:
+    return Shell(capsys)
+
+
+def test_from_a_new_folder_to_a_verified_archive(shell: Shell, folder: Path) -> None:
+    """Each command says what it did; the digest is the same throughout."""
+    assert "made the pack hello" in shell("new", "hello")
+    digest = shell("build", "hello")
+    assert digest.startswith("sha256:")
+    assert "wrote hello-0.1.0.hfpack (3 files" in shell.err
+    plain = (folder / "hello-0.1.0.hfpack").read_bytes()
+    assert shell("build", "hello", "-o", "again.hfpack") == digest
+    assert (folder / "again.hfpack").read_bytes() == plain
+    public = shell("keygen", "release.key")
+    assert (folder / "release.key.pub").read_text().strip() == public
+    assert (folder / "release.key").stat().st_mode & 0o077 == 0
+    assert public in shell("sign", "hello-0.1.0.hfpack", "--key", "release.key")
+    for trusted in (public, "release.key.pub", "@release.key.pub"):
+        said = shell("verify", "hello-0.1.0.hfpack", "--trust", trusted)
+        assert f"intact and signed by {public}" in said
+        assert digest in said
+    root = Trust(keys=frozenset({PublicKey.parse(public)}))
+    assert load_archive((folder / "hello-0.1.0.hfpack").read_bytes(), root).digest == digest
+    shell("build", "hello", "--key", "release.key", "-o", "signed.hfpack")
+    signed = (folder / "signed.hfpack").read_bytes()
+    assert signed == (folder / "hello-0.1.0.hfpack").read_bytes()
+
+
+def test_json_has_it_all(shell: Shell, folder: Path) -> None:
+    """For programs."""
+    write_folder(folder / "support", files_of(FULL))
+    built = shell.json("build", "support")
+    assert (built["id"], built["origin"], built["keys"]) == ("support.eu", "unsigned", [])
+    assert built["file"] == "support.eu-1.2.0-rc.1+build.5.hfpack"
+    assert built["bytes"] == (folder / built["file"]).stat().st_size
+    key = shell.json("keygen", "k")
+    assert key == {"public": key["public"], "private_file": "k", "public_file": "k.pub"}
+    signed = shell.json("sign", built["file"], "--key", "k", "-o", "signed.hfpack")
+    assert (signed["digest"], signed["origin"]) == (built["digest"], "trusted")
+    verified = shell.json("verify", "signed.hfpack", "--trust", key["public"])
+    assert verified["keys"] == [key["public"]]
+    shown = shell.json("show", "signed.hfpack")
+    assert shown["origin"] == "untrusted"
+    assert [flow["id"] for flow in shown["flows"]] == ["main", "helper"]
+    assert {entry["file"] for entry in shown["files"]} == set(files_of())
+    assert shell.json("show", "support")["digest"] == built["digest"]
+    assert shell.json("new", "other", "--id", "my.pack") == {"id": "my.pack", "folder": "other"}
+
+
+def test_a_pack_without_a_trusted_signature_is_visible(shell: Shell) -> None:
+    """It is refused, or shown as what it is."""
+    shell("new", "hello")
+    shell("build", "hello")
+    archive = "hello-0.1.0.hfpack"
+    assert shell.error("verify", archive)["context"]["problem"] == "unsigned"
+    assert "UNSIGNED" in shell("verify", archive, "--allow-unsigned")
+    assert "UNSIGNED" in shell("show", archive)
+    shell("keygen", "a")
+    shell("keygen", "b")
+    shell("sign", archive, "--key", "a")
+    assert shell.error("verify", archive, "--trust", "b.pub")["context"]["problem"] == "untrusted"
+    assert "NOT TRUSTED" in shell("verify", archive, "--trust", "b.pub", "--allow-unsigned")
+    assert "NOT TRUSTED" not in shell("show", archive, "--trust", "a.pub")
+
+
+def test_every_defect_is_a_line(shell: Shell, folder: Path) -> None:
+    """With its place and a suggestion; no archive is written."""
+    shell("new", "hello")
+    pack = folder / "hello" / "pack.yaml"
+    pack.write_text(f"{pack.read_text()}wellcome: main\nbusy: queued\n")
+    shell("build", "hello", code=2)
+    assert shell.err.splitlines() == [
+        "pack.yaml:5:1: the pack has no field `wellcome`; did you mean `welcome`? (unknown_field)",
+        (
+            "pack.yaml:6:7: `busy` of the pack must be queue or merge or interrupt or reject, "
+            "got 'queued'; did you mean `queue`? (invalid_field)"
+        ),
+        "holdfast: the pack has 2 defects (invalid_pack)",
+    ]
+    error = shell.error("build", "hello")
+    assert error["code"] == "invalid_pack"
+    assert [defect["line"] for defect in error["context"]["defects"]] == [5, 6]
+    assert not list(folder.glob("*.hfpack"))
+
+
+def test_a_damaged_archive_is_refused_and_left_as_it_was(shell: Shell, folder: Path) -> None:
+    """By every command that reads one."""
+    shell("new", "hello")
+    shell("build", "hello", "-o", "a.hfpack")
+    shell("keygen", "k")
+    path = folder / "a.hfpack"
+    data = path.read_bytes().replace(b"version: 0.1.0", b"version: 0.1.1")
+    path.write_bytes(data)
+    for command in (
+        ("verify", "a.hfpack"),
+        ("show", "a.hfpack"),
+        ("sign", "a.hfpack", "--key", "k"),
+    ):
+        assert shell.error(*command)["context"]["problem"] == "damaged_archive"
+    assert path.read_bytes() == data
+
+
+@pytest.mark.parametrize(
+    ("args", "code", "words"),
+    [
+        (("build", "none"), 2, "no folder none"),
+        (("show", "none.hfpack"), 2, "cannot read none.hfpack"),
+        (("verify", "none.hfpack"), 2, "cannot read none.hfpack"),
+        (("build", "hello", "-o", "no/where.hfpack"), 2, "cannot write no/where.hfpack"),
+        (("build", "hello", "--key", "none"), 2, "cannot read none"),
+        (("sign", "none.hfpack", "--key", "hello/pack.yaml"), 2, "not a private key"),
+        (("verify", "none.hfpack", "--trust", "ed25519:x"), 2, "must be a line"),
+        (("keygen", "no/where"), 2, "cannot write"),
+        (("new", "hello"), 1, "not an empty folder"),
+        (("new", "My Pack"), 2, "lower-case letters"),
+        (("sign", "a.hfpack"), 2, "--key"),
+    ],
+)
+def test_wrong_use_is_one_line(shell: Shell, args: tuple[str, ...], code: int, words: str) -> None:
+    """It says what is wrong."""
+    shell("new", "hello")
+    shell(*args, code=code)
+    (line,) = shell.err.splitlines()
+    assert words in line
+
+
+def test_a_key_is_never_overwritten(shell: Shell, folder: Path) -> None:
+    """Neither the private one nor the public one."""
+    shell("keygen", "k")
+    before = (folder / "k").read_bytes()
+    shell("keygen", "k", code=1)
+    assert "exists" in shell.err
+    (folder / "k").unlink()
+    shell("keygen", "k", code=1)
+    assert not (folder / "k").exists()
+    assert before
+
+
+def test_the_command_alone_shows_its_help(folder: Path) -> None:
+    """As a process of its own; it lists the verbs."""
+    ended: subprocess.CompletedProcess[str] = python("-m", "holdfast.cli", "pack", folder=folder)
+    assert ended.returncode == 0
+    assert all(verb in ended.stdout for verb in ("new", "build", "sign", "verify", "show"))

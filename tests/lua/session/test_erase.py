@@ -1,0 +1,162 @@
+"""hf_session_erase, and the end of a session's retention."""
+
+from __future__ import annotations
+
+import pytest
+
+from holdfast.errors import ExecutionNotFound, SessionNotFound
+from holdfast.model.sessions import Effect
+from holdfast.model.states import State
+from holdfast.store.store import Store
+from holdfast.testing.clock import Clock
+from tests.support.invariants import violations
+from tests.support.lifecycle import Dump, claim_one, refused, state_of
+from tests.support.mailbox import Mailbox
+from tests.support.sessions import (
+    begin,
+    deliver,
+    entries,
+    park,
+    reply,
+    session,
+    session_of,
+    turn,
+)
+from tests.support.waits import suspend
+
+DAY_MS = 86_400_000
+
+
+def left_of(dump: dict[str, object], session_id: str) -> list[str]:
+    """The keys that mention a session, and those that list it."""
+    name = session_id.encode()
+    return [
+        key
+        for key, value in dump.items()
+        if session_id in key
+        or (isinstance(value, dict | set | list) and any(name in bytes(one) for one in value))
+    ]
+
+
+@pytest.mark.parametrize("moment", ["runs", "waits", "approval", "ended", "person"])
+async def test_nothing_is_left(
+    store: Store, clock: Clock, dump: Dump, mailbox: Mailbox, moment: str
+) -> None:
+    """Neither of the session nor of its executions: no key, no list, no timer."""
+    claim = await begin(store, sender="web", tags={"team": "red"}, deadline_ms=DAY_MS)
+    session_id = session_of(claim)
+    await store.sessions.read(session_id, process=mailbox.process)
+    await turn(store, claim, "x" * 100)
+    opened = [reply("say:open", "", open=True)]
+    await store.sessions.turn(claim.id, claim.lease, opened, None)
+    await store.sessions.state(claim.id, claim.lease, "s", "name", op="set", value=b"1")
+    await deliver(store, "two", sender="web")
+    tag = store.tag_of(claim.id)
+    await store.sessions.outgoing(tag, "f", ["web"], lease_ms=60_000, limit=1)
+    await store.sessions.settle(session_id, "f", 2, "dead", lease_ms=0, error="no")
+    if moment == "waits":
+        await turn(store, claim, wait="receive:1")
+        await turn(store, claim, wait="receive:2", timeout_ms=1_000)
+    elif moment == "approval":
+        await suspend(store, claim, "gate")
+    elif moment == "ended":
+        await store.executions.complete(claim.id, claim.lease, b"null")
+    elif moment == "person":
+        await store.sessions.handover(session_id, "eve")
+    assert violations(dump(), clock.now_ms) == []
+    await store.sessions.erase(session_id)
+    assert left_of(dump(), session_id) == []
+    assert violations(dump(), clock.now_ms) == []
+    with pytest.raises(ExecutionNotFound):
+        await store.queries.describe(claim.id)
+
+
+async def test_a_session_with_many_executions_is_erased_piece_by_piece(
+    store: Store, clock: Clock, dump: Dump
+) -> None:
+    """A call removes a hundred."""
+    for n in range(102):
+        claim = await begin(store, str(n))
+        await store.executions.complete(claim.id, claim.lease, b"null")
+    session_id = session_of(claim)
+    tag = store.tag_of(session_id)
+    assert await store.caller.write("hf_session_erase", tag, session_id) == [1]
+    assert violations(dump(), clock.now_ms) == []
+    assert await store.caller.write("hf_session_erase", tag, session_id) == [0]
+    assert left_of(dump(), session_id) == []
+
+
+async def test_the_next_message_begins_anew(store: Store, clock: Clock, dump: Dump) -> None:
+    """The same key is the same id, but nothing is known of before; others are untouched."""
+    claim = await begin(store, id="m1")
+    await deliver(store, user="bob")
+    await store.sessions.erase(session_of(claim))
+    delivered = await deliver(store, id="m1")
+    assert (delivered.number, delivered.effect, delivered.duplicate) == (1, Effect.STARTED, False)
+    assert delivered.execution == claim.id
+    assert violations(dump(), clock.now_ms) == []
+
+
+async def test_an_unknown_session(store: Store, dump: Dump) -> None:
+    """There is nothing to erase."""
+    await refused(store.sessions.erase("snobody"), SessionNotFound, dump, id="snobody")
+
+
+# Retention
+
+
+async def test_a_session_is_kept_for_thirty_days(store: Store, clock: Clock, dump: Dump) -> None:
+    """After its last entry, when nothing runs."""
+    claim = await begin(store)
+    session_id = session_of(claim)
+    await store.executions.complete(claim.id, claim.lease, b"null")
+    await clock.advance_and_tick(29 * DAY_MS)
+    await store.sessions.say(session_id, "k", "eve", b"{}")
+    await clock.advance_and_tick(29 * DAY_MS)
+    assert len(await entries(store, session_id)) == 2
+    assert violations(dump(), clock.now_ms) == []
+    await clock.advance_and_tick(DAY_MS)
+    assert left_of(dump(), session_id) == []
+    assert violations(dump(), clock.now_ms) == []
+
+
+async def test_a_conversation_that_waits_keeps_its_session(
+    store: Store, clock: Clock, dump: Dump
+) -> None:
+    """For years, without a timer; from its end on the time counts."""
+    await store.lanes.set_retention("default", {"session": 60_000})
+    claim = await park(store)
+    session_id = session_of(claim)
+    await clock.advance_and_tick(400 * DAY_MS)
+    assert (await session(store, session_id)).execution == claim.id
+    await deliver(store, "two")
+    again = await claim_one(store, claim.id)
+    await store.executions.complete(again.id, again.lease, b"null")
+    delivered = await deliver(store, "three")
+    await clock.advance_and_tick(60_000)
+    assert (await session(store, session_id)).execution == delivered.execution
+    await store.sessions.finish(session_id, "")
+    assert violations(dump(), clock.now_ms) == []
+    await clock.advance_and_tick(60_000)
+    with pytest.raises(SessionNotFound):
+        await session(store, session_id)
+    assert violations(dump(), clock.now_ms) == []
+
+
+async def test_executions_may_outlive_their_session(store: Store, clock: Clock, dump: Dump) -> None:
+    """A new session of the same key takes other numbers."""
+    await store.lanes.set_retention("default", {"session": 60_000})
+    claim = await begin(store)
+    await store.executions.complete(claim.id, claim.lease, b"null")
+    await clock.advance_and_tick(60_000)
+    assert await state_of(store, claim.id) is State.COMPLETED
+    await refused(
+        store.executions.replay(claim.id, keep_steps=True, from_step="", reason=""),
+        SessionNotFound,
+        dump,
+        id=session_of(claim),
+    )
+    delivered = await deliver(store, "again")
+    assert delivered.execution == f"{delivered.session}~2"
+    assert (await entries(store, delivered.session))[0].execution == delivered.execution
+    assert violations(dump(), clock.now_ms) == []
