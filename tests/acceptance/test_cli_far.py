@@ -246,7 +246,10 @@ LOCAL = {
 }
 
 #: They work on files and need no store.
-FILES = (*("pack build", "pack keygen", "pack new", "pack show", "pack sign", "pack verify"),)
+FILES = (
+    *("pack build", "pack keygen", "pack lint", "pack new", "pack show", "pack sign"),
+    "pack verify",
+)
 
 
 def test_every_command_is_in_one_of_the_tables() -> None:

@@ -191,3 +191,25 @@ def test_the_command_alone_shows_its_help(folder: Path) -> None:
     ended: subprocess.CompletedProcess[str] = python("-m", "holdfast.cli", "pack", folder=folder)
     assert ended.returncode == 0
     assert all(verb in ended.stdout for verb in ("new", "build", "sign", "verify", "show"))
+
+
+def test_lint_reports_problems_for_people_programs_and_ci(shell: Shell, folder: Path) -> None:
+    """Problems of pack.yaml and of flows are listed with their places; errors exit with 1."""
+    main = "id: main\ntype: messaging\nnodes: {hello: {emit: {text: Hi}, out: helo}}\n"
+    write_folder(folder / "bad", files_of(main=main))
+    lines = shell("lint", "bad", code=1).splitlines()
+    place = "flows/main.yaml:3:40"
+    assert lines[0] == (
+        f"{place}: error: there is no node `helo` (did you mean `hello`?) [unknown_node]"
+    )
+    assert lines[-1] == "1 error"
+    problems = json.loads(shell("lint", "bad", "--json", code=1))["problems"]
+    assert [problem["code"] for problem in problems] == ["unknown_node"]
+    log = json.loads(shell("lint", "bad", "--sarif", code=1))
+    assert log["runs"][0]["results"][0]["ruleId"] == "unknown_node"
+
+
+def test_lint_of_a_new_pack_finds_nothing(shell: Shell) -> None:
+    """What `pack new` makes has no problems."""
+    shell("new", "hello")
+    assert shell("lint", "hello") == "no problems"

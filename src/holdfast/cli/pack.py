@@ -1,4 +1,4 @@
-"""`holdfast pack`: packs of flows: new, build, keygen, sign, verify, show."""
+"""`holdfast pack`: packs of flows: new, lint, build, keygen, sign, verify, show."""
 
 from __future__ import annotations
 
@@ -61,6 +61,36 @@ def new(
         f"made the pack {chosen} in {folder}; build it with `holdfast pack build {folder}`",
         as_json=as_json,
     )
+
+
+@app.command()
+def lint(
+    folder: _FolderArgument,
+    *,
+    sarif: Annotated[
+        bool, typer.Option("--sarif", help="Print SARIF, which CI systems show beside the code.")
+    ] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Report what is wrong in a pack and its flows. Exits with 1 if there are errors."""
+    from importlib.metadata import version  # noqa: PLC0415 - costs 20 ms
+
+    from holdfast.host import linting  # noqa: PLC0415 - loaded when used
+    from holdfast.host.flows import render  # noqa: PLC0415 - likewise
+
+    if sarif and as_json:
+        raise InvalidInput("sarif: give --sarif or --json, not both", field="sarif")
+    with _work(f"checking {folder}", as_json=as_json):
+        report = linting.lint_folder(Path(folder))
+    if sarif:
+        text = render.as_sarif(report.problems, version("holdfast"), linting.ALL_CODES)
+        output.say(text.removesuffix("\n"))
+    elif as_json:
+        output.emit({"problems": [render.as_object(problem) for problem in report.problems]})
+    else:
+        output.say(render.as_lines(report.problems, report.sources).removesuffix("\n"))
+    if not report.is_valid:
+        raise typer.Exit(1)
 
 
 @app.command()

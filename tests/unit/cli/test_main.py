@@ -62,7 +62,8 @@ def test_the_commands_are_those_that_were_promised() -> None:
     verbs += ["workers ls", "workers drain", "config show"]
     verbs += [f"graphs {verb}" for verb in ("ls", "show", "cancel", "replay")]
     verbs += ["keys create", "keys ls", "keys revoke"]
-    verbs += [f"pack {verb}" for verb in ("new", "build", "keygen", "sign", "verify", "show")]
+    verbs += [f"pack {verb}" for verb in ("new", "lint", "build", "keygen", "sign")]
+    verbs += [f"pack {verb}" for verb in ("verify", "show")]
     for verb in (
         *("ls", "define", "show", "rm", "group", "ungroup", "pause", "resume", "stats"),
         *("purge", "move", "redrive", "push", "read", "tail", "settle", "peek", "pending"),

@@ -115,9 +115,10 @@ class _References:
             self._problems.add("bad_url", node, message, hint)
             return
         whole = "/" in first.partition("//")[2] or OPEN not in node.value
-        host = parts.netloc.rpartition("@")[2].partition(":")[0].lower()
+        host, _, port = parts.netloc.rpartition("@")[2].lower().partition(":")
+        port = port or ("443" if parts.scheme == "https" else "80")
         allowed = self._known.http_allow
-        if whole and allowed is not None and not allows(allowed, host):
+        if whole and allowed is not None and not allows(allowed, host, port):
             message = f"the pack does not allow calls to `{shown(host)}`"
             hint = did_you_mean(host, allowed) or "add it to `http_allow` in pack.yaml"
             self._problems.add("host_not_allowed", node, message, hint)
@@ -137,12 +138,15 @@ class _References:
         return False
 
 
-def allows(allowed: Iterable[str], host: str) -> bool:
+def allows(allowed: Iterable[str], host: str, port: str = "") -> bool:
     """Return whether a list of hosts has a host; `*.example.com` has all below it."""
-    return any(
-        host == one.lower() or (one.startswith("*.") and host.endswith(one[1:].lower()))
-        for one in allowed
-    )
+    for one in allowed:
+        name, _, own_port = one.lower().partition(":")
+        if own_port and own_port != port:
+            continue
+        if host == name or (name.startswith("*.") and host.endswith(name[1:])):
+            return True
+    return False
 
 
 def check_references(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -15,7 +15,7 @@ SARIF_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _SHOWN_CODE = 160
 
 
-def as_lines(problems: Sequence[Problem], sources: dict[str, str] | None = None) -> str:
+def as_lines(problems: Sequence[Problem], sources: Mapping[str, str] | None = None) -> str:
     """Return the problems as text, with the line of the file below each if it is given."""
     blocks = []
     for problem in problems:
@@ -59,10 +59,10 @@ def as_json(problems: Iterable[Problem]) -> str:
     return _encoded({"problems": [as_object(problem) for problem in problems]})
 
 
-def as_sarif(problems: Sequence[Problem], version: str) -> str:
+def as_sarif(problems: Sequence[Problem], version: str, meanings: Mapping[str, str] = CODES) -> str:
     """Return the problems as SARIF, which CI systems show beside the code."""
     used = sorted({problem.code for problem in problems})
-    rules = [{"id": code, "shortDescription": {"text": CODES[code]}} for code in used]
+    rules = [{"id": code, "shortDescription": {"text": meanings[code]}} for code in used]
     results = [
         {
             "ruleId": problem.code,

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from holdfast.host.flows.model import FlowType
 from holdfast.host.yaml_source import Node
 
 ROUTING_BUDGET_MS = 200
@@ -27,16 +28,6 @@ class Busy(StrEnum):
     MERGE = "merge"
     INTERRUPT = "interrupt"
     REJECT = "reject"
-
-
-class FlowType(StrEnum):
-    """What starts a flow."""
-
-    MESSAGING = "messaging"
-    EVENT = "event"
-    TIMER = "timer"
-    HTTP = "http"
-    JOB = "job"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 from holdfast.errors import InvalidInput
 from holdfast.host import yaml_source
+from holdfast.host.flows.model import FlowType
 from holdfast.host.packs import paths
 from holdfast.host.packs.definition import (
     ROUTING_BUDGET_MS,
@@ -19,7 +20,6 @@ from holdfast.host.packs.definition import (
     Definition,
     FlowFile,
     FlowSchedule,
-    FlowType,
     Model,
     Provider,
     Routing,
