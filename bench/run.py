@@ -25,6 +25,7 @@ from typing import Any
 from bench import workloads
 from bench.archive import measure_archive, measure_leases
 from bench.costs import flat_costs
+from bench.flows import measure_flows
 from bench.graphs import measure_graphs
 from bench.http import measure_http
 from bench.limits import measure_limits
@@ -123,6 +124,8 @@ async def measure(results: dict[str, Figures], *, backlog: int) -> None:
     results["waiting"] = await measure_waits()
     print("graphs of tasks ...", flush=True)
     results["graphs"] = await measure_graphs()
+    print("flows ...", flush=True)
+    results["flows"] = await measure_flows()
     async with _fresh_engine() as engine:
         print("message queues ...", flush=True)
         results["queues"] = await measure_queues(engine)

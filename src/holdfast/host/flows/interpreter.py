@@ -48,7 +48,7 @@ from holdfast.host.flows.runners import NodeFailed, Runners
 from holdfast.host.flows.scopes import SILENT
 from holdfast.host.flows.stages import Approving, BranchStage, ChatStage, Stage, TaskStage
 from holdfast.host.flows.templates import Value, as_text
-from holdfast.host.flows.uses import outputs_used, state_used, uses_time
+from holdfast.host.flows.uses import outputs_used, uses_of
 from holdfast.worker.chat import Chat
 from holdfast.worker.context import Context
 from holdfast.worker.messages import ChatMessage
@@ -79,22 +79,20 @@ class Flows:
             problems = Problems()
             check_flows(self.flows.values(), _within(known, self.runners), problems)
             _refuse(problems.in_order())
-        self.used = {flow.id: outputs_used(flow) for flow in self.flows.values()}
-        self.timed = {
-            (flow.id, node.id): uses_time(node)
+        self.uses = {
+            (flow.id, node.id): uses_of(node)
             for flow in self.flows.values()
             for node in flow.nodes.values()
         }
-        self.state_names = {
-            (flow.id, node.id): state_used(node)
+        self.used = {
+            flow.id: outputs_used(self.uses[flow.id, node] for node in flow.nodes)
             for flow in self.flows.values()
-            for node in flow.nodes.values()
         }
         self._refuse_tenant_state()
 
     def _refuse_tenant_state(self) -> None:
-        for (flow, node), (tenant, _) in self.state_names.items():
-            if tenant:
+        for (flow, node), uses in self.uses.items():
+            if uses.tenant_state:
                 position = self.flows[flow].nodes[node].key.position
                 message = f"{position}: this host has no state of tenants"
                 raise InvalidPack(message, problem="not_supported", file=position.file)
@@ -473,13 +471,12 @@ class _Run:
 
     async def _scope(self, node: FlowNode) -> dict[str, Any]:
         scope = self._plain_scope({})
-        place = (self._frame.flow, node.id)
-        if self._flows.timed[place]:
+        uses = self._flows.uses[self._frame.flow, node.id]
+        if uses.time:
             scope["now"] = await self._stage.now(self._step_name(node) + "@now")
-        _, session = self._flows.state_names[place]
-        if session:
-            self._steps += len(session)
-            values = {name: await self._stage.state(name) for name in sorted(session)}
+        if uses.session_state:
+            self._steps += len(uses.session_state)
+            values = {name: await self._stage.state(name) for name in sorted(uses.session_state)}
             known = {name: value for name, value in values.items() if value is not None}
             scope["state"] = {"session": known, "tenant": {}}
         return scope

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from holdfast.host.flows.expressions import Expression
-from holdfast.host.flows.model import Condition, Flow, FlowNode, Route
+from holdfast.host.flows.model import Condition, FlowNode, Route
 from holdfast.host.flows.syntax import Index, Literal, Name, Select, Tree
 from holdfast.host.flows.templates import Text, Value
 
@@ -36,50 +37,68 @@ def expressions_of(node: FlowNode) -> Iterator[Expression]:  # noqa: C901 - one 
             waiting.extend(getattr(one, field.name) for field in dataclasses.fields(one))
 
 
-def outputs_used(flow: Flow) -> set[str] | None:
-    """Return the nodes whose outputs a flow uses; None if that is not known."""
-    used: set[str] = set()
-    for node in flow.nodes.values():
-        for expression in expressions_of(node):
-            if "nodes" not in expression.names:
-                continue
-            fields = list(fields_of(expression.tree, "nodes"))
-            bare = sum(
-                isinstance(part, Name) and part.name == "nodes" for part in expression.tree.walk()
-            )
-            if bare > len(fields):
-                return None
-            used |= set(fields)
-    return used
+@dataclass(frozen=True, slots=True)
+class Uses:
+    """What the expressions of a node use."""
+
+    #: The nodes whose outputs they use; None if that is not known.
+    outputs: frozenset[str] | None
+    #: Whether they use the time.
+    time: bool
+    #: Names of the tenant's and of the session's state.
+    tenant_state: frozenset[str]
+    session_state: frozenset[str]
 
 
-def fields_of(tree: Tree, root: str) -> Iterator[str]:
-    """Yield the fields of a variable that an expression names, such as `a` of `nodes.a`."""
-    for part in tree.walk():
-        if isinstance(part, Select) and isinstance(part.operand, Name):
-            if part.operand.name == root:
-                yield part.field
-        elif isinstance(part, Index) and isinstance(part.operand, Name):
-            key = part.key
-            if part.operand.name == root and isinstance(key, Literal):
-                yield str(key.value)
-
-
-def state_used(node: FlowNode) -> tuple[set[str], set[str]]:
-    """Return the names of the tenant's and of the session's state that a node uses."""
-    names: dict[str, set[str]] = {"tenant": set(), "session": set()}
+def uses_of(node: FlowNode) -> Uses:
+    """Return what a node uses."""
+    outputs: set[str] | None = set()
+    uses_time = False
+    state: dict[str, set[str]] = {"tenant": set(), "session": set()}
     for expression in expressions_of(node):
-        if "state" not in expression.names:
+        names = expression.names
+        uses_time = uses_time or "now" in names
+        if "nodes" in names and outputs is not None:
+            found = _outputs(expression.tree)
+            outputs = None if found is None else outputs | found
+        if "state" in names:
+            for owner, name in _state(expression.tree):
+                state.setdefault(owner, set()).add(name)
+    kept = None if outputs is None else frozenset(outputs)
+    return Uses(kept, uses_time, frozenset(state["tenant"]), frozenset(state["session"]))
+
+
+def outputs_used(uses: Iterable[Uses]) -> set[str] | None:
+    """Return the nodes whose outputs any node of a flow uses; None if that is not known."""
+    found: set[str] = set()
+    for one in uses:
+        if one.outputs is None:
+            return None
+        found |= one.outputs
+    return found
+
+
+def _outputs(tree: Tree) -> set[str] | None:
+    found: list[str] = []
+    bare = 0
+    for part in tree.walk():
+        if isinstance(part, Name):
+            bare += part.name == "nodes"
             continue
-        for part in expression.tree.walk():
-            if not isinstance(part, Select) or not isinstance(part.operand, Select):
-                continue
+        if not isinstance(part, Select | Index) or not isinstance(part.operand, Name):
+            continue
+        if part.operand.name == "nodes":
+            if isinstance(part, Select):
+                found.append(part.field)
+            elif isinstance(part.key, Literal):
+                found.append(str(part.key.value))
+    # `nodes` without the name of a node may mean all of them.
+    return None if bare > len(found) else set(found)
+
+
+def _state(tree: Tree) -> Iterator[tuple[str, str]]:
+    for part in tree.walk():
+        if isinstance(part, Select) and isinstance(part.operand, Select):
             owner = part.operand
             if isinstance(owner.operand, Name) and owner.operand.name == "state":
-                names.setdefault(owner.field, set()).add(part.field)
-    return names["tenant"], names["session"]
-
-
-def uses_time(node: FlowNode) -> bool:
-    """Return whether a node's expressions use the time."""
-    return any("now" in expression.names for expression in expressions_of(node))
+                yield owner.field, part.field
