@@ -24,7 +24,7 @@ from holdfast.host.flows.model import (
     Provider,
     SubFlow,
 )
-from holdfast.host.flows.progress import OUTPUT_BYTES, FlowFailed
+from holdfast.host.flows.progress import FlowFailed, bounded
 from holdfast.host.flows.runners import (
     ComponentCall,
     HttpCall,
@@ -305,16 +305,16 @@ def _outcome(found: Any) -> dict[str, Any]:
 
 
 def _checked(outcome: dict[str, Any]) -> dict[str, Any]:
-    """Refuse an output that is no JSON, or too large."""
+    """Refuse an output that is no JSON, too large or nested too deep."""
     try:
-        size = len(msgspec.json.encode(outcome))
+        # What a runner returns may be anything; what is recorded is JSON.
+        found: dict[str, Any] = bounded(msgspec.to_builtins(outcome), "the output")
+    except NodeFailed as failure:
+        return {"error": _error(failure)}
     except (TypeError, ValueError, RecursionError) as error:
         message = f"the output is not JSON: {error}"
         return {"error": _error(NodeFailed("invalid_output", message[:500]))}
-    if size > OUTPUT_BYTES:
-        message = f"the output has {size} bytes, and {OUTPUT_BYTES} are allowed"
-        return {"error": _error(NodeFailed("output_too_large", message))}
-    return outcome
+    return found
 
 
 def _merged(outcomes: list[dict[str, Any]], merge: Callable[[list[Any]], Any]) -> dict[str, Any]:

@@ -6,6 +6,7 @@ import logging
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from functools import cache, cached_property, lru_cache
 from typing import Any
 
@@ -74,7 +75,8 @@ class Expression:
     def evaluate(self, scope: Mapping[str, Any]) -> Any:
         """Return the value; raises MissingPath or ExpressionFailed."""
         if self._path is not None:
-            return functions.plain(_follow(self.text, scope, *self._path))
+            value = _follow(self.text, scope, *self._path)
+            return functions.plain(value) if isinstance(value, datetime | timedelta) else value
         if self._walks and (cost := _cost(self.tree, scope)) > MAX_COST:
             message = f"`{self.text}` is too much work: {cost} steps, and {MAX_COST} are allowed"
             raise ExpressionFailed(message)

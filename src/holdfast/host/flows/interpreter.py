@@ -41,6 +41,7 @@ from holdfast.host.flows.progress import (
     Frame,
     Pending,
     Turn,
+    bounded,
     packed,
     unpacked,
 )
@@ -275,11 +276,13 @@ class _Run:
             await self._wait(node, action, scope)
         elif isinstance(action, SubFlow):
             given = {} if action.input is None else action.input.evaluate(scope)
+            bounded(given, "the input of the flow")
             self.enter(action.flow.name, given)
         elif isinstance(action, Goto):
             self._goto(action)
         elif isinstance(action, End):
-            self._result = None if action.result is None else action.result.evaluate(scope)
+            result = None if action.result is None else action.result.evaluate(scope)
+            self._result = bounded(result, "the result")
             self._set(node.set, scope)
             self._frame.node = END
         elif node.kind in STEPS:
@@ -443,7 +446,10 @@ class _Run:
         self._route(node, after)
 
     def _set(self, values: Mapping[str, Value], scope: dict[str, Any]) -> None:
-        found = {name: value.evaluate(scope) for name, value in values.items()}
+        found = {
+            name: bounded(value.evaluate(scope), f"the variable `{name}`")
+            for name, value in values.items()
+        }
         self._state.vars = {**self._state.vars, **found}
 
     def _route(self, node: FlowNode, scope: dict[str, Any]) -> None:

@@ -8,12 +8,17 @@ from typing import Any
 import msgspec
 
 from holdfast.host.flows.model import Limits
+from holdfast.host.flows.runners import NodeFailed
 from holdfast.worker.outcomes import GiveUp
 
 #: How large the state of a waiting flow may be: variables, and outputs that are used later.
 STATE_BYTES = 262_144
 #: How large the output of a node may be.
 OUTPUT_BYTES = 262_144
+
+
+#: How deep lists and maps may be nested: the evaluator of expressions recurses into them.
+VALUE_DEPTH = 64
 
 
 class FlowFailed(GiveUp):
@@ -83,6 +88,30 @@ def packed(state: FlowState, used: dict[str, set[str] | None]) -> dict[str, Any]
 def unpacked(value: Any) -> FlowState:
     """Return the state that a conversation continues with."""
     return msgspec.convert(value, FlowState)
+
+
+def bounded(value: Any, what: str) -> Any:
+    """Return a value that is neither too large nor nested too deep; raises NodeFailed.
+
+    Loops could make values grow without end, such as by `vars.text + vars.text`.
+    """
+    level = [value]
+    for _ in range(VALUE_DEPTH):
+        level = [
+            item
+            for one in level
+            if isinstance(one, dict | list)
+            for item in (one.values() if isinstance(one, dict) else one)
+        ]
+        if not level:
+            break
+    else:
+        message = f"{what} is nested deeper than {VALUE_DEPTH} levels"
+        raise NodeFailed("value_too_deep", message)
+    if (size := len(msgspec.json.encode(value))) > OUTPUT_BYTES:
+        message = f"{what} has {size} bytes, and {OUTPUT_BYTES} are allowed"
+        raise NodeFailed("value_too_large", message)
+    return value
 
 
 class Turn:

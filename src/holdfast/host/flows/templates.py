@@ -120,7 +120,10 @@ def as_text(value: Any) -> str:
     """Return a value inside a text: lists and maps as JSON, null as nothing."""
     if isinstance(value, str):
         return value
-    return "" if value is None else msgspec.json.encode(value).decode()
+    try:
+        return "" if value is None else msgspec.json.encode(value).decode()
+    except RecursionError as error:
+        raise ExpressionFailed("a value in a text is nested too deep") from error
 
 
 def parse_text(text: str, node: Node | None = None) -> Text:

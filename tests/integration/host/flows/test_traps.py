@@ -23,10 +23,15 @@ trap -> test (I = test_interpreter.py, R = test_running.py, M = unit test_model.
                                       I test_an_empty_reply_is_a_failure
     T52 targets in two notations      test_a_target_is_a_flow_and_a_node
     O10 one key for all calls         I test_idempotency_keys_differ_between_runs_of_a_node
-    O11 unbounded snapshots           test_what_a_waiting_flow_keeps_is_bounded
+    O11 unbounded snapshots           test_what_a_waiting_flow_keeps_is_bounded,
+                                      test_a_value_that_grows_in_a_loop_is_stopped
 """
 
 from __future__ import annotations
+
+import json
+
+import pytest
 
 from holdfast.host.flows.declaring import APOLOGY
 from holdfast.host.flows.known import Known, operations
@@ -160,3 +165,27 @@ nodes:
         for _ in range(6):
             await talk.say("x" * 50_000)
         await talk.expect(APOLOGY)
+
+
+@pytest.mark.parametrize(
+    ("value", "code"),
+    [("{{ vars.x + vars.x }}", "value_too_large"), (["{{ vars.y }}"], "value_too_deep")],
+)
+async def test_a_value_that_grows_in_a_loop_is_stopped(
+    talking: Talking, value: object, code: str
+) -> None:
+    """Loops cannot make values that fill the memory or the stack of the host."""
+    flow = f"""
+id: grow
+type: messaging
+vars: {{x: {{default: xxxx}}, y: {{default: []}}, n: {{default: 0}}}}
+nodes:
+  more:
+    set: {json.dumps({"x" if isinstance(value, str) else "y": value, "n": "{{ vars.n + 1 }}"})}
+    on_error: stop
+    out: [{{when: "vars.n > 190", to: end}}, {{to: more}}]
+  stop: {{emit: {{text: "{{{{ prev.error.code }}}}"}}}}
+"""
+    async with talking(flow) as talk:
+        await talk.say("hi")
+        await talk.expect(code)
