@@ -15,6 +15,7 @@ from holdfast.host.flows.fields import Ref
 from holdfast.host.flows.model import (
     Call,
     Each,
+    Flow,
     FlowNode,
     Http,
     Join,
@@ -68,13 +69,15 @@ class Actor:
     """Runs the action of one node once."""
 
     def __init__(
-        self, runners: Runners, flows: Branching, stage: Stage, *, flow: str, node: FlowNode
+        self, runners: Runners, flows: Branching, stage: Stage, *, flow: Flow, node: FlowNode
     ) -> None:
         self._runners = runners
         self._flows = flows
         self._stage = stage
-        self._flow = flow
+        self._flow = flow.id
         self._node = node
+        # Whatever a node calls, a turn does not take longer than it may.
+        self._timeout_ms = min(node.timeout or flow.limits.time_per_turn, flow.limits.time_per_turn)
 
     async def run(self, step: str, scope: Scope) -> dict[str, Any]:
         """Run the action, and return its recorded outcome: {ok, replies} or {error}."""
@@ -119,7 +122,7 @@ class Actor:
             flow=self._flow,
             node=self._node.id,
             idempotency_key=self._stage.key(step),
-            timeout_ms=self._node.timeout,
+            timeout_ms=self._timeout_ms,
         )
 
     async def _attempt(self, make: Callable[[], Awaitable[Any]]) -> dict[str, Any]:
@@ -134,9 +137,8 @@ class Actor:
 
     async def _in_time(self, make: Callable[[], Awaitable[Any]]) -> Any:
         """Run once; whatever fails is a failure of the node."""
-        timeout = None if self._node.timeout is None else self._node.timeout / 1000
         try:
-            async with asyncio.timeout(timeout):
+            async with asyncio.timeout(self._timeout_ms / 1000):
                 return await make()
         except TimeoutError as error:
             raise NodeFailed("timeout", "the node took too long", retryable=True) from error

@@ -123,7 +123,12 @@ class Flows:
     async def converse(self, chat: Chat, entry: str, state: Any = None) -> Any:
         """Run the entry flow as a conversation, or continue one; returns its result."""
         stage = ChatStage(chat)
-        run = _Run(self, stage, None if state is None else unpacked(state), chat)
+        kept = None if state is None else unpacked(state)
+        for frame in kept.frames if kept else ():
+            if frame.flow not in self.flows or frame.node not in self.flows[frame.flow].nodes:
+                problem = f"there is no node {frame.node} in flow {frame.flow} any more"
+                raise FlowFailed("flow_changed", problem)
+        run = _Run(self, stage, kept, chat)
         if state is None:
             message = await stage.receive(None)
             run.begin(message)
@@ -328,9 +333,7 @@ class _Run:
 
     async def _attempts(self, node: FlowNode, scope: dict[str, Any]) -> dict[str, Any]:
         """Run a step until it succeeds or may not be tried again."""
-        actor = Actor(
-            self._flows.runners, self._flows, self._stage, flow=self._frame.flow, node=node
-        )
+        actor = Actor(self._flows.runners, self._flows, self._stage, flow=self._flow, node=node)
         retry = node.retry or Retry(max_attempts=1)
         attempt = 1
         name = self._step_name(node)

@@ -52,8 +52,8 @@ class Invocation:
     node: str
     #: The same in every attempt at this run of the node, also after a crash.
     idempotency_key: str
-    #: How long the call may take, if it is bounded.
-    timeout_ms: int | None = None
+    #: How long the call may take.
+    timeout_ms: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

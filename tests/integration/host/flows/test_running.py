@@ -6,7 +6,7 @@ import pytest
 
 from holdfast import App
 from holdfast.errors import InvalidInput, InvalidPack
-from holdfast.host.flows.declaring import declare_flow
+from holdfast.host.flows.declaring import APOLOGY, declare_flow
 from holdfast.host.flows.interpreter import Flows
 from holdfast.host.flows.lint import lint_files
 from holdfast.host.flows.runners import Runners
@@ -101,6 +101,24 @@ async def test_a_long_conversation_keeps_a_short_journal(
             assert session.execution is not None
             sizes.append(len(await talk.test.engine.steps(session.execution)))
         assert max(sizes[50:]) <= max(sizes[:50]) < 64
+
+
+async def test_a_flow_that_lost_its_node_ends_with_an_apology(
+    single_server: TestServer, orders: Orders
+) -> None:
+    """A conversation that waits at a node which is gone fails, and says so to the operator."""
+    text = "id: f\ntype: messaging\nnodes: {a: {wait: {}, out: b}, b: {emit: {text: Hi}, out: a}}"
+    app, other = App(), App()
+    kind = declare_flow(app, made(orders, text, steps_kept=0), "f")
+    changed = made(orders, text.replace("a: {wait", "c: {wait").replace("out: a", "out: c"))
+    again = declare_flow(other, changed, "f")
+    async with conversation(app, kind, server=single_server, kept=0) as talk:
+        await talk.say("hi")
+        await talk.say("hi")
+        await talk.expect("Hi")
+        app.tasks[kind.name] = again
+        await talk.say("hi")
+        await talk.expect(APOLOGY)
 
 
 def test_a_kind_without_a_runner_is_refused_at_load() -> None:
