@@ -1,0 +1,189 @@
+"""Messages race to two servers and two workers of one store, and a server is killed meanwhile.
+
+`HOLDFAST_SESSIONS=1000` runs as many sessions in place of 200.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import time
+from collections.abc import AsyncIterator, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import cycle, islice
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import pytest
+
+from holdfast.engine import open_engine
+from holdfast.model.session_keys import SessionKey
+from holdfast.model.sessions import Entry
+from holdfast.testing.servers import TestServer, start_server
+from tests.support.dump import dump_keys
+from tests.support.http_servers import holdfast_process, server_process
+from tests.support.invariants import violations
+
+pytestmark = pytest.mark.timeout(240)
+
+SESSIONS = int(os.environ.get("HOLDFAST_SESSIONS", "200"))
+MESSAGES = 5
+#: These are sent twice.
+REPEATED = (0, 3)
+#: Sessions that talk at the same time.
+AT_ONCE = 50
+#: Sessions of the test that kills a server, and the answers after which it does.
+CUSTOMERS, ANSWERS = 20, 30
+
+#: Two turns at the same time would read the same number; every second message ends an execution.
+BOT = '''
+from holdfast import App, Chat
+
+app = App()
+
+
+@app.conversation
+async def count(chat: Chat) -> None:
+    """Number the messages of a session."""
+    for _ in range(2):
+        message = await chat.receive()
+        number = await chat.state.get("number", 0) + 1
+        await chat.state.set("number", number)
+        await chat.say(f"{number}: {message.text}")
+'''
+
+#: The replies to a user's messages, by the number of the message.
+Answers = dict[int, list[str]]
+
+
+@dataclass
+class Site:
+    """Two servers and two workers on one store."""
+
+    url: str
+    servers: list[str]
+    processes: list[asyncio.subprocess.Process]
+    http: aiohttp.ClientSession
+
+    async def send(self, server: str, user: str, number: int) -> list[str]:
+        """Send a message of a user, and return the replies of its turn."""
+        activity = {
+            "id": f"m{number}",
+            "conversation": "main",
+            "user": user,
+            "payload": {"text": f"message {number}"},
+        }
+        body = {"activity": activity, "wait_ms": 60_000}
+        async with self.http.post(f"{server}/v1/conversations/count/activities", json=body) as got:
+            answer: dict[str, Any] = await got.json()
+            assert got.status == 200, answer
+            return [reply["text"] for reply in answer["replies"]]
+
+
+@pytest.fixture
+def store() -> Iterator[TestServer]:
+    """A store of its own."""
+    with start_server() as server:
+        yield server
+
+
+@contextlib.asynccontextmanager
+async def site(folder: Path, store: TestServer) -> AsyncIterator[Site]:
+    """Start everything; two workers first, so that the conversation is known."""
+    (folder / "bot.py").write_text(BOT)
+    url = f"valkey://127.0.0.1:{store.port}"
+    async with contextlib.AsyncExitStack() as stack:
+        working = (
+            holdfast_process(folder, folder, "worker", "bot:app", "--name", name, "--store", url)
+            for name in ("one", "two")
+        )
+        for process in working:
+            await stack.enter_async_context(process)
+        found = [await stack.enter_async_context(server_process(url, folder)) for _ in range(2)]
+        connector = aiohttp.TCPConnector(limit=0)
+        http = await stack.enter_async_context(aiohttp.ClientSession(connector=connector))
+        yield Site(url, [server for server, _ in found], [one for _, one in found], http)
+
+
+def _check(session_id: str, entries: Sequence[Entry], answers: Answers) -> None:
+    """Check that each message is answered once, in order, also to who sent it."""
+    messages = [entry for entry in entries if entry.direction == "in"]
+    replies = [entry for entry in entries if entry.direction == "out"]
+    assert sorted(entry.text for entry in messages) == [f"message {n}" for n in sorted(answers)]
+    assert [(reply.turn, reply.text) for reply in replies] == [
+        (message.number, f"{number}: {message.text}") for number, message in enumerate(messages, 1)
+    ]
+    assert [reply.execution for reply in replies] == [
+        f"{session_id}~{1 + n // 2}" for n in range(len(messages))
+    ]
+    by_turn = {reply.turn: reply.text for reply in replies}
+    for message in messages:
+        number = int(message.text.removeprefix("message "))
+        assert answers[number] == [by_turn[message.number]]
+
+
+async def _check_all(place: Site, talks: dict[str, Answers]) -> None:
+    async with open_engine(place.url, maintenance=False) as engine:
+        for user, answers in talks.items():
+            key = SessionKey(conversation="main", user=user, endpoint="count")
+            page = await engine.sessions.transcript(key.id, limit=1_000)
+            _check(key.id, page.entries, answers)
+
+
+async def _race(place: Site, user: str, servers: Iterator[str]) -> Answers:
+    """Send all messages at once, some of them to both servers."""
+    numbers = [*range(MESSAGES), *REPEATED]
+    sending = (place.send(server, user, n) for n, server in zip(numbers, servers, strict=False))
+    found = await asyncio.gather(*sending)
+    answers = dict(zip(numbers, found, strict=True))
+    assert [answers[number] for number in numbers] == found
+    return answers
+
+
+async def test_racing_messages_are_answered_once_and_in_order(
+    tmp_path: Path, store: TestServer
+) -> None:
+    """No turn runs beside another of its session, whichever server and worker get a message."""
+    async with site(tmp_path, store) as place:
+        free = asyncio.Semaphore(AT_ONCE)
+        talks: dict[str, Answers] = {}
+
+        async def converse(number: int) -> None:
+            servers = islice(cycle(place.servers), number, None)
+            async with free:
+                talks[f"user-{number}"] = await _race(place, f"user-{number}", servers)
+
+        started = time.monotonic()
+        await asyncio.gather(*map(converse, range(SESSIONS)))
+        seconds = time.monotonic() - started
+        print(f"{SESSIONS} sessions, {SESSIONS * MESSAGES} turns: {seconds:.1f} s")  # noqa: T201
+        await _check_all(place, talks)
+    partitions = {key: value for key, value in dump_keys([store], "hf").items() if "{g}" not in key}
+    assert violations(partitions) == []
+
+
+async def test_a_message_sent_again_after_the_kill_of_a_server_is_answered_once(
+    tmp_path: Path, store: TestServer
+) -> None:
+    """The caller does not know whether it was delivered, and repeats it at another server."""
+    async with site(tmp_path, store) as place:
+        talks: dict[str, Answers] = {f"user-{n}": {} for n in range(CUSTOMERS)}
+        repeated: list[str] = []
+
+        async def converse(user: str) -> None:
+            for number in range(MESSAGES):
+                try:
+                    answer = await place.send(place.servers[0], user, number)
+                except aiohttp.ClientConnectionError as error:
+                    if not isinstance(error, aiohttp.ClientConnectorError):
+                        repeated.append(user)
+                    answer = await place.send(place.servers[1], user, number)
+                talks[user][number] = answer
+                if sum(map(len, talks.values())) == ANSWERS:
+                    place.processes[0].kill()
+
+        await asyncio.gather(*map(converse, talks))
+        assert repeated
+        await _check_all(place, talks)
