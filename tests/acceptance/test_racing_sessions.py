@@ -164,7 +164,7 @@ async def test_racing_messages_are_answered_once_and_in_order(
     assert violations(partitions) == []
 
 
-async def test_a_message_sent_again_after_the_kill_of_a_server_is_answered_once(
+async def test_a_killed_server_neither_loses_nor_doubles_a_message(
     tmp_path: Path, store: TestServer
 ) -> None:
     """The caller does not know whether it was delivered, and repeats it at another server."""
