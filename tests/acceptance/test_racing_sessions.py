@@ -8,8 +8,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import signal
 import time
-from collections.abc import AsyncIterator, Iterator, Sequence
+from asyncio.subprocess import Process
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import cycle, islice
 from pathlib import Path
@@ -18,9 +20,10 @@ from typing import Any
 import aiohttp
 import pytest
 
-from holdfast.engine import open_engine
+from holdfast.engine import Engine, open_engine
 from holdfast.model.session_keys import SessionKey
 from holdfast.model.sessions import Entry
+from holdfast.testing.polling import wait_for
 from holdfast.testing.servers import TestServer, start_server
 from tests.support.dump import dump_keys
 from tests.support.http_servers import holdfast_process, server_process
@@ -60,26 +63,35 @@ Answers = dict[int, list[str]]
 
 @dataclass
 class Site:
-    """Two servers and two workers on one store."""
+    """Servers and two workers on one store."""
 
     url: str
     servers: list[str]
-    processes: list[asyncio.subprocess.Process]
+    processes: list[Process]
+    workers: list[Process]
     http: aiohttp.ClientSession
 
     async def send(self, server: str, user: str, number: int) -> list[str]:
         """Send a message of a user, and return the replies of its turn."""
+        answer = await self._post(server, "activities", user, number, wait_ms=60_000)
+        return [reply["text"] for reply in answer["replies"]]
+
+    async def is_known(self, server: str, user: str, number: int) -> bool:
+        """Deliver a message, and return whether it was delivered before."""
+        return bool((await self._post(server, "deliver", user, number))["duplicate"])
+
+    async def _post(self, server: str, call: str, user: str, number: int, **fields: int) -> Any:
         activity = {
             "id": f"m{number}",
             "conversation": "main",
             "user": user,
             "payload": {"text": f"message {number}"},
         }
-        body = {"activity": activity, "wait_ms": 60_000}
-        async with self.http.post(f"{server}/v1/conversations/count/activities", json=body) as got:
-            answer: dict[str, Any] = await got.json()
+        url = f"{server}/v1/conversations/count/{call}"
+        async with self.http.post(url, json={"activity": activity, **fields}) as got:
+            answer = await got.json()
             assert got.status == 200, answer
-            return [reply["text"] for reply in answer["replies"]]
+            return answer
 
 
 @pytest.fixture
@@ -90,21 +102,22 @@ def store() -> Iterator[TestServer]:
 
 
 @contextlib.asynccontextmanager
-async def site(folder: Path, store: TestServer) -> AsyncIterator[Site]:
+async def site(folder: Path, store: TestServer, servers: int = 2) -> AsyncIterator[Site]:
     """Start everything; two workers first, so that the conversation is known."""
     (folder / "bot.py").write_text(BOT)
     url = f"valkey://127.0.0.1:{store.port}"
     async with contextlib.AsyncExitStack() as stack:
-        working = (
-            holdfast_process(folder, folder, "worker", "bot:app", "--name", name, "--store", url)
-            for name in ("one", "two")
-        )
-        for process in working:
-            await stack.enter_async_context(process)
-        found = [await stack.enter_async_context(server_process(url, folder)) for _ in range(2)]
+        workers = []
+        for name in ("one", "two"):
+            args = ("worker", "bot:app", "--name", name, "--store", url)
+            _, worker = await stack.enter_async_context(holdfast_process(folder, folder, *args))
+            workers.append(worker)
+        serving = [server_process(url, folder) for _ in range(servers)]
+        found = [await stack.enter_async_context(server) for server in serving]
         connector = aiohttp.TCPConnector(limit=0)
         http = await stack.enter_async_context(aiohttp.ClientSession(connector=connector))
-        yield Site(url, [server for server, _ in found], [one for _, one in found], http)
+        urls, processes = [url for url, _ in found], [process for _, process in found]
+        yield Site(url, urls, processes, workers, http)
 
 
 def _check(session_id: str, entries: Sequence[Entry], answers: Answers) -> None:
@@ -127,9 +140,12 @@ def _check(session_id: str, entries: Sequence[Entry], answers: Answers) -> None:
 async def _check_all(place: Site, talks: dict[str, Answers]) -> None:
     async with open_engine(place.url, maintenance=False) as engine:
         for user, answers in talks.items():
-            key = SessionKey(conversation="main", user=user, endpoint="count")
-            page = await engine.sessions.transcript(key.id, limit=1_000)
-            _check(key.id, page.entries, answers)
+            page = await engine.sessions.transcript(_key(user).id, limit=1_000)
+            _check(page.session.id, page.entries, answers)
+
+
+def _key(user: str) -> SessionKey:
+    return SessionKey(conversation="main", user=user, endpoint="count")
 
 
 async def _race(place: Site, user: str, servers: Iterator[str]) -> Answers:
@@ -164,26 +180,76 @@ async def test_racing_messages_are_answered_once_and_in_order(
     assert violations(partitions) == []
 
 
+class Customers:
+    """Users who repeat a message at another server when theirs is gone."""
+
+    def __init__(self, place: Site) -> None:
+        self._place = place
+        self.talks: dict[str, Answers] = {f"user-{n}": {} for n in range(CUSTOMERS)}
+        #: Of each message whose answer was lost, whether it had been delivered.
+        self.known: list[bool] = []
+
+    async def talk(self, numbers: Iterable[int], server: int, kill_after: int | None) -> None:
+        """Send messages to a server, and kill it after some answers."""
+
+        async def converse(user: str) -> None:
+            for number in numbers:
+                self.talks[user][number] = await self._send(server, user, number)
+                if self._answers == kill_after:
+                    self._place.processes[server].kill()
+
+        await asyncio.gather(*map(converse, self.talks))
+
+    async def _send(self, server: int, user: str, number: int) -> list[str]:
+        first, second = self._place.servers[server : server + 2]
+        try:
+            return await self._place.send(first, user, number)
+        except aiohttp.ClientConnectorError:
+            pass  # it was gone before
+        except aiohttp.ClientError:
+            self.known.append(await self._place.is_known(second, user, number))
+        return await self._place.send(second, user, number)
+
+    @property
+    def _answers(self) -> int:
+        return sum(map(len, self.talks.values()))
+
+    async def delivered(self, engine: Engine, last: int) -> None:
+        """Wait until every session has so many lines."""
+
+        async def are_there() -> bool:
+            found = [await engine.sessions.get(_key(user).id) for user in self.talks]
+            return all(session.last == last for session in found)
+
+        await wait_for(are_there, timeout_s=30)
+
+
+@contextlib.contextmanager
+def frozen(processes: Iterable[Process]) -> Iterator[None]:
+    """Stop processes while the block runs."""
+    for process in processes:
+        process.send_signal(signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        for process in processes:
+            process.send_signal(signal.SIGCONT)
+
+
 async def test_a_killed_server_neither_loses_nor_doubles_a_message(
     tmp_path: Path, store: TestServer
 ) -> None:
     """The caller does not know whether it was delivered, and repeats it at another server."""
-    async with site(tmp_path, store) as place:
-        talks: dict[str, Answers] = {f"user-{n}": {} for n in range(CUSTOMERS)}
-        repeated: list[str] = []
-
-        async def converse(user: str) -> None:
-            for number in range(MESSAGES):
-                try:
-                    answer = await place.send(place.servers[0], user, number)
-                except aiohttp.ClientConnectionError as error:
-                    if not isinstance(error, aiohttp.ClientConnectorError):
-                        repeated.append(user)
-                    answer = await place.send(place.servers[1], user, number)
-                talks[user][number] = answer
-                if sum(map(len, talks.values())) == ANSWERS:
-                    place.processes[0].kill()
-
-        await asyncio.gather(*map(converse, talks))
-        assert repeated
-        await _check_all(place, talks)
+    async with site(tmp_path, store, servers=3) as place:
+        customers = Customers(place)
+        await customers.talk(range(MESSAGES), 0, kill_after=ANSWERS)
+        assert customers.known
+        customers.known.clear()
+        with frozen(place.workers):
+            talking = asyncio.ensure_future(customers.talk([MESSAGES], 1, kill_after=None))
+            async with open_engine(place.url, maintenance=False) as engine:
+                await customers.delivered(engine, 2 * MESSAGES + 1)
+            place.processes[1].kill()
+        await talking
+        assert customers.known == [True] * CUSTOMERS
+        await _check_all(place, customers.talks)
