@@ -6,6 +6,7 @@ Every call reports to one of these, so no other code has to log a call that fail
 from __future__ import annotations
 
 import logging
+import math
 import threading
 import time
 
@@ -30,6 +31,8 @@ class Outage:
         #: When the problem began, by affected place.
         self._since: dict[str, float] = {}
         self._began: float | None = None
+        #: When the last outage ended.
+        self._ended = -math.inf
         self._lock = threading.Lock()
 
     @property
@@ -41,7 +44,9 @@ class Outage:
         """Record that a call failed after `took_s`."""
         now = time.monotonic()
         with self._lock:
-            since = self._since.setdefault(place, now - took_s)
+            started = now - took_s
+            # A call from before the end of an outage does not begin the next one.
+            since = self._since.setdefault(place, now if started < self._ended else started)
             if self._began is None and now - since >= self._patience_s:
                 self._began = since
                 log.warning(self._begun, why)
@@ -54,7 +59,8 @@ class Outage:
             self._since.pop(place, None)
             if self._since or self._began is None:
                 return
-            took_s, self._began = time.monotonic() - self._began, None
+            self._ended = time.monotonic()
+            took_s, self._began = self._ended - self._began, None
             log.info(self._over, took_s)
 
 

@@ -7,6 +7,7 @@ has at most one execution that has not ended, and the transcript is the model's.
 
 from __future__ import annotations
 
+from collections.abc import Awaitable
 from typing import Any
 
 import msgspec
@@ -17,7 +18,7 @@ from holdfast.errors import HoldfastError, SessionNotFound
 from holdfast.model.executions import Claim, Failure, Lease, NewExecution
 from holdfast.model.moments import to_ms
 from holdfast.model.session_keys import SessionKey
-from holdfast.model.sessions import Activity, Busy, MessageWait, NewReply
+from holdfast.model.sessions import Activity, Busy, MessageWait, NewReply, Session
 from holdfast.testing.clock import START_MS
 from tests.property.comparing import ComparingMachine
 from tests.property.sessions_model import ENDED, KEEP_MS, Model, Run
@@ -308,8 +309,11 @@ class SessionsMachine(ComparingMachine):
             getattr(self, f"_{verb}")(KEYS[user].id, *args)
 
     def _handover(self, session_id: str, to: str | None) -> None:
-        call = self.store.sessions.handover(session_id, to or "")
-        self._compare(call, lambda: self.model.handover(session_id, to))
+        def expect() -> str | None:
+            self.model.handover(session_id, to)
+            return to
+
+        self._compare(_person_of(self.store.sessions.handover(session_id, to or "")), expect)
 
     def _say(self, session_id: str, count: int) -> None:
         for _ in range(count):
@@ -325,7 +329,7 @@ class SessionsMachine(ComparingMachine):
 
     def _finish(self, session_id: str) -> None:
         call = self.store.sessions.finish(session_id, "")
-        self._compare(call, lambda: self.model.finish(session_id))
+        self._compare(_person_of(call), lambda: self.model.finish(session_id))
 
     def _cancel(self, session_id: str) -> None:
         talk = self.model.talks.get(session_id)
@@ -490,3 +494,8 @@ class SessionsMachine(ComparingMachine):
 
 async def _none(call: Any) -> None:
     await call
+
+
+async def _person_of(call: Awaitable[Session]) -> str | None:
+    """The person who answers the session that a call returns."""
+    return (await call).person

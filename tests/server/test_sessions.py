@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping
+from itertools import product
 from typing import Any
 
 import httpx
@@ -116,6 +117,45 @@ async def test_activities_that_do_not_fit_are_refused(
     given = body("hello")
     given["activity"] |= wrong
     assert (await anyone.post(SEND, json=given)).status_code == 422
+
+
+@pytest.mark.parametrize(
+    ("part", "wrong"),
+    [
+        *product(("tenant", "env", "endpoint"), ("", "a b", "a\n", "x" * 2_000, 5)),
+        *product(("conversation", "user"), ("", "a\n", "x" * 2_000, 5)),
+    ],
+)
+async def test_an_invalid_identity_is_refused_and_not_replaced(
+    anyone: httpx.AsyncClient, engine: Engine, part: str, wrong: Any
+) -> None:
+    """No default takes its place, so nobody gets into a session that others share."""
+    await publish(engine)
+    given = body("hello")
+    (given if part in {"tenant", "env"} else given["activity"])[part] = wrong
+    for call in ("activities", "deliver"):
+        response = await anyone.post(f"/v1/conversations/{NAME}/{call}", json=given)
+        assert response.status_code == 422, response.text
+    assert list((await engine.sessions.list()).items) == []
+
+
+async def test_the_state_of_a_session_is_in_no_answer_to_its_user(
+    anyone: httpx.AsyncClient, engine: Engine, bot: Conversing
+) -> None:
+    """Answers have replies only; lists and the transcript do not show it either."""
+    sending = asyncio.ensure_future(send(anyone, "hello"))
+    claim: Claim = await bot.claim()  # type: ignore[operator]
+    await engine.sessions.set_state(claim.id, claim.lease, "set:1", "card", b'"secret card"')
+    replies = [NewReply(step="say:1", payload=b'{"text":"Thank you."}')]
+    await engine.sessions.turn(claim.id, claim.lease, replies)
+    await engine.complete(claim.id, claim.lease, b'"secret card"')
+    answer = await sending
+    assert [reply["text"] for reply in answer["replies"]] == ["Thank you."]
+    assert "secret card" not in str(answer)
+    about = f"/v1/sessions/{answer['session']}"
+    for path in ("/v1/sessions", about, f"{about}/transcript"):
+        assert "secret card" not in (await anyone.get(path)).text
+    assert "secret card" in (await anyone.get(f"{about}/state")).text
 
 
 async def test_tenants_have_sessions_of_their_own(site: Site, engine: Engine) -> None:

@@ -32,6 +32,19 @@ def test_an_outage_is_said_once(clock: Any, caplog: pytest.LogCaptureFixture) ->
     assert caplog.messages == 2 * ["it is away (refused)", "it is back after 5.0 s"]
 
 
+def test_a_late_answer_of_an_outage_begins_no_other(
+    clock: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A call that was sent during the outage may fail after another one has succeeded."""
+    caplog.set_level(logging.INFO, "holdfast")
+    outage = outages.Outage("away (%s)", "back after %.1f s")
+    outage.failed("refused", took_s=3)
+    outage.worked()
+    outage.failed("refused", took_s=4)
+    outage.worked()
+    assert caplog.messages == ["away (refused)", "back after 3.0 s"]
+
+
 def test_what_is_over_at_once_is_no_outage(clock: Any, caplog: pytest.LogCaptureFixture) -> None:
     """Connections are lost and made again; a store that is full says so itself, at once."""
     caplog.set_level(logging.INFO, "holdfast")
