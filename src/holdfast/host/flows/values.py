@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import Any
@@ -314,7 +315,10 @@ class Reader:
 def _problem_of_schema(encoded: bytes) -> str:
     """Return what is wrong with a schema; flows repeat the same ones, and a check is slow."""
     try:
-        schemas.encode("schema", msgspec.json.decode(encoded))
+        with warnings.catch_warnings():
+            # Python warns about patterns such as `[[a]`, which are valid.
+            warnings.simplefilter("ignore", FutureWarning)
+            schemas.encode("schema", msgspec.json.decode(encoded))
     except (InvalidInput, RecursionError) as error:
         return shown_line(str(error).partition(": ")[2] or str(error))
     return ""
