@@ -17,8 +17,9 @@ from holdfast.cli.process.serving import opened
 from holdfast.engine import Engine
 from holdfast.errors import StoreIncompatible
 from holdfast.store.store import StoreSettings
+from holdfast.store.valkey.ports import free_port
 from holdfast.testing.polling import wait_for
-from holdfast.testing.servers import free_port, start_server
+from holdfast.testing.servers import start_server
 from holdfast.worker.app import App
 from tests.acceptance.test_cli import TIMEOUT_S, Background, background, holdfast, write_shop
 from tests.support.killing import kill, restart

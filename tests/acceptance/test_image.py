@@ -18,7 +18,8 @@ import pytest
 import yaml
 from packaging.requirements import Requirement
 
-from holdfast.testing.servers import free_port, start_server
+from holdfast.store.valkey.ports import free_port
+from holdfast.testing.servers import start_server
 from tests.support.http_servers import ROOT
 
 ADMIN_KEY = "hf_" + "k" * 40

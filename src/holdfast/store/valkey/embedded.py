@@ -16,12 +16,12 @@ import logging
 import os
 import secrets
 import signal
-import socket
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import IO, Any
 
 from holdfast.errors import StoreIncompatible, StoreUnavailable
+from holdfast.store.valkey.ports import free_port, is_free
 from holdfast.store.valkey.urls import Fsync
 
 log: logging.Logger = logging.getLogger(__name__)
@@ -128,8 +128,8 @@ class EmbeddedServer:
                 )
                 raise StoreIncompatible(message)
             return
-        if not self.port or not _is_free(self.port):
-            self.port = _free_port()
+        if not self.port or not is_free(self.port):
+            self.port = free_port()
         self.password = self.password or secrets.token_urlsafe(24)
         self._write_state(self._spawn())
         await self._wait_ready()
@@ -259,20 +259,6 @@ def _reap(pid: int) -> None:
     with contextlib.suppress(ChildProcessError):
         if pid > 0:
             os.waitpid(pid, os.WNOHANG)
-
-
-def _free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        port: int = server.getsockname()[1]
-        return port
-
-
-def _is_free(port: int) -> bool:
-    try:
-        with socket.create_server(("127.0.0.1", port)):
-            return True
-    except OSError:
-        return False
 
 
 def _tail(path: Path) -> str:
