@@ -24,6 +24,7 @@ from typing import Any
 
 from bench import workloads
 from bench.archive import measure_archive, measure_leases
+from bench.conversations import measure_conversations
 from bench.costs import flat_costs
 from bench.flows import measure_flows
 from bench.graphs import measure_graphs
@@ -122,6 +123,8 @@ async def measure(results: dict[str, Figures], *, backlog: int) -> None:
     results["SDK"] = await measure_sdk()
     print("waiting for signals ...", flush=True)
     results["waiting"] = await measure_waits()
+    print("conversations ...", flush=True)
+    results["conversations"] = await measure_conversations()
     print("graphs of tasks ...", flush=True)
     results["graphs"] = await measure_graphs()
     print("flows ...", flush=True)

@@ -21,7 +21,7 @@ LIST_ITEMS = 1_000
 _DURATION = re.compile(r"([0-9]{1,9})(ms|s|m|h|d)")
 _UNITS_MS = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 _SHOWN = 60
-#: After so many defects the rest of the files is not looked at.
+#: Stop looking for more after this many defects.
 MOST_DEFECTS = 100
 #: Among more names than this the nearest is not looked for: that takes time for each defect.
 _MOST_KNOWN = 200

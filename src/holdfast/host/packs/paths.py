@@ -1,4 +1,4 @@
-"""Names of files in a pack: what they may be, whoever wrote them."""
+"""Names of files in a pack: which ones are allowed, whatever tool wrote the archive."""
 
 from __future__ import annotations
 

@@ -104,7 +104,7 @@ def decode(data: bytes) -> dict[PublicKey, bytes]:
 
 
 def verify(manifest: Manifest, data: bytes | None, trust: Trust) -> Verdict:
-    """Check the signatures of a pack. A wrong one is refused whoever made it."""
+    """Check the signatures of a pack. A wrong signature is refused, trusted or not."""
     if data is None:
         if not trust.unsigned:
             message = (
