@@ -99,9 +99,9 @@ class PinsMachine(ComparingMachine):
     def __init__(self, world: World) -> None:
         super().__init__(world)
         empty = RoutingTable("local", "d", "t", 0, ())
-        first = empty.after_split({"a": 5_000, "b": 5_000}, READY)
+        first = empty.followed_by({"a": 5_000, "b": 5_000}, READY)
         #: The durable history of splits.
-        self.splits = [first, first.after_split({"b": 5_000, "c": 5_000}, READY)]
+        self.splits = [first, first.followed_by({"b": 5_000, "c": 5_000}, READY)]
         #: The split that each router knows.
         self.known = [0, 1]
         #: Pins that the newest split made stale, and nobody wrote again.
@@ -128,7 +128,7 @@ class PinsMachine(ComparingMachine):
     @rule(weights=splits)
     def split(self, *, weights: dict[str, int]) -> None:
         """Change the split; no router knows it yet."""
-        self.splits.append(self.splits[-1].after_split(weights, READY))
+        self.splits.append(self.splits[-1].followed_by(weights, READY))
 
     @rule(router=routers, back=st.integers(0, 3))
     def restart(self, *, router: int, back: int) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import cached_property
+from functools import cached_property, lru_cache
 from urllib.parse import quote
 
 import msgspec
@@ -30,17 +30,8 @@ class PinKey(msgspec.Struct, frozen=True):
 
         Every part is percent-encoded, so that different keys have different places.
         """
-        try:
-            env, deployment, tenant, session = [quote(part, safe="") for part in self._parts()]
-        except UnicodeEncodeError:
-            return None
-        longest = max(len(env), len(deployment), len(tenant), len(session))
-        if longest > bounds.PIN_PART_BYTES:
-            return None
-        return PinPlace(f"{env}:{deployment}:{tenant}", session)
-
-    def _parts(self) -> tuple[str, str, str, str]:
-        return self.env, self.deployment, self.tenant, self.session
+        scope, session = _scope(self.env, self.deployment, self.tenant), _encode(self.session)
+        return None if scope is None or session is None else PinPlace(scope, session)
 
 
 class PinPlace(msgspec.Struct, frozen=True):
@@ -48,6 +39,20 @@ class PinPlace(msgspec.Struct, frozen=True):
 
     scope: str
     session: str
+
+
+@lru_cache(maxsize=4_096)
+def _scope(*parts: str) -> str | None:
+    encoded = [_encode(part) for part in parts]
+    return None if None in encoded else ":".join(map(str, encoded))
+
+
+def _encode(part: str) -> str | None:
+    try:
+        encoded = quote(part, safe="")
+    except UnicodeEncodeError:
+        return None
+    return encoded if len(encoded) <= bounds.PIN_PART_BYTES else None
 
 
 class Pin(msgspec.Struct, frozen=True):
@@ -87,9 +92,9 @@ class Roster:
         return pin.generation > self.generation
 
     @cached_property
-    def words(self) -> tuple[str, ...]:
-        """The roster as arguments of a function: the revisions, each with its generation."""
-        return tuple(word for item in self.since.items() for word in map(str, item))
+    def text(self) -> str:
+        """The roster as functions read it: REVISION=SINCE, separated by spaces."""
+        return " ".join(f"{revision}={since}" for revision, since in self.since.items())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

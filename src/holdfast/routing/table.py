@@ -114,7 +114,7 @@ class RoutingTable:
         parts = (self.env, self.deployment, self.tenant, revision, "")
         return blake2b("\0".join(parts).encode(), digest_size=8)
 
-    def after_split(
+    def followed_by(
         self, weights: Mapping[str, int], lifecycles: Mapping[str, str]
     ) -> RoutingTable:
         """Return the table under the next split.

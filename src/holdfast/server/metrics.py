@@ -95,7 +95,7 @@ class Metrics:
         )
 
         self._pins = self._add(
-            Counter, "pins_total", "Calls for the pin of a session, by what they found.", "found"
+            Counter, "pins_total", "Calls for the pin of a session, by what they found.", "result"
         )
         for finding in Finding:
             self._pins.labels(finding)

@@ -27,7 +27,7 @@ class Pins(Domain):
             str(rules.ttl_ms),
             str(rules.cap),
             "1" if rules.evict else "0",
-            *roster.words,
+            roster.text,
         )
         return _found(reply)
 
@@ -40,7 +40,7 @@ class Pins(Domain):
             place.session,
             str(roster.generation),
             "1" if peek else "0",
-            *roster.words,
+            roster.text,
         )
         return _found(reply)
 

@@ -10,7 +10,7 @@ from tests.support.pinning import RULES, TTL_MS, PinWorld, key
 
 READY = {"a": "ready", "b": "ready"}
 EMPTY = RoutingTable("local", "d", "t", 0, ())
-BOTH = EMPTY.after_split({"a": 5_000, "b": 5_000}, READY)
+BOTH = EMPTY.followed_by({"a": 5_000, "b": 5_000}, READY)
 SESSIONS = [f"s{n}" for n in range(40)]
 
 
@@ -31,7 +31,7 @@ async def test_reweighting_moves_nobody_and_new_sessions_follow_it(world: PinWor
     """Also after a restart of the router, because the generation is durable."""
     before = {s: (await router(world).route(BOTH, s)).revision for s in SESSIONS}
     assert len(set(before.values())) == 2
-    after = BOTH.after_split({"a": 1, "b": 9_999}, READY)
+    after = BOTH.followed_by({"a": 1, "b": 9_999}, READY)
     restarted = router(world)
     for session, revision in before.items():
         assert await restarted.route(after, session) == Decision(revision, Reason.PIN)
@@ -44,8 +44,8 @@ async def test_sessions_leave_a_revision_without_weight_and_stay_away(world: Pin
     routing = router(world)
     for session in SESSIONS:
         await routing.route(BOTH, session)
-    only_b = BOTH.after_split({"b": 10_000}, READY)
-    back = only_b.after_split({"a": 9_999, "b": 1}, READY)
+    only_b = BOTH.followed_by({"b": 10_000}, READY)
+    back = only_b.followed_by({"a": 9_999, "b": 1}, READY)
     for session in SESSIONS[:20]:
         assert (await routing.route(only_b, session)).revision == "b"
         assert await routing.route(back, session) == Decision("b", Reason.PIN)
@@ -87,7 +87,7 @@ async def test_without_a_pin_a_session_stays_while_the_weights_do(world: PinWorl
 async def test_routers_of_two_generations_settle_on_the_newer_pin(world: PinWorld) -> None:
     """The older one follows, says that it is behind, and undoes nothing."""
     newer, older = router(world), router(world)
-    later = BOTH.after_split({"b": 10_000}, READY)
+    later = BOTH.followed_by({"b": 10_000}, READY)
     for session in SESSIONS[:10]:
         await older.route(BOTH, session)
         assert (await newer.route(later, session)).revision == "b"
@@ -100,7 +100,7 @@ async def test_routers_of_two_generations_settle_on_the_newer_pin(world: PinWorl
 async def test_a_router_that_lacks_the_revision_decides_by_itself(world: PinWorld) -> None:
     """It leaves the newer pin for those that know the revision."""
     newer, older = router(world), router(world)
-    later = BOTH.after_split({"c": 10_000}, {**READY, "c": "ready"})
+    later = BOTH.followed_by({"c": 10_000}, {**READY, "c": "ready"})
     await newer.route(later, "s")
     decision = await older.route(BOTH, "s")
     assert decision == Decision(BOTH.choose("s"), Reason.WEIGHTS, is_behind=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hmac
 from base64 import urlsafe_b64encode
 from dataclasses import replace
+from typing import Any
 
 import msgspec
 import pytest
@@ -35,7 +36,8 @@ def test_a_cookie_says_what_was_put_into_it() -> None:
 @pytest.mark.parametrize("part", ["env", "deployment", "tenant"])
 def test_a_cookie_of_another_scope_is_ignored(part: str) -> None:
     """One tenant's users bring nothing into another."""
-    other = replace(TABLE, **{part: "other"})
+    changes: dict[str, Any] = {part: "other"}
+    other = replace(TABLE, **changes)
     text = COOKIES.issue(other, "a", RING, NOW)
     assert COOKIES.read(text, TABLE, RING, NOW) is None
     assert Cookies.name(other) != Cookies.name(TABLE)

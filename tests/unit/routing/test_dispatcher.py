@@ -61,7 +61,7 @@ def test_reweighting_moves_nobody_who_is_pinned() -> None:
     routing = BOTH
     for weight in (1, 9_999, 5_000):
         weights = {"a": weight, "b": 10_000 - weight}
-        routing = routing.after_split(weights, {"a": "ready", "b": "ready"})
+        routing = routing.followed_by(weights, {"a": "ready", "b": "ready"})
         for session, pin in pins.items():
             decision = decide(Snapshot(routing, session, pin=pin))
             assert decision == Decision(pin.revision, Reason.PIN)

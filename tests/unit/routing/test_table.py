@@ -158,13 +158,13 @@ def test_a_new_weight_moves_no_more_sessions_than_it_must() -> None:
 def test_the_next_split_remembers_since_when_a_revision_takes_sessions() -> None:
     """Reweighting keeps it; leaving, or draining, and coming back begins again."""
     ready = {"a": "ready", "b": "ready"}
-    first = table(0, a=0, b=0).after_split({"a": 10_000}, ready)
+    first = table(0, a=0, b=0).followed_by({"a": 10_000}, ready)
     assert first.roster.since == {"a": 1}
-    second = first.after_split({"a": 9_000, "b": 1_000}, ready)
-    third = second.after_split({"a": 1_000, "b": 9_000}, ready)
+    second = first.followed_by({"a": 9_000, "b": 1_000}, ready)
+    third = second.followed_by({"a": 1_000, "b": 9_000}, ready)
     assert third.roster.since == {"a": 1, "b": 2}
-    fourth = third.after_split({"b": 10_000}, ready)
-    fifth = fourth.after_split({"a": 5_000, "b": 5_000}, ready)
+    fourth = third.followed_by({"b": 10_000}, ready)
+    fifth = fourth.followed_by({"a": 5_000, "b": 5_000}, ready)
     assert fifth.roster.since == {"a": 5, "b": 2}
     assert fifth.generation == 5
 

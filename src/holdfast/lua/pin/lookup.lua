@@ -3,17 +3,17 @@
 --- @key tag the partition of the scope
 --- @arg scope env, deployment and tenant @arg session
 --- @arg generation of the split that the caller knows @arg peek 1: change nothing
---- @arg roster pairs: a revision that takes new sessions, and the generation since which it does
+--- @arg roster REVISION=SINCE of those that take new sessions, separated by spaces
 --- @ok hit REVISION GENERATION | miss | stale
 --- @flags allow-oom
---- @requires lib/core/keys lib/core/clock lib/pin/pins
+--- @requires lib/core/clock lib/pin/pins
 
 local function run(tag, args)
-  local scope, session, generation, peek = unpack(args, 1, 4)
+  local scope, session, generation, peek, roster = unpack(args)
   generation = tonumber(generation)
   local now = clock.now(tag)
   local pin, is_broken = pins.read(tag, scope, session, now)
-  if pin and pins.holds(pin, generation, pins.roster(args, 5)) then
+  if pin and pins.holds(pin, generation, roster) then
     if peek ~= '1' then pins.renew(tag, scope, session, pin, generation, now) end
     return { 'ok', 'hit', pin.revision, pin.generation }
   end

@@ -4,17 +4,17 @@
 --- @arg scope env, deployment and tenant @arg session @arg revision
 --- @arg generation of the split that the caller knows @arg ttl_ms
 --- @arg cap live pins of the scope @arg evict 1: at the cap, the pin that expires first goes
---- @arg roster pairs: a revision that takes new sessions, and the generation since which it does
+--- @arg roster REVISION=SINCE of those that take new sessions, separated by spaces
 --- @ok hit REVISION GENERATION | miss | stale: both pinned | refused: the cap is reached
 --- @flags write
---- @requires lib/core/keys lib/core/clock lib/pin/pins
+--- @requires lib/core/clock lib/pin/pins
 
 local function run(tag, args)
-  local scope, session, revision, generation, ttl, cap, evict = unpack(args, 1, 7)
+  local scope, session, revision, generation, ttl, cap, evict, roster = unpack(args)
   generation, ttl, cap = tonumber(generation), tonumber(ttl), tonumber(cap)
   local now = clock.now(tag)
   local pin, is_broken = pins.read(tag, scope, session, now)
-  if pin and pins.holds(pin, generation, pins.roster(args, 8)) then
+  if pin and pins.holds(pin, generation, roster) then
     pins.renew(tag, scope, session, pin, generation, now)
     return { 'ok', 'hit', pin.revision, pin.generation }
   end

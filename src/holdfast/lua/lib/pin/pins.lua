@@ -27,20 +27,15 @@ function pins.read(tag, scope, session, now)
   return pin, pin == nil
 end
 
---- The generation since which each revision takes new sessions, from pairs in `args`.
-function pins.roster(args, first)
-  local since = {}
-  for i = first, #args, 2 do
-    since[args[i]] = tonumber(args[i + 1])
-  end
-  return since
-end
-
---- Whether a router at `generation` leaves the pin alone. A pin of a later generation was written by
+--- Whether a router at `generation` leaves the pin alone. Its `roster` has REVISION=SINCE for each
+--- revision that takes new sessions, separated by spaces. A pin of a later generation was written by
 --- a router that knows more, which also judges it.
-function pins.holds(pin, generation, since)
+function pins.holds(pin, generation, roster)
   if pin.generation > generation then return true end
-  return (since[pin.revision] or math.huge) <= pin.generation
+  for revision, since in roster:gmatch('([^= ]+)=(%d+)') do
+    if revision == pin.revision then return tonumber(since) <= pin.generation end
+  end
+  return false
 end
 
 --- Keep both keys for as long as their last pin.
