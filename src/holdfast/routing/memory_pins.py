@@ -75,7 +75,7 @@ class _Scope:
 
 @final
 class MemoryPins(Pins):
-    """Pins for tests and for a host that runs alone; they end with the process."""
+    """Pins for tests and for a host that runs alone; for one event loop, and gone at its end."""
 
     def __init__(
         self, rules: PinRules | None = None, *, clock: Callable[[], float] = _monotonic_ms

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from holdfast.model.pins import Finding, Pin, PinRules
-from holdfast.routing import Candidate, Decision, Reason, Router, RoutingTable
+from holdfast.routing import Candidate, Cookie, Decision, Reason, Router, RoutingTable
 from tests.support.pinning import RULES, TTL_MS, PinWorld, key
 
 READY = {"a": "ready", "b": "ready"}
@@ -61,6 +61,17 @@ async def test_a_wait_decides_without_asking_for_a_pin(world: PinWorld) -> None:
     routing.pins.counts.clear()
     assert await routing.route(BOTH, "s", wait="old") == Decision("old", Reason.WAIT)
     assert not routing.pins.counts
+
+
+async def test_a_cookie_decides_until_the_session_has_a_pin(world: PinWorld) -> None:
+    """The session is pinned where the cookie leads; a later cookie does not move it."""
+    routing = router(world)
+    other = "b" if BOTH.choose("s") == "a" else "a"
+    cookie = Cookie("local", "d", "t", other, 1, 0)
+    assert await routing.route(BOTH, "s", cookie=cookie) == Decision(other, Reason.COOKIE)
+    assert await routing.route(BOTH, "s") == Decision(other, Reason.PIN)
+    later = Cookie("local", "d", "t", str(BOTH.choose("s")), 1, 0)
+    assert await routing.route(BOTH, "s", cookie=later) == Decision(other, Reason.PIN)
 
 
 async def test_a_stranger_finds_a_pin_and_writes_none(world: PinWorld) -> None:
