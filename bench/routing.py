@@ -58,12 +58,12 @@ def measure_decisions() -> dict[str, float]:
     }
 
 
-async def _route_all(width: int, count: int, route: Callable[[int], Awaitable[object]]) -> None:
+async def _all(width: int, count: int, call: Callable[[int], Awaitable[object]]) -> None:
     numbers = iter(range(count))
 
     async def go_on() -> None:
         for number in numbers:
-            await route(number)
+            await call(number)
 
     async with asyncio.TaskGroup() as tasks:
         for _ in range(width):
@@ -79,27 +79,37 @@ async def measure_pins(engine: Engine) -> dict[str, float]:
     def route(number: int) -> Awaitable[object]:
         return router.route(TABLE, f"session-{number % (MESSAGES // 2)}")
 
+    def get(_: int) -> Awaitable[object]:
+        return engine.store.client.call(["GET", "nothing"])
+
     figures: dict[str, float] = {}
 
     async def rate(name: str, count: int) -> None:
-        done = await workloads.timed(count, lambda: _route_all(WIDTH, count, route))
+        done = await workloads.timed(count, lambda: _all(WIDTH, count, route))
         figures[f"{name} sessions, pins in the store /s"] = done.per_second
 
     await rate("new", MESSAGES // 2)
     await rate("pinned", MESSAGES)
     figures["pins that the store did not answer"] = router.pins.counts[Finding.SKIPPED]
 
+    for name, call in (("a pin adds", route), ("a raw GET takes", get)):
+        waits = await _latencies(call)
+        figures[f"{name}, {QUIET_WIDTH} at once, p50 ms"] = median(waits)
+        figures[f"{name}, {QUIET_WIDTH} at once, p99 ms"] = quantiles(waits, n=100)[98]
+    return figures
+
+
+async def _latencies(call: Callable[[int], Awaitable[object]]) -> list[float]:
+    """Return how long calls take, in ms."""
     waits: list[float] = []
 
     async def wait(number: int) -> None:
         started = time.perf_counter()
-        await route(number)
+        await call(number)
         waits.append((time.perf_counter() - started) * 1_000)
 
-    await _route_all(QUIET_WIDTH, LATENCIES, wait)
-    figures[f"a pin adds, {QUIET_WIDTH} at once, p50 ms"] = median(waits)
-    figures[f"a pin adds, {QUIET_WIDTH} at once, p99 ms"] = quantiles(waits, n=100)[98]
-    return figures
+    await _all(QUIET_WIDTH, LATENCIES, wait)
+    return waits
 
 
 async def measure_routing(engine: Engine) -> dict[str, float]:

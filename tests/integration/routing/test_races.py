@@ -57,7 +57,7 @@ async def test_racing_routers_agree_on_one_pin_for_each_session(stores: list[Sto
 
 
 async def test_racing_routers_of_two_generations_end_on_the_newer_pin(stores: list[Store]) -> None:
-    """Whoever comes first, no older router takes the session back."""
+    """Whichever comes first, no older router takes the session back."""
     routers = [StorePins(store, RULES, deadline_s=10) for store in stores]
     old, new = roster(4, {"a": 1}), roster(5, {"b": 5})
     for session in (f"t{n}" for n in range(10)):

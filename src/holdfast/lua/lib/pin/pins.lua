@@ -54,7 +54,7 @@ function pins.write(tag, scope, session, pin, now)
   outlive(tag, scope, pin.ttl)
 end
 
---- Renew a pin for its session was seen. A router never renews a pin of a later generation.
+--- Renew a pin whose session was seen. A router never renews a pin of a later generation.
 function pins.renew(tag, scope, session, pin, generation, now)
   local left = pin.ends - now
   -- More than the TTL is left after the clock of the server was set back.
