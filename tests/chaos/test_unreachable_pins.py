@@ -12,7 +12,7 @@ import pytest
 from holdfast.model.pins import Existing, Finding, Inserted, Pin, Skipped
 from holdfast.routing import Decision, Reason, Router, RoutingTable, StorePins
 from holdfast.store.store import Store, open_store
-from holdfast.store.valkey.client import Command
+from holdfast.store.valkey.wire import Command
 from holdfast.testing.polling import wait_for
 from holdfast.testing.servers import TestServer, start_server
 from tests.support.fault_injection import before_calls
