@@ -130,12 +130,13 @@ class Background:
 def background(args: Sequence[str], folder: Path, **variables: str) -> Iterator[Background]:
     """Start a command; both its streams go to a file."""
     log = folder / f"{args[0]}.log"
-    with log.open("wb") as stream, Path(os.devnull).open() as nothing:
+    with log.open("wb") as stream:
         process = commands.start(
             args,
             folder=folder,
             environment={**environment(), **variables},
-            streams=(nothing, stream, stream),
+            stdout=stream,
+            stderr=stream,
         )
     try:
         yield Background(process, log)

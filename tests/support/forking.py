@@ -1,4 +1,4 @@
-"""A process that has imported the package and forks one that runs `holdfast` for each request.
+"""A process that has imported the package and forks another one for each command.
 
 The tests start hundreds of commands, and most of their time would be imports. A command that is
 started this way is a process of its own with its own arguments, folder, environment and streams.
@@ -13,6 +13,7 @@ import importlib
 import json
 import os
 import pkgutil
+import runpy
 import selectors
 import socket
 import sys
@@ -89,19 +90,23 @@ def become(command: dict[str, Any], streams: list[int]) -> NoReturn:
     os.environ.clear()
     os.environ.update(command["environment"])
     sys.argv = ["holdfast", *command["args"]]
-    # As in a script that pip installs.
-    sys.path[0] = str(Path(sys.executable).parent)
+    # As in a script that pip installs, and with `python -m`.
+    module = command["module"]
+    sys.path[0] = command["folder"] if module else str(Path(sys.executable).parent)
     # The streams of this process have other files now.
     for name, number, mode in (("stdin", 0, "r"), ("stdout", 1, "w"), ("stderr", 2, "w")):
         setattr(sys, name, os.fdopen(number, mode, encoding="utf-8", closefd=False))
     sys.stderr.reconfigure(line_buffering=True, errors="backslashreplace")  # type: ignore[union-attr]
-    leave(run())
+    leave(run(module))
 
 
-def run() -> int:
-    """Run the command; returns its exit code."""
+def run(module: str) -> int:
+    """Run the command or a module; returns the exit code."""
     try:
-        holdfast.cli.main.main()
+        if module:
+            runpy.run_module(module, run_name="__main__", alter_sys=True)
+        else:
+            holdfast.cli.main.main()
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else int(end.code is not None)
     except BaseException:  # noqa: BLE001 - as Python does
