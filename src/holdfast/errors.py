@@ -166,6 +166,12 @@ class QuotaNotFound(NotFound):
     code = "quota_not_found"
 
 
+class SecretNotFound(NotFound):
+    """The tenant has no secret with this name."""
+
+    code = "secret_not_found"
+
+
 class ReservationNotFound(NotFound):
     """The budget has no reservation with this key, or no longer remembers it."""
 
