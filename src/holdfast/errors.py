@@ -466,6 +466,18 @@ class TooManyKeys(Conflict):
     code = "too_many_keys"
 
 
+class TooManySecrets(Conflict):
+    """The tenant has as many secrets in this env as it can have."""
+
+    code = "too_many_secrets"
+
+
+class SecretUnreadable(Conflict):
+    """A secret cannot be opened: its key is not here, or it was altered."""
+
+    code = "secret_unreadable"
+
+
 class AccessDenied(HoldfastError):
     """The caller may not do this."""
 
