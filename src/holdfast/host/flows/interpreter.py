@@ -28,12 +28,14 @@ from holdfast.host.flows.model import (
     Flow,
     FlowNode,
     Goto,
+    Llm,
     Parallel,
     Retry,
     SetVars,
     SubFlow,
     Wait,
 )
+from holdfast.host.flows.pens import Pen
 from holdfast.host.flows.problems import Problem, Problems, Severity
 from holdfast.host.flows.progress import (
     FlowFailed,
@@ -291,7 +293,7 @@ class _Run:
             self._set(node.set, scope)
             self._frame.node = END
         elif node.kind in STEPS:
-            outcome = await self._attempts(node, scope)
+            outcome = await self._acted(node, scope)
             for reply in outcome.get("replies") or ():
                 await self._say(reply)
             if isinstance(action, Parallel | Each):
@@ -331,12 +333,35 @@ class _Run:
         self._turn.count_reply(self._flow.limits)
         await self._stage.say(activity)
 
-    async def _attempts(self, node: FlowNode, scope: dict[str, Any]) -> dict[str, Any]:
+    async def _acted(self, node: FlowNode, scope: dict[str, Any]) -> dict[str, Any]:
+        """Run a step; the words of a model are shown while it writes."""
+        action = node.action
+        if not isinstance(action, Llm):
+            return await self._attempts(node, scope, None)
+        if action.reply:
+            self._turn.count_reply(self._flow.limits)
+            self._steps += 2
+        async with self._stage.pen(node.id, reply=action.reply) as pen:
+            outcome = await self._attempts(node, scope, pen)
+            pen.text = str(outcome["ok"].get("text", ""))
+        return outcome
+
+    async def _attempts(
+        self, node: FlowNode, scope: dict[str, Any], pen: Pen | None
+    ) -> dict[str, Any]:
         """Run a step until it succeeds or may not be tried again."""
-        actor = Actor(self._flows.runners, self._flows, self._stage, flow=self._flow, node=node)
         retry = node.retry or Retry(max_attempts=1)
         attempt = 1
         name = self._step_name(node)
+        actor = Actor(
+            self._flows.runners,
+            self._flows,
+            self._stage,
+            flow=self._flow,
+            node=node,
+            step=name,
+            pen=pen,
+        )
         while True:
             step = name if attempt == 1 else f"{name}~{attempt}"
             outcome = await actor.run(step, scope)
@@ -353,6 +378,8 @@ class _Run:
             longest = max(retry.max_ms, retry.initial_ms)
             delay = min(longest, retry.initial_ms * retry.factor ** (attempt - 1))
             await self._stage.sleep(max(delay, error["retry_after_ms"]))
+            if pen is not None:
+                await pen.restart()
             attempt += 1
             self._steps += 2
 
