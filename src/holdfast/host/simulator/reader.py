@@ -11,7 +11,7 @@ from holdfast.errors import InvalidInput
 from holdfast.host import yaml_source
 from holdfast.host.flows.model import NodeKind
 from holdfast.host.packs.definition import Definition
-from holdfast.host.packs.fields import Defect, Defects, closest
+from holdfast.host.packs.fields import Defects, closest
 from holdfast.host.packs.problems import Problem
 from holdfast.host.simulator.script import (
     DEFAULT_USER,
@@ -101,15 +101,6 @@ def read(files: Mapping[str, bytes], names: Names | None = None) -> list[Test]:
     ]
     defects.finish()
     return tests
-
-
-def defects_in(files: Mapping[str, bytes], names: Names) -> list[Defect]:
-    """Return what is wrong in the tests of a pack."""
-    defects = Defects()
-    for name, data in sorted(files.items()):
-        if is_test(name):
-            list(_read_file(name, data, names, defects))
-    return defects.found
 
 
 def read_text(text: str, file: str) -> list[Test]:

@@ -90,6 +90,11 @@ class World(Protocol):
         """The store, near or far."""
         ...
 
+    @property
+    def sets_time(self) -> bool:
+        """Whether `advance` works."""
+        ...
+
     async def settle(self, subject: Subject) -> Status:
         """Let a flow run until it has ended, or waits for a message or a person."""
         ...
@@ -111,6 +116,11 @@ class LiveWorld(World):
     @override
     def engine(self) -> Engine:
         return self._engine
+
+    @property
+    @override
+    def sets_time(self) -> bool:
+        return False
 
     @override
     async def settle(self, subject: Subject) -> Status:
