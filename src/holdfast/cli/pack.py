@@ -210,6 +210,16 @@ def show(
     pack: _PackArgument,
     *,
     trust: _TrustOption = None,
+    flow: Annotated[
+        str | None,
+        typer.Option("--flow", metavar="ID", help="The flow of a picture.", show_default="entry"),
+    ] = None,
+    svg: Annotated[
+        str | None, typer.Option("--svg", metavar="FILE", help="Write a picture of a flow.")
+    ] = None,
+    mermaid: Annotated[
+        bool, typer.Option("--mermaid", help="Print a flow as a Mermaid flowchart.")
+    ] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Show what a pack has, what it may use, and who signed it. Nothing of it runs."""
@@ -218,6 +228,9 @@ def show(
     keys = frozenset(_public_key(text) for text in trust or ())
     with pack_files.work(f"reading {pack}", as_json=as_json):
         found = packs.load(Path(pack), packs.Trust(keys=keys, unsigned=True), quiet=True)
+    if flow is not None or svg is not None or mermaid:
+        _draw(found, flow, svg, mermaid=mermaid)
+        return
     listed = [
         {"file": name, "bytes": size, "digest": digest}
         for name, (digest, size) in found.manifest.files.items()
@@ -230,6 +243,34 @@ def show(
     output.say("")
     rows = [tuple(entry.values()) for entry in listed]
     output.show_table(("file", "bytes", "digest"), rows, nothing="no files")
+
+
+def _draw(pack: Pack, flow: str | None, svg: str | None, *, mermaid: bool) -> None:
+    """Draw a flow, which may have errors, as long as it can be read."""
+    from holdfast.host.flows import parser, picture, problems  # noqa: PLC0415 - loaded when used
+    from holdfast.host.flows import svg as drawing  # noqa: PLC0415 - likewise
+    from holdfast.host.flows.lint import refuse  # noqa: PLC0415 - likewise
+
+    if (svg is None) != mermaid:
+        message = "flow: give --svg FILE or --mermaid, to say what kind of picture it is"
+        raise InvalidInput(message, field="flow")
+    chosen = flow or pack.definition.entry
+    file = pack.definition.flows.get(chosen or "")
+    if file is None:
+        known = ", ".join(pack.definition.flows)
+        message = f"flow: the pack has no flow {chosen!r}; it has {known}"
+        raise InvalidInput(message, field="flow")
+    found = problems.Problems()
+    drawn = parser.load_flow(pack.files[file.path], file.path, found)
+    refuse(found.in_order())
+    if drawn is None:
+        message = f"flow: {file.path} is not a flow"
+        raise InvalidInput(message, field="flow")
+    if mermaid:
+        output.say(picture.as_mermaid(drawn).removesuffix("\n"))
+    elif svg is not None:
+        _write(Path(svg), drawing.as_svg(drawn).encode())
+        output.note(f"wrote {svg}")
 
 
 def _rows(pack: Pack, about: dict[str, Any]) -> list[tuple[str, str]]:
