@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise, takewhile
 from xml.sax.saxutils import escape
 
 from holdfast.host.flows.model import END, Flow
@@ -12,7 +14,8 @@ from holdfast.operate import layout
 _CHAR, _LINE, _PAD, _GAP_X, _GAP_Y = 7, 16, 12, 36, 64
 _FILLS = {"waits": "#fff3c4", "reaches": "#cfe3fb", "says": "#d3f2d3", "steers": "#ececec"}
 _STYLE = (
-    "text{font:12px sans-serif;fill:#222}.id{font-weight:bold}.label{font-size:10px;fill:#555}"
+    "text{font:12px sans-serif;fill:#222}.id{font-weight:bold}"
+    ".label{font-size:10px;fill:#555;paint-order:stroke;stroke:#fff;stroke-width:3px}"
     "path{fill:none;stroke:#777}.back{stroke-dasharray:4 3}rect,circle{stroke:#777}"
 )
 
@@ -47,17 +50,18 @@ def as_svg(flow: Flow) -> str:
         ),
         f'<rect width="{width:.0f}" height="{height:.0f}" style="fill:#fff;stroke:none"/>',
     ]
-    lines += [_arrow(arrow, spots, width) for arrow in shown.arrows]
+    lines += [_arrow(arrow, spots, width, n) for n, arrow in enumerate(shown.arrows)]
     lines += [_drawn(box, spots[box.id], flow) for box in shown.boxes]
     return "\n".join([*lines, "</svg>"]) + "\n"
 
 
 def _spots(shown: Picture) -> dict[str, _Spot]:
+    """Return where boxes are, and the bends of arrows that pass other boxes."""
     sources: dict[str, list[str]] = {box.id: [] for box in shown.boxes}
     for arrow in shown.arrows:
         if not arrow.is_back:
             sources[arrow.target].append(arrow.source)
-    places = layout.arrange(sources)
+    places = layout.arrange(_with_bends(sources))
     widths = {
         box.id: max(len(box.id) + 10, len(box.words)) * _CHAR + 2 * _PAD for box in shown.boxes
     }
@@ -65,7 +69,7 @@ def _spots(shown: Picture) -> dict[str, _Spot]:
     for key in sorted(places, key=places.__getitem__):
         rows.setdefault(places[key][0], []).append(key)
     spans = {
-        layer: sum(widths[key] for key in row) + _GAP_X * (len(row) - 1)
+        layer: sum(widths.get(key, 0) for key in row) + _GAP_X * (len(row) - 1)
         for layer, row in rows.items()
     }
     widest = max(spans.values())
@@ -73,10 +77,32 @@ def _spots(shown: Picture) -> dict[str, _Spot]:
     found: dict[str, _Spot] = {}
     for layer, row in rows.items():
         x = _PAD + (widest - spans[layer]) / 2
+        y = _PAD + height / 2 + layer * (height + _GAP_Y)
         for key in row:
-            y = _PAD + height / 2 + layer * (height + _GAP_Y)
-            found[key] = _Spot(x + widths[key] / 2, y, widths[key], height)
-            x += widths[key] + _GAP_X
+            width = widths.get(key, 0)
+            found[key] = _Spot(x + width / 2, y, width, height)
+            x += width + _GAP_X
+    return found
+
+
+def _bends(source: str, target: str, count: int) -> Iterator[str]:
+    """Yield the names of the bends of an arrow. No node has such a name."""
+    return (f"{source} {target} {number}" for number in range(count))
+
+
+def _with_bends(sources: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
+    """Return the boxes with a bend in every layer that an arrow passes."""
+    layers = {key: layer for key, (layer, _) in layout.arrange(sources).items()}
+    found: dict[str, list[str]] = {}
+    for key, before in sources.items():
+        ends = []
+        for source in before:
+            last = source
+            for bend in _bends(source, key, layers[key] - layers[source] - 1):
+                found[bend] = [last]
+                last = bend
+            ends.append(last)
+        found[key] = ends
     return found
 
 
@@ -97,25 +123,23 @@ def _drawn(box: Box, spot: _Spot, flow: Flow) -> str:
     )
 
 
-def _arrow(arrow: Arrow, spots: dict[str, _Spot], width: float) -> str:
+def _arrow(arrow: Arrow, spots: Mapping[str, _Spot], width: float, number: int) -> str:
     one, other = spots[arrow.source], spots[arrow.target]
     if arrow.is_back:
         # Around the right side, so that it crosses no box of its own column.
         side = width - _GAP_X / 2
         x1, x2 = one.x + one.width / 2, other.x + other.width / 2
-        path = (
-            f"M{x1:.0f},{one.y:.0f} C{side:.0f},{one.y:.0f} {side:.0f},{other.y:.0f} "
-            f"{x2:.0f},{other.y:.0f}"
-        )
-        x, y = side - 20, (one.y + other.y) / 2
+        path = f"M{x1:.0f},{one.y:.0f} C{side:.0f},{one.y:.0f} {side:.0f},{other.y:.0f} "
+        path += f"{x2:.0f},{other.y:.0f}"
+        x, y = x1 + 2 * _GAP_X, one.y - 4
     else:
-        y1, y2 = one.y + one.height / 2, other.y - other.height / 2
-        middle = (y1 + y2) / 2
-        path = (
-            f"M{one.x:.0f},{y1:.0f} C{one.x:.0f},{middle:.0f} {other.x:.0f},{middle:.0f} "
-            f"{other.x:.0f},{y2:.0f}"
-        )
-        x, y = (one.x + 2 * other.x) / 3, y2 - _LINE
+        bends = takewhile(spots.__contains__, _bends(arrow.source, arrow.target, len(spots)))
+        passed = [one, *(spots[bend] for bend in bends), other]
+        path = "".join(_curve(*pair, is_first=n == 0) for n, pair in enumerate(pairwise(passed)))
+        second = passed[1]
+        # Labels of arrows from the same box are at different heights.
+        x = (one.x + 2 * second.x) / 3
+        y = one.y + one.height / 2 + _GAP_Y * (0.4 + 0.15 * (number % 3))
     kind = ' class="back"' if arrow.is_back else ""
     label = (
         f'<text class="label" x="{x:.0f}" y="{y:.0f}" text-anchor="middle">'
@@ -124,3 +148,13 @@ def _arrow(arrow: Arrow, spots: dict[str, _Spot], width: float) -> str:
         else ""
     )
     return f'<path{kind} d="{path}" marker-end="url(#tip)"/>{label}'
+
+
+def _curve(one: _Spot, other: _Spot, *, is_first: bool) -> str:
+    """Return a part of a path, from below a box or through a bend to above the next."""
+    y1, y2 = one.y + one.height / 2, other.y - other.height / 2
+    if other.width:
+        y2 -= 1
+    middle = (y1 + y2) / 2
+    start = f"M{one.x:.0f},{y1:.0f}" if is_first else f" L{one.x:.0f},{y1:.0f}"
+    return f"{start} C{one.x:.0f},{middle:.0f} {other.x:.0f},{middle:.0f} {other.x:.0f},{y2:.0f}"
