@@ -25,15 +25,20 @@ READY = "ready"
 SETTABLE_CLOCK = "--settable-clock"
 
 
-async def serve(
+def prepared(
     pack: Path, socket: Path, *, settable_clock: bool = False, watcher: Watcher | None = None
-) -> None:
-    """Serve a pack until a signal comes or stdin ends; says `ready` on stdout."""
+) -> App:
+    """Return an app with a pack whose calls ask for fakes at a socket."""
     app = App(settings=StoreSettings(fake_clock=True) if settable_clock else None)
     packs = bundle(load(pack, Trust(unsigned=True), quiet=True))
     loaded = declare_pack(app, packs, fakes.runners(asking(socket)))
     if watcher is not None:
         loaded.flows.watcher = watcher
+    return app
+
+
+async def serve(app: App) -> None:
+    """Run a worker until a signal comes or stdin ends; says `ready` on stdout."""
     async with app:
         worker = Worker(app, WorkerSettings(lease_ms=LEASE_MS))
         running = asyncio.ensure_future(worker.run())
@@ -48,7 +53,8 @@ async def serve(
 def main(pack: str, socket: str, *options: str) -> None:
     """Run the process."""
     logging.basicConfig(level=logging.ERROR, stream=sys.stderr)
-    asyncio.run(serve(Path(pack), Path(socket), settable_clock=SETTABLE_CLOCK in options))
+    app = prepared(Path(pack), Path(socket), settable_clock=SETTABLE_CLOCK in options)
+    asyncio.run(serve(app))
 
 
 if __name__ == "__main__":

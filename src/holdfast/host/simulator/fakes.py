@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import msgspec
 
@@ -22,6 +22,7 @@ from holdfast.host.simulator.script import Fake, Target
 #: The code of a failure for which no fake was given.
 NOT_FAKED = "not_faked"
 C = TypeVar("C")
+Run: TypeAlias = Callable[[C], Awaitable[Any]]
 
 
 class Call(msgspec.Struct, frozen=True, kw_only=True):
@@ -137,11 +138,8 @@ def _answer_of(fake: Fake) -> Answer:
 
 def runners(ask: Ask, real: Runners | None = None) -> Runners:
     """Return runners that ask for fakes, and leave calls without one to the real runners."""
-    real = real or Runners()
 
-    def faked(
-        described: Callable[[C], Call], run: Callable[[C], Awaitable[Any]] | None
-    ) -> Callable[[C], Awaitable[Any]]:
+    def faked(described: Callable[[C], Call], run: Run[C] | None) -> Run[C]:
         async def answer(call: C) -> Any:
             about = described(call)
             found = await ask(about)
@@ -153,11 +151,41 @@ def runners(ask: Ask, real: Runners | None = None) -> Runners:
 
         return answer
 
+    real = real or Runners()
     return Runners(
         call=faked(_component_call, real.call),
         http=faked(_http_call, real.http),
         llm=faked(_model_call, real.llm),
         provider=faked(_provider_call, real.provider),
+    )
+
+
+def watched(real: Runners, note: Callable[[Call, Answer], object]) -> Runners:
+    """Return runners that note what others answer."""
+
+    def noted(described: Callable[[C], Call], run: Run[C] | None) -> Run[C] | None:
+        if run is None:
+            return None
+
+        async def answer(call: C) -> Any:
+            try:
+                value = await run(call)
+            except NodeFailed as failure:
+                failed = Answer(
+                    code=failure.code, message=str(failure), retryable=failure.retryable
+                )
+                note(described(call), failed)
+                raise
+            note(described(call), Answer(value=value))
+            return value
+
+        return answer
+
+    return Runners(
+        call=noted(_component_call, real.call),
+        http=noted(_http_call, real.http),
+        llm=noted(_model_call, real.llm),
+        provider=noted(_provider_call, real.provider),
     )
 
 
