@@ -60,7 +60,10 @@ class Picture:
 
 def picture(flow: Flow) -> Picture:
     """Return what a picture of a flow shows, from its start on."""
-    following = {node.id: _ways(node) for node in flow.nodes.values()}
+    following = {
+        node.id: [(to, label) for to, label in _ways(node) if to == END or to in flow.nodes]
+        for node in flow.nodes.values()
+    }
     order, back = _order(
         flow.start, {key: [to for to, _ in ways] for key, ways in following.items()}
     )

@@ -12,6 +12,8 @@ from holdfast.host.flows.picture import Arrow, Box, Picture, picture, short
 from holdfast.operate import layout
 
 _CHAR, _LINE, _PAD, _GAP_X, _GAP_Y = 7, 16, 12, 36, 64
+#: Arrows of larger pictures are straight; nobody can follow them anyway.
+_MOST_BENDS = 2_000
 _FILLS = {"waits": "#fff3c4", "reaches": "#cfe3fb", "says": "#d3f2d3", "steers": "#ececec"}
 _STYLE = (
     "text{font:12px sans-serif;fill:#222}.id{font-weight:bold}"
@@ -93,6 +95,9 @@ def _bends(source: str, target: str, count: int) -> Iterator[str]:
 def _with_bends(sources: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
     """Return the boxes with a bend in every layer that an arrow passes."""
     layers = {key: layer for key, (layer, _) in layout.arrange(sources).items()}
+    passed = sum(layers[key] - layers[one] - 1 for key in sources for one in sources[key])
+    if passed > _MOST_BENDS:
+        return {key: list(before) for key, before in sources.items()}
     found: dict[str, list[str]] = {}
     for key, before in sources.items():
         ends = []

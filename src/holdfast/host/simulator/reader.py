@@ -194,9 +194,9 @@ class _Reader:
             sentence = f"{what} has {' and '.join(f'`{one}`' for one in found)}; it takes one"
             self._defects.add(Problem.INVALID_FIELD, node.position, sentence)
             return None
-        hint = next((closest(key, verbs) for key in node.entries), "")
+        hints = [hint for key in node.entries if "did you mean" in (hint := closest(key, verbs))]
         sentence = f"{what} needs one of {listed}"
-        self._defects.add(Problem.MISSING_FIELD, node.position, sentence, hint)
+        self._defects.add(Problem.MISSING_FIELD, node.position, sentence, "".join(hints[:1]))
         return None
 
     def _action(self, verb: str, user: str, node: Node, what: str) -> Action | None:

@@ -20,7 +20,8 @@ _TARGETS = {
     "http": "METHOD URL, such as `GET https://api.example.org/orders`.",
     "provider": "TYPE.OPERATION of a provider.",
 }
-_VERBS: dict[str, tuple[dict[str, Any], str]] = {
+#: The steps of a test.
+VERBS: dict[str, tuple[dict[str, Any], str]] = {
     "say": (_TEXT, "A user writes this."),
     "click": (_TEXT, "A user presses a button, by its value or its label."),
     "form": ({"type": "object"}, "A user fills in a form; this is its data."),
@@ -82,7 +83,7 @@ def _step(verb: str) -> dict[str, Any]:
         "required": [verb],
         "additionalProperties": False,
         "properties": {
-            verb: _described(_VERBS[verb]),
+            verb: _described(VERBS[verb]),
             **{key: _described(_SIBLINGS[key]) for key in SIBLINGS[verb]},
         },
     }
