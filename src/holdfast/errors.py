@@ -190,6 +190,12 @@ class SessionNotFound(NotFound):
     code = "session_not_found"
 
 
+class FlowNotFound(NotFound):
+    """No pack has this flow, or it cannot be started from outside."""
+
+    code = "flow_not_found"
+
+
 class ReplyNotFound(NotFound):
     """The session has no such reply, or it is not dead."""
 
@@ -272,6 +278,12 @@ class ReplyRejected(Conflict):
     """A sender raises it: the receiver will never take this reply, so it is not tried again."""
 
     code = "reply_rejected"
+
+
+class AmbiguousFlow(Conflict):
+    """Several flows are meant; a message has to name one."""
+
+    code = "ambiguous_flow"
 
 
 class SessionBusy(Conflict):

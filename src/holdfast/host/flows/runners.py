@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
+from holdfast.host.flows.known import Known
 from holdfast.host.flows.model import LLM_ROUNDS, NodeKind
 from holdfast.worker.budget import Reserved
 
@@ -48,6 +49,13 @@ class NodeFailed(Exception):
             "retryable": self.retryable,
             "details": self.details,
         }
+
+
+def as_failure(error: Exception) -> NodeFailed:
+    """Return an error as the failure of a node."""
+    if isinstance(error, NodeFailed):
+        return error
+    return NodeFailed(str(getattr(error, "code", "invalid_input")), str(error))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,3 +160,7 @@ class Runners:
         }
         missing = {kind for kind, runner in optional.items() if runner is None}
         return frozenset(NodeKind) - missing
+
+    def within(self, known: Known | None) -> Known:
+        """Return what flows may refer to where these runners are."""
+        return replace(known or Known(), kinds=self.kinds)

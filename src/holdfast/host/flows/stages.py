@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 from typing_extensions import override
 
+from holdfast.host.flows.model import Approval
 from holdfast.host.flows.pens import Pen, StreamPen, saying
 from holdfast.host.flows.runners import NodeFailed
 from holdfast.model.session_keys import DEFAULT_ENV
@@ -48,6 +49,17 @@ class Approving:
     approvers: Sequence[str]
     schema: Any
     timeout_ms: int | None
+
+    @classmethod
+    def of(cls, name: str, action: Approval, scope: dict[str, Any]) -> Approving:
+        """Return what a node asks; its texts are rendered."""
+        return cls(
+            name=name,
+            title=action.title.text(scope),
+            approvers=[text.text(scope) for text in action.approvers],
+            schema=action.schema,
+            timeout_ms=action.timeout,
+        )
 
 
 class Stage(Protocol):
