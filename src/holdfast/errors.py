@@ -466,6 +466,12 @@ class TooManyKeys(Conflict):
     code = "too_many_keys"
 
 
+class StateFull(Conflict):
+    """A pack keeps as much state for a tenant as it can."""
+
+    code = "state_full"
+
+
 class AccessDenied(HoldfastError):
     """The caller may not do this."""
 

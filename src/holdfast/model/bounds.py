@@ -44,6 +44,9 @@ CONDITION_DEPTH = 6
 TOKEN_CHARS = 16_384
 KID_CHARS = 64
 SECRET_BYTES = 1_024
+#: A value of the state of a pack, and its name.
+STATE_BYTES = 64 << 10
+STATE_NAME_CHARS = 200
 #: A message to a conversation, or a reply.
 MESSAGE_BYTES = 64 << 10
 SEND_WAIT_MS = 300_000

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import msgspec
 
@@ -21,11 +21,13 @@ from holdfast.host.components.requests import (
     StateSet,
 )
 from holdfast.host.components.revealed import Revealed
+from holdfast.host.components.states import PackStates
 from holdfast.host.flows.runners import HttpCall, Invocation, NodeFailed, Secret
 from holdfast.host.grants import Grant
 from holdfast.host.vault import Vault
 from holdfast.host.web.client import Web
 from holdfast.host.web.nodes import HttpNodes
+from holdfast.model.pack_states import StateScope
 
 #: Bounds of one call of a component.
 MOST_REQUESTS = 1_000
@@ -38,47 +40,10 @@ _log = logging.getLogger("holdfast.components")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
-    """A value of a pack's state."""
-
-    value: Any
-    #: Grows with every change, and never repeats.
-    version: int
-
-
-class States(Protocol):
-    """The state of tenants, per pack."""
-
-    async def get(self, key: str, *, env: str, tenant: str, pack: str) -> Entry | None:
-        """Return a value."""
-        ...
-
-    async def set(
-        self,
-        key: str,
-        value: Any,
-        *,
-        env: str,
-        tenant: str,
-        pack: str,
-        version: int | None = None,
-        ttl_ms: int | None = None,
-    ) -> int:
-        """Write a value and return its version; raises VersionConflict, StateFull."""
-        ...
-
-    async def remove(
-        self, key: str, *, env: str, tenant: str, pack: str, version: int | None = None
-    ) -> bool:
-        """Remove a value and return whether there was one; raises VersionConflict."""
-        ...
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Services:
     """What the host has for components; a service that it lacks is refused."""
 
-    states: States | None = None
+    states: PackStates | None = None
     vault: Vault | None = None
     web: Web | None = None
 
@@ -131,7 +96,7 @@ class Requests:
         try:
             return await handle(self, request)
         except VersionConflict as error:
-            message = "the value has another version"
+            message = "the value has another version than the given one"
             raise NodeFailed("state_conflict", message, retryable=True) from error
         except InvalidInput as error:
             raise NodeFailed("invalid_request", error.message) from error
@@ -140,32 +105,32 @@ class Requests:
             raise NodeFailed(error.code, error.message, retryable=is_passing) from error
 
     async def _state_get(self, request: StateGet) -> Any:
-        entry = await self._states.get(request.key, **self._place)
-        return None if entry is None else {"value": entry.value, "version": entry.version}
+        value = (await self._states.get(self._scope, [request.key]))[request.key]
+        return None if value is None else {"value": value.value, "version": value.version}
 
     async def _state_set(self, request: StateSet) -> Any:
         version = await self._states.set(
+            self._scope,
             request.key,
             request.value,
-            **self._place,
             version=request.version,
             ttl_ms=request.ttl_ms,
         )
         return {"version": version}
 
     async def _state_remove(self, request: StateRemove) -> Any:
-        return await self._states.remove(request.key, **self._place, version=request.version)
+        return await self._states.remove(self._scope, request.key, version=request.version)
 
     @property
-    def _states(self) -> States:
+    def _states(self) -> PackStates:
         if self._services.states is None:
             raise NodeFailed("not_supported", "this host has no state of tenants")
         return self._services.states
 
     @property
-    def _place(self) -> dict[str, str]:
+    def _scope(self) -> StateScope:
         about = self._about
-        return {"env": about.env, "tenant": about.tenant, "pack": self._grant.pack}
+        return StateScope(env=about.env, tenant=about.tenant, pack=self._grant.pack)
 
     async def _secret_get(self, request: SecretGet) -> str:
         secret = await self._vault.reveal(request.name, self._grant, self._about)
