@@ -148,6 +148,31 @@ SLEEP = command(
 )
 
 
+#: Gives the host places that are not in its memory, and goes on.
+WILD = command(
+    """(drop (call $fd_write (i32.const 1) (i32.const -1) (i32.const 1) (i32.const 8)))
+    (drop (call $fd_write (i32.const 1) (i32.const 0) (i32.const -1) (i32.const 8)))
+    (drop (call $fd_write (i32.const 1) (i32.const 0) (i32.const 0) (i32.const -4)))
+    (drop (call $fd_write (i32.const 7) (i32.const 0) (i32.const 0) (i32.const 8)))
+    (i32.store (i32.const 0) (i32.const -8))
+    (i32.store (i32.const 4) (i32.const 64))
+    (drop (call $fd_write (i32.const 2) (i32.const 0) (i32.const 1) (i32.const 8)))
+    (drop (call $poll_oneoff (i32.const -1) (i32.const 0) (i32.const 1) (i32.const 8)))
+    (drop (call $poll_oneoff (i32.const 4096) (i32.const -1) (i32.const 1) (i32.const 8)))
+    (drop (call $poll_oneoff (i32.const 4096) (i32.const 0) (i32.const -1) (i32.const 8)))
+    (drop (call $call (i32.const -1) (i32.const -1)))
+    (drop (call $call (i32.const 0) (i32.const 0x7fffffff)))
+    (drop (call $call (i32.const 0) (i32.const 0)))
+    (drop (call $take (i32.const -1) (i32.const 1000)))
+    (drop (call $take (i32.const 0) (i32.const -1)))
+    (call $write (i32.const 1024) (i32.const 4))""",
+    "poll_oneoff",
+    "call",
+    "take",
+    data="true",
+)
+
+
 def component(body: str, *, uses_host: bool = False) -> bytes:
     """Return a component whose `invoke` runs a body; `$input` and `$size` are its input.
 

@@ -156,7 +156,7 @@ class _Loader:
             )
         except (wasmtime.WasmtimeError, UnfitProgram) as error:
             self._refuse(Problem.INVALID_COMPONENT, f"does not load: {str(error)[:300]}")
-        return WasmRunner(program, self._limits, self._sandbox.threads, self._sandbox.slots)
+        return WasmRunner(program, self._limits, self._sandbox)
 
     async def _python(self, data: bytes) -> Runner:
         component = self._component

@@ -50,5 +50,6 @@ class Sandbox:
         )
 
     def close(self) -> None:
-        """Take no more calls; those under way end by their own limits."""
+        """Take no more calls, and end those under way."""
         self.threads.shutdown(wait=False, cancel_futures=True)
+        self.engine.stop(self.settings.most.timeout_ms)

@@ -31,6 +31,7 @@ PROGRAMS = {
     "sleep": wat.SLEEP,
     "words": wat.saying("no JSON"),
     "silent": wat.saying(""),
+    "wild": wat.WILD,
     "large": wat.command("nop", pages=2_000),
     "model.echo": wat.ECHO_COMPONENT,
     "model.refuse": wat.REFUSING_COMPONENT,
@@ -108,6 +109,25 @@ async def test_an_input_that_is_too_large_is_refused(components: Components) -> 
     with pytest.raises(NodeFailed) as failure:
         await components(call_of("echo", "x" * 1_100_000))
     assert failure.value.code == "component_invalid_input"
+
+
+async def test_places_outside_of_its_memory_are_refused(components: Components) -> None:
+    """The host survives whatever numbers the code gives it, and so does the code."""
+    assert await components(call_of("wild")) is True
+
+
+async def test_a_sandbox_that_closes_ends_calls_under_way() -> None:
+    """A host that stops does not wait for endless loops and sleepers."""
+    sandbox = Sandbox()
+    pack = pack_of({"loop": ("wasm", wat.LOOP), "sleep": ("wasm", wat.SLEEP)})
+    async with loaded(pack, sandbox) as components:
+        tasks = [asyncio.ensure_future(components(call_of(name))) for name in ("loop", "sleep")]
+        await asyncio.sleep(0)
+        sandbox.close()
+        outcomes = await asyncio.wait_for(asyncio.gather(*tasks, return_exceptions=True), 5)
+    codes = {one.code for one in outcomes if isinstance(one, NodeFailed)}
+    assert codes <= {"component_timeout", "component_busy"}
+    assert len(outcomes) == 2
 
 
 async def test_a_command_sees_no_variables_of_the_host(

@@ -10,7 +10,6 @@ import asyncio
 import concurrent.futures
 import threading
 import time
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
 from holdfast.host.components.limits import Limits
@@ -33,6 +32,10 @@ class Call:
     timeout_ms: int
     requests: Requests
     loop: asyncio.AbstractEventLoop
+    #: Set when no call may continue.
+    stopping: threading.Event
+    #: Nobody waits for the outcome any more.
+    is_abandoned: bool = False
     deadline: float = 0.0
     output: bytearray = field(default_factory=bytearray)
     #: The end of what the code wrote to its error output.
@@ -44,6 +47,11 @@ class Call:
     def start(self) -> None:
         """Begin: time counts from here."""
         self.deadline = time.monotonic() + self.timeout_ms / 1000
+
+    @property
+    def has_started(self) -> bool:
+        """Whether a thread has begun with it."""
+        return self.deadline > 0
 
     @property
     def left_s(self) -> float:
@@ -70,21 +78,17 @@ class Call:
 
     def ask(self, request: bytes) -> bytes:
         """Return the host's answer to a request; the event loop works on it meanwhile."""
-        return _awaited(lambda: self.requests.answer(request), self.loop, self.left_s) or _LATE
-
-
-def _awaited(
-    make: Callable[[], Awaitable[bytes]], loop: asyncio.AbstractEventLoop, timeout: float
-) -> bytes | None:
-    async def run() -> bytes:
-        return await make()
-
-    future = asyncio.run_coroutine_threadsafe(run(), loop)
-    try:
-        return future.result(timeout)
-    except (TimeoutError, concurrent.futures.CancelledError):
-        future.cancel()
-        return None
+        answering = self.requests.answer(request)
+        try:
+            future = asyncio.run_coroutine_threadsafe(answering, self.loop)
+        except RuntimeError:
+            answering.close()  # The event loop has ended.
+            return _LATE
+        try:
+            return future.result(self.left_s)
+        except (TimeoutError, concurrent.futures.CancelledError):
+            future.cancel()
+            return _LATE
 
 
 _current = threading.local()

@@ -39,6 +39,8 @@ class Engine:
         self._compiled: dict[str, Code] = {}
         self._lock = threading.Lock()
         self._ticker = _Ticker(self._engines)
+        #: Set when no call may continue.
+        self.stopping: threading.Event = threading.Event()
 
     def _engine(self, *, metered: bool) -> wasmtime.Engine:
         if metered not in self._engines:
@@ -84,6 +86,13 @@ class Engine:
         """Return a linker for components."""
         return component.Linker(self._engine(metered=metered))
 
+    def stop(self, longest_ms: int) -> None:
+        """End all calls, of which none has more time than this."""
+        self.stopping.set()
+        for engine in tuple(self._engines.values()):
+            for _ in range(_ticks(longest_ms)):
+                engine.increment_epoch()
+
     @contextmanager
     def store(self, limits: Limits, timeout_ms: int) -> Iterator[wasmtime.Store]:
         """Give the memory of one call, with its limits; it is gone when the block ends."""
@@ -100,11 +109,17 @@ class Engine:
             if limits.fuel is not None:
                 store.set_fuel(limits.fuel)
             with self._ticker.running():
-                # One more, because the next tick comes at any moment.
-                store.set_epoch_deadline(math.ceil(timeout_ms / 1000 / TICK_S) + 1)
+                store.set_epoch_deadline(_ticks(timeout_ms))
+                if self.stopping.is_set():
+                    store.set_epoch_deadline(0)
                 yield store
         finally:
             store.close()
+
+
+def _ticks(ms: int) -> int:
+    """Return how many ticks a time is; one more, because the next one comes at any moment."""
+    return math.ceil(ms / 1000 / TICK_S) + 1
 
 
 def _config(*, metered: bool) -> wasmtime.Config:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from concurrent.futures import ThreadPoolExecutor
 
 from holdfast.host.components.failures import failed
 from holdfast.host.components.limits import Limits
 from holdfast.host.components.prepared import Prepared
-from holdfast.host.components.slots import Slots
+from holdfast.host.components.sandbox import Sandbox
 from holdfast.host.components.wasm.calls import Call
 from holdfast.host.components.wasm.programs import Program
 
@@ -19,18 +18,15 @@ _GRACE_S = 1.0
 class WasmRunner:
     """A WASM component."""
 
-    def __init__(
-        self, program: Program, limits: Limits, threads: ThreadPoolExecutor, slots: Slots
-    ) -> None:
+    def __init__(self, program: Program, limits: Limits, sandbox: Sandbox) -> None:
         self._program = program
         self.limits = limits
-        self._threads = threads
-        self._slots = slots
+        self._sandbox = sandbox
 
     async def run(self, call: Prepared) -> bytes:
         """Run a call in a thread; its slot is free again when the thread is."""
         loop = asyncio.get_running_loop()
-        tenant = call.about.tenant
+        tenant, slots = call.about.tenant, self._sandbox.slots
         own = Call(
             operation=call.operation,
             envelope=call.envelope(),
@@ -39,25 +35,32 @@ class WasmRunner:
             timeout_ms=call.timeout_ms,
             requests=call.requests,
             loop=loop,
+            stopping=self._sandbox.engine.stopping,
         )
-        await self._slots.take(tenant, call.timeout_ms)
+        await slots.take(tenant, call.timeout_ms)
         try:
-            future = loop.run_in_executor(self._threads, self._run, own)
+            future = loop.run_in_executor(self._sandbox.threads, self._run, own)
         except BaseException:
-            self._slots.give_back(tenant)
+            slots.give_back(tenant)
             raise
-        future.add_done_callback(lambda _: self._slots.give_back(tenant))
+        future.add_done_callback(lambda _: slots.give_back(tenant))
         try:
             async with asyncio.timeout(call.timeout_ms / 1000 + _GRACE_S):
                 return await asyncio.shield(future)
         except TimeoutError:
-            future.add_done_callback(_ignored)
-            raise failed("component_timeout") from None
+            raise failed("component_timeout" if own.has_started else "component_busy") from None
         except asyncio.CancelledError:
-            future.add_done_callback(_ignored)
+            if future.cancelled():
+                # The sandbox closes, and the caller does not.
+                raise failed("component_busy") from None
             raise
+        finally:
+            own.is_abandoned = True
+            future.add_done_callback(_ignored)
 
     def _run(self, call: Call) -> bytes:
+        if call.is_abandoned:
+            return b""
         call.start()
         return self._program.run(call)
 

@@ -10,7 +10,7 @@ import os
 import struct
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -104,9 +104,15 @@ class _Denial:
         return _NOTCAPABLE
 
 
-def _define(linker: wasmtime.Linker, module: str, name: str, takes: list, run: object) -> None:  # type: ignore[type-arg]
+def _define(
+    linker: wasmtime.Linker,
+    module: str,
+    name: str,
+    takes: list[wasmtime.ValType],
+    run: Callable[..., int],
+) -> None:
     kind = wasmtime.FuncType(takes, [_I32])
-    linker.define_func(module, name, kind, run, access_caller=True)  # type: ignore[arg-type]
+    linker.define_func(module, name, kind, run, access_caller=True)
 
 
 class _Memory:
@@ -191,7 +197,7 @@ def _poll_oneoff(caller: wasmtime.Caller, given: int, events: int, count: int, f
         waits.append((max(0, wait_ns) / 1e9 if kind == _CLOCK else 0.0, user, kind))
     shortest = min(wait for wait, _, _ in waits)
     if shortest > 0:
-        time.sleep(min(shortest, call.left_s))
+        call.stopping.wait(min(shortest, call.left_s))
     ready = [(user, kind) for wait, user, kind in waits if wait <= shortest]
     rows = b"".join(_EVENT.pack(user, 0, kind, 1, 0) for user, kind in ready)
     is_written = memory.write(events, rows) and memory.write(found, struct.pack("<I", len(ready)))
