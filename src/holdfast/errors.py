@@ -490,6 +490,12 @@ class SecretUnreadable(Conflict):
     code = "secret_unreadable"
 
 
+class StateFull(Conflict):
+    """A pack keeps as much state for a tenant as it can."""
+
+    code = "state_full"
+
+
 class AccessDenied(HoldfastError):
     """The caller may not do this."""
 

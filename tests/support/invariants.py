@@ -48,7 +48,7 @@ _FAMILIES = frozenset("xirtnlswcgqpyzkf") | {
     *SESSION_FAMILIES,
     *("stream", "frames", "live", "doc", "tails"),
     *("schedule", "plan", "schedules", "dues", "fired", "lined"),
-    *("unarchived", "o", "objects"),
+    *("unarchived", "o", "objects", "state", "state_due", "state_meta"),
     *("access", "accesses", "audit", "feeds", "feed"),
     *("m", "window", "outbox", "wait", "waits", "quotas", "quota", "queues", "held"),
     *("admissions", "promises", "void", "admit", "budgets", "budget", "address", "reservation"),

@@ -48,6 +48,9 @@ SECRET_BYTES = 1_024
 SECRET_VALUE_BYTES = 16 << 10
 #: Secrets of a tenant in an env.
 SECRETS = 1_000
+#: A value of the state of a pack, and its name.
+STATE_BYTES = 64 << 10
+STATE_NAME_CHARS = 200
 #: A message to a conversation, or a reply.
 MESSAGE_BYTES = 64 << 10
 SEND_WAIT_MS = 300_000

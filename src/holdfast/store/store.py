@@ -35,6 +35,7 @@ from holdfast.store.schedules import Schedules
 from holdfast.store.secrets import Secrets
 from holdfast.store.services import Services
 from holdfast.store.sessions import Sessions
+from holdfast.store.states import States
 from holdfast.store.streams import Streams
 from holdfast.store.tasks import Tasks
 from holdfast.store.timers import Timers
@@ -92,6 +93,7 @@ class Store:
         self.services: Services = Services(self)
         self.graphs: Graphs = Graphs(self)
         self.sessions: Sessions = Sessions(self)
+        self.states: States = States(self)
         self.streams: Streams = Streams(self)
         self.schedules: Schedules = Schedules(self)
         self.budgets: Budgets = Budgets(self)

@@ -29,6 +29,7 @@ from holdfast.host.flows.model import (
 from holdfast.host.flows.pens import Pen
 from holdfast.host.flows.progress import FlowFailed, bounded
 from holdfast.host.flows.runners import (
+    Answer,
     ComponentCall,
     HttpCall,
     Invocation,
@@ -144,7 +145,7 @@ class Actor:
             found = await self._in_time(make)
         except NodeFailed as failure:
             return {"error": _error(failure)}
-        if isinstance(found, _Branched):
+        if isinstance(found, Answer):
             return _checked({"ok": found.value, "replies": found.replies})
         return _checked({"ok": found})
 
@@ -220,7 +221,7 @@ class Actor:
         found = await self._flows.branch(
             work.flow.name, _value(work.input, scope), self._stage, name
         )
-        return _Branched(found["ok"], found["replies"])
+        return Answer(found["ok"], found["replies"])
 
     async def _all(
         self, step: str, works: Mapping[str, tuple[Call | SubFlow, Scope]], most: int
@@ -274,7 +275,7 @@ class Actor:
                         raise
                     continue
                 name = next(tasks[one] for one in tasks if one.done() and _is(one, value))
-                if isinstance(value, _Branched):
+                if isinstance(value, Answer):
                     replies.extend(value.replies)
                     value = value.value
                 done[name] = value
@@ -284,15 +285,7 @@ class Actor:
             for one in tasks:
                 one.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
-        return _Branched(done, replies)
-
-
-class _Branched:
-    """The result of a branch, and what it said."""
-
-    def __init__(self, value: Any, replies: list[Any]) -> None:
-        self.value = value
-        self.replies = replies
+        return Answer(done, replies)
 
 
 def _is(task: asyncio.Future[Any], value: Any) -> bool:

@@ -83,6 +83,14 @@ class ComponentCall:
     about: Invocation
 
 
+class Answer:
+    """An output together with replies, which the flow says when the outcome is recorded."""
+
+    def __init__(self, value: Any, replies: list[Any]) -> None:
+        self.value = value
+        self.replies = replies
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Secret:
     """The name of a secret that the host puts into a header."""
@@ -142,7 +150,10 @@ class ProviderCall:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Runners:
-    """What runs the nodes that reach out of the flow; each returns the node's output as JSON."""
+    """What runs the nodes that reach out of the flow; each returns the node's output as JSON.
+
+    A component that also replies returns an Answer.
+    """
 
     call: Callable[[ComponentCall], Awaitable[Any]] | None = None
     http: Callable[[HttpCall], Awaitable[Any]] | None = None

@@ -107,6 +107,7 @@ _SENTENCES: dict[type[HoldfastError], str] = {
     errors.TooManyKeys: "the store already has {limit} API keys",
     errors.SecretNotFound: "no secret is called {name}",
     errors.TooManySecrets: "the tenant already has {limit} secrets in this env",
+    errors.StateFull: "the state of {scope} already has {names} names or {bytes} bytes",
 }
 REFUSALS: dict[str, tuple[type[HoldfastError], str]] = {
     kind.code: (kind, sentence) for kind, sentence in _SENTENCES.items()

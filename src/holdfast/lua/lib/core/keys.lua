@@ -78,6 +78,11 @@ function keys.lined_up(tag, id) return tag .. ':lined:' .. id end
 -- The sealed secrets of a tenant in an env.
 function keys.secrets(tag, scope) return tag .. ':secrets:' .. scope end
 
+-- The state that a pack keeps for a tenant in an env.
+function keys.state(tag, scope) return tag .. ':state:' .. scope end
+function keys.state_due(tag, scope) return tag .. ':state_due:' .. scope end
+function keys.state_meta(tag, scope) return tag .. ':state_meta:' .. scope end
+
 -- Each exists once in a partition.
 function keys.timers(tag) return tag .. ':timers' end
 function keys.unarchived(tag) return tag .. ':unarchived' end
