@@ -39,7 +39,7 @@ from holdfast.host.flows.runners import (
     Runners,
     Secret,
 )
-from holdfast.host.flows.stages import Stage
+from holdfast.host.flows.stages import Stage, invocation
 from holdfast.host.flows.templates import Text, Value, as_text
 
 _log = logging.getLogger(__name__)
@@ -128,16 +128,7 @@ class Actor:
         raise AssertionError(action)
 
     def _about(self, name: str) -> Invocation:
-        place = self._stage.place
-        return Invocation(
-            execution=place.execution,
-            tenant=place.tenant,
-            env=place.env,
-            flow=self._flow,
-            node=self._node.id,
-            idempotency_key=self._stage.key(name),
-            timeout_ms=self._timeout_ms,
-        )
+        return invocation(self._stage, self._flow, self._node.id, name, self._timeout_ms)
 
     async def _attempt(self, make: Callable[[], Awaitable[Any]]) -> dict[str, Any]:
         """Run once, in the time that the node has; returns what is recorded."""

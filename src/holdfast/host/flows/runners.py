@@ -6,7 +6,7 @@ when it is loaded.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
@@ -159,6 +159,8 @@ class Runners:
     http: Callable[[HttpCall], Awaitable[Any]] | None = None
     llm: Callable[[ModelCall], Awaitable[Any]] | None = None
     provider: Callable[[ProviderCall], Awaitable[Any]] | None = None
+    #: Reads names of the tenant's state; those that it lacks are left out.
+    state: Callable[[Invocation, Sequence[str]], Awaitable[Mapping[str, Any]]] | None = None
 
     @property
     def kinds(self) -> frozenset[NodeKind]:
