@@ -255,32 +255,30 @@ class Actor:
         }
         done: dict[str, Any] = {}
         replies: list[Any] = []
-        failures: list[BaseException] = []
+        failed, pending = 0, set(tasks)
         try:
-            for task in asyncio.as_completed(tasks):
-                try:
-                    value = await task
-                except (NodeFailed, ExpressionFailed, FlowFailed) as failure:
-                    failures.append(failure)
-                    if len(tasks) - len(failures) < wanted:
-                        raise
-                    continue
-                name = next(tasks[one] for one in tasks if one.done() and _is(one, value))
-                if isinstance(value, Answer):
-                    replies.extend(value.replies)
-                    value = value.value
-                done[name] = value
-                if len(done) >= wanted:
-                    break
+            while len(done) < wanted:
+                ended, pending = await asyncio.wait(pending, return_when=asyncio.FIRST_COMPLETED)
+                # In the order of the file, if several have ended.
+                for task in [one for one in tasks if one in ended]:
+                    if len(done) == wanted:
+                        break
+                    try:
+                        value = task.result()
+                    except (NodeFailed, ExpressionFailed, FlowFailed):
+                        failed += 1
+                        if len(tasks) - failed < wanted:
+                            raise
+                        continue
+                    if isinstance(value, Answer):
+                        replies.extend(value.replies)
+                        value = value.value
+                    done[tasks[task]] = value
         finally:
             for one in tasks:
                 one.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
         return Answer(done, replies)
-
-
-def _is(task: asyncio.Future[Any], value: Any) -> bool:
-    return not task.cancelled() and task.exception() is None and task.result() is value
 
 
 def _bound(run: Callable[[C], Awaitable[Any]] | None, call: C) -> Callable[[], Awaitable[Any]]:
