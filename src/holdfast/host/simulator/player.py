@@ -141,8 +141,8 @@ class Player:
     async def _run(self, action: Run) -> None:
         if isinstance(self._flow, Conversation):
             raise Mismatch("the flow is a conversation; start it with `say`")
-        payload = msgspec.json.encode({"input": action.given})
-        submitted = await self._engine.submit(self._flow.name, payload=payload)
+        payload = self._flow.encode_input((), {"input": action.given})
+        submitted = await self._engine.submit(self._flow.name, input=payload)
         self._job = submitted.id
         self._subjects[""] = Job(submitted.id)
         await self._settle()
