@@ -14,6 +14,7 @@ from holdfast.host.flows.declaring import APOLOGY
 from holdfast.host.flows.runners import Runners
 from holdfast.host.loading import LoadedPack, declare_pack
 from holdfast.host.packs import Pack, bundle
+from holdfast.model.session_keys import SessionKey
 from holdfast.model.sessions import Busy
 from holdfast.testing import Talk, conversation
 from holdfast.testing.app import TestApp
@@ -158,3 +159,44 @@ async def test_a_job_returns_its_result(single_server: TestServer) -> None:
     task = loaded(made("entry: add\n", JOB), app=app).resolve()
     async with TestApp(app, server=single_server) as test:
         assert await test.run(task, input={"a": 1, "b": 2}) == {"result": 3, "replies": []}
+
+
+async def test_a_message_resumes_what_waits_whatever_flow_it_names(
+    single_server: TestServer,
+) -> None:
+    """Neither the flow that it names nor the welcome flow replaces a conversation that waits."""
+    app = App()
+    helping = "id: help\nnodes: {a: {emit: {text: Help.}, out: b}, b: {wait: {}, out: a}}\n"
+    pack = loaded(made("entry: main\nwelcome: welcome\n", MAIN, WELCOME, helping), app=app)
+    async with TestApp(app, server=single_server) as test:
+        key = SessionKey(conversation="c", endpoint="web", user="ann")
+        talks = [Talk(test, pack.conversation(flow), key) for flow in ("help", "main")]
+        for task in app.tasks.values():
+            await test.engine.tasks.publish({task.name: task.describe()})
+        await talks[0].say("Ann")
+        await talks[1].say("more")
+        await talks[0].say("help")
+        await talks[0].expect("Welcome, Ann.", "Hi.", "Hi.", "Hi.")
+
+
+async def test_welcomes_are_those_of_an_endpoint_and_a_user(single_server: TestServer) -> None:
+    """Another user, or the same one elsewhere, is welcomed as well."""
+    app = App()
+    kind = loaded(made("entry: main\nwelcome: welcome\n", MAIN, WELCOME), app=app).conversation()
+    async with TestApp(app, server=single_server) as test:
+        await test.engine.tasks.publish({kind.name: kind.describe()})
+        for endpoint, user in (("web", "ann"), ("mail", "ann"), ("web", "bob")):
+            key = SessionKey(conversation="c", endpoint=endpoint, user=user)
+            talk = Talk(test, kind, key)
+            await talk.say(user)
+            await talk.expect(f"Welcome, {user}.", "Hi.")
+            await talk.say(user)
+            await talk.expect("Hi.")
+
+
+def test_two_revisions_of_a_pack_share_nothing() -> None:
+    """What is known of a flow lives with the pack that it was read from."""
+    old = loaded(made("", MAIN))
+    new = loaded(made("", MAIN.replace("Hi.", "Hello.")))
+    texts = [pack.flows.flows["main"].nodes["hi"].node.value["emit"]["text"] for pack in (old, new)]
+    assert texts == ["Hi.", "Hello."]
