@@ -87,6 +87,7 @@ class Actor:
         #: Names this run of the node in idempotency keys, which are the same in every attempt.
         self._name = step
         self._pen: Pen | None = None
+        self._attempt_number = 1
         self._flow = flow.id
         self._node = node
         # Whatever a node calls, a turn does not take longer than it may.
@@ -94,7 +95,8 @@ class Actor:
 
     async def run(self, attempt: int, scope: Scope, pen: Pen | None = None) -> dict[str, Any]:
         """Run the action, and return its recorded outcome: {ok, replies} or {error}."""
-        action, self._pen = self._node.action, pen
+        action = self._node.action
+        self._pen, self._attempt_number = pen, attempt
         step = self._name if attempt == 1 else f"{self._name}~{attempt}"
         if isinstance(action, Parallel) and action.join is Join.ALL:
             works = {name: (work, scope) for name, work in action.branches.items()}
@@ -128,7 +130,8 @@ class Actor:
         raise AssertionError(action)
 
     def _about(self, name: str) -> Invocation:
-        return invocation(self._stage, self._flow, self._node.id, name, self._timeout_ms)
+        about = invocation(self._stage, self._flow, self._node.id, name, self._timeout_ms)
+        return replace(about, attempt=self._attempt_number)
 
     async def _attempt(self, make: Callable[[], Awaitable[Any]]) -> dict[str, Any]:
         """Run once, in the time that the node has; returns what is recorded."""

@@ -71,6 +71,8 @@ class Invocation:
     idempotency_key: str
     #: How long the call may take.
     timeout_ms: int
+    #: Which attempt at this run of the node it is, from 1; a crash does not count.
+    attempt: int = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
