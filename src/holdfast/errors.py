@@ -190,6 +190,12 @@ class SessionNotFound(NotFound):
     code = "session_not_found"
 
 
+class FlowNotFound(NotFound):
+    """No pack has this flow, or it cannot be started from outside."""
+
+    code = "flow_not_found"
+
+
 class ReplyNotFound(NotFound):
     """The session has no such reply, or it is not dead."""
 
@@ -272,6 +278,12 @@ class ReplyRejected(Conflict):
     """A sender raises it: the receiver will never take this reply, so it is not tried again."""
 
     code = "reply_rejected"
+
+
+class AmbiguousFlow(Conflict):
+    """Several flows are meant; a message has to name one."""
+
+    code = "ambiguous_flow"
 
 
 class SessionBusy(Conflict):
@@ -464,6 +476,18 @@ class TooManyKeys(Conflict):
     """The store reached its maximum number of API keys."""
 
     code = "too_many_keys"
+
+
+class TooManySecrets(Conflict):
+    """The tenant has as many secrets in this env as it can have."""
+
+    code = "too_many_secrets"
+
+
+class SecretUnreadable(Conflict):
+    """A secret cannot be opened: its key is not here, or it was altered."""
+
+    code = "secret_unreadable"
 
 
 class StateFull(Conflict):

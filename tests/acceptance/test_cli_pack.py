@@ -57,7 +57,7 @@ def test_from_a_new_folder_to_a_verified_archive(shell: Shell, folder: Path) -> 
     assert "made the pack hello" in shell("new", "hello")
     digest = shell("build", "hello")
     assert digest.startswith("sha256:")
-    assert "wrote hello-0.1.0.hfpack (3 files" in shell.err
+    assert "wrote hello-0.1.0.hfpack (4 files" in shell.err
     plain = (folder / "hello-0.1.0.hfpack").read_bytes()
     assert shell("build", "hello", "-o", "again.hfpack") == digest
     assert (folder / "again.hfpack").read_bytes() == plain

@@ -43,6 +43,7 @@ _WAITS = ("p", "y", "z", "k")
 _FAMILIES = frozenset("xirtnlswcgqpyzkf") | {
     *("tenants", "cells", "routes", "pass", "turns", "timers"),
     *("settings", "meta", "alias", "worker", "workers", "tasks", "open", "keyring"),
+    *("secrets", "sealing"),
     *GRAPH_FAMILIES,
     *SESSION_FAMILIES,
     *("stream", "frames", "live", "doc", "tails"),

@@ -36,3 +36,13 @@ class Vault:
         except HoldfastError as error:
             message = f"the secret {name} cannot be read ({error.code})"
             raise NodeFailed("secret_unavailable", message, retryable=True) from None
+
+    async def has(self, name: str, grant: Grant, *, tenant: str, env: str) -> bool:
+        """Return whether a tenant has a secret that the pack declares; it must be readable."""
+        if name not in grant.secrets:
+            return False
+        try:
+            await self._keeper.reveal(name, tenant=tenant, env=env)
+        except SecretNotFound:
+            return False
+        return True

@@ -32,6 +32,7 @@ from holdfast.store.queues import Queues
 from holdfast.store.quotas import Quotas
 from holdfast.store.rules import Rules
 from holdfast.store.schedules import Schedules
+from holdfast.store.secrets import Secrets
 from holdfast.store.services import Services
 from holdfast.store.sessions import Sessions
 from holdfast.store.states import States
@@ -87,6 +88,7 @@ class Store:
         self.timers: Timers = Timers(self)
         self.waitpoints: Waitpoints = Waitpoints(self)
         self.keyrings: KeyRings = KeyRings(self)
+        self.secrets: Secrets = Secrets(self)
         self.tasks: Tasks = Tasks(self)
         self.services: Services = Services(self)
         self.graphs: Graphs = Graphs(self)

@@ -6,6 +6,7 @@ import asyncio
 import logging
 import traceback
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
 from typing import Any, Protocol, TypeVar
 
 import msgspec
@@ -25,6 +26,7 @@ from holdfast.host.flows.model import (
     Provider,
     SubFlow,
 )
+from holdfast.host.flows.pens import Pen
 from holdfast.host.flows.progress import FlowFailed, bounded
 from holdfast.host.flows.runners import (
     Answer,
@@ -70,11 +72,22 @@ class Actor:
     """Runs the action of one node once."""
 
     def __init__(
-        self, runners: Runners, flows: Branching, stage: Stage, *, flow: Flow, node: FlowNode
+        self,
+        runners: Runners,
+        flows: Branching,
+        stage: Stage,
+        *,
+        flow: Flow,
+        node: FlowNode,
+        step: str,
+        pen: Pen | None = None,
     ) -> None:
         self._runners = runners
         self._flows = flows
         self._stage = stage
+        #: Names this run of the node in idempotency keys, which are the same in every attempt.
+        self._name = step
+        self._pen = pen
         self._flow = flow.id
         self._node = node
         # Whatever a node calls, a turn does not take longer than it may.
@@ -89,13 +102,13 @@ class Actor:
             return _merged(found, lambda outputs: dict(zip(works, outputs, strict=True)))
         if isinstance(action, Each):
             return await self._each(step, action, scope)
-        made = self._made(step, scope)
+        made = self._made(scope)
         return _outcome(await self._stage.step(step, lambda: self._attempt(made)))
 
-    def _made(self, step: str, scope: Scope) -> Callable[[], Awaitable[Any]]:
+    def _made(self, scope: Scope) -> Callable[[], Awaitable[Any]]:
         """Return what to do; templates are evaluated first, so that they fail before anything."""
         action = self._node.action
-        about = self._about(step)
+        about = self._about(self._name)
         if isinstance(action, Call):
             return self._call(action, scope, about)
         if isinstance(action, Http):
@@ -111,10 +124,10 @@ class Actor:
             )
             return _bound(self._runners.provider, call)
         if isinstance(action, Parallel):
-            return lambda: self._race(step, action, scope)
+            return lambda: self._race(action, scope)
         raise AssertionError(action)
 
-    def _about(self, step: str) -> Invocation:
+    def _about(self, name: str) -> Invocation:
         place = self._stage.place
         return Invocation(
             execution=place.execution,
@@ -122,7 +135,7 @@ class Actor:
             env=place.env,
             flow=self._flow,
             node=self._node.id,
-            idempotency_key=self._stage.key(step),
+            idempotency_key=self._stage.key(name),
             timeout_ms=self._timeout_ms,
         )
 
@@ -194,15 +207,19 @@ class Actor:
             max_tokens=action.max_tokens,
             budget=_text(action.budget, scope),
             about=about,
+            rounds=action.rounds,
+            reserve=self._stage.reserve,
         )
+        if self._pen is not None:
+            call = replace(call, show=self._pen.write)
         return _bound(self._runners.llm, call)
 
-    async def _work(self, work: Call | SubFlow, scope: Scope, step: str) -> Any:
+    async def _work(self, work: Call | SubFlow, scope: Scope, name: str) -> Any:
         """Run a branch; it is one step of this flow."""
         if isinstance(work, Call):
-            return await self._call(work, scope, self._about(step))()
+            return await self._call(work, scope, self._about(name))()
         found = await self._flows.branch(
-            work.flow.name, _value(work.input, scope), self._stage, step
+            work.flow.name, _value(work.input, scope), self._stage, name
         )
         return Answer(found["ok"], found["replies"])
 
@@ -213,13 +230,13 @@ class Actor:
         slots = asyncio.Semaphore(max(1, most))
 
         def make(name: str, work: Call | SubFlow, scope: Scope) -> Awaitable[Any]:
-            own = f"{step}/{name}"
+            key = f"{self._name}/{name}"
 
             async def run() -> dict[str, Any]:
                 async with slots:
-                    return await self._attempt(lambda: self._work(work, scope, own))
+                    return await self._attempt(lambda: self._work(work, scope, key))
 
-            return self._stage.step(own, run)
+            return self._stage.step(f"{step}/{name}", run)
 
         steps = [make(name, work, scope) for name, (work, scope) in works.items()]
         return [_outcome(one) for one in await self._stage.gather(steps)]
@@ -238,11 +255,11 @@ class Actor:
         found = await self._all(step, works, action.concurrency)
         return _merged(found, list)
 
-    async def _race(self, step: str, action: Parallel, scope: Scope) -> Any:
+    async def _race(self, action: Parallel, scope: Scope) -> Any:
         """Run branches until enough have succeeded; the others are cancelled."""
         wanted = 1 if action.join is Join.ANY else (action.k or len(action.branches))
         tasks = {
-            asyncio.ensure_future(self._work(work, scope, f"{step}/{name}")): name
+            asyncio.ensure_future(self._work(work, scope, f"{self._name}/{name}")): name
             for name, work in action.branches.items()
         }
         done: dict[str, Any] = {}

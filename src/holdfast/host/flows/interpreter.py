@@ -8,16 +8,16 @@ journal has some steps, so that a long conversation costs no more than a short o
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from typing import Any
 
-from holdfast.errors import InvalidInput, InvalidPack
+from holdfast.errors import InvalidInput
 from holdfast.host.flows import answers
 from holdfast.host.flows.acting import STEPS, Actor
 from holdfast.host.flows.expressions import ExpressionFailed
 from holdfast.host.flows.known import Known
-from holdfast.host.flows.lint import check_flows, lint_files
+from holdfast.host.flows.lint import check_flows, lint_files, refuse
 from holdfast.host.flows.model import (
     END,
     Approval,
@@ -28,13 +28,15 @@ from holdfast.host.flows.model import (
     Flow,
     FlowNode,
     Goto,
+    Llm,
     Parallel,
     Retry,
     SetVars,
     SubFlow,
     Wait,
 )
-from holdfast.host.flows.problems import Problem, Problems, Severity
+from holdfast.host.flows.pens import Pen
+from holdfast.host.flows.problems import Problems
 from holdfast.host.flows.progress import (
     FlowFailed,
     FlowState,
@@ -45,11 +47,12 @@ from holdfast.host.flows.progress import (
     packed,
     unpacked,
 )
-from holdfast.host.flows.runners import NodeFailed, Runners
+from holdfast.host.flows.runners import NodeFailed, Runners, as_failure
 from holdfast.host.flows.scopes import SILENT
 from holdfast.host.flows.stages import Approving, BranchStage, ChatStage, Stage, TaskStage
 from holdfast.host.flows.templates import Value, as_text
-from holdfast.host.flows.uses import outputs_used, uses_of
+from holdfast.host.flows.uses import outputs_used, refuse_tenant_state, uses_of
+from holdfast.host.flows.watching import ON_ERROR, ON_TIMEOUT, Nobody, Watcher, route
 from holdfast.worker.chat import Chat
 from holdfast.worker.context import Context
 from holdfast.worker.messages import ChatMessage
@@ -57,6 +60,9 @@ from holdfast.worker.outcomes import WaitTimedOut
 
 #: A conversation starts again at the first wait after this many entries of its journal.
 STEPS_KEPT = 24
+
+#: The value of a session's state that says that its user was welcomed.
+WELCOMED = "holdfast.welcomed"
 
 _NOTHING = object()
 
@@ -75,11 +81,13 @@ class Flows:
     ) -> None:
         self.flows = dict(flows)
         self.runners = runners or Runners()
+        #: Sees the nodes that run, in every attempt.
+        self.watcher: Watcher = Nobody()
         self.steps_kept = steps_kept
         if not checked:
             problems = Problems()
-            check_flows(self.flows.values(), _within(known, self.runners), problems)
-            _refuse(problems.in_order())
+            check_flows(self.flows.values(), self.runners.within(known), problems)
+            refuse(problems.in_order())
         self.uses = {
             (flow.id, node.id): uses_of(node)
             for flow in self.flows.values()
@@ -89,14 +97,7 @@ class Flows:
             flow.id: outputs_used(self.uses[flow.id, node] for node in flow.nodes)
             for flow in self.flows.values()
         }
-        self._refuse_tenant_state()
-
-    def _refuse_tenant_state(self) -> None:
-        for (flow, node), uses in self.uses.items():
-            if uses.tenant_state:
-                position = self.flows[flow].nodes[node].key.position
-                message = f"{position}: this host has no state of tenants"
-                raise InvalidPack(message, problem="not_supported", file=position.file)
+        refuse_tenant_state(self.flows, self.uses)
 
     @classmethod
     def load(
@@ -108,8 +109,8 @@ class Flows:
     ) -> Flows:
         """Read the flow files of a pack; raises InvalidPack for the first error."""
         runners = runners or Runners()
-        flows, problems = lint_files(files, _within(known, runners))
-        _refuse(problems)
+        flows, problems = lint_files(files, runners.within(known))
+        refuse(problems)
         return cls(flows, runners, checked=True)
 
     async def work(self, context: Context, entry: str, given: Any) -> dict[str, Any]:
@@ -120,8 +121,13 @@ class Flows:
         result = await run.to_the_end()
         return {"result": result, "replies": stage.replies}
 
-    async def converse(self, chat: Chat, entry: str, state: Any = None) -> Any:
-        """Run the entry flow as a conversation, or continue one; returns its result."""
+    async def converse(
+        self, chat: Chat, entry: str, state: Any = None, *, welcome: str | None = None
+    ) -> Any:
+        """Run the entry flow as a conversation, or continue one; returns its result.
+
+        The `welcome` flow replaces it until a turn of it has run in the session.
+        """
         stage = ChatStage(chat)
         kept = None if state is None else unpacked(state)
         for frame in kept.frames if kept else ():
@@ -132,8 +138,13 @@ class Flows:
         if state is None:
             message = await stage.receive(None)
             run.begin(message)
+            if welcome is not None and await stage.state(WELCOMED) is None:
+                entry = welcome
+                run.on_park = partial(chat.state.set, WELCOMED, entry)
             run.enter(entry, message.payload)
-        return await run.to_the_end()
+        result = await run.to_the_end()
+        await run.park()
+        return result
 
     async def branch(self, flow: str, given: Any, stage: Stage, prefix: str) -> dict[str, Any]:
         """Run a flow inside a step of another one."""
@@ -141,23 +152,6 @@ class Flows:
         run = _Run(self, inner, None, None)
         run.enter(flow, given)
         return {"ok": await run.to_the_end(), "replies": inner.replies}
-
-
-def _within(known: Known | None, runners: Runners) -> Known:
-    return dataclasses.replace(known or Known(), kinds=runners.kinds)
-
-
-def _refuse(problems: Sequence[Problem]) -> None:
-    """Raise the first error, if there is one."""
-    for problem in problems:
-        if problem.severity is Severity.ERROR:
-            raise InvalidPack(
-                str(problem),
-                problem=problem.code,
-                file=problem.file,
-                line=problem.line,
-                column=problem.column,
-            )
 
 
 class _Run:
@@ -177,8 +171,16 @@ class _Run:
         #: The inputs of flows that did not wait since they were entered, by depth.
         self._given: dict[int, Any] = {}
         self._result: Any = None
+        #: Called once, when the first turn ends.
+        self.on_park: Callable[[], Awaitable[object]] | None = None
 
     # Turns
+
+    async def park(self) -> None:
+        """End a turn: the flow waits, or has ended."""
+        on_park, self.on_park = self.on_park, None
+        if on_park is not None:
+            await on_park()
 
     def begin(self, message: ChatMessage | None) -> None:
         """Begin a turn: what it may use is counted again."""
@@ -227,7 +229,7 @@ class _Run:
             try:
                 await self._node(node)
             except (NodeFailed, ExpressionFailed, InvalidInput) as error:
-                self._fail(node, _as_failure(error))
+                self._fail(node, as_failure(error))
         return self._result
 
     async def _leave(self) -> None:
@@ -243,13 +245,14 @@ class _Run:
         try:
             self._finish(node, result, await self._scope(node))
         except (NodeFailed, ExpressionFailed) as error:
-            self._fail(node, _as_failure(error))
+            self._fail(node, as_failure(error))
 
     def _fail(self, node: FlowNode, failure: NodeFailed) -> None:
         """Continue where failures are handled: at `on_error` of this node, or of an outer one."""
         while True:
             frame = self._frame
             if node.on_error is not None:
+                self._left(node, ON_ERROR)
                 frame.prev = {"error": failure.as_value(), "node": node.id}
                 frame.node = node.on_error.name
                 return
@@ -272,6 +275,7 @@ class _Run:
             await self._received(node)
             return
         self._turn.count_node(limits)
+        self._flows.watcher.entered(self._stage.place.execution, self._frame.flow, node.id)
         scope = await self._scope(node)
         if node.when is not None and not node.when.expression.holds(scope):
             self._route(node, scope)
@@ -291,7 +295,7 @@ class _Run:
             self._set(node.set, scope)
             self._frame.node = END
         elif node.kind in STEPS:
-            outcome = await self._attempts(node, scope)
+            outcome = await self._acted(node, scope)
             for reply in outcome.get("replies") or ():
                 await self._say(reply)
             if isinstance(action, Parallel | Each):
@@ -331,12 +335,35 @@ class _Run:
         self._turn.count_reply(self._flow.limits)
         await self._stage.say(activity)
 
-    async def _attempts(self, node: FlowNode, scope: dict[str, Any]) -> dict[str, Any]:
+    async def _acted(self, node: FlowNode, scope: dict[str, Any]) -> dict[str, Any]:
+        """Run a step; the words of a model are shown while it writes."""
+        action = node.action
+        if not isinstance(action, Llm):
+            return await self._attempts(node, scope, None)
+        if action.reply:
+            self._turn.count_reply(self._flow.limits)
+            self._steps += 2
+        async with self._stage.pen(node.id, reply=action.reply) as pen:
+            outcome = await self._attempts(node, scope, pen)
+            pen.text = str(outcome["ok"].get("text", ""))
+        return outcome
+
+    async def _attempts(
+        self, node: FlowNode, scope: dict[str, Any], pen: Pen | None
+    ) -> dict[str, Any]:
         """Run a step until it succeeds or may not be tried again."""
-        actor = Actor(self._flows.runners, self._flows, self._stage, flow=self._flow, node=node)
         retry = node.retry or Retry(max_attempts=1)
         attempt = 1
         name = self._step_name(node)
+        actor = Actor(
+            self._flows.runners,
+            self._flows,
+            self._stage,
+            flow=self._flow,
+            node=node,
+            step=name,
+            pen=pen,
+        )
         while True:
             step = name if attempt == 1 else f"{name}~{attempt}"
             outcome = await actor.run(step, scope)
@@ -353,6 +380,8 @@ class _Run:
             longest = max(retry.max_ms, retry.initial_ms)
             delay = min(longest, retry.initial_ms * retry.factor ** (attempt - 1))
             await self._stage.sleep(max(delay, error["retry_after_ms"]))
+            if pen is not None:
+                await pen.restart()
             attempt += 1
             self._steps += 2
 
@@ -362,14 +391,9 @@ class _Run:
         return f"{self._state.sequence}.{self._frame.flow}.{node.id}"
 
     async def _approve(self, node: FlowNode, action: Approval, scope: dict[str, Any]) -> None:
-        asked = Approving(
-            name=node.id,
-            title=action.title.text(scope),
-            approvers=[text.text(scope) for text in action.approvers],
-            schema=action.schema,
-            timeout_ms=action.timeout,
-        )
+        asked = Approving.of(node.id, action, scope)
         self._steps += 2
+        await self.park()
         try:
             decision = await self._stage.decide(asked)
         except WaitTimedOut as error:
@@ -382,6 +406,7 @@ class _Run:
         self.begin(None)
         if action.on_timeout is None:
             raise NodeFailed("timeout", f"node {node.id}: nobody answered in time") from error
+        self._left(node, ON_TIMEOUT)
         self._frame.prev = None
         self._frame.node = action.on_timeout.name
 
@@ -397,6 +422,7 @@ class _Run:
             )
             await self._say({"text": pending.question})
         self._state.pending = pending
+        await self.park()
         if self._steps >= self._flows.steps_kept and self._chat is not None:
             await self._chat.continue_as(packed(self._state, self._flows.used))
         await self._received(node)
@@ -456,11 +482,15 @@ class _Run:
         self._state.vars = {**self._state.vars, **found}
 
     def _route(self, node: FlowNode, scope: dict[str, Any]) -> None:
-        for route in node.out:
-            if route.when is None or route.when.expression.holds(scope):
-                self._frame.node = route.to.name
+        for number, one in enumerate(node.out):
+            if one.when is None or one.when.expression.holds(scope):
+                self._left(node, route(number))
+                self._frame.node = one.to.name
                 return
         self._frame.node = END
+
+    def _left(self, node: FlowNode, way: str) -> None:
+        self._flows.watcher.left(self._frame.flow, node.id, way)
 
     # Scopes
 
@@ -489,10 +519,3 @@ class _Run:
             known = {name: value for name, value in values.items() if value is not None}
             scope["state"] = {"session": known, "tenant": {}}
         return scope
-
-
-def _as_failure(error: Exception) -> NodeFailed:
-    if isinstance(error, NodeFailed):
-        return error
-    code = getattr(error, "code", "invalid_input")
-    return NodeFailed(str(code), str(error))

@@ -7,10 +7,20 @@ when it is loaded.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from contextlib import AbstractAsyncContextManager, nullcontext
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeAlias
 
-from holdfast.host.flows.model import NodeKind
+from holdfast.host.flows.known import Known
+from holdfast.host.flows.model import LLM_ROUNDS, NodeKind
+from holdfast.worker.budget import Reserved
+
+#: Shows a part of an answer while it is written.
+Show: TypeAlias = Callable[[str], Awaitable[None]]
+#: Reserves amounts from a budget, or from all of the execution, for this many ms at the most.
+Reserve: TypeAlias = Callable[
+    [Mapping[str, int], str | None, int], AbstractAsyncContextManager[Reserved]
+]
 
 
 class NodeFailed(Exception):
@@ -39,6 +49,13 @@ class NodeFailed(Exception):
             "retryable": self.retryable,
             "details": self.details,
         }
+
+
+def as_failure(error: Exception) -> NodeFailed:
+    """Return an error as the failure of a node."""
+    if isinstance(error, NodeFailed):
+        return error
+    return NodeFailed(str(getattr(error, "code", "invalid_input")), str(error))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,6 +110,17 @@ class HttpCall:
     about: Invocation
 
 
+async def _show_nobody(text: str) -> None:
+    """Show a part of an answer to nobody."""
+
+
+def _reserve_nothing(
+    amounts: Mapping[str, int], budget: str | None, ttl_ms: int
+) -> AbstractAsyncContextManager[Reserved]:
+    del budget, ttl_ms
+    return nullcontext(Reserved(dict(amounts)))
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelCall:
     """A call of a language model."""
@@ -104,6 +132,10 @@ class ModelCall:
     max_tokens: int
     budget: str | None
     about: Invocation
+    #: How often the model may call tools before it answers.
+    rounds: int = LLM_ROUNDS
+    show: Show = field(default=_show_nobody, repr=False, compare=False)
+    reserve: Reserve = field(default=_reserve_nothing, repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,3 +171,7 @@ class Runners:
         }
         missing = {kind for kind, runner in optional.items() if runner is None}
         return frozenset(NodeKind) - missing
+
+    def within(self, known: Known | None) -> Known:
+        """Return what flows may refer to where these runners are."""
+        return replace(known or Known(), kinds=self.kinds)

@@ -75,6 +75,9 @@ function keys.dues(tag) return tag .. ':dues' end
 function keys.fired(tag, id) return tag .. ':fired:' .. id end
 function keys.lined_up(tag, id) return tag .. ':lined:' .. id end
 
+-- The sealed secrets of a tenant in an env.
+function keys.secrets(tag, scope) return tag .. ':secrets:' .. scope end
+
 -- The state that a pack keeps for a tenant in an env.
 function keys.state(tag, scope) return tag .. ':state:' .. scope end
 function keys.state_due(tag, scope) return tag .. ':state_due:' .. scope end
@@ -129,6 +132,7 @@ function keys.tasks(tag) return tag .. ':tasks' end
 function keys.services(tag) return tag .. ':services' end
 function keys.service_expiries(tag) return tag .. ':service_expiries' end
 function keys.keyring(tag) return tag .. ':keyring' end
+function keys.sealing_keys(tag) return tag .. ':sealing' end
 
 function keys.object(tag, name) return tag .. ':o:' .. name end
 function keys.objects(tag) return tag .. ':objects' end
