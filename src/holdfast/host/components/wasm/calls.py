@@ -16,7 +16,8 @@ from holdfast.host.components.limits import Limits
 from holdfast.host.components.services import Requests
 
 _LATE = b'{"error":{"code":"component_timeout","message":"the time is over","retryable":true}}'
-_ERRORS_BYTES = 4_096
+#: How much of the error output is kept.
+ERRORS_BYTES = 4_096
 
 
 @dataclass(slots=True, kw_only=True)
@@ -72,7 +73,7 @@ class Call:
         """Add to the output, or to the error output, of which the end is kept."""
         if is_error:
             self.errors += data
-            del self.errors[:-_ERRORS_BYTES]
+            del self.errors[:-ERRORS_BYTES]
         else:
             self.output += data
 

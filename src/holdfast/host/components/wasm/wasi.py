@@ -17,6 +17,8 @@ from pathlib import Path
 import wasmtime
 
 from holdfast.errors import InvalidInput
+from holdfast.host.components.requests import REQUEST_BYTES
+from holdfast.host.components.wasm import calls
 from holdfast.host.components.wasm.calls import Call, current
 
 _WASI = "wasi_snapshot_preview1"
@@ -153,7 +155,7 @@ def _fd_write(caller: wasmtime.Caller, file: int, parts: int, count: int, writte
         # What is too large is not even copied.
         if file == 1 and not call.has_room(size):
             return _stopped(caller)
-        data = memory.read(start, size)
+        data = memory.read(start, size if file == 1 else min(size, calls.ERRORS_BYTES))
         if data is None:
             return _FAULT
         call.write(data, is_error=file != 1)
@@ -207,7 +209,7 @@ def _poll_oneoff(caller: wasmtime.Caller, given: int, events: int, count: int, f
 def _host_call(caller: wasmtime.Caller, start: int, size: int) -> int:
     """Ask the host; returns the size of the answer, -1 if the request is not in memory."""
     call = current()
-    request = _Memory(caller).read(start, size)
+    request = _Memory(caller).read(start, size) if 0 <= size <= REQUEST_BYTES else None
     if request is None:
         return -1
     call.answer = call.ask(request)
