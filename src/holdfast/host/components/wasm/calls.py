@@ -38,6 +38,8 @@ class Call:
     #: Nobody waits for the outcome any more.
     is_abandoned: bool = False
     deadline: float = 0.0
+    #: How much of the envelope was read.
+    position: int = 0
     output: bytearray = field(default_factory=bytearray)
     #: The end of what the code wrote to its error output.
     errors: bytearray = field(default_factory=bytearray)
@@ -63,6 +65,12 @@ class Call:
     def is_late(self) -> bool:
         """Whether the time is over."""
         return time.monotonic() >= self.deadline
+
+    def read(self, size: int) -> bytes:
+        """Return the next part of the envelope, at most this many bytes."""
+        data = self.envelope[self.position : self.position + size]
+        self.position += len(data)
+        return data
 
     def has_room(self, size: int) -> bool:
         """Return whether more output is within the limit; if it is not, the call has failed."""
