@@ -20,7 +20,7 @@ async def serving(handlers: Mapping[str, Handler]) -> AsyncIterator[int]:
     app = web.Application()
     for path, handler in handlers.items():
         app.router.add_route("*", path, handler)
-    runner = web.AppRunner(app, shutdown_timeout=0.1)
+    runner = web.AppRunner(app, shutdown_timeout=0.1, handler_cancellation=True)
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", 0).start()
     try:

@@ -80,22 +80,22 @@ class Actor:
         flow: Flow,
         node: FlowNode,
         step: str,
-        pen: Pen | None = None,
     ) -> None:
         self._runners = runners
         self._flows = flows
         self._stage = stage
         #: Names this run of the node in idempotency keys, which are the same in every attempt.
         self._name = step
-        self._pen = pen
+        self._pen: Pen | None = None
         self._flow = flow.id
         self._node = node
         # Whatever a node calls, a turn does not take longer than it may.
         self._timeout_ms = min(node.timeout or flow.limits.time_per_turn, flow.limits.time_per_turn)
 
-    async def run(self, step: str, scope: Scope) -> dict[str, Any]:
+    async def run(self, attempt: int, scope: Scope, pen: Pen | None = None) -> dict[str, Any]:
         """Run the action, and return its recorded outcome: {ok, replies} or {error}."""
-        action = self._node.action
+        action, self._pen = self._node.action, pen
+        step = self._name if attempt == 1 else f"{self._name}~{attempt}"
         if isinstance(action, Parallel) and action.join is Join.ALL:
             works = {name: (work, scope) for name, work in action.branches.items()}
             found = await self._all(step, works, len(works))

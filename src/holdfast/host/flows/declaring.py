@@ -54,14 +54,22 @@ def declare_flow(
     apology: str = APOLOGY,
     welcome: str | None = None,
     requires: Sequence[str] = (),
+    budgets: Sequence[str] = (),
 ) -> Conversation[Any, Any, Any]:
-    """Declare a flow as a conversation of an app; `welcome` replaces it once in a session."""
+    """Declare a flow as a conversation of an app; `welcome` replaces it once in a session.
+
+    `budgets` pay for what it uses, beside those that rules attach.
+    """
     _entry(flows, entry)
 
     async def converse(chat: Chat, state: dict[str, Any] | None = None) -> Any:
         return await flows.converse(chat, entry, state, welcome=welcome)
 
     decorator = app.conversation(
-        name=name or entry, busy=Busy(busy).value, apology=apology, requires=tuple(requires)
+        name=name or entry,
+        busy=Busy(busy).value,
+        apology=apology,
+        requires=tuple(requires),
+        budgets=tuple(budgets),
     )
     return decorator(converse)

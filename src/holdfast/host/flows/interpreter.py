@@ -15,6 +15,7 @@ from typing import Any
 from holdfast.errors import InvalidInput
 from holdfast.host.flows import answers
 from holdfast.host.flows.acting import STEPS, Actor
+from holdfast.host.flows.attempts import Attempts
 from holdfast.host.flows.expressions import ExpressionFailed
 from holdfast.host.flows.known import Known
 from holdfast.host.flows.lint import check_flows, lint_files, refuse
@@ -30,12 +31,10 @@ from holdfast.host.flows.model import (
     Goto,
     Llm,
     Parallel,
-    Retry,
     SetVars,
     SubFlow,
     Wait,
 )
-from holdfast.host.flows.pens import Pen
 from holdfast.host.flows.problems import Problems
 from holdfast.host.flows.progress import (
     FlowFailed,
@@ -336,54 +335,22 @@ class _Run:
         await self._stage.say(activity)
 
     async def _acted(self, node: FlowNode, scope: dict[str, Any]) -> dict[str, Any]:
-        """Run a step; the words of a model are shown while it writes."""
-        action = node.action
-        if not isinstance(action, Llm):
-            return await self._attempts(node, scope, None)
-        if action.reply:
+        """Run the step of a node, as often as it may be tried."""
+        if isinstance(node.action, Llm) and node.action.reply:
             self._turn.count_reply(self._flow.limits)
-            self._steps += 2
-        async with self._stage.pen(node.id, reply=action.reply) as pen:
-            outcome = await self._attempts(node, scope, pen)
-            pen.text = str(outcome["ok"].get("text", ""))
-        return outcome
-
-    async def _attempts(
-        self, node: FlowNode, scope: dict[str, Any], pen: Pen | None
-    ) -> dict[str, Any]:
-        """Run a step until it succeeds or may not be tried again."""
-        retry = node.retry or Retry(max_attempts=1)
-        attempt = 1
-        name = self._step_name(node)
         actor = Actor(
             self._flows.runners,
             self._flows,
             self._stage,
             flow=self._flow,
             node=node,
-            step=name,
-            pen=pen,
+            step=self._step_name(node),
         )
-        while True:
-            step = name if attempt == 1 else f"{name}~{attempt}"
-            outcome = await actor.run(step, scope)
-            if "error" not in outcome:
-                return outcome
-            error = outcome["error"]
-            if not error["retryable"] or attempt >= retry.max_attempts:
-                raise NodeFailed(
-                    error["code"],
-                    error["message"],
-                    retryable=error["retryable"],
-                    details=error["details"],
-                )
-            longest = max(retry.max_ms, retry.initial_ms)
-            delay = min(longest, retry.initial_ms * retry.factor ** (attempt - 1))
-            await self._stage.sleep(max(delay, error["retry_after_ms"]))
-            if pen is not None:
-                await pen.restart()
-            attempt += 1
-            self._steps += 2
+        attempts = Attempts(actor, self._stage, node)
+        try:
+            return await attempts.run(scope)
+        finally:
+            self._steps += attempts.steps
 
     def _step_name(self, node: FlowNode) -> str:
         self._state.sequence += 1

@@ -70,7 +70,7 @@ class ToolCall:
 
 
 @dataclass(slots=True)
-class Answer:
+class Completion:
     """What a model has said so far."""
 
     text: str = ""

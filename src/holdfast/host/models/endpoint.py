@@ -10,7 +10,7 @@ import msgspec
 from yarl import URL
 
 from holdfast.host.flows.runners import NodeFailed
-from holdfast.host.models.answers import Answer
+from holdfast.host.models.answers import Completion
 from holdfast.host.models.events import events
 from holdfast.host.packs.definition import Model
 from holdfast.host.web.client import Reply, Request, Web
@@ -38,7 +38,7 @@ class Endpoint:
         self._hosts = (f"{url.host}:{url.port}",)
 
     async def ask(
-        self, body: dict[str, Any], key: str, timeout_ms: int, answer: Answer, show: Show
+        self, body: dict[str, Any], key: str, timeout_ms: int, answer: Completion, show: Show
     ) -> None:
         """Ask the model; its answer grows as it arrives. Raises NodeFailed."""
         request = Request(

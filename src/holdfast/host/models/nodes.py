@@ -11,9 +11,9 @@ from typing import Any
 import msgspec
 
 from holdfast.errors import BudgetExceeded, BudgetNotFound, InvalidPack
-from holdfast.host.flows.runners import ModelCall, NodeFailed
+from holdfast.host.flows.runners import Answer, ModelCall, NodeFailed
 from holdfast.host.grants import Grant
-from holdfast.host.models.answers import Answer, Usage
+from holdfast.host.models.answers import Completion, Usage
 from holdfast.host.models.endpoint import Endpoint
 from holdfast.host.models.tools import Run, Tools, within
 from holdfast.host.packs.packs import Bundle
@@ -47,14 +47,18 @@ class ModelNodes:
                 )
                 raise InvalidPack(message, problem="secret_missing", name=model.key_secret)
 
-    async def __call__(self, call: ModelCall) -> dict[str, Any]:
-        """Return the text, the usage and the calls of tools; raises NodeFailed."""
+    async def __call__(self, call: ModelCall) -> dict[str, Any] | Answer:
+        """Return the text, the usage and the calls of tools; raises NodeFailed.
+
+        If tools replied, it is an Answer with their replies.
+        """
         if call.model not in self._models:
             raise NodeFailed("model_not_found", f"the packs declare no model `{call.model}`")
         model, grant, endpoint = self._models[call.model]
         key = await self._vault.reveal(model.key_secret, grant, call.about)
-        rounds = _Rounds(call, endpoint, key, Tools(call.tools, self._schemas, self._run_tool))
-        return await rounds.run()
+        tools = Tools(call.tools, self._schemas, self._run_tool)
+        output = await _Rounds(call, endpoint, key, tools).run()
+        return Answer(output, tools.replies) if tools.replies else output
 
 
 class _Rounds:
@@ -85,11 +89,11 @@ class _Rounds:
         message = f"the model wants to call tools more than {self._call.rounds} times"
         raise NodeFailed("too_many_rounds", message)
 
-    async def _ask(self) -> Answer:
+    async def _ask(self) -> Completion:
         body: dict[str, Any] = {"messages": self._messages, "max_tokens": self._call.max_tokens}
         if tools := self._tools.described():
             body["tools"] = tools
-        answer = Answer()
+        answer = Completion()
         is_first = True
 
         async def show(new: str) -> None:
@@ -102,7 +106,7 @@ class _Rounds:
         return answer
 
     @contextlib.asynccontextmanager
-    async def _paid(self, body: dict[str, Any], answer: Answer) -> AsyncIterator[None]:
+    async def _paid(self, body: dict[str, Any], answer: Completion) -> AsyncIterator[None]:
         """Reserve the most that a call can use, and settle by what the model reports.
 
         A model that reports nothing is charged what was reserved if it answered, and by what it
@@ -138,7 +142,7 @@ class _Rounds:
             self._used.total + usage.total,
         )
 
-    async def _call_tools(self, number: int, answer: Answer) -> None:
+    async def _call_tools(self, number: int, answer: Completion) -> None:
         asked = [
             {
                 "id": call.id or f"call_{number}_{place}",

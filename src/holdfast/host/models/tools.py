@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from holdfast.host.flows.runners import ComponentCall, Invocation, NodeFailed
+from holdfast.host.flows.runners import Answer, ComponentCall, Invocation, NodeFailed
 from holdfast.host.models.answers import ToolCall
 
 #: How large the output of a tool may be; the model reads all of it.
@@ -26,6 +26,8 @@ class Tools:
     def __init__(self, names: Iterable[str], schemas: Mapping[str, Any], run: Run | None) -> None:
         self._run = run
         self._schemas = schemas
+        #: What components replied; the flow says it when the node's outcome is recorded.
+        self.replies: list[Any] = []
         #: `component.operation` by the name that the model uses, which may have no points.
         self._names: dict[str, str] = {}
         for name in names:
@@ -58,16 +60,20 @@ class Tools:
             if tool is None or self._run is None:
                 raise NodeFailed("unknown_tool", "there is no such tool")  # noqa: TRY301
             found["input"] = _arguments(call.arguments)
-            found["output"] = await _output(self._run, tool, found["input"], about)
+            found["output"] = await _output(self._run, tool, found["input"], about, self.replies)
         except NodeFailed as failure:
             found["error"] = {"code": failure.code, "message": str(failure)}
         return found
 
 
-async def _output(run: Run, tool: str, given: Any, about: Invocation) -> Any:
+async def _output(run: Run, tool: str, given: Any, about: Invocation, replies: list[Any]) -> Any:
     component, _, operation = tool.rpartition(".")
     call = ComponentCall(component=component, operation=operation, input=given, about=about)
-    output = msgspec.to_builtins(await run(call))
+    found = await run(call)
+    if isinstance(found, Answer):
+        replies += found.replies
+        found = found.value
+    output = msgspec.to_builtins(found)
     if len(msgspec.json.encode(output)) > OUTPUT_BYTES:
         message = f"the output has more than {OUTPUT_BYTES} bytes"
         raise NodeFailed("value_too_large", message)
