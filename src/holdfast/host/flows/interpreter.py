@@ -46,7 +46,7 @@ from holdfast.host.flows.progress import (
     packed,
     unpacked,
 )
-from holdfast.host.flows.runners import NodeFailed, Runners, as_failure
+from holdfast.host.flows.runners import NodeFailed, Runners, StateRead, as_failure
 from holdfast.host.flows.scopes import SILENT
 from holdfast.host.flows.stages import Approving, BranchStage, ChatStage, Stage, TaskStage
 from holdfast.host.flows.templates import Value, as_text
@@ -96,7 +96,8 @@ class Flows:
             flow.id: outputs_used(self.uses[flow.id, node] for node in flow.nodes)
             for flow in self.flows.values()
         }
-        refuse_tenant_state(self.flows, self.uses)
+        if self.runners.state is None:
+            refuse_tenant_state(self.flows, self.uses)
 
     @classmethod
     def load(
@@ -480,9 +481,18 @@ class _Run:
         uses = self._flows.uses[self._frame.flow, node.id]
         if uses.time:
             scope["now"] = await self._stage.now(self._step_name(node) + "@now")
-        if uses.session_state:
+        if uses.session_state or uses.tenant_state:
             self._steps += len(uses.session_state)
             values = {name: await self._stage.state(name) for name in sorted(uses.session_state)}
             known = {name: value for name, value in values.items() if value is not None}
-            scope["state"] = {"session": known, "tenant": {}}
+            tenant = await self._tenant_state(node, uses.tenant_state)
+            scope["state"] = {"session": known, "tenant": tenant}
         return scope
+
+    async def _tenant_state(self, node: FlowNode, names: frozenset[str]) -> Any:
+        read, place = self._flows.runners.state, self._stage.place
+        if read is None or not names:
+            return {}
+        flow = self._frame.flow
+        asked = StateRead(names=tuple(sorted(names)), flow=flow, tenant=place.tenant, env=place.env)
+        return await self._stage.step(self._step_name(node) + "@state", lambda: read(asked))

@@ -149,6 +149,16 @@ class ProviderCall:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class StateRead:
+    """Values of the tenant's state that expressions of a node use."""
+
+    names: tuple[str, ...]
+    flow: str
+    tenant: str
+    env: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Runners:
     """What runs the nodes that reach out of the flow; each returns the node's output as JSON.
 
@@ -159,6 +169,8 @@ class Runners:
     http: Callable[[HttpCall], Awaitable[Any]] | None = None
     llm: Callable[[ModelCall], Awaitable[Any]] | None = None
     provider: Callable[[ProviderCall], Awaitable[Any]] | None = None
+    #: Reads `state.tenant`; returns the values that exist, by name.
+    state: Callable[[StateRead], Awaitable[dict[str, Any]]] | None = None
 
     @property
     def kinds(self) -> frozenset[NodeKind]:

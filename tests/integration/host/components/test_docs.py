@@ -15,11 +15,12 @@ from holdfast.host.components import Components, Sandbox, Services, requests
 from holdfast.host.components.failures import CODES
 from holdfast.host.components.limits import MOST, USUAL
 from holdfast.host.components.python import child
-from holdfast.host.components.states import PackStates
+from holdfast.host.components.states import FlowStates, PackStates
 from holdfast.host.flows.declaring import declare_flow
-from holdfast.host.flows.interpreter import Flows
 from holdfast.host.flows.runners import Runners
-from holdfast.host.packs import load_folder
+from holdfast.host.grants import Grants
+from holdfast.host.loading import read_flows
+from holdfast.host.packs import bundle, load_folder
 from holdfast.store.store import Store
 from holdfast.testing import conversation
 from holdfast.testing.servers import TestServer
@@ -50,11 +51,12 @@ async def test_the_example_says_what_the_page_shows(
     """The pack runs with its components in a conversation, state and replies included."""
     pack = load_folder(write_pack(tmp_path))
     sandbox = Sandbox()
-    services = Services(states=PackStates(store))
-    components = await Components.load(pack, sandbox, services, trusted=True)
-    files = {flow.path: pack.files[flow.path] for flow in pack.definition.flows.values()}
+    states = PackStates(store)
+    components = await Components.load(pack, sandbox, Services(states=states), trusted=True)
+    state = FlowStates(states, Grants.of(bundle(pack)).flows)
+    flows = read_flows(bundle(pack), Runners(call=components, state=state))
     app = App()
-    kind = declare_flow(app, Flows.load(files, Runners(call=components)), "main")
+    kind = declare_flow(app, flows, "main")
     async with conversation(app, kind, server=single_server, user="ann") as talk:
         for block in re.findall(r"> (.*)\n((?:< .*\n)*)", SCRIPT):
             await talk.say(block[0])
