@@ -5,8 +5,6 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator, Mapping
 
-import typer
-
 from holdfast.cli.terminal import output
 from holdfast.errors import InvalidPack
 
@@ -30,22 +28,23 @@ def work(text: str, *, as_json: bool) -> Iterator[None]:
 
 
 def refuse_problems(files: Mapping[str, bytes], *, as_json: bool) -> None:
-    """Lint a pack; if it has errors, list what lint found and exit with 1."""
+    """Lint a pack; of one with errors, list what lint found, and raise InvalidPack."""
     from holdfast.host import linting  # noqa: PLC0415 - loaded when used
     from holdfast.host.flows import render  # noqa: PLC0415 - likewise
 
     report = linting.lint_pack(files)
     if report.is_valid:
         return
-    if as_json:
-        first = next(problem for problem in report.problems if problem.severity == "error")
-        raise InvalidPack(
-            str(first),
-            problem=first.code,
-            file=first.file,
-            line=first.line,
-            column=first.column,
-            problems=[render.as_object(problem) for problem in report.problems],
-        )
-    output.note(render.as_lines(report.problems, report.sources).removesuffix("\n"))
-    raise typer.Exit(1)
+    first = next(problem for problem in report.problems if problem.severity == "error")
+    message = str(first)
+    if not as_json:
+        output.note(render.as_lines(report.problems, report.sources).removesuffix("\n"))
+        message = "the pack has errors"
+    raise InvalidPack(
+        message,
+        problem=first.code,
+        file=first.file,
+        line=first.line,
+        column=first.column,
+        problems=[render.as_object(problem) for problem in report.problems],
+    )

@@ -78,7 +78,7 @@ async def test_an_answer_is_a_reply_that_grows(single_server: TestServer) -> Non
             assert budget.usage == {"tokens": 30, "calls": 2}
             assert not any(budget.reserved.values())
             execution = (await talk.session()).execution
-            frames = (await engine.streams.read(execution)).frames
+            frames = (await engine.streams.read(str(execution))).frames
     words = [frame.json()["text"] for frame in frames if frame.type == "reply"]
     assert words == ["It ", "is ", "sent."]
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 
-from holdfast.host.flows.runners import StateRead
-from holdfast.host.grants import Grant
 from holdfast.model import bounds, checks
 from holdfast.model.pack_states import StateScope
 from holdfast.store.store import Store
@@ -64,21 +62,6 @@ class PackStates:
     async def remove(self, scope: StateScope, name: str, *, version: int | None = None) -> bool:
         """Remove a value, and return whether there was one; raises VersionConflict."""
         return await self._states.remove(scope, _check_name(name), expected=version)
-
-
-class FlowStates:
-    """Reads `state.tenant` for flows: each sees the state that its own pack keeps."""
-
-    def __init__(self, states: PackStates, grants: Mapping[str, Grant]) -> None:
-        self._states = states
-        self._grants = grants
-
-    async def __call__(self, asked: StateRead) -> dict[str, Any]:
-        """Return the values that exist, by name."""
-        pack = self._grants[asked.flow].pack
-        scope = StateScope(env=asked.env, tenant=asked.tenant, pack=pack)
-        found = await self._states.get(scope, asked.names)
-        return {name: one.value for name, one in found.items() if one is not None}
 
 
 def _check_name(name: str) -> str:

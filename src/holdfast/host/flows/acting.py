@@ -39,7 +39,7 @@ from holdfast.host.flows.runners import (
     Runners,
     Secret,
 )
-from holdfast.host.flows.stages import Stage
+from holdfast.host.flows.stages import Stage, invocation
 from holdfast.host.flows.templates import Text, Value, as_text
 
 _log = logging.getLogger(__name__)
@@ -87,6 +87,7 @@ class Actor:
         #: Names this run of the node in idempotency keys, which are the same in every attempt.
         self._name = step
         self._pen: Pen | None = None
+        self._attempt_number = 1
         self._flow = flow.id
         self._node = node
         # Whatever a node calls, a turn does not take longer than it may.
@@ -94,7 +95,8 @@ class Actor:
 
     async def run(self, attempt: int, scope: Scope, pen: Pen | None = None) -> dict[str, Any]:
         """Run the action, and return its recorded outcome: {ok, replies} or {error}."""
-        action, self._pen = self._node.action, pen
+        action = self._node.action
+        self._pen, self._attempt_number = pen, attempt
         step = self._name if attempt == 1 else f"{self._name}~{attempt}"
         if isinstance(action, Parallel) and action.join is Join.ALL:
             works = {name: (work, scope) for name, work in action.branches.items()}
@@ -128,16 +130,8 @@ class Actor:
         raise AssertionError(action)
 
     def _about(self, name: str) -> Invocation:
-        place = self._stage.place
-        return Invocation(
-            execution=place.execution,
-            tenant=place.tenant,
-            env=place.env,
-            flow=self._flow,
-            node=self._node.id,
-            idempotency_key=self._stage.key(name),
-            timeout_ms=self._timeout_ms,
-        )
+        about = invocation(self._stage, self._flow, self._node.id, name, self._timeout_ms)
+        return replace(about, attempt=self._attempt_number)
 
     async def _attempt(self, make: Callable[[], Awaitable[Any]]) -> dict[str, Any]:
         """Run once, in the time that the node has; returns what is recorded."""
@@ -264,32 +258,30 @@ class Actor:
         }
         done: dict[str, Any] = {}
         replies: list[Any] = []
-        failures: list[BaseException] = []
+        failed, pending = 0, set(tasks)
         try:
-            for task in asyncio.as_completed(tasks):
-                try:
-                    value = await task
-                except (NodeFailed, ExpressionFailed, FlowFailed) as failure:
-                    failures.append(failure)
-                    if len(tasks) - len(failures) < wanted:
-                        raise
-                    continue
-                name = next(tasks[one] for one in tasks if one.done() and _is(one, value))
-                if isinstance(value, Answer):
-                    replies.extend(value.replies)
-                    value = value.value
-                done[name] = value
-                if len(done) >= wanted:
-                    break
+            while len(done) < wanted:
+                ended, pending = await asyncio.wait(pending, return_when=asyncio.FIRST_COMPLETED)
+                # In the order of the file, if several have ended.
+                for task in [one for one in tasks if one in ended]:
+                    if len(done) == wanted:
+                        break
+                    try:
+                        value = task.result()
+                    except (NodeFailed, ExpressionFailed, FlowFailed):
+                        failed += 1
+                        if len(tasks) - failed < wanted:
+                            raise
+                        continue
+                    if isinstance(value, Answer):
+                        replies.extend(value.replies)
+                        value = value.value
+                    done[tasks[task]] = value
         finally:
             for one in tasks:
                 one.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
         return Answer(done, replies)
-
-
-def _is(task: asyncio.Future[Any], value: Any) -> bool:
-    return not task.cancelled() and task.exception() is None and task.result() is value
 
 
 def _bound(run: Callable[[C], Awaitable[Any]] | None, call: C) -> Callable[[], Awaitable[Any]]:

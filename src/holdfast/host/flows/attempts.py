@@ -48,6 +48,7 @@ class Attempts:
                     error["code"],
                     error["message"],
                     retryable=error["retryable"],
+                    retry_after_ms=error["retry_after_ms"],
                     details=error["details"],
                 )
             await self._stage.sleep(delay_ms(retry, attempt, error["retry_after_ms"]))

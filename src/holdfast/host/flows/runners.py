@@ -6,7 +6,7 @@ when it is loaded.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
@@ -71,6 +71,8 @@ class Invocation:
     idempotency_key: str
     #: How long the call may take.
     timeout_ms: int
+    #: Which attempt at this run of the node it is, from 1; a crash does not count.
+    attempt: int = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,16 +151,6 @@ class ProviderCall:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StateRead:
-    """Values of the tenant's state that expressions of a node use."""
-
-    names: tuple[str, ...]
-    flow: str
-    tenant: str
-    env: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Runners:
     """What runs the nodes that reach out of the flow; each returns the node's output as JSON.
 
@@ -169,8 +161,8 @@ class Runners:
     http: Callable[[HttpCall], Awaitable[Any]] | None = None
     llm: Callable[[ModelCall], Awaitable[Any]] | None = None
     provider: Callable[[ProviderCall], Awaitable[Any]] | None = None
-    #: Reads `state.tenant`; returns the values that exist, by name.
-    state: Callable[[StateRead], Awaitable[dict[str, Any]]] | None = None
+    #: Reads names of the tenant's state; those that it lacks are left out.
+    state: Callable[[Invocation, Sequence[str]], Awaitable[Mapping[str, Any]]] | None = None
 
     @property
     def kinds(self) -> frozenset[NodeKind]:

@@ -13,7 +13,7 @@ from typing_extensions import override
 
 from holdfast.host.flows.model import Approval
 from holdfast.host.flows.pens import Pen, StreamPen, saying
-from holdfast.host.flows.runners import NodeFailed
+from holdfast.host.flows.runners import Invocation, NodeFailed
 from holdfast.model.session_keys import DEFAULT_ENV
 from holdfast.model.waitpoints import Signal
 from holdfast.worker.budget import Reserved
@@ -119,6 +119,20 @@ class Stage(Protocol):
     ) -> AbstractAsyncContextManager[Reserved]:
         """Reserve from the budgets of the execution while the block runs."""
         ...
+
+
+def invocation(stage: Stage, flow: str, node: str, name: str, timeout_ms: int) -> Invocation:
+    """Return who calls from a node; `name` names this run of the node, or a part of it."""
+    place = stage.place
+    return Invocation(
+        execution=place.execution,
+        tenant=place.tenant,
+        env=place.env,
+        flow=flow,
+        node=node,
+        idempotency_key=stage.key(name),
+        timeout_ms=timeout_ms,
+    )
 
 
 class TaskStage:

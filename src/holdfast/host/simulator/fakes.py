@@ -12,6 +12,7 @@ from holdfast.host.flows.model import NodeKind
 from holdfast.host.flows.runners import (
     ComponentCall,
     HttpCall,
+    Invocation,
     ModelCall,
     NodeFailed,
     ProviderCall,
@@ -31,7 +32,7 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
     kind: NodeKind
     name: str
     input: Any
-    #: The same in every attempt at the same call.
+    #: The same when the call is repeated after a crash, and another one in every attempt.
     key: str
     execution: str
 
@@ -194,7 +195,7 @@ def _component_call(call: ComponentCall) -> Call:
         kind=NodeKind.CALL,
         name=f"{call.component}.{call.operation}",
         input=call.input,
-        key=call.about.idempotency_key,
+        key=_key(call.about),
         execution=call.about.execution,
     )
 
@@ -204,7 +205,7 @@ def _provider_call(call: ProviderCall) -> Call:
         kind=NodeKind.PROVIDER,
         name=f"{call.type}.{call.operation}",
         input=call.input,
-        key=call.about.idempotency_key,
+        key=_key(call.about),
         execution=call.about.execution,
     )
 
@@ -214,7 +215,7 @@ def _http_call(call: HttpCall) -> Call:
         kind=NodeKind.HTTP,
         name=f"{call.method} {call.url}",
         input=call.json if call.has_body else {},
-        key=call.about.idempotency_key,
+        key=_key(call.about),
         execution=call.about.execution,
     )
 
@@ -229,6 +230,11 @@ def _model_call(call: ModelCall) -> Call:
             "tools": list(call.tools),
             "max_tokens": call.max_tokens,
         },
-        key=call.about.idempotency_key,
+        key=_key(call.about),
         execution=call.about.execution,
     )
+
+
+def _key(about: Invocation) -> str:
+    """Name an attempt at a call: a retry asks again, and a repetition after a crash does not."""
+    return f"{about.idempotency_key}~{about.attempt}"

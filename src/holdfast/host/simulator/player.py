@@ -141,8 +141,8 @@ class Player:
     async def _run(self, action: Run) -> None:
         if isinstance(self._flow, Conversation):
             raise Mismatch("the flow is a conversation; start it with `say`")
-        payload = msgspec.json.encode({"input": action.given})
-        submitted = await self._engine.submit(self._flow.name, payload=payload)
+        payload = self._flow.encode_input((), {"input": action.given})
+        submitted = await self._engine.submit(self._flow.name, input=payload)
         self._job = submitted.id
         self._subjects[""] = Job(submitted.id)
         await self._settle()
@@ -201,7 +201,7 @@ class Player:
             outcome = await self._engine.outcome(self._job)
             result = outcome.result if outcome is not None else None
             said = [] if result is None else msgspec.json.decode(result)["replies"]
-            return list(said[self._seen.get(user, 0) :])
+            return list(said[self._seen.get("", 0) :])
         entries = await self._entries(user, self._seen.get(user, 0))
         return [entry.value for entry in entries if entry.direction == "out"]
 
@@ -218,7 +218,7 @@ class Player:
 
     async def _see(self, user: str, count: int) -> None:
         if self._job:
-            self._seen[user] = self._seen.get(user, 0) + count
+            self._seen[""] = self._seen.get("", 0) + count
         elif entries := await self._entries(user):
             self._seen[user] = entries[-1].number
 

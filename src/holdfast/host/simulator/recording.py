@@ -33,11 +33,12 @@ class Recorder:
     """Notes what components, models and others answer, and writes it as fakes."""
 
     def __init__(self) -> None:
-        self._calls: list[tuple[Call, Answer]] = []
+        #: What was called, and the answers.
+        self.calls: list[tuple[Call, Answer]] = []
 
     def runners(self, real: Runners) -> Runners:
         """Return runners that note what the real ones answer."""
-        return watched(real, lambda call, answer: self._calls.append((call, answer)))
+        return watched(real, lambda call, answer: self.calls.append((call, answer)))
 
     async def script(self, engine: Engine, session: str, *, name: str, flow: str) -> str:
         """Return the test file of a session."""
@@ -47,7 +48,7 @@ class Recorder:
             return as_file(name, flow, "user", [], [])
         decisions = await _decisions(engine, page.entries)
         steps = steps_of(page.entries, decisions)
-        return as_file(name, flow, page.session.key.user, fakes_of(self._calls), steps)
+        return as_file(name, flow, page.session.key.user, fakes_of(self.calls), steps)
 
 
 async def _decisions(engine: Engine, entries: Sequence[Entry]) -> list[Decision]:
@@ -112,8 +113,8 @@ def steps_of(entries: Sequence[Entry], decisions: Sequence[Decision]) -> list[di
     events: list[tuple[datetime, Entry | Decision]] = [(one.at, one) for one in entries]
     events += [(one.signal.at, one) for one in decisions]
     found = _Steps()
-    # Sorting is stable, so lines of the same moment keep their order.
-    for _, event in sorted(events, key=lambda one: one[0]):
+    # Replies can have the time of the decision that they follow. Lines keep their order.
+    for _, event in sorted(events, key=lambda one: (one[0], isinstance(one[1], Entry))):
         if isinstance(event, Decision):
             found.act(_decided(event))
         elif event.direction == "in":

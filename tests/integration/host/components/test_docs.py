@@ -15,12 +15,13 @@ from holdfast.host.components import Components, Sandbox, Services, requests
 from holdfast.host.components.failures import CODES
 from holdfast.host.components.limits import MOST, USUAL
 from holdfast.host.components.python import child
-from holdfast.host.components.states import FlowStates, PackStates
+from holdfast.host.components.states import PackStates
 from holdfast.host.flows.declaring import declare_flow
 from holdfast.host.flows.runners import Runners
 from holdfast.host.grants import Grants
 from holdfast.host.loading import read_flows
 from holdfast.host.packs import bundle, load_folder
+from holdfast.host.tenant_state import TenantState
 from holdfast.store.store import Store
 from holdfast.testing import conversation
 from holdfast.testing.servers import TestServer
@@ -53,7 +54,7 @@ async def test_the_example_says_what_the_page_shows(
     sandbox = Sandbox()
     states = PackStates(store)
     components = await Components.load(pack, sandbox, Services(states=states), trusted=True)
-    state = FlowStates(states, Grants.of(bundle(pack)).flows)
+    state = TenantState(states, Grants.of(bundle(pack)).flows)
     flows = read_flows(bundle(pack), Runners(call=components, state=state))
     app = App()
     kind = declare_flow(app, flows, "main")

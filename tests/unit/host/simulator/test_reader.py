@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from pathlib import Path
 
 import jsonschema
 import pytest
@@ -163,3 +165,14 @@ def test_the_published_schema_is_that_of_the_reader() -> None:
 def test_wrong_files_do_not_fit_the_schema(text: str) -> None:
     """An editor marks what the reader refuses."""
     assert not _fits(text)
+
+
+def test_the_documents_have_every_step_and_a_test_that_is_read() -> None:
+    """Authors find what there is in docs/packs.md."""
+    page = (Path(__file__).parents[4] / "docs" / "packs.md").read_text("utf-8")
+    rows = page.split("| step | means |")[1].split("\n\n")[0]
+    assert set(re.findall(r"`([a-z]+): ", rows)) >= reader.SIBLINGS.keys()
+    example = re.search(r'```yaml title="tests/refunds.yaml"\n(.*?)```', page, re.DOTALL)
+    assert example is not None
+    assert _fits(example[1])
+    assert len(reader.read_text(example[1], "refunds.yaml")) == 1
