@@ -94,6 +94,8 @@ LOOP = command("(loop $again (br $again))")
 TRAP = command("unreachable")
 DIVIDE = command("(drop (i32.div_s (i32.const 1) (i32.const 0)))")
 EXIT = command("(call $proc_exit (i32.const 3))", "proc_exit")
+#: Calls the host without end.
+CHAT = command("(loop $again (call $write (i32.const 0) (i32.const 0)) (br $again))")
 DEEP = command("(call $deep)", more="(func $deep (call $deep))")
 #: Takes memory until there is no more, and then aborts, as allocators do.
 BOMB = command(

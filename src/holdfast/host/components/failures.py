@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from holdfast.host.flows.runners import NodeFailed
@@ -29,7 +30,7 @@ CODES: dict[str, str] = {
 #: Failures that a later attempt may not have.
 _PASSING = frozenset({"component_busy", "component_timeout"})
 _MESSAGE_CHARS = 500
-_CODE_CHARS = 100
+_CODE = re.compile(r"[A-Za-z][A-Za-z0-9_.:-]{0,99}")
 
 
 def failed(code: str, message: str | None = None, *, details: Any = None) -> NodeFailed:
@@ -47,7 +48,7 @@ def reported(error: Any) -> NodeFailed:
     code, message = error.get("code"), error.get("message")
     after = error.get("retry_after_ms")
     return NodeFailed(
-        code[:_CODE_CHARS] if isinstance(code, str) and code else "component_failed",
+        code if isinstance(code, str) and _CODE.fullmatch(code) else "component_failed",
         message[:_MESSAGE_CHARS] if isinstance(message, str) else CODES["component_failed"],
         retryable=error.get("retryable") is True,
         retry_after_ms=after if isinstance(after, int) and 0 <= after <= 3_600_000 else 0,  # noqa: PLR2004

@@ -25,8 +25,8 @@ class SandboxSettings:
     calls_per_tenant: int = 4
     #: How many WASM calls run at once.
     threads: int = 32
-    #: How many processes one Python component has.
-    processes: int = 2
+    #: How many processes one Python component has, of which one tenant uses all but one.
+    processes: int = 3
     #: Where compiled code is kept; None keeps it in memory only.
     cache: Path | None = None
     wasi: WasiPolicy = field(default_factory=WasiPolicy)

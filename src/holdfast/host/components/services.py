@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import msgspec
@@ -27,6 +27,7 @@ from holdfast.host.grants import Grant
 from holdfast.host.vault import Vault
 from holdfast.host.web.client import Web
 from holdfast.host.web.nodes import HttpNodes
+from holdfast.model import bounds, checks
 from holdfast.model.pack_states import StateScope
 
 #: Bounds of one call of a component.
@@ -58,6 +59,7 @@ class Requests:
         self._about = about
         self._left = MOST_REQUESTS
         self._logged = 0
+        self._sent = 0
         #: Replies, which are said when the outcome of the node is recorded.
         self.emitted: list[dict[str, Any]] = []
         self.revealed = Revealed()
@@ -151,10 +153,15 @@ class Requests:
             headers={**request.headers, **secrets},
             json=None if request.json is msgspec.UNSET else request.json,
             has_body=request.json is not msgspec.UNSET,
-            about=self._about,
+            about=replace(self._about, idempotency_key=self._next_key()),
         )
         nodes = HttpNodes(self._services.web, self._vault, {self._about.flow: self._grant})
         return await nodes(call)
+
+    def _next_key(self) -> str:
+        """Return a key of its own for each web call, the same in every attempt."""
+        self._sent += 1
+        return f"{self._about.idempotency_key}:{self._sent}"
 
     async def _write_log(self, request: Log) -> None:
         self._logged += 1
@@ -170,7 +177,9 @@ class Requests:
     async def _emit(self, request: Emit) -> None:
         if len(self.emitted) >= MOST_EMITTED:
             raise NodeFailed("too_many_replies", f"a call emits at most {MOST_EMITTED} replies")
-        if self.revealed.within(msgspec.json.encode(request.activity)):
+        encoded = msgspec.json.encode(request.activity)
+        checks.payload("activity", encoded, bounds.MESSAGE_BYTES)
+        if self.revealed.within(encoded):
             raise NodeFailed("secret_denied", "a reply may not contain a secret")
         self.emitted.append(request.activity)
 

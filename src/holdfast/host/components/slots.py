@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 
 from holdfast.host.components.failures import failed
@@ -36,6 +38,15 @@ class Slots:
             if isinstance(error, TimeoutError):
                 raise failed("component_busy") from None
             raise
+
+    @contextlib.asynccontextmanager
+    async def taken(self, tenant: str, timeout_ms: int) -> AsyncIterator[None]:
+        """Hold a slot while the block runs; raises NodeFailed if there is none in time."""
+        await self.take(tenant, timeout_ms)
+        try:
+            yield
+        finally:
+            self.give_back(tenant)
 
     def give_back(self, tenant: str) -> None:
         """Give a slot back."""

@@ -48,15 +48,12 @@ class WebRunner:
             timeout_ms=call.timeout_ms,
             most_bytes=self.limits.output_bytes,
         )
-        tenant = call.about.tenant
-        await self._slots.take(tenant, call.timeout_ms)
-        try:
-            response = await self._web.send(request, self._hosts)
-        except NodeFailed as failure:
-            code = _CODES.get(failure.code, "component_unreachable")
-            raise NodeFailed(code, str(failure), retryable=failure.retryable) from None
-        finally:
-            self._slots.give_back(tenant)
+        async with self._slots.taken(call.about.tenant, call.timeout_ms):
+            try:
+                response = await self._web.send(request, self._hosts)
+            except NodeFailed as failure:
+                code = _CODES.get(failure.code, "component_unreachable")
+                raise NodeFailed(code, str(failure), retryable=failure.retryable) from None
         return _output(response)
 
     async def close(self) -> None:

@@ -154,7 +154,7 @@ async def test_web_calls_stay_on_the_list_and_off_private_addresses(sandbox: San
         await loose.close()
     assert (found["status"], found["body"]) == (200, {"ok": {"a": 1}})
     assert seen[0].headers["x-key"] == "s3cret-of-acme"
-    assert seen[0].headers["idempotency-key"] == "e1/1.main.find"
+    assert seen[0].headers["idempotency-key"] == "e1/1.main.find:1"
 
 
 async def test_an_http_component_posts_the_call(sandbox: Sandbox) -> None:

@@ -32,6 +32,7 @@ PROGRAMS = {
     "words": wat.saying("no JSON"),
     "silent": wat.saying(""),
     "wild": wat.WILD,
+    "chat": wat.CHAT,
     "large": wat.command("nop", pages=2_000),
     "model.echo": wat.ECHO_COMPONENT,
     "model.refuse": wat.REFUSING_COMPONENT,
@@ -219,13 +220,13 @@ async def test_what_does_not_compile_or_fit_is_an_error_at_load(
 
 async def test_other_tenants_are_served_while_one_misbehaves(sandbox: Sandbox) -> None:
     """Endless loops and sleepers of a tenant do not delay calls of another, nor the event loop."""
-    names = ("loop", "sleep", "echo")
+    names = ("loop", "sleep", "chat", "echo")
     pack = pack_of({name: ("wasm", PROGRAMS[name]) for name in names}, limits="timeout: 1500ms")
     async with loaded(pack, sandbox) as components:
         await components(call_of("echo", 1))
         bad = [
             asyncio.ensure_future(components(call_of(name, tenant="bad")))
-            for name in ("loop", "sleep") * 8
+            for name in ("loop", "sleep", "chat") * 4
         ]
         await asyncio.sleep(0)
         slowest = 0.0
@@ -238,7 +239,7 @@ async def test_other_tenants_are_served_while_one_misbehaves(sandbox: Sandbox) -
         assert slowest < 1.0
         outcomes = await asyncio.gather(*bad, return_exceptions=True)
     codes = {one.code for one in outcomes if isinstance(one, NodeFailed)}
-    assert len(outcomes) == 16
+    assert len(outcomes) == 12
     assert codes <= {"component_timeout", "component_busy"}
     assert "component_timeout" in codes
 

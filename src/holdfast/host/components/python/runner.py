@@ -32,6 +32,8 @@ class PythonRunner:
         self.limits = limits
         self._slots = slots
         self._room = asyncio.Semaphore(processes)
+        #: One process is always left to other tenants.
+        self._tenants = Slots(max(1, processes - 1))
         self._idle: list[Process] = []
         self._replacing: set[asyncio.Task[None]] = set()
 
@@ -44,13 +46,11 @@ class PythonRunner:
 
     async def run(self, call: Prepared) -> bytes:
         """Run a call in a process that is idle or new."""
-        tenant = call.about.tenant
-        await self._slots.take(tenant, call.timeout_ms)
-        try:
-            await self._enter(call.timeout_ms)
+        tenant, timeout_ms = call.about.tenant, call.timeout_ms
+        # The wider slot last: the tenant's other components do not wait for this one.
+        async with self._tenants.taken(tenant, timeout_ms), self._slots.taken(tenant, timeout_ms):
+            await self._enter(timeout_ms)
             return await self._run(call)
-        finally:
-            self._slots.give_back(tenant)
 
     async def _enter(self, timeout_ms: int) -> None:
         """Wait until fewer processes than there may be are busy."""

@@ -38,7 +38,10 @@ class Cache:
     def read(self, key: str) -> bytes | None:
         """Return compiled code; None if there is none or if the file is damaged."""
         try:
-            data = (self._folder / key).read_bytes()
+            with (self._folder / key).open("rb") as file:
+                if os.fstat(file.fileno()).st_uid != os.geteuid():
+                    return None
+                data = file.read()
         except OSError:
             return None
         code = data[_DIGEST_BYTES:]

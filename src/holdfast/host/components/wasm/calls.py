@@ -16,7 +16,8 @@ from holdfast.host.components.limits import Limits
 from holdfast.host.components.services import Requests
 
 _LATE = b'{"error":{"code":"component_timeout","message":"the time is over","retryable":true}}'
-_ERRORS_BYTES = 4_096
+#: How much of the error output is kept.
+ERRORS_BYTES = 4_096
 
 
 @dataclass(slots=True, kw_only=True)
@@ -37,6 +38,8 @@ class Call:
     #: Nobody waits for the outcome any more.
     is_abandoned: bool = False
     deadline: float = 0.0
+    #: How much of the envelope was read.
+    position: int = 0
     output: bytearray = field(default_factory=bytearray)
     #: The end of what the code wrote to its error output.
     errors: bytearray = field(default_factory=bytearray)
@@ -63,6 +66,12 @@ class Call:
         """Whether the time is over."""
         return time.monotonic() >= self.deadline
 
+    def read(self, size: int) -> bytes:
+        """Return the next part of the envelope, at most this many bytes."""
+        data = self.envelope[self.position : self.position + size]
+        self.position += len(data)
+        return data
+
     def has_room(self, size: int) -> bool:
         """Return whether more output is within the limit; if it is not, the call has failed."""
         self.is_too_large |= len(self.output) + size > self.limits.output_bytes
@@ -72,7 +81,7 @@ class Call:
         """Add to the output, or to the error output, of which the end is kept."""
         if is_error:
             self.errors += data
-            del self.errors[:-_ERRORS_BYTES]
+            del self.errors[:-ERRORS_BYTES]
         else:
             self.output += data
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.metadata import version
 from typing import TypeVar
+from weakref import WeakValueDictionary
 
 import wasmtime
 from wasmtime import component
@@ -36,7 +37,8 @@ class Engine:
     def __init__(self, cache: Cache | None = None) -> None:
         self._cache = cache
         self._engines: dict[bool, wasmtime.Engine] = {}
-        self._compiled: dict[str, Code] = {}
+        #: Code is kept as long as a component uses it.
+        self._compiled: WeakValueDictionary[str, Code] = WeakValueDictionary()
         self._lock = threading.Lock()
         self._ticker = _Ticker(self._engines)
         #: Set when no call may continue.
@@ -54,14 +56,15 @@ class Engine:
             raise wasmtime.WasmtimeError("the file is not WASM")
         key = f"{hashlib.sha256(data).hexdigest()}-{version('wasmtime')}-{int(metered)}"
         with self._lock:
-            if key not in self._compiled:
+            code: Code | None = self._compiled.get(key)
+            if code is None:
                 engine = self._engine(metered=metered)
-                self._compiled[key] = (
-                    self._cached(component.Component, engine, key, data)
-                    if data.startswith(_COMPONENT)
-                    else self._cached(wasmtime.Module, engine, key, data)
-                )
-            return self._compiled[key]
+                if data.startswith(_COMPONENT):
+                    code = self._cached(component.Component, engine, key, data)
+                else:
+                    code = self._cached(wasmtime.Module, engine, key, data)
+                self._compiled[key] = code
+            return code
 
     def _cached(self, kind: type[C], engine: wasmtime.Engine, key: str, data: bytes) -> C:
         if self._cache is None:

@@ -61,6 +61,8 @@ class _Command:
         linker = engine.linker(metered=limits.fuel is not None)
         wasi.link(linker, module, policy)
         self._engine = engine
+        # The engine keeps what is in use.
+        self._module = module
         self._ready = linker.instantiate_pre(module)
         self._name = name
         self._limits = limits

@@ -17,6 +17,8 @@ from pathlib import Path
 import wasmtime
 
 from holdfast.errors import InvalidInput
+from holdfast.host.components.requests import REQUEST_BYTES
+from holdfast.host.components.wasm import calls
 from holdfast.host.components.wasm.calls import Call, current
 
 _WASI = "wasi_snapshot_preview1"
@@ -54,12 +56,13 @@ class WasiPolicy:
         config.env = list(self.env.items())
         for guest, path in self.folders.items():
             config.preopen_dir(str(path), guest, fs_mutable=False)
-        _give_input(config, call.envelope)
+        if self.folders:
+            _give_input(config, call.envelope)
         return config
 
 
 def _give_input(config: wasmtime.WasiConfig, data: bytes) -> None:
-    """Give the standard input, which WASI reads from a file; this one has no name."""
+    """Give the standard input to wasmtime's own `fd_read`; its file has no name."""
     if hasattr(os, "memfd_create"):
         file = os.memfd_create("input")
         try:
@@ -77,6 +80,9 @@ def _give_input(config: wasmtime.WasiConfig, data: bytes) -> None:
 def link(linker: wasmtime.Linker, module: wasmtime.Module, policy: WasiPolicy) -> None:
     """Replace functions of WASI, and add those of the host."""
     _define(linker, _WASI, "fd_write", [_I32] * 4, _fd_write)
+    if not policy.folders:
+        # Without files there is only the input, which is faster from memory.
+        _define(linker, _WASI, "fd_read", [_I32] * 4, _fd_read)
     _define(linker, _WASI, "poll_oneoff", [_I32] * 4, _poll_oneoff)
     _define(linker, _WASI, "clock_time_get", [_I32, _I64, _I32], _clock_time_get)
     _define(linker, HOLDFAST, "call", [_I32] * 2, _host_call)
@@ -153,12 +159,29 @@ def _fd_write(caller: wasmtime.Caller, file: int, parts: int, count: int, writte
         # What is too large is not even copied.
         if file == 1 and not call.has_room(size):
             return _stopped(caller)
-        data = memory.read(start, size)
+        data = memory.read(start, size if file == 1 else min(size, calls.ERRORS_BYTES))
         if data is None:
             return _FAULT
         call.write(data, is_error=file != 1)
         total += size
     return _OK if memory.write(written, struct.pack("<I", total & 0xFFFF_FFFF)) else _FAULT
+
+
+def _fd_read(caller: wasmtime.Caller, file: int, parts: int, count: int, found: int) -> int:
+    """Read from the input."""
+    if file != 0:
+        return _BADF
+    memory, call = _Memory(caller), current()
+    places = memory.read(parts, 8 * count) if 0 <= count <= _MOST_PARTS else None
+    if places is None:
+        return _FAULT
+    total = 0
+    for start, size in struct.iter_unpack("<II", places):
+        data = call.read(size)
+        if not memory.write(start, data):
+            return _FAULT
+        total += len(data)
+    return _OK if memory.write(found, struct.pack("<I", total)) else _FAULT
 
 
 def _stopped(caller: wasmtime.Caller) -> int:
@@ -207,7 +230,7 @@ def _poll_oneoff(caller: wasmtime.Caller, given: int, events: int, count: int, f
 def _host_call(caller: wasmtime.Caller, start: int, size: int) -> int:
     """Ask the host; returns the size of the answer, -1 if the request is not in memory."""
     call = current()
-    request = _Memory(caller).read(start, size)
+    request = _Memory(caller).read(start, size) if 0 <= size <= REQUEST_BYTES else None
     if request is None:
         return -1
     call.answer = call.ask(request)
