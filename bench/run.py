@@ -24,6 +24,7 @@ from typing import Any
 
 from bench import workloads
 from bench.archive import measure_archive, measure_leases
+from bench.components import measure_components
 from bench.conversations import measure_conversations
 from bench.costs import flat_costs
 from bench.flows import measure_flows
@@ -130,6 +131,8 @@ async def measure(results: dict[str, Figures], *, backlog: int) -> None:
     results["graphs"] = await measure_graphs()
     print("flows ...", flush=True)
     results["flows"] = await measure_flows()
+    print("components ...", flush=True)
+    results["components"] = await measure_components()
     async with _fresh_engine() as engine:
         print("routing ...", flush=True)
         results["routing"] = await measure_routing(engine)

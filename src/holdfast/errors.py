@@ -166,6 +166,12 @@ class QuotaNotFound(NotFound):
     code = "quota_not_found"
 
 
+class SecretNotFound(NotFound):
+    """The tenant has no secret with this name."""
+
+    code = "secret_not_found"
+
+
 class ReservationNotFound(NotFound):
     """The budget has no reservation with this key, or no longer remembers it."""
 
@@ -182,6 +188,12 @@ class SessionNotFound(NotFound):
     """No session has this id."""
 
     code = "session_not_found"
+
+
+class FlowNotFound(NotFound):
+    """No pack has this flow, or it cannot be started from outside."""
+
+    code = "flow_not_found"
 
 
 class ReplyNotFound(NotFound):
@@ -266,6 +278,12 @@ class ReplyRejected(Conflict):
     """A sender raises it: the receiver will never take this reply, so it is not tried again."""
 
     code = "reply_rejected"
+
+
+class AmbiguousFlow(Conflict):
+    """Several flows are meant; a message has to name one."""
+
+    code = "ambiguous_flow"
 
 
 class SessionBusy(Conflict):
@@ -458,6 +476,24 @@ class TooManyKeys(Conflict):
     """The store reached its maximum number of API keys."""
 
     code = "too_many_keys"
+
+
+class TooManySecrets(Conflict):
+    """The tenant has as many secrets in this env as it can have."""
+
+    code = "too_many_secrets"
+
+
+class SecretUnreadable(Conflict):
+    """A secret cannot be opened: its key is not here, or it was altered."""
+
+    code = "secret_unreadable"
+
+
+class StateFull(Conflict):
+    """A pack keeps as much state for a tenant as it can."""
+
+    code = "state_full"
 
 
 class AccessDenied(HoldfastError):

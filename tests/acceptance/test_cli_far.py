@@ -191,6 +191,16 @@ FAR = [
         "quotas show @ --tenant @",
     ),
     Case("quotas delete", Place.quota, "@ --tenant @", "quotas show @ --tenant @"),
+    Case(
+        "secrets set",
+        Place.nothing,
+        f"@ --tenant @ --from-file {__file__}",
+        "secrets ls --tenant @",
+    ),
+    Case("secrets set", Place.nothing, "@ --from-file nowhere"),
+    Case("secrets ls", Place.secret, "--tenant @ --env prod"),
+    Case("secrets rm", Place.secret, "@ --tenant @ --env prod", "secrets ls --tenant @ --env prod"),
+    Case("secrets rm", Place.nothing, "@"),
     Case("workers ls", Place.worker),
     Case("workers drain", Place.worker, "@", "workers ls"),
     Case("workers drain", Place.nothing, "@"),
@@ -242,6 +252,7 @@ LOCAL = {
     "archive run": "--once",
     "archive verify": "",
     "dev": "",
+    "secrets rotate": "",
     "server": "--listen 127.0.0.1:0",
 }
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from holdfast.cli.main import run
-from holdfast.host.packs import PublicKey, Trust, load_archive
+from holdfast.host.packs import PublicKey, Trust, load_archive, load_folder
 from tests.acceptance.processes import python
 from tests.support.packs import FULL, files_of, write_folder
 
@@ -57,7 +57,7 @@ def test_from_a_new_folder_to_a_verified_archive(shell: Shell, folder: Path) -> 
     assert "made the pack hello" in shell("new", "hello")
     digest = shell("build", "hello")
     assert digest.startswith("sha256:")
-    assert "wrote hello-0.1.0.hfpack (3 files" in shell.err
+    assert "wrote hello-0.1.0.hfpack (4 files" in shell.err
     plain = (folder / "hello-0.1.0.hfpack").read_bytes()
     assert shell("build", "hello", "-o", "again.hfpack") == digest
     assert (folder / "again.hfpack").read_bytes() == plain
@@ -190,7 +190,7 @@ def test_the_command_alone_shows_its_help(folder: Path) -> None:
     """As a process of its own; it lists the verbs."""
     ended: subprocess.CompletedProcess[str] = python("-m", "holdfast.cli", "pack", folder=folder)
     assert ended.returncode == 0
-    assert all(verb in ended.stdout for verb in ("new", "build", "sign", "verify", "show"))
+    assert all(verb in ended.stdout for verb in ("new", "test", "build", "sign", "show"))
 
 
 def test_lint_reports_problems_for_people_programs_and_ci(shell: Shell, folder: Path) -> None:
@@ -213,3 +213,90 @@ def test_lint_of_a_new_pack_finds_nothing(shell: Shell) -> None:
     """What `pack new` makes has no problems."""
     shell("new", "hello")
     assert shell("lint", "hello") == "no problems"
+
+
+def test_tests_of_a_new_pack_pass_and_cover_it(shell: Shell, folder: Path) -> None:
+    """People, programs and CI systems read what came of them."""
+    shell("new", "hello")
+    lines = shell("test", "hello", "--junit", "junit.xml", "--min-coverage", "100").splitlines()
+    assert lines[0] == "passed  tests/main.yaml::Somebody says their name"
+    assert lines[2].startswith("2 passed in ")
+    assert lines[3] == "covered 4 of 4 nodes and 5 of 5 ways between them (100 %)"
+    assert '<testsuites name="hello" tests="2" failures="0"' in (folder / "junit.xml").read_text()
+    report = shell.json("test", "hello", "-k", "NAME")
+    assert [one["verdict"] for one in report["tests"]] == ["passed"]
+    assert report["coverage"]["nodes"]["missed"] == ["main.bye"]
+
+
+def test_a_test_that_fails_shows_what_differs(shell: Shell, folder: Path) -> None:
+    """And the command exits with 1; so it does if too little is covered."""
+    shell("new", "hello")
+    text = "tests: {A: [{say: hi}, {expect: Hello. What is your nam?}]}\n"
+    (folder / "hello" / "tests" / "main.yaml").write_text(text)
+    lines = shell("test", "hello", code=1).splitlines()
+    assert lines[:3] == ["failed  tests/main.yaml::A", "", "--- tests/main.yaml::A ---"]
+    assert "    - Hello. What is your nam?" in lines
+    assert "    + Hello. What is your name?" in lines
+    assert "  not covered: main.greet" in lines
+    (folder / "hello" / "tests" / "main.yaml").write_text("tests: {}\n")
+    lines = shell("test", "hello", "--min-coverage", "1", code=1).splitlines()
+    assert lines[0] == "the pack has no tests"
+    assert lines[-1] == "the coverage is below 1 %"
+
+
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [
+        (("test", "hello", "-k", "nowhere"), "no test has 'nowhere' in its name"),
+        (("test", "hello", "--junit", "no/where.xml"), "cannot write no/where.xml"),
+        (("test", "hello", "--store", "x", "--min-coverage", "1"), "leave out --store"),
+        (("show", "hello", "--flow", "main"), "give --svg FILE or --mermaid"),
+        (("show", "hello", "--flow", "mian", "--mermaid"), "it has main"),
+    ],
+)
+def test_wrong_use_of_tests_and_pictures(shell: Shell, args: tuple[str, ...], words: str) -> None:
+    """It says what to do instead."""
+    shell("new", "hello")
+    shell(*args, code=2)
+    assert words in shell.err
+
+
+def test_errors_of_flows_and_tests_stop_a_build(shell: Shell, folder: Path) -> None:
+    """Unless the author does not want to know."""
+    shell("new", "hello")
+    (folder / "hello" / "tests" / "main.yaml").write_text("tests: {A: [{sya: hi}]}\n")
+    assert shell("build", "hello", code=2) == ""
+    assert "did you mean `say`?" in shell.err
+    assert not (folder / "hello-0.1.0.hfpack").exists()
+    error = shell.error("build", "hello")
+    assert error["context"]["problem"] == "missing_field"
+    assert shell("test", "hello", code=2) == ""
+    assert shell("build", "hello", "--no-lint").startswith("sha256:")
+
+
+def test_a_flow_is_drawn(shell: Shell, folder: Path) -> None:
+    """As a Mermaid flowchart, or as an image."""
+    shell("new", "hello")
+    assert shell("show", "hello", "--mermaid").startswith("flowchart TD\n")
+    shell("show", "hello", "--flow", "main", "--svg", "main.svg")
+    assert (folder / "main.svg").read_text().startswith("<svg ")
+
+
+def test_a_chat_with_a_pack_becomes_a_test(shell: Shell, folder: Path) -> None:
+    """The terminal shows it as it shows other conversations, and the test passes."""
+    pack = Path(__file__).parents[2] / "examples" / "packs" / "support"
+    fakes = str(pack / "tests" / "orders.yaml")
+    chat = ("-m", "holdfast.cli", "chat", str(pack), "--user", "ann")
+    options = ("--fakes", fakes, "--record", "order.yaml")
+    ended = python(*chat, *options, folder=folder, typed="hello\n1\nA17\n")
+    assert ended.returncode == 0, ended.stderr
+    assert "support:main: Order A17 is on its way.\n" in ended.stdout
+    copy = folder / "copy"
+    write_folder(copy, load_folder(pack).files)
+    (copy / "tests" / "menu.yaml").write_text((folder / "order.yaml").read_text())
+    assert "passed  tests/menu.yaml::order" in shell("test", "copy", "-k", "menu")
+    again = python(*chat, "--record", "b.yaml", folder=folder, typed="")
+    assert "choose a new --conversation" in again.stderr
+    store = f"embedded://{folder / '.holdfast'}"
+    lines = shell("test", str(pack), "-k", "two users", "--store", store).splitlines()
+    assert lines[0].startswith("passed  tests/menu.yaml::Two users")

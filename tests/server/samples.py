@@ -104,6 +104,10 @@ async def _quota(engine: Engine, tenant: str) -> str:
     return quota.id
 
 
+async def _secret(engine: Engine, tenant: str) -> str:
+    return (await engine.secrets.set(f"secret-{new_id()}", "value", tenant=tenant)).name
+
+
 async def _schedule(engine: Engine, tenant: str) -> str:
     execution = NewExecution(kind="work", tenant=tenant)
     plan = NewSchedule(id=new_id(), execution=execution, timing=Timing(every_ms=60_000))
@@ -184,6 +188,7 @@ MAKERS: dict[str, Make] = {
     "schedules.id": _schedule,
     "budgets.id": _budget,
     "quotas.id": _quota,
+    "secrets.name": _secret,
     "group": _group,
     "archive.id": _archived,
     "conversations.name": conversation,

@@ -29,7 +29,7 @@ _VARYING = (
     (re.compile(r"\bhf1\.[\w.-]+"), "TOKEN"),
     (re.compile(r"\b[0-9a-f]{32}-\d+-[0-9a-f]{12}\b"), "HANDLE"),
     (re.compile(r"\b([0-9a-hjkmnp-tv-z]{20}|[ks][0-9a-hjkmnp-tv-z]{24})\b"), "ID"),
-    (re.compile(r"\bk?[0-9a-f]{8}([0-9a-f]{8})?\b"), "MARK"),
+    (re.compile(r"\b[ks]?[0-9a-f]{8}([0-9a-f]{8})?\b"), "MARK"),
     (re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)?"), "TIME"),
     (re.compile(r"(?<![\w.])\d+(\.\d+)? (ms|s|min|h|d)\b( \d+ (s|min|h)\b)?"), "SPAN"),
     (re.compile(r"\b1\d{12}\b"), "MS"),
@@ -218,6 +218,10 @@ class Place:
         await self.engine.budgets.create(name, limits=limits, tenant=name, reset_ms=3_600_000)
         await self.engine.budgets.report(name, {"tokens": 7}, tenant=name)
         await self.engine.budgets.report(name, {"tokens": 7}, tenant=name)
+
+    async def secret(self, name: str) -> None:
+        """Set a secret."""
+        await self.engine.secrets.set(name, "value", tenant=name, env="prod")
 
     async def quota(self, name: str) -> None:
         """Create a quota."""

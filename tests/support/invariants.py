@@ -43,11 +43,12 @@ _WAITS = ("p", "y", "z", "k")
 _FAMILIES = frozenset("xirtnlswcgqpyzkf") | {
     *("tenants", "cells", "routes", "pass", "turns", "timers"),
     *("settings", "meta", "alias", "worker", "workers", "tasks", "open", "keyring"),
+    *("secrets", "sealing"),
     *GRAPH_FAMILIES,
     *SESSION_FAMILIES,
     *("stream", "frames", "live", "doc", "tails"),
     *("schedule", "plan", "schedules", "dues", "fired", "lined"),
-    *("unarchived", "o", "objects"),
+    *("unarchived", "o", "objects", "state", "state_due", "state_meta"),
     *("access", "accesses", "audit", "feeds", "feed"),
     *("m", "window", "outbox", "wait", "waits", "quotas", "quota", "queues", "held"),
     *("admissions", "promises", "void", "admit", "budgets", "budget", "address", "reservation"),

@@ -80,7 +80,7 @@ def files_of(pack: str = PACK, **others: str) -> dict[str, bytes]:
         **{f"flows/{name}.yaml": text.encode() for name, text in flows.items()},
         "components/orders.wasm": b"\x00asm\x01\x00\x00\x00",
         "assets/logo.txt": b"logo",
-        "tests/hello.yaml": b"say: hello\n",
+        "tests/hello.yaml": b"tests: {Hello: [{say: hello}]}\n",
     }
 
 

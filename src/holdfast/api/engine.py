@@ -20,6 +20,7 @@ from holdfast.api.operability import Operability
 from holdfast.api.queues import Queues
 from holdfast.api.quotas import Quotas
 from holdfast.api.schedules import Schedules
+from holdfast.api.secrets import Secrets
 from holdfast.api.sessions import Sessions
 from holdfast.api.streams import Streams
 from holdfast.api.tasks import Tasks
@@ -64,6 +65,7 @@ class Engine(ABC):
     api_keys: ApiKeys
     audit: Audit
     keyring: SigningKeys
+    secrets: Secrets
     writer_leases: WriterLeases
     archive: Archive
     feeds: Feeds

@@ -1,4 +1,4 @@
-"""`holdfast chat`: talk with a conversation of an app in the terminal."""
+"""`holdfast chat`: talk with a conversation of an app or a pack in the terminal."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import msgspec
 import typer
 
+from holdfast.cli import pack_chat
 from holdfast.cli.process.loading import load_app
 from holdfast.cli.terminal import output
 from holdfast.cli.terminal.dialogue import YOU, Screen, Typed
@@ -66,20 +67,31 @@ def chat(
     user: User = None,
     conversation: Dialogue = None,
     tenant: OfTenant = None,
+    fakes: Annotated[
+        str | None,
+        typer.Option(
+            "--fakes", metavar="FILE", help="Of a pack: the test file whose fakes answer its calls."
+        ),
+    ] = None,
+    record: Annotated[
+        str | None,
+        typer.Option("--record", metavar="FILE", help="Of a pack: write a test from the chat."),
+    ] = None,
     store: AppStoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Talk with a conversation of an app; a worker for it runs here. Ctrl-D or Ctrl-C leaves.
+    """Talk with a conversation of an app or a pack; a worker for it runs here. Ctrl-D leaves.
 
     A number chooses a button. The session stays: the same command continues it. With --json, every
     line of the transcript is an object on a line.
     """
     configure_logging("error", as_json=as_json)
-    app = load_app(target)
+    pack = pack_chat.load(target, name, fakes=fakes, record=record)
+    app = load_app(target) if pack is None else pack.app
     app.store = store or app.store
     if not is_remote(app.store):
         parse_store(app.store)
-    chosen = _chosen(app, target, name)
+    chosen = _chosen(app, target, name) if pack is None else pack.name
     key = SessionKey(
         tenant=tenant or DEFAULT_TENANT,
         endpoint=chosen,
@@ -87,9 +99,10 @@ def chat(
         user=user or _login(),
     )
     given = {"--user": user, "--conversation": conversation, "--tenant": tenant, "--store": store}
+    given["--fakes"] = fakes
     options = [part for option, value in given.items() if value for part in (option, value)]
-    back = shlex.join(["holdfast", "chat", target, chosen, *options])
-    talk = Talk(app, chosen, key, as_json=as_json)
+    back = shlex.join(["holdfast", "chat", target, pack.flow if pack else chosen, *options])
+    talk = Talk(app, chosen, key, as_json=as_json, pack=pack)
     if not as_json:
         output.note(f"{chosen}, as {key.user}. Ctrl-D leaves.")
     interrupted = asyncio.run(talk.run())
@@ -145,8 +158,17 @@ class _Standing:
 class Talk:
     """One user at a terminal, and the conversation that answers."""
 
-    def __init__(self, app: App, name: str, key: SessionKey, *, as_json: bool) -> None:
+    def __init__(
+        self,
+        app: App,
+        name: str,
+        key: SessionKey,
+        *,
+        as_json: bool,
+        pack: pack_chat.PackChat | None = None,
+    ) -> None:
         self._app = app
+        self._pack = pack
         self._name = name
         self._key = key
         self._as_json = as_json
@@ -171,12 +193,16 @@ class Talk:
                 for task in (talking, leaving):
                     task.cancel()
                 await asyncio.gather(talking, leaving, return_exceptions=True)
+                if self._pack is not None:
+                    await self._pack.finish(engine, self._key.id)
         if sys.stdin.isatty() and not self._as_json:
             output.say("")
         return self._leaving.is_set()
 
     async def _talk(self, engine: Engine) -> None:
         shown = await self._show_earlier(engine)
+        if self._pack is not None:
+            self._pack.begin(shown)
         typed = Typed()
         watching: asyncio.Future[None] | None = None
         try:

@@ -1,20 +1,19 @@
-"""`holdfast pack`: packs of flows: new, lint, build, keygen, sign, verify, show."""
+"""`holdfast pack`: packs of flows: new, lint, test, build, keygen, sign, verify, show."""
 
 from __future__ import annotations
 
-import contextlib
 import os
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from holdfast.cli import pack_files, pack_testing
 from holdfast.cli.terminal import output
 from holdfast.cli.terminal.groups import Verbs
 from holdfast.cli.terminal.options import JsonOption
-from holdfast.errors import InvalidInput, InvalidPack
+from holdfast.errors import InvalidInput
 
 if TYPE_CHECKING:
     from holdfast.host.packs import Pack, PublicKey, Verdict
@@ -80,7 +79,7 @@ def lint(
 
     if sarif and as_json:
         raise InvalidInput("sarif: give --sarif or --json, not both", field="sarif")
-    with _work(f"checking {folder}", as_json=as_json):
+    with pack_files.work(f"checking {folder}", as_json=as_json):
         report = linting.lint_folder(Path(folder))
     if sarif:
         text = render.as_sarif(report.problems, version("holdfast"), linting.ALL_CODES)
@@ -91,6 +90,9 @@ def lint(
         output.say(render.as_lines(report.problems, report.sources).removesuffix("\n"))
     if not report.is_valid:
         raise typer.Exit(1)
+
+
+app.command("test")(pack_testing.play)
 
 
 @app.command()
@@ -104,14 +106,19 @@ def build(
         ),
     ] = None,
     key: _KeyOption = None,
+    no_lint: Annotated[
+        bool, typer.Option("--no-lint", help="Build a pack whose flows or tests have errors.")
+    ] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Check a pack and write its archive; prints the digest. The same files, the same bytes."""
     from holdfast.host import packs  # noqa: PLC0415 - loads the cryptography
 
     signing = None if key is None else packs.PrivateKey.read(Path(key))
-    with _work(f"building {folder}", as_json=as_json):
+    with pack_files.work(f"building {folder}", as_json=as_json):
         pack = packs.load_folder(Path(folder))
+        if not no_lint:
+            pack_files.refuse_problems(pack.files, as_json=as_json)
         data = packs.build(pack)
         if signing is not None:
             data = packs.sign(data, signing)
@@ -164,7 +171,7 @@ def sign(
     from holdfast.host import packs  # noqa: PLC0415 - loads the cryptography
 
     signing = packs.PrivateKey.read(Path(key))
-    with _work(f"signing {file}", as_json=as_json):
+    with pack_files.work(f"signing {file}", as_json=as_json):
         data = packs.sign(packs.read_archive_file(Path(file)), signing)
         pack = packs.load_archive(data, packs.Trust(keys=frozenset({signing.public})))
         target = Path(file if out is None else out)
@@ -192,7 +199,7 @@ def verify(
 
     keys = frozenset(_public_key(text) for text in trust or ())
     root = packs.Trust(keys=keys, unsigned=allow_unsigned)
-    with _work(f"checking {file}", as_json=as_json):
+    with pack_files.work(f"checking {file}", as_json=as_json):
         pack = packs.load_archive(packs.read_archive_file(Path(file)), root, quiet=True)
     words = f"{pack.id} {pack.version} is intact and {_origin(pack.verdict)}"
     output.answer(_summary(pack), f"{words}\n{pack.digest}", as_json=as_json)
@@ -203,14 +210,27 @@ def show(
     pack: _PackArgument,
     *,
     trust: _TrustOption = None,
+    flow: Annotated[
+        str | None,
+        typer.Option("--flow", metavar="ID", help="The flow of a picture.", show_default="entry"),
+    ] = None,
+    svg: Annotated[
+        str | None, typer.Option("--svg", metavar="FILE", help="Write a picture of a flow.")
+    ] = None,
+    mermaid: Annotated[
+        bool, typer.Option("--mermaid", help="Print a flow as a Mermaid flowchart.")
+    ] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Show what a pack has, what it may use, and who signed it. Nothing of it runs."""
     from holdfast.host import packs  # noqa: PLC0415 - loads the cryptography
 
     keys = frozenset(_public_key(text) for text in trust or ())
-    with _work(f"reading {pack}", as_json=as_json):
+    with pack_files.work(f"reading {pack}", as_json=as_json):
         found = packs.load(Path(pack), packs.Trust(keys=keys, unsigned=True), quiet=True)
+    if flow is not None or svg is not None or mermaid:
+        _draw(found, flow, svg, mermaid=mermaid)
+        return
     listed = [
         {"file": name, "bytes": size, "digest": digest}
         for name, (digest, size) in found.manifest.files.items()
@@ -223,6 +243,34 @@ def show(
     output.say("")
     rows = [tuple(entry.values()) for entry in listed]
     output.show_table(("file", "bytes", "digest"), rows, nothing="no files")
+
+
+def _draw(pack: Pack, flow: str | None, svg: str | None, *, mermaid: bool) -> None:
+    """Draw a flow, which may have errors, as long as it can be read."""
+    from holdfast.host.flows import parser, picture, problems  # noqa: PLC0415 - loaded when used
+    from holdfast.host.flows import svg as drawing  # noqa: PLC0415 - likewise
+    from holdfast.host.flows.lint import refuse  # noqa: PLC0415 - likewise
+
+    if (svg is None) != mermaid:
+        message = "flow: give --svg FILE or --mermaid, to say what kind of picture it is"
+        raise InvalidInput(message, field="flow")
+    chosen = flow or pack.definition.entry
+    file = pack.definition.flows.get(chosen or "")
+    if file is None:
+        known = ", ".join(pack.definition.flows)
+        message = f"flow: the pack has no flow {chosen!r}; it has {known}"
+        raise InvalidInput(message, field="flow")
+    found = problems.Problems()
+    drawn = parser.load_flow(pack.files[file.path], file.path, found)
+    refuse(found.in_order())
+    if drawn is None:
+        message = f"flow: {file.path} is not a flow"
+        raise InvalidInput(message, field="flow")
+    if mermaid:
+        output.say(picture.as_mermaid(drawn).removesuffix("\n"))
+    elif svg is not None:
+        _write(Path(svg), drawing.as_svg(drawn).encode())
+        output.note(f"wrote {svg}")
 
 
 def _rows(pack: Pack, about: dict[str, Any]) -> list[tuple[str, str]]:
@@ -278,24 +326,6 @@ def _public_key(text: str) -> PublicKey:
     if text.startswith("ed25519:"):
         return PublicKey.parse(text)
     return PublicKey.read(Path(text.removeprefix("@")))
-
-
-@contextlib.contextmanager
-def _work(text: str, *, as_json: bool) -> Iterator[None]:
-    """Show that something is under way; of a pack with several defects, list them all."""
-    try:
-        with output.status(text):
-            yield
-    except InvalidPack as error:
-        defects = error.context.get("defects", ())
-        if as_json or len(defects) < 2:  # noqa: PLR2004 - the message has the first
-            raise
-        for defect in defects:
-            place = f"{defect['file']}:{defect['line']}:{defect['column']}"
-            hint = f"; {defect['suggestion']}" if defect["suggestion"] else ""
-            output.note(f"{place}: {defect['sentence']}{hint} ({defect['problem']})")
-        message = f"the pack has {len(defects)} defects"
-        raise InvalidPack(message, **error.context) from None
 
 
 def _write(path: Path, data: bytes) -> None:

@@ -11,12 +11,13 @@ from holdfast.errors import InvalidPack
 from holdfast.host import yaml_source
 from holdfast.host.flows.known import Known, operations
 from holdfast.host.flows.lint import lint_files
-from holdfast.host.flows.model import NodeKind
+from holdfast.host.flows.model import Flow, NodeKind
 from holdfast.host.flows.problems import CODES, Problem, Problems, Severity
 from holdfast.host.flows.values import Reader
 from holdfast.host.packs import folder, paths, reader
 from holdfast.host.packs.definition import Definition
 from holdfast.host.packs.problems import MEANINGS
+from holdfast.host.simulator.reader import Names, is_test, read
 
 #: What the codes of all problems of a pack mean.
 ALL_CODES: dict[str, str] = {
@@ -49,6 +50,7 @@ def lint_pack(
 ) -> Report:
     """Check the files of a pack, for a host that runs some kinds of nodes."""
     problems: list[Problem] = []
+    definition: Definition | None = None
     try:
         definition = reader.read(files)
     except InvalidPack as error:
@@ -60,14 +62,15 @@ def lint_pack(
         known = known_of(definition, kinds)
         flow_files = [flow.path for flow in definition.flows.values()]
         problems += _routing_problems(definition)
-    _, found = lint_files({name: files[name] for name in flow_files}, known)
+    flows, found = lint_files({name: files[name] for name in flow_files}, known)
+    problems += _test_problems(files, definition, flows)
     places = {(one.file, one.line, one.column) for one in problems}
     # Heads of flows are read twice; the first report is enough.
     problems += [one for one in found if (one.file, one.line, one.column) not in places]
     texts = {
         name: data.decode("utf-8", "replace")
         for name, data in files.items()
-        if name == paths.PACK_FILE or _is_flow(name)
+        if name == paths.PACK_FILE or _is_flow(name) or is_test(name)
     }
     ordered = sorted(problems, key=lambda one: (one.file, one.line, one.column, one.code))
     return Report(tuple(ordered), texts)
@@ -101,6 +104,24 @@ def _routing_problems(definition: Definition) -> list[Problem]:
             if node is not None:
                 fields.value(node)
     return problems.in_order()
+
+
+def _test_problems(
+    files: Mapping[str, bytes], definition: Definition | None, flows: Mapping[str, Flow]
+) -> list[Problem]:
+    """Check the tests, as far as what they refer to is known."""
+    approvals = [
+        node.id
+        for flow in flows.values()
+        for node in flow.nodes.values()
+        if node.kind is NodeKind.APPROVAL
+    ]
+    names = Names() if definition is None else Names.of(definition, approvals)
+    try:
+        read(files, names)
+    except InvalidPack as error:
+        return _defects(error)
+    return []
 
 
 def _defects(error: InvalidPack) -> list[Problem]:

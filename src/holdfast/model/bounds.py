@@ -44,6 +44,13 @@ CONDITION_DEPTH = 6
 TOKEN_CHARS = 16_384
 KID_CHARS = 64
 SECRET_BYTES = 1_024
+#: The value of a tenant's secret.
+SECRET_VALUE_BYTES = 16 << 10
+#: Secrets of a tenant in an env.
+SECRETS = 1_000
+#: A value of the state of a pack, and its name.
+STATE_BYTES = 64 << 10
+STATE_NAME_CHARS = 200
 #: A message to a conversation, or a reply.
 MESSAGE_BYTES = 64 << 10
 SEND_WAIT_MS = 300_000

@@ -7,7 +7,7 @@ Within a layer, members are placed near those they wait for, which keeps crossin
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from holdfast.model.graphs import Edge, GraphView, Member, On
@@ -74,36 +74,39 @@ class Layout:
 def of(view: GraphView) -> Layout:
     """Lay out a graph."""
     members = in_order(view)
-    layers: dict[str, int] = {}
-    for member in members:
-        layers[member.key] = max((layers[edge.source] + 1 for edge in member.edges), default=0)
-    places = _places(members, layers)
+    spots = arrange({one.key: [edge.source for edge in one.edges] for one in members})
+    layers = [layer for layer, _ in spots.values()]
     return Layout(
         nodes=tuple(
-            Node(member=member, layer=layers[member.key], place=places[member.key])
+            Node(member=member, layer=spots[member.key][0], place=spots[member.key][1])
             for member in members
         ),
         edges=tuple(view.edges),
-        layers=max(layers.values(), default=-1) + 1,
-        width=max(Counter(layers.values()).values(), default=0),
+        layers=max(layers, default=-1) + 1,
+        width=max(Counter(layers).values(), default=0),
     )
 
 
-def _places(members: Iterable[Member], layers: Mapping[str, int]) -> dict[str, int]:
-    """Order each layer by the mean position of the members that its members wait for."""
-    by_layer: dict[int, list[Member]] = {}
-    for member in members:
-        by_layer.setdefault(layers[member.key], []).append(member)
+def arrange(sources: Mapping[str, Sequence[str]]) -> dict[str, tuple[int, int]]:
+    """Return the layer and the place of each key, given where the edges to it come from.
+
+    The keys must be in an order in which each follows its sources.
+    """
+    layers: dict[str, int] = {}
+    by_layer: dict[int, list[str]] = {}
+    for key, before in sources.items():
+        layers[key] = max((layers[source] + 1 for source in before), default=0)
+        by_layer.setdefault(layers[key], []).append(key)
     places: dict[str, int] = {}
 
-    def mean(member: Member) -> float:
-        sources = [places[edge.source] for edge in member.edges]
-        return sum(sources) / len(sources) if sources else 0
+    def mean(key: str) -> float:
+        found = [places[source] for source in sources[key]]
+        return sum(found) / len(found) if found else 0
 
     for layer in sorted(by_layer):
-        for place, member in enumerate(sorted(by_layer[layer], key=mean)):
-            places[member.key] = place
-    return places
+        row = sorted(by_layer[layer], key=mean)
+        places |= {key: place for place, key in enumerate(row)}
+    return {key: (layers[key], places[key]) for key in sources}
 
 
 def in_order(view: GraphView) -> list[Member]:

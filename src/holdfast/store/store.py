@@ -33,8 +33,10 @@ from holdfast.store.queues import Queues
 from holdfast.store.quotas import Quotas
 from holdfast.store.rules import Rules
 from holdfast.store.schedules import Schedules
+from holdfast.store.secrets import Secrets
 from holdfast.store.services import Services
 from holdfast.store.sessions import Sessions
+from holdfast.store.states import States
 from holdfast.store.streams import Streams
 from holdfast.store.tasks import Tasks
 from holdfast.store.timers import Timers
@@ -87,11 +89,13 @@ class Store:
         self.timers: Timers = Timers(self)
         self.waitpoints: Waitpoints = Waitpoints(self)
         self.keyrings: KeyRings = KeyRings(self)
+        self.secrets: Secrets = Secrets(self)
         self.tasks: Tasks = Tasks(self)
         self.services: Services = Services(self)
         self.graphs: Graphs = Graphs(self)
         self.sessions: Sessions = Sessions(self)
         self.pins: Pins = Pins(self)
+        self.states: States = States(self)
         self.streams: Streams = Streams(self)
         self.schedules: Schedules = Schedules(self)
         self.budgets: Budgets = Budgets(self)

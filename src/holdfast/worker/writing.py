@@ -52,6 +52,10 @@ class Writing:
             await self._stream.reply(self.number, text, self._shown)
             self._shown += len(text)
 
+    async def restart(self) -> None:
+        """Begin the reply again, such as when a function that failed is retried."""
+        self.text, self._shown = "", 0
+
     async def __aexit__(
         self,
         _kind: type[BaseException] | None,

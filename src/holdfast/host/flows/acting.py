@@ -6,6 +6,7 @@ import asyncio
 import logging
 import traceback
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
 from typing import Any, Protocol, TypeVar
 
 import msgspec
@@ -25,8 +26,10 @@ from holdfast.host.flows.model import (
     Provider,
     SubFlow,
 )
+from holdfast.host.flows.pens import Pen
 from holdfast.host.flows.progress import FlowFailed, bounded
 from holdfast.host.flows.runners import (
+    Answer,
     ComponentCall,
     HttpCall,
     Invocation,
@@ -36,7 +39,7 @@ from holdfast.host.flows.runners import (
     Runners,
     Secret,
 )
-from holdfast.host.flows.stages import Stage
+from holdfast.host.flows.stages import Stage, invocation
 from holdfast.host.flows.templates import Text, Value, as_text
 
 _log = logging.getLogger(__name__)
@@ -69,32 +72,45 @@ class Actor:
     """Runs the action of one node once."""
 
     def __init__(
-        self, runners: Runners, flows: Branching, stage: Stage, *, flow: Flow, node: FlowNode
+        self,
+        runners: Runners,
+        flows: Branching,
+        stage: Stage,
+        *,
+        flow: Flow,
+        node: FlowNode,
+        step: str,
     ) -> None:
         self._runners = runners
         self._flows = flows
         self._stage = stage
+        #: Names this run of the node in idempotency keys, which are the same in every attempt.
+        self._name = step
+        self._pen: Pen | None = None
+        self._attempt_number = 1
         self._flow = flow.id
         self._node = node
         # Whatever a node calls, a turn does not take longer than it may.
         self._timeout_ms = min(node.timeout or flow.limits.time_per_turn, flow.limits.time_per_turn)
 
-    async def run(self, step: str, scope: Scope) -> dict[str, Any]:
+    async def run(self, attempt: int, scope: Scope, pen: Pen | None = None) -> dict[str, Any]:
         """Run the action, and return its recorded outcome: {ok, replies} or {error}."""
         action = self._node.action
+        self._pen, self._attempt_number = pen, attempt
+        step = self._name if attempt == 1 else f"{self._name}~{attempt}"
         if isinstance(action, Parallel) and action.join is Join.ALL:
             works = {name: (work, scope) for name, work in action.branches.items()}
             found = await self._all(step, works, len(works))
             return _merged(found, lambda outputs: dict(zip(works, outputs, strict=True)))
         if isinstance(action, Each):
             return await self._each(step, action, scope)
-        made = self._made(step, scope)
+        made = self._made(scope)
         return _outcome(await self._stage.step(step, lambda: self._attempt(made)))
 
-    def _made(self, step: str, scope: Scope) -> Callable[[], Awaitable[Any]]:
+    def _made(self, scope: Scope) -> Callable[[], Awaitable[Any]]:
         """Return what to do; templates are evaluated first, so that they fail before anything."""
         action = self._node.action
-        about = self._about(step)
+        about = self._about(self._name)
         if isinstance(action, Call):
             return self._call(action, scope, about)
         if isinstance(action, Http):
@@ -110,20 +126,12 @@ class Actor:
             )
             return _bound(self._runners.provider, call)
         if isinstance(action, Parallel):
-            return lambda: self._race(step, action, scope)
+            return lambda: self._race(action, scope)
         raise AssertionError(action)
 
-    def _about(self, step: str) -> Invocation:
-        place = self._stage.place
-        return Invocation(
-            execution=place.execution,
-            tenant=place.tenant,
-            env=place.env,
-            flow=self._flow,
-            node=self._node.id,
-            idempotency_key=self._stage.key(step),
-            timeout_ms=self._timeout_ms,
-        )
+    def _about(self, name: str) -> Invocation:
+        about = invocation(self._stage, self._flow, self._node.id, name, self._timeout_ms)
+        return replace(about, attempt=self._attempt_number)
 
     async def _attempt(self, make: Callable[[], Awaitable[Any]]) -> dict[str, Any]:
         """Run once, in the time that the node has; returns what is recorded."""
@@ -131,7 +139,7 @@ class Actor:
             found = await self._in_time(make)
         except NodeFailed as failure:
             return {"error": _error(failure)}
-        if isinstance(found, _Branched):
+        if isinstance(found, Answer):
             return _checked({"ok": found.value, "replies": found.replies})
         return _checked({"ok": found})
 
@@ -193,17 +201,21 @@ class Actor:
             max_tokens=action.max_tokens,
             budget=_text(action.budget, scope),
             about=about,
+            rounds=action.rounds,
+            reserve=self._stage.reserve,
         )
+        if self._pen is not None:
+            call = replace(call, show=self._pen.write)
         return _bound(self._runners.llm, call)
 
-    async def _work(self, work: Call | SubFlow, scope: Scope, step: str) -> Any:
+    async def _work(self, work: Call | SubFlow, scope: Scope, name: str) -> Any:
         """Run a branch; it is one step of this flow."""
         if isinstance(work, Call):
-            return await self._call(work, scope, self._about(step))()
+            return await self._call(work, scope, self._about(name))()
         found = await self._flows.branch(
-            work.flow.name, _value(work.input, scope), self._stage, step
+            work.flow.name, _value(work.input, scope), self._stage, name
         )
-        return _Branched(found["ok"], found["replies"])
+        return Answer(found["ok"], found["replies"])
 
     async def _all(
         self, step: str, works: Mapping[str, tuple[Call | SubFlow, Scope]], most: int
@@ -212,13 +224,13 @@ class Actor:
         slots = asyncio.Semaphore(max(1, most))
 
         def make(name: str, work: Call | SubFlow, scope: Scope) -> Awaitable[Any]:
-            own = f"{step}/{name}"
+            key = f"{self._name}/{name}"
 
             async def run() -> dict[str, Any]:
                 async with slots:
-                    return await self._attempt(lambda: self._work(work, scope, own))
+                    return await self._attempt(lambda: self._work(work, scope, key))
 
-            return self._stage.step(own, run)
+            return self._stage.step(f"{step}/{name}", run)
 
         steps = [make(name, work, scope) for name, (work, scope) in works.items()]
         return [_outcome(one) for one in await self._stage.gather(steps)]
@@ -237,49 +249,39 @@ class Actor:
         found = await self._all(step, works, action.concurrency)
         return _merged(found, list)
 
-    async def _race(self, step: str, action: Parallel, scope: Scope) -> Any:
+    async def _race(self, action: Parallel, scope: Scope) -> Any:
         """Run branches until enough have succeeded; the others are cancelled."""
         wanted = 1 if action.join is Join.ANY else (action.k or len(action.branches))
         tasks = {
-            asyncio.ensure_future(self._work(work, scope, f"{step}/{name}")): name
+            asyncio.ensure_future(self._work(work, scope, f"{self._name}/{name}")): name
             for name, work in action.branches.items()
         }
         done: dict[str, Any] = {}
         replies: list[Any] = []
-        failures: list[BaseException] = []
+        failed, pending = 0, set(tasks)
         try:
-            for task in asyncio.as_completed(tasks):
-                try:
-                    value = await task
-                except (NodeFailed, ExpressionFailed, FlowFailed) as failure:
-                    failures.append(failure)
-                    if len(tasks) - len(failures) < wanted:
-                        raise
-                    continue
-                name = next(tasks[one] for one in tasks if one.done() and _is(one, value))
-                if isinstance(value, _Branched):
-                    replies.extend(value.replies)
-                    value = value.value
-                done[name] = value
-                if len(done) >= wanted:
-                    break
+            while len(done) < wanted:
+                ended, pending = await asyncio.wait(pending, return_when=asyncio.FIRST_COMPLETED)
+                # In the order of the file, if several have ended.
+                for task in [one for one in tasks if one in ended]:
+                    if len(done) == wanted:
+                        break
+                    try:
+                        value = task.result()
+                    except (NodeFailed, ExpressionFailed, FlowFailed):
+                        failed += 1
+                        if len(tasks) - failed < wanted:
+                            raise
+                        continue
+                    if isinstance(value, Answer):
+                        replies.extend(value.replies)
+                        value = value.value
+                    done[tasks[task]] = value
         finally:
             for one in tasks:
                 one.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
-        return _Branched(done, replies)
-
-
-class _Branched:
-    """The result of a branch, and what it said."""
-
-    def __init__(self, value: Any, replies: list[Any]) -> None:
-        self.value = value
-        self.replies = replies
-
-
-def _is(task: asyncio.Future[Any], value: Any) -> bool:
-    return not task.cancelled() and task.exception() is None and task.result() is value
+        return Answer(done, replies)
 
 
 def _bound(run: Callable[[C], Awaitable[Any]] | None, call: C) -> Callable[[], Awaitable[Any]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from holdfast.errors import InvalidInput
@@ -20,7 +21,7 @@ APOLOGY = "Sorry, something went wrong. Please try again later."
 
 
 def declare_job(
-    app: App, flows: Flows, entry: str, *, name: str | None = None
+    app: App, flows: Flows, entry: str, *, name: str | None = None, requires: Sequence[str] = ()
 ) -> Task[Any, Any, Any]:
     """Declare a flow without a conversation as a task of an app; it takes `input`."""
     flow = _entry(flows, entry)
@@ -31,7 +32,7 @@ def declare_job(
     async def work(context: Context, input: Any = None) -> dict[str, Any]:  # noqa: A002 - its name
         return await flows.work(context, entry, {} if input is None else input)
 
-    return app.task(name=name or entry)(work)
+    return app.task(name=name or entry, requires=tuple(requires))(work)
 
 
 def _entry(flows: Flows, entry: str) -> Flow:
@@ -51,12 +52,24 @@ def declare_flow(
     name: str | None = None,
     busy: str = Busy.QUEUE.value,
     apology: str = APOLOGY,
+    welcome: str | None = None,
+    requires: Sequence[str] = (),
+    budgets: Sequence[str] = (),
 ) -> Conversation[Any, Any, Any]:
-    """Declare a flow as a conversation of an app."""
+    """Declare a flow as a conversation of an app; `welcome` replaces it once in a session.
+
+    `budgets` pay for what it uses, beside those that rules attach.
+    """
     _entry(flows, entry)
 
     async def converse(chat: Chat, state: dict[str, Any] | None = None) -> Any:
-        return await flows.converse(chat, entry, state)
+        return await flows.converse(chat, entry, state, welcome=welcome)
 
-    decorator = app.conversation(name=name or entry, busy=Busy(busy).value, apology=apology)
+    decorator = app.conversation(
+        name=name or entry,
+        busy=Busy(busy).value,
+        apology=apology,
+        requires=tuple(requires),
+        budgets=tuple(budgets),
+    )
     return decorator(converse)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 
+from holdfast.errors import InvalidPack
 from holdfast.host.flows import graph
 from holdfast.host.flows.known import Known
 from holdfast.host.flows.lint_loops import check_loops, check_recursion
@@ -24,7 +25,7 @@ from holdfast.host.flows.model import (
     SubFlow,
 )
 from holdfast.host.flows.parser import load_flow
-from holdfast.host.flows.problems import Problem, Problems, article, did_you_mean
+from holdfast.host.flows.problems import Problem, Problems, Severity, article, did_you_mean
 from holdfast.host.yaml_source import Node
 
 _TALKING = frozenset({NodeKind.WAIT, NodeKind.ASK})
@@ -40,6 +41,19 @@ def lint_files(
     flows = [load_flow(data, name, problems) for name, data in sorted(files.items())]
     by_id = check_flows([flow for flow in flows if flow is not None], known or Known(), problems)
     return by_id, problems.in_order()
+
+
+def refuse(problems: Sequence[Problem]) -> None:
+    """Raise InvalidPack for the first error, if there is one."""
+    for problem in problems:
+        if problem.severity is Severity.ERROR:
+            raise InvalidPack(
+                str(problem),
+                problem=problem.code,
+                file=problem.file,
+                line=problem.line,
+                column=problem.column,
+            )
 
 
 def check_flows(flows: Iterable[Flow], known: Known, problems: Problems) -> dict[str, Flow]:

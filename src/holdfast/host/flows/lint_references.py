@@ -22,6 +22,7 @@ from holdfast.host.flows.model import (
 from holdfast.host.flows.problems import Problems, did_you_mean, shown
 from holdfast.host.flows.scopes import SCOPE
 from holdfast.host.flows.templates import OPEN
+from holdfast.host.web.hosts import allows
 
 
 class _References:
@@ -136,17 +137,6 @@ class _References:
         hint = did_you_mean(name, names) or "declare it in pack.yaml"
         self._problems.add(code, ref.node, message, hint)
         return False
-
-
-def allows(allowed: Iterable[str], host: str, port: str = "") -> bool:
-    """Return whether a list of hosts has a host; `*.example.com` has all below it."""
-    for one in allowed:
-        name, _, own_port = one.lower().partition(":")
-        if own_port and own_port != port:
-            continue
-        if host == name or (name.startswith("*.") and host.endswith(name[1:])):
-            return True
-    return False
 
 
 def check_references(

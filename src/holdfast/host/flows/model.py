@@ -24,6 +24,7 @@ NODE_ID = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 ID_CHARS = 128
 END = "end"
 DEFAULT_ITEM = "item"
+LLM_ROUNDS = 8
 
 
 class FlowType(StrEnum):
@@ -198,6 +199,16 @@ class Llm:
         Of.INTEGER, "How long an answer may be.", required=True, low=1, high=1_000_000
     )
     budget: Text | None = declared(Of.TEXT, "The budget that pays.", type="string")
+    rounds: int = declared(
+        Of.INTEGER,
+        "How often the model may call tools before it answers.",
+        default=LLM_ROUNDS,
+        low=0,
+        high=32,
+    )
+    reply: bool = declared(
+        Of.FLAG, "Whether the answer is a reply, shown while it is written.", default=False
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -71,7 +71,7 @@ class _FlowReader(Reader):
         if not self.mapping(root, "a flow"):
             return None
         self.keys(root, FLOW_KEYS, "a flow")
-        for key in ("id", "type", "nodes"):
+        for key in ("id", "nodes"):
             if key not in root.entries:
                 self.problems.add("missing_key", root, f"a flow needs the key `{key}`")
         flow_id = self._id(root)
@@ -113,7 +113,7 @@ class _FlowReader(Reader):
     def _type(self, root: Node) -> FlowType | None:
         node = root.get("type")
         if node is None:
-            return None
+            return FlowType.MESSAGING
         choices = tuple(one.value for one in FlowType)
         text = self.word(node, "the type of a flow", choices)
         return None if text is None else FlowType(text)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -40,6 +41,8 @@ class Frame(msgspec.Struct):
     prev: Any = None
     #: How often a sub-flow was started by its node.
     attempt: int = 1
+    #: When the node that runs this flow gives it up.
+    until_ms: int | None = None
 
 
 class Pending(msgspec.Struct):
@@ -61,6 +64,21 @@ class FlowState(msgspec.Struct):
     pending: Pending | None = None
 
 
+class FlowExpired(Exception):
+    """A sub-flow took longer than its node allows."""
+
+    def __init__(self, depth: int) -> None:
+        super().__init__("a sub-flow took too long")
+        #: Which of the flows under way it is.
+        self.depth = depth
+
+
+def first_end(frames: Sequence[Frame]) -> tuple[int, int] | None:
+    """Return when the first of the flows under way must have ended, and which it is."""
+    ends = [(frame.until_ms, depth) for depth, frame in enumerate(frames)]
+    return min(((until, depth) for until, depth in ends if until is not None), default=None)
+
+
 def packed(state: FlowState, used: dict[str, set[str] | None]) -> dict[str, Any]:
     """Return the state to continue with: outputs that no expression uses are left out."""
     frames = [
@@ -73,6 +91,7 @@ def packed(state: FlowState, used: dict[str, set[str] | None]) -> dict[str, Any]
                 if (names := used.get(frame.flow, set())) is None or name in names
             },
             attempt=frame.attempt,
+            until_ms=frame.until_ms,
         )
         for frame in state.frames
     ]

@@ -6,11 +6,21 @@ when it is loaded.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeAlias
 
-from holdfast.host.flows.model import NodeKind
+from holdfast.host.flows.known import Known
+from holdfast.host.flows.model import LLM_ROUNDS, NodeKind
+from holdfast.worker.budget import Reserved
+
+#: Shows a part of an answer while it is written.
+Show: TypeAlias = Callable[[str], Awaitable[None]]
+#: Reserves amounts from a budget, or from all of the execution, for this many ms at the most.
+Reserve: TypeAlias = Callable[
+    [Mapping[str, int], str | None, int], AbstractAsyncContextManager[Reserved]
+]
 
 
 class NodeFailed(Exception):
@@ -41,6 +51,13 @@ class NodeFailed(Exception):
         }
 
 
+def as_failure(error: Exception) -> NodeFailed:
+    """Return an error as the failure of a node."""
+    if isinstance(error, NodeFailed):
+        return error
+    return NodeFailed(str(getattr(error, "code", "invalid_input")), str(error))
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Invocation:
     """Who calls, and from where."""
@@ -54,6 +71,8 @@ class Invocation:
     idempotency_key: str
     #: How long the call may take.
     timeout_ms: int
+    #: Which attempt at this run of the node it is, from 1; a crash does not count.
+    attempt: int = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +83,14 @@ class ComponentCall:
     operation: str
     input: Any
     about: Invocation
+
+
+class Answer:
+    """An output together with replies, which the flow says when the outcome is recorded."""
+
+    def __init__(self, value: Any, replies: list[Any]) -> None:
+        self.value = value
+        self.replies = replies
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,6 +112,17 @@ class HttpCall:
     about: Invocation
 
 
+async def _show_nobody(text: str) -> None:
+    """Show a part of an answer to nobody."""
+
+
+def _reserve_nothing(
+    amounts: Mapping[str, int], budget: str | None, ttl_ms: int
+) -> AbstractAsyncContextManager[Reserved]:
+    del budget, ttl_ms
+    return nullcontext(Reserved(dict(amounts)))
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelCall:
     """A call of a language model."""
@@ -96,6 +134,10 @@ class ModelCall:
     max_tokens: int
     budget: str | None
     about: Invocation
+    #: How often the model may call tools before it answers.
+    rounds: int = LLM_ROUNDS
+    show: Show = field(default=_show_nobody, repr=False, compare=False)
+    reserve: Reserve = field(default=_reserve_nothing, repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,12 +152,17 @@ class ProviderCall:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Runners:
-    """What runs the nodes that reach out of the flow; each returns the node's output as JSON."""
+    """What runs the nodes that reach out of the flow; each returns the node's output as JSON.
+
+    A component that also replies returns an Answer.
+    """
 
     call: Callable[[ComponentCall], Awaitable[Any]] | None = None
     http: Callable[[HttpCall], Awaitable[Any]] | None = None
     llm: Callable[[ModelCall], Awaitable[Any]] | None = None
     provider: Callable[[ProviderCall], Awaitable[Any]] | None = None
+    #: Reads names of the tenant's state; those that it lacks are left out.
+    state: Callable[[Invocation, Sequence[str]], Awaitable[Mapping[str, Any]]] | None = None
 
     @property
     def kinds(self) -> frozenset[NodeKind]:
@@ -128,3 +175,7 @@ class Runners:
         }
         missing = {kind for kind, runner in optional.items() if runner is None}
         return frozenset(NodeKind) - missing
+
+    def within(self, known: Known | None) -> Known:
+        """Return what flows may refer to where these runners are."""
+        return replace(known or Known(), kinds=self.kinds)

@@ -41,7 +41,7 @@ def flow_schema() -> dict[str, Any]:
         "$id": SCHEMA_ID,
         "title": "Holdfast flow",
         "type": "object",
-        "required": ["id", "type", "nodes"],
+        "required": ["id", "nodes"],
         "additionalProperties": False,
         "properties": {
             "id": {
@@ -52,6 +52,7 @@ def flow_schema() -> dict[str, Any]:
             },
             "type": {
                 "enum": [one.value for one in FlowType],
+                "default": FlowType.MESSAGING.value,
                 "description": "What starts the flow.",
             },
             "title": {**_TEXT, "description": "The name that people see."},

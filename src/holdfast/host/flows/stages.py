@@ -4,21 +4,27 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Protocol
 
 from typing_extensions import override
 
-from holdfast.host.flows.runners import NodeFailed
+from holdfast.host.flows.model import Approval
+from holdfast.host.flows.pens import Pen, StreamPen, saying
+from holdfast.host.flows.runners import Invocation, NodeFailed
 from holdfast.model.session_keys import DEFAULT_ENV
 from holdfast.model.waitpoints import Signal
+from holdfast.worker.budget import Reserved
 from holdfast.worker.chat import Chat
 from holdfast.worker.context import Context
 from holdfast.worker.messages import Button, ChatMessage
 from holdfast.worker.outcomes import Denied
 from holdfast.worker.waiting import approval_condition, approved
 
+#: How much longer amounts stay reserved than the call that they are for may take.
+_GRACE_S = 60.0
 _PARTS = ("text", "card", "data", "buttons", "markdown")
 
 
@@ -43,6 +49,17 @@ class Approving:
     approvers: Sequence[str]
     schema: Any
     timeout_ms: int | None
+
+    @classmethod
+    def of(cls, name: str, action: Approval, scope: dict[str, Any]) -> Approving:
+        """Return what a node asks; its texts are rendered."""
+        return cls(
+            name=name,
+            title=action.title.text(scope),
+            approvers=[text.text(scope) for text in action.approvers],
+            schema=action.schema,
+            timeout_ms=action.timeout,
+        )
 
 
 class Stage(Protocol):
@@ -92,6 +109,30 @@ class Stage(Protocol):
     def clock(self) -> datetime:
         """Return the time, which is another one in every attempt."""
         ...
+
+    def pen(self, node: str, *, reply: bool) -> AbstractAsyncContextManager[Pen]:
+        """Return what shows the words of a model while the block runs, as a reply or not."""
+        ...
+
+    def reserve(
+        self, amounts: Mapping[str, int], budget: str | None, ttl_ms: int
+    ) -> AbstractAsyncContextManager[Reserved]:
+        """Reserve from the budgets of the execution while the block runs."""
+        ...
+
+
+def invocation(stage: Stage, flow: str, node: str, name: str, timeout_ms: int) -> Invocation:
+    """Return who calls from a node; `name` names this run of the node, or a part of it."""
+    place = stage.place
+    return Invocation(
+        execution=place.execution,
+        tenant=place.tenant,
+        env=place.env,
+        flow=flow,
+        node=node,
+        idempotency_key=stage.key(name),
+        timeout_ms=timeout_ms,
+    )
 
 
 class TaskStage:
@@ -166,6 +207,17 @@ class TaskStage:
         """Return the time, which is another one in every attempt."""
         return self._context.now()
 
+    def pen(self, node: str, *, reply: bool) -> AbstractAsyncContextManager[Pen]:
+        """Return what shows the words of a model in the stream; a reply is said in the end."""
+        return saying(StreamPen(self._context.stream, node), self.say if reply else None)
+
+    def reserve(
+        self, amounts: Mapping[str, int], budget: str | None, ttl_ms: int
+    ) -> AbstractAsyncContextManager[Reserved]:
+        """Reserve from the budgets of the execution while the block runs."""
+        ttl = ttl_ms / 1000 + _GRACE_S
+        return self._context.budget.reserve(amounts, budget=budget, ttl=ttl)
+
 
 class ChatStage(TaskStage):
     """A conversation of the SDK."""
@@ -215,6 +267,10 @@ class ChatStage(TaskStage):
     @override
     async def state(self, name: str) -> Any:
         return await self._chat.state.get(name)
+
+    @override
+    def pen(self, node: str, *, reply: bool) -> AbstractAsyncContextManager[Pen]:
+        return self._chat.typing() if reply else super().pen(node, reply=False)
 
 
 def _decision(signals: Sequence[Signal]) -> dict[str, Any]:
@@ -298,3 +354,13 @@ class BranchStage:
     def clock(self) -> datetime:
         """Return the time."""
         return self.outer.clock()
+
+    def pen(self, node: str, *, reply: bool) -> AbstractAsyncContextManager[Pen]:
+        """Return what shows the words of a model in the stream; a reply is kept in the end."""
+        return saying(self.outer.pen(node, reply=False), self.say if reply else None)
+
+    def reserve(
+        self, amounts: Mapping[str, int], budget: str | None, ttl_ms: int
+    ) -> AbstractAsyncContextManager[Reserved]:
+        """Reserve from the budgets of the execution while the block runs."""
+        return self.outer.reserve(amounts, budget, ttl_ms)

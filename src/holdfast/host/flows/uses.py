@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from holdfast.errors import InvalidPack
 from holdfast.host.flows.expressions import Expression
-from holdfast.host.flows.model import Condition, FlowNode, Route
+from holdfast.host.flows.model import Condition, Flow, FlowNode, Route
 from holdfast.host.flows.syntax import Index, Literal, Name, Select, Tree
 from holdfast.host.flows.templates import Text, Value
 
@@ -76,6 +77,15 @@ def outputs_used(uses: Iterable[Uses]) -> set[str] | None:
             return None
         found |= one.outputs
     return found
+
+
+def refuse_tenant_state(flows: Mapping[str, Flow], uses: Mapping[tuple[str, str], Uses]) -> None:
+    """Raise InvalidPack for the first node that uses the state of tenants."""
+    for (flow, node), one in uses.items():
+        if one.tenant_state:
+            position = flows[flow].nodes[node].key.position
+            message = f"{position}: this host has no state of tenants"
+            raise InvalidPack(message, problem="not_supported", file=position.file)
 
 
 def _outputs(tree: Tree) -> set[str] | None:

@@ -48,6 +48,9 @@ class Problem(StrEnum):
     INVALID_FIELD = "invalid_field"
     UNKNOWN_NAME = "unknown_name"
     DUPLICATE_ID = "duplicate_id"
+    # Components, when a host loads them.
+    INVALID_COMPONENT = "invalid_component"
+    UNTRUSTED_COMPONENT = "untrusted_component"
 
 
 #: What each problem means; docs/packs.md has the same sentences.
@@ -96,6 +99,8 @@ MEANINGS: dict[Problem, str] = {
     Problem.DUPLICATE_ID: (
         "two things of a pack, or of a main pack and its overlays, have the same id"
     ),
+    Problem.INVALID_COMPONENT: "a component does not compile, or is not one that the host can run",
+    Problem.UNTRUSTED_COMPONENT: "a Python component is in a pack without a trusted signature",
 }
 
 

@@ -1,4 +1,4 @@
-"""The JSON Schemas of pack and flow files, for editors that complete and check them."""
+"""The JSON Schemas of pack, flow and test files, for editors that complete and check them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from importlib import resources
 
 #: The folder of a pack that has copies of them. It begins with a dot, so no archive has it.
 FOLDER = ".schemas"
-NAMES = ("flow", "pack")
+NAMES = ("flow", "pack", "test")
 
 
 def text(name: str) -> str:

@@ -33,10 +33,27 @@ nodes:
     out: end
 """
 
+_TEST = """\
+user: ann
+tests:
+  Somebody says their name:
+    - say: hello
+    - expect: Hello. What is your name?
+    - say: Ann
+    - expect: Nice to meet you, Ann.
+    - status: ended
+  Somebody says nothing for a day:
+    - say: hello
+    - expect: Hello. What is your name?
+    - advance: 1d
+    - expect: Until next time.
+"""
+
 _README = """\
 # {id}
 
-    holdfast pack show {folder}
+    holdfast pack test {folder}
+    holdfast chat {folder}
     holdfast pack build {folder}
 """
 
@@ -46,10 +63,11 @@ def files(pack_id: str, folder: str) -> dict[str, bytes]:
     if not NAME.fullmatch(pack_id) or len(pack_id) > NAME_CHARS:
         message = f"id: must have {NAME_WORDS}, got {pack_id[:60]!r}"
         raise InvalidInput(message, field="id")
-    flow = "flows/main.yaml"
+    flow, test = "flows/main.yaml", "tests/main.yaml"
     texts = {
         paths.PACK_FILE: schemas.first_line("pack", paths.PACK_FILE) + _PACK.format(id=pack_id),
         flow: schemas.first_line("flow", flow) + _FLOW,
+        test: schemas.first_line("test", test) + _TEST,
         "README.md": _README.format(id=pack_id, folder=folder),
     }
     return {**{name: text.encode() for name, text in texts.items()}, **schemas.files()}

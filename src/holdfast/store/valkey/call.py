@@ -106,6 +106,9 @@ _SENTENCES: dict[type[HoldfastError], str] = {
     errors.UnknownDelivery: "queue {queue} never issued this handle",
     errors.KeyNotFound: "no API key has the id {id}",
     errors.TooManyKeys: "the store already has {limit} API keys",
+    errors.SecretNotFound: "no secret is called {name}",
+    errors.TooManySecrets: "the tenant already has {limit} secrets in this env",
+    errors.StateFull: "the state of {scope} already has {names} names or {bytes} bytes",
 }
 REFUSALS: dict[str, tuple[type[HoldfastError], str]] = {
     kind.code: (kind, sentence) for kind, sentence in _SENTENCES.items()

@@ -478,3 +478,33 @@ nodes:
     async with talking(flow) as talk:
         await talk.say(payload={"nothing": "", "text": "hi"})
         await talk.expect("sorry")
+
+
+async def test_a_quorum_knows_its_branches_by_name(talking: Talking, orders: Orders) -> None:
+    """Branches with equal outputs are not mixed up, and failures are counted."""
+    text = """
+id: quorum
+type: messaging
+nodes:
+  two:
+    parallel:
+      branches:
+        a: {call: {component: orders, operation: yes}}
+        b: {call: {component: orders, operation: no}}
+        c: {call: {component: orders, operation: yes}}
+      join: quorum
+      k: 2
+    out: tell
+  tell: {emit: {text: "{{ json(prev) }}"}}
+"""
+
+    async def yes(_: Any) -> Any:
+        return True
+
+    async def no(_: Any) -> Any:
+        raise NodeFailed("no", "no")
+
+    orders.answers = {"yes": yes, "no": no}
+    async with talking(text) as talk:
+        await talk.say("hi")
+        await talk.expect('{"a":true,"c":true}')

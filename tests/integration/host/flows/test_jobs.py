@@ -53,7 +53,7 @@ async def test_a_job_returns_its_result_and_replies(
 
 
 async def test_a_job_sleeps_between_attempts(single_server: TestServer, orders: Orders) -> None:
-    """A failure in a branch is tried again after a pause, with a key of its own."""
+    """A branch that failed may have had its effect, so its next attempt has the same key."""
     app = App()
     job = declare_job(app, made(orders, JOB, ONE), "nightly")
     orders.failures = [NodeFailed("busy", "later", retryable=True)]
@@ -62,7 +62,8 @@ async def test_a_job_sleeps_between_attempts(single_server: TestServer, orders: 
         found = await test.run(job, {"orders": ["a"]})
         assert test.clock.now - start >= timedelta(minutes=59)
     assert found["result"] == ["sent"]
-    assert len({call.about.idempotency_key for call in orders.calls}) == 2
+    assert len(orders.calls) == 2
+    assert len({call.about.idempotency_key for call in orders.calls}) == 1
 
 
 async def test_an_unhandled_failure_fails_the_job(

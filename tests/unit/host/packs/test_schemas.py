@@ -88,7 +88,8 @@ def test_a_new_pack_is_complete(tmp_path: Path) -> None:
     pack = load_folder(folder)
     assert (pack.id, pack.version, pack.definition.entry) == ("hello", "0.1.0", "main")
     assert not any(name.startswith(".") for name in pack.files)
-    for name, kind in (("pack.yaml", "pack"), ("flows/main.yaml", "flow")):
+    kinds = {"pack.yaml": "pack", "flows/main.yaml": "flow", "tests/main.yaml": "test"}
+    for name, kind in kinds.items():
         text = pack.files[name].decode()
         line = text.splitlines()[0]
         assert line.startswith("# yaml-language-server: $schema=")

@@ -79,6 +79,14 @@ function keys.dues(tag) return tag .. ':dues' end
 function keys.fired(tag, id) return tag .. ':fired:' .. id end
 function keys.lined_up(tag, id) return tag .. ':lined:' .. id end
 
+-- The sealed secrets of a tenant in an env.
+function keys.secrets(tag, scope) return tag .. ':secrets:' .. scope end
+
+-- The state that a pack keeps for a tenant in an env.
+function keys.state(tag, scope) return tag .. ':state:' .. scope end
+function keys.state_due(tag, scope) return tag .. ':state_due:' .. scope end
+function keys.state_meta(tag, scope) return tag .. ':state_meta:' .. scope end
+
 -- Each exists once in a partition.
 function keys.timers(tag) return tag .. ':timers' end
 function keys.unarchived(tag) return tag .. ':unarchived' end
@@ -128,6 +136,7 @@ function keys.tasks(tag) return tag .. ':tasks' end
 function keys.services(tag) return tag .. ':services' end
 function keys.service_expiries(tag) return tag .. ':service_expiries' end
 function keys.keyring(tag) return tag .. ':keyring' end
+function keys.sealing_keys(tag) return tag .. ':sealing' end
 
 function keys.object(tag, name) return tag .. ':o:' .. name end
 function keys.objects(tag) return tag .. ':objects' end

@@ -1,0 +1,1 @@
+"""Python components: code of trusted packs, in processes of its own."""

@@ -1,0 +1,1 @@
+"""Scripted conversations: the tests of a pack, and what plays them."""
