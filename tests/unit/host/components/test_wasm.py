@@ -244,6 +244,24 @@ async def test_other_tenants_are_served_while_one_misbehaves(sandbox: Sandbox) -
     assert "component_timeout" in codes
 
 
+async def test_calls_at_the_same_time_do_not_mix(sandbox: Sandbox) -> None:
+    """Each of many calls of many tenants gets its own input, answer and facts."""
+    names = ("echo", "model.echo", "model.ask")
+    components = await Components.load(
+        pack_of({name: ("wasm", PROGRAMS[name]) for name in names}), sandbox
+    )
+
+    async def run(name: str, number: int) -> None:
+        tenant, given = f"t{number % 16}", {"call": "log", "message": "x" * number}
+        found = await components(call_of(name, given, tenant=tenant))
+        if name == "echo":
+            assert (found["input"], found["call"]["tenant"]) == (given, tenant)
+        else:
+            assert found == ({"ok": None} if name == "model.ask" else given)
+
+    await asyncio.gather(*(run(name, number) for number in range(60) for name in names))
+
+
 async def test_compiled_code_is_kept_on_disk_where_that_is_safe(tmp_path: Path) -> None:
     """A second host reads what the first compiled; damaged files are compiled again."""
     folder = tmp_path / "cache"
