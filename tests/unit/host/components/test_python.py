@@ -35,6 +35,9 @@ def loop(input, host):
 def sleep(input, host):
     time.sleep(1000)
 
+def nap(input, host):
+    time.sleep(0.1)
+
 def memory(input, host):
     return len(bytearray(10**9))
 
@@ -80,7 +83,10 @@ def write(input, host):
         os.unlink("/tmp/holdfast-too-large")
         file.write(bytes(20 << 20))
 """
+#: Enough for a function that ends, under load as well.
+TIME_MS = 500
 OPERATIONS = (
+    "nap",
     *("run", "do-it", "loop", "sleep", "memory", "leave", "stop", "wrong", "deep", "large", "odd"),
     *("noise", "say", "refuse", "core", "environ", "write"),
 )
@@ -88,8 +94,8 @@ OPERATIONS = (
 
 @pytest.fixture(scope="module")
 async def components(sandbox: Sandbox) -> AsyncIterator[Components]:
-    """Return a Python component with little time."""
-    pack = pack_of({"py": ("python", CODE)}, limits="timeout: 500ms", operations=OPERATIONS)
+    """Return a Python component."""
+    pack = pack_of({"py": ("python", CODE)}, operations=OPERATIONS)
     async with loaded(pack, sandbox) as made:
         yield made
 
@@ -124,7 +130,7 @@ async def test_each_misbehaviour_has_its_own_error(
 ) -> None:
     """The call fails with a code that says why, without the words of the code's errors."""
     with pytest.raises(NodeFailed) as failure:
-        await components(call_of("py", operation=operation))
+        await components(call_of("py", operation=operation, timeout_ms=TIME_MS))
     assert failure.value.code == code
     assert "hidden" not in str(failure.value)
     assert (await components(call_of("py", 1)))["input"] == 1
@@ -133,16 +139,14 @@ async def test_each_misbehaviour_has_its_own_error(
 async def test_a_process_that_timed_out_is_killed_and_replaced() -> None:
     """The next call runs in another process."""
     sandbox = Sandbox(SandboxSettings(processes=1))
-    pack = pack_of(
-        {"py": ("python", CODE)}, limits="timeout: 300ms", operations=("run", "loop", "wrong")
-    )
+    pack = pack_of({"py": ("python", CODE)}, operations=("run", "loop", "wrong"))
     async with loaded(pack, sandbox) as components:
         first = await components(call_of("py"))
         with pytest.raises(NodeFailed):
             await components(call_of("py", operation="wrong"))
         assert (await components(call_of("py")))["pid"] == first["pid"]
         with pytest.raises(NodeFailed):
-            await components(call_of("py", operation="loop"))
+            await components(call_of("py", operation="loop", timeout_ms=TIME_MS))
         assert (await components(call_of("py")))["pid"] != first["pid"]
         with pytest.raises(ProcessLookupError):
             os.kill(first["pid"], 0)
@@ -196,8 +200,12 @@ async def test_a_call_that_is_cancelled_ends_its_process(sandbox: Sandbox) -> No
 
 async def test_other_tenants_are_served_while_one_misbehaves(components: Components) -> None:
     """However many calls of one tenant sleep, another one finds a process."""
+    naps = (components(call_of("py", operation="nap", tenant=tenant)) for tenant in "abc")
+    await asyncio.gather(*naps)  # Now there are three processes.
     bad = [
-        asyncio.ensure_future(components(call_of("py", operation="sleep", tenant="bad")))
+        asyncio.ensure_future(
+            components(call_of("py", operation="sleep", tenant="bad", timeout_ms=1_200))
+        )
         for _ in range(6)
     ]
     await asyncio.sleep(0)
