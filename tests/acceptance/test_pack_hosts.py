@@ -13,7 +13,7 @@ from tests.support.pack_hosts import open_host
 
 pytestmark = pytest.mark.timeout(240)
 
-PACKS = ("support",)
+PACKS = ("assistant", "support")
 
 
 def _told(outcome: Outcome) -> list[str]:

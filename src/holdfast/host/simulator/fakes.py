@@ -237,4 +237,5 @@ def _model_call(call: ModelCall) -> Call:
 
 def _key(about: Invocation) -> str:
     """Name an attempt at a call: a retry asks again, and a repetition after a crash does not."""
-    return f"{about.idempotency_key}~{about.attempt}"
+    key = about.idempotency_key
+    return key if about.attempt == 1 else f"{key}~{about.attempt}"

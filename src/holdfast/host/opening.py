@@ -1,0 +1,60 @@
+"""Everything that the nodes of a bundle need, put together on a store."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import AsyncIterator, Iterable
+
+from holdfast.engine.engine import Engine
+from holdfast.host.components import Components, Sandbox, SandboxSettings, Services
+from holdfast.host.components.states import PackStates
+from holdfast.host.flows.runners import Runners
+from holdfast.host.grants import Grants
+from holdfast.host.models import ModelNodes
+from holdfast.host.packs.packs import Bundle
+from holdfast.host.providers import ProviderNodes
+from holdfast.host.tenant_state import TenantState
+from holdfast.host.vault import Vault
+from holdfast.host.web import Web
+from holdfast.host.web.nodes import HttpNodes
+
+
+@contextlib.asynccontextmanager
+async def open_runners(
+    bundle: Bundle,
+    engine: Engine,
+    *,
+    sandbox: SandboxSettings | None = None,
+    allow_private: Iterable[str] = (),
+    trusted: bool = False,
+) -> AsyncIterator[Runners]:
+    """Load the components of packs and give what runs their nodes, while the block runs.
+
+    Args:
+        bundle: the main pack and its overlays.
+        engine: the engine of a store, which has the secrets and the state of tenants.
+        sandbox: how components run.
+        allow_private: addresses that packs may reach although they are not public.
+        trusted: run Python components of packs that no trusted key has signed.
+
+    Raises:
+        InvalidPack: a component or a schema cannot be loaded.
+    """
+    grants = Grants.of(bundle)
+    vault = Vault(engine.secrets)
+    states = PackStates(engine.store)
+    async with contextlib.AsyncExitStack() as stack:
+        web = Web(allow_private=allow_private)
+        stack.push_async_callback(web.close)
+        box = Sandbox(sandbox)
+        stack.callback(box.close)
+        services = Services(states=states, vault=vault, web=web)
+        components = await Components.load(bundle, box, services, trusted=trusted)
+        stack.push_async_callback(components.close)
+        yield Runners(
+            call=components,
+            http=HttpNodes(web, vault, grants.flows),
+            llm=ModelNodes(bundle, web, vault, components),
+            provider=ProviderNodes(bundle, components),
+            state=TenantState(states, grants.flows),
+        )
