@@ -72,6 +72,15 @@ def say(input, host):
 def refuse(input, host):
     host.fail("not_found", "no such order", retryable=True, retry_after_ms=50)
 
+class Lost(Exception):
+    code = "lost"
+    retryable = True
+
+def alone(input):
+    if input == "lost":
+        raise Lost("it is lost")
+    return input
+
 def core(input, host):
     return [resource.getrlimit(resource.RLIMIT_CORE)[0], len(os.listdir("/proc/self/fd")) < 10]
 
@@ -87,6 +96,7 @@ def write(input, host):
 TIME_MS = 500
 OPERATIONS = (
     "nap",
+    "alone",
     *("run", "do-it", "loop", "sleep", "memory", "leave", "stop", "wrong", "deep", "large", "odd"),
     *("noise", "say", "refuse", "core", "environ", "write"),
 )
@@ -168,6 +178,10 @@ async def test_a_component_replies_and_fails_in_its_own_words(components: Compon
     assert failure.value.code == "not_found"
     assert failure.value.retryable
     assert failure.value.retry_after_ms == 50
+    assert await components(call_of("py", 5, operation="alone")) == 5
+    with pytest.raises(NodeFailed, match="it is lost") as failure:
+        await components(call_of("py", "lost", operation="alone"))
+    assert (failure.value.code, failure.value.retryable) == ("lost", True)
 
 
 async def test_a_process_has_a_clean_environment_and_no_core(
