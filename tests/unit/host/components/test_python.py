@@ -212,6 +212,21 @@ async def test_a_call_that_is_cancelled_ends_its_process(sandbox: Sandbox) -> No
         os.kill(pid, 0)
 
 
+async def test_components_that_close_end_calls_under_way(sandbox: Sandbox) -> None:
+    """A host that stops leaves no process behind."""
+    pack = pack_of({"py": ("python", CODE)}, operations=("run", "sleep"))
+    components = await Components.load(pack, sandbox)
+    pid = (await components(call_of("py")))["pid"]
+    task = asyncio.ensure_future(components(call_of("py", operation="sleep")))
+    await asyncio.sleep(0)
+    await components.close()
+    with pytest.raises(NodeFailed) as failure:
+        await task
+    assert failure.value.code == "component_trapped"
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
+
+
 async def test_other_tenants_are_served_while_one_misbehaves(components: Components) -> None:
     """However many calls of one tenant sleep, another one finds a process."""
     naps = (components(call_of("py", operation="nap", tenant=tenant)) for tenant in "abc")

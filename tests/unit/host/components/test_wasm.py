@@ -192,6 +192,12 @@ async def test_the_time_of_the_node_bounds_the_call(sandbox: Sandbox) -> None:
         (bytes(wasmtime.wat2wasm("(module)")), "must export `_start`"),
         (
             bytes(
+                wasmtime.wat2wasm('(module (memory (export "_start") 1) (func (export "memory")))')
+            ),
+            "must export `_start`",
+        ),
+        (
+            bytes(
                 wasmtime.wat2wasm(
                     '(module (import "env" "magic" (func)) (memory (export "memory") 1)'
                     ' (func (export "_start")))'
