@@ -5,7 +5,9 @@ from __future__ import annotations
 import contextlib
 from collections.abc import AsyncIterator, Iterable
 
-from holdfast.engine.engine import Engine
+from holdfast.api import Engine
+from holdfast.engine.engine import Engine as NearEngine
+from holdfast.errors import NotOverHttp
 from holdfast.host.components import Components, Sandbox, SandboxSettings, Services
 from holdfast.host.components.states import PackStates
 from holdfast.host.flows.runners import Runners
@@ -39,7 +41,10 @@ async def open_runners(
 
     Raises:
         InvalidPack: a component or a schema cannot be loaded.
+        NotOverHttp: the engine is a client of a server.
     """
+    if not isinstance(engine, NearEngine):
+        raise NotOverHttp("a host of packs needs the store itself: secrets do not travel over HTTP")
     grants = Grants.of(bundle)
     vault = Vault(engine.secrets)
     states = PackStates(engine.store)

@@ -78,4 +78,4 @@ def application() -> web.Application:
 
 
 if __name__ == "__main__":
-    web.run_app(application(), host="127.0.0.1", port=int((sys.argv[1:] or [PORT])[0]))
+    web.run_app(application(), host="127.0.0.1", port=int(sys.argv[1]) if sys.argv[1:] else PORT)

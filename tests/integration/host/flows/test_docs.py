@@ -42,7 +42,7 @@ async def _find(call: ComponentCall) -> Any:
 
 
 async def _think(call: ModelCall) -> Any:
-    assert call.system == "Be short."
+    assert (call.system, call.rounds) == ("Be short.", 8)
     text = f"{call.model} says {call.messages[0]['content']}"
     return {"text": text, "usage": {}, "calls": []}
 
