@@ -55,7 +55,7 @@ def declare_flow(
     welcome: str | None = None,
     requires: Sequence[str] = (),
 ) -> Conversation[Any, Any, Any]:
-    """Declare a flow as a conversation of an app; `welcome` replaces it once in a session."""
+    """Declare a flow as a conversation of an app; `welcome` replaces it once for each user."""
     _entry(flows, entry)
 
     async def converse(chat: Chat, state: dict[str, Any] | None = None) -> Any:
