@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import runpy
 from dataclasses import replace
 
 import pytest
@@ -222,6 +223,18 @@ async def test_the_tests_of_an_example_pass_and_cover_every_node(
     assert told(outcomes) == []
     assert simulator.coverage.missed() == []
     assert simulator.coverage.percent == 100
+
+
+def test_the_fakes_of_the_example_answer_as_its_component_does() -> None:
+    """Otherwise the tests would say nothing about the pack."""
+    _, tests = read_pack("support")
+    path = PACKS / "support" / "components" / "orders.py"
+    component = runpy.run_path(str(path))
+    fakes = [fake for test in tests for fake in test.fakes if fake.target.given]
+    assert len(fakes) >= 2
+    for fake in fakes:
+        operation = component[fake.target.name.partition(".")[2]]
+        assert operation(fake.target.given, None) == fake.returns
 
 
 async def test_coverage_lists_what_did_not_run(single_server: TestServer) -> None:
