@@ -61,13 +61,15 @@ async def test_sessions(far: Client, engine: Engine) -> None:
     session_id = delivered.session
     assert await sessions.get(session_id) == await engine.sessions.get(session_id)
     assert (await sessions.list(user="ann")).items == (await engine.sessions.list()).items
+    latest = await engine.sessions.latest(session_id, limit=1)
+    assert await sessions.latest(session_id, limit=1) == latest
     near = await engine.sessions.transcript(session_id)
     assert await sessions.transcript(session_id) == near
     assert (await sessions.transcript(session_id, after=1, limit=1)).more
     entry = await sessions.say(session_id, b'{"text": "I am Bea."}', author="bea", key="k")
     assert await sessions.say(session_id, b'{"text": "other"}', author="bea", key="k") == entry
-    assert (await sessions.handover(session_id, "bea")).person == "bea"
-    assert (await sessions.handover(session_id, None)).person is None
+    taken = await sessions.handover(session_id, "bea", reason="a refund")
+    assert (taken.person, taken.handover_reason) == ("bea", "a refund")
     with pytest.raises(ReplyNotFound):
         await sessions.resend(session_id, 2)
     assert await sessions.state(session_id) == await engine.sessions.state(session_id)

@@ -259,8 +259,9 @@ async def test_an_operator_takes_over_and_gives_back(
     session = (await send(anyone, "hello", wait_ms=0, status=202))["session"]
     await bot.answer("Hi.")
     url = f"/v1/sessions/{session}"
-    taken = (await anyone.post(f"{url}/handover", json={"to": "bea"})).json()
+    taken = (await anyone.post(f"{url}/handover", json={"to": "bea", "reason": "angry"})).json()
     assert (taken["state"], taken["person"]) == ("person", "bea")
+    assert taken["handover_reason"] == "angry"
     answer = await send(anyone, "help", "m2")
     assert (answer["execution"], answer["state"], answer["replies"]) == (None, "responded", [])
     words = {"text": "I am Bea.", "author": "bea", "idempotency_key": "k"}
@@ -270,8 +271,18 @@ async def test_an_operator_takes_over_and_gives_back(
     back = (await anyone.post(f"{url}/handover", json={"to": "flow"})).json()
     assert (back["state"], back["person"]) == ("waiting", None)
     shown = (await anyone.get(url)).json()
-    assert [line["number"] for line in shown["transcript"]] == [1, 2, 3, 4]
-    assert (shown["node"], shown["last"]) == (None, 4)
+    lines = [(line["direction"], line["text"]) for line in shown["transcript"]]
+    assert lines == [
+        ("in", "hello"),
+        ("out", "Hi."),
+        ("note", "bea answers: angry"),
+        ("in", "help"),
+        ("out", "I am Bea."),
+        ("note", "the conversation answers"),
+    ]
+    assert (shown["node"], shown["last"]) == (None, 6)
+    last = (await anyone.get(url, params={"lines": 2})).json()["transcript"]
+    assert [line["number"] for line in last] == [5, 6]
     both = {"text": "a", "payload": {"text": "b"}}
     assert (await anyone.post(f"{url}/messages", json=both)).status_code == 422
     assert (await anyone.post(f"{url}/messages", json={})).status_code == 422

@@ -19,7 +19,7 @@ Families = Mapping[str, Mapping[str, Any]]
 
 #: What a session owns besides its record.
 OWNED = ("T", "A", "B", "V", "D", "L")
-SESSION_FAMILIES = ("S", *OWNED, "sessions", "stenants", "outgoing")
+SESSION_FAMILIES = ("S", "E", *OWNED, "sessions", "usessions", "stenants", "outgoing")
 #: What an execution that waits for a message is held by, and one that waits for a person.
 HOLDS = (b"message", b"person")
 MOST_ENTRIES, MOST_BUFFERED = 1000, 100
@@ -154,8 +154,17 @@ def session_problems(families: Families, records: Mapping[str, Record]) -> Itera
 
 def _check_lists(families: Families) -> Iterator[str]:
     by_tenant: dict[str, set[bytes]] = defaultdict(set)
+    by_user: dict[str, dict[bytes, float]] = defaultdict(dict)
     for session_id, fields in families["S"].items():
-        by_tenant[fields[b"tenant"].decode()].add(session_id.encode())
+        name, tenant, user = (
+            session_id.encode(),
+            fields[b"tenant"].decode(),
+            fields[b"user"].decode(),
+        )
+        by_tenant[tenant].add(name)
+        by_user[f"{tenant}|{user}"][name] = families["sessions"][tenant][name]
+    if families["usessions"] != by_user:
+        yield f"the lists of users are {families['usessions']}, should be {dict(by_user)}"
     listed = {tenant: set(ids) for tenant, ids in families["sessions"].items()}
     if listed != dict(by_tenant):
         yield f"the lists of sessions are {listed}, should be {dict(by_tenant)}"

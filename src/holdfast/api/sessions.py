@@ -77,6 +77,10 @@ class Sessions(ABC):
         """Return a page of sessions, the most recently active first."""
 
     @abstractmethod
+    async def latest(self, session_id: str, *, limit: int = 100) -> Transcript:
+        """Return a session with the last lines of its transcript. Raises SessionNotFound."""
+
+    @abstractmethod
     async def transcript(self, session_id: str, *, after: int = 0, limit: int = 100) -> Transcript:
         """Return the lines after a number. Raises SessionNotFound."""
 
@@ -100,7 +104,8 @@ class Sessions(ABC):
     async def handover(self, session_id: str, to: str | None, *, reason: str = "") -> Session:
         """Let a person answer (`to` is their name), or give the session back (None).
 
-        While a person answers, messages only enter the transcript. Raises SessionNotFound.
+        While a person answers, messages only enter the transcript, which also notes who answers
+        and why. Raises SessionNotFound.
         """
 
     @abstractmethod
@@ -112,11 +117,14 @@ class Sessions(ABC):
 
     @abstractmethod
     async def erase(self, session_id: str) -> None:
-        """Remove a session, its transcript and its executions. Raises SessionNotFound."""
+        """Remove a session, its transcript and its executions. Raises SessionNotFound.
+
+        Repeated within an hour, it succeeds again.
+        """
 
     @abstractmethod
     async def resend(self, session_id: str, number: int) -> None:
-        """Send a dead reply once more. Raises SessionNotFound, ReplyNotFound."""
+        """Send a dead reply once more; safe to repeat. Raises SessionNotFound, ReplyNotFound."""
 
     @abstractmethod
     def sending(self, senders: Mapping[str, Send]) -> AbstractAsyncContextManager[None]:

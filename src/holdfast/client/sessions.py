@@ -113,7 +113,7 @@ class RemoteSessions(api.Sessions):
 
     @override
     async def get(self, session_id: str) -> Session:
-        return decode.session(await self._http.get(_about(session_id)))
+        return decode.session(await self._http.get(_about(session_id), lines=0))
 
     @override
     async def list(
@@ -131,6 +131,12 @@ class RemoteSessions(api.Sessions):
         )
         items = tuple(decode.session(view) for view in reply["items"])
         return SessionPage(items=items, next_cursor=reply["next_cursor"])
+
+    @override
+    async def latest(self, session_id: str, *, limit: int = 100) -> Transcript:
+        checks.integer("limit", limit, 0, bounds.PAGE_ITEMS)
+        response = await self._http.send("GET", _about(session_id), query={"lines": limit})
+        return decode.detail(response.content)
 
     @override
     async def transcript(self, session_id: str, *, after: int = 0, limit: int = 100) -> Transcript:
@@ -269,6 +275,7 @@ def _wait_body(wait: MessageWait) -> dict[str, Any]:
         "timeout_ms": wait.timeout_ms,
         "kept": wait.kept,
         "person": wait.person,
+        "reason": wait.reason,
     }
 
 

@@ -205,6 +205,12 @@ class Sessions(api.Sessions):
         return SessionPage(items=tuple(items[:limit]), next_cursor=following)
 
     @override
+    async def latest(self, session_id: str, *, limit: int = 100) -> Transcript:
+        _check_id(session_id)
+        checks.integer("limit", limit, 0, bounds.PAGE_ITEMS)
+        return await self._sessions.read(session_id, after=-limit, limit=limit)
+
+    @override
     async def transcript(self, session_id: str, *, after: int = 0, limit: int = 100) -> Transcript:
         _check_id(session_id)
         checks.integer("after", after, 0, bounds.AMOUNT)
@@ -249,7 +255,7 @@ class Sessions(api.Sessions):
         if to is not None:
             checks.text("to", to, bounds.NAME_CHARS, empty=False)
         checks.text("reason", reason, bounds.REASON_CHARS)
-        return await self._sessions.handover(session_id, to or "")
+        return await self._sessions.handover(session_id, to, reason)
 
     @override
     async def end(self, session_id: str, *, reason: str = "") -> Session:

@@ -149,6 +149,7 @@ class Talk:
         return [
             Line("user" if one.direction == "in" else "bot", one.value, one.turn)
             for one in await self.entries()
+            if one.direction != "note"
         ]
 
     async def _told(self, problem: str) -> str:

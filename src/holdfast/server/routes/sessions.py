@@ -44,8 +44,6 @@ LineNumber = Annotated[int, Meta(ge=0, le=bounds.AMOUNT)]
 Person = Annotated[str, Meta(min_length=1, max_length=bounds.NAME_CHARS)]
 #: The one who answers when no person does.
 FLOW = "flow"
-#: Lines that the description of a session has.
-_LAST_LINES = 100
 
 
 class ListQuery(Query):
@@ -68,13 +66,17 @@ async def list_sessions(call: Call, query: ListQuery) -> SessionPageView:
     )
 
 
-@routes.get("/v1/sessions/{id}", owner=SESSION)
-async def show(call: Call, id: str) -> SessionDetail:  # noqa: A002
-    """Show a session and the last 100 lines of its transcript."""
-    session = await call.engine.sessions.get(id)
-    after = max(session.last - _LAST_LINES, 0)
-    found = await call.engine.sessions.transcript(id, after=after, limit=_LAST_LINES)
-    return SessionDetail.with_lines(found)
+class ShowQuery(Query):
+    """How much of the transcript."""
+
+    #: The last lines.
+    lines: Annotated[int, Meta(ge=0, le=bounds.PAGE_ITEMS)] = 100
+
+
+@routes.get("/v1/sessions/{id}", owner=SESSION, query_example={"lines": "10"})
+async def show(call: Call, id: str, query: ShowQuery) -> SessionDetail:  # noqa: A002
+    """Show a session and the last lines of its transcript."""
+    return SessionDetail.with_lines(await call.engine.sessions.latest(id, limit=query.lines))
 
 
 class TranscriptQuery(Query):
@@ -88,7 +90,9 @@ class TranscriptQuery(Query):
 
 @routes.get("/v1/sessions/{id}/transcript", owner=SESSION, query_example={"after": "0"})
 async def transcript(call: Call, id: str, query: TranscriptQuery) -> TranscriptView:  # noqa: A002
-    """Read a transcript: messages of the user (`in`) and replies (`out`), in order.
+    """Read a transcript: messages of the user (`in`), replies (`out`) and notes (`note`), in order.
+
+    A note says that a person answers, or the conversation again, and why; the user does not see it.
 
     `delivery` tells what became of a reply that a sender delivers: `pending`, `sent` or `dead`.
     """
@@ -249,7 +253,10 @@ async def end(call: Call, id: str, body: EndBody) -> SessionView:  # noqa: A002
 
 @routes.delete("/v1/sessions/{id}", status=204, **_OPERATE)
 async def erase(call: Call, id: str) -> None:  # noqa: A002
-    """Remove a session, its transcript and its executions. This cannot be undone."""
+    """Remove a session, its transcript and its executions. This cannot be undone.
+
+    Repeated within an hour, it succeeds again.
+    """
     await call.engine.sessions.erase(id)
 
 
@@ -273,7 +280,7 @@ class ResentView(View):
     **_OPERATE,
 )
 async def resend(call: Call, id: str, body: ResendBody) -> ResentView:  # noqa: A002
-    """Send a dead reply once more."""
+    """Send a dead reply once more; safe to repeat."""
     await call.engine.sessions.resend(id, body.number)
     return ResentView(number=body.number, delivery="pending")
 

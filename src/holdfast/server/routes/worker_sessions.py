@@ -19,6 +19,7 @@ from holdfast.server.views.fields import (
     Body,
     LeaseBody,
     PositiveMs,
+    Reason,
     StepName,
     View,
     payload,
@@ -59,11 +60,17 @@ class WaitBody(Body):
     kept: bool = False
     #: A person of this name answers, until the session is given back.
     person: Text | None = None
+    #: Why that person does.
+    reason: Reason = ""
 
     def item(self) -> MessageWait:
         """Return what the engine takes."""
         return MessageWait(
-            step=self.step, timeout_ms=self.timeout_ms, kept=self.kept, person=self.person
+            step=self.step,
+            timeout_ms=self.timeout_ms,
+            kept=self.kept,
+            person=self.person,
+            reason=self.reason,
         )
 
 
