@@ -12,8 +12,10 @@ from hypothesis import strategies as st
 from hypothesis.stateful import initialize, invariant, precondition, rule
 
 from holdfast.errors import HoldfastError
+from holdfast.model.deliveries import Settle
+from holdfast.model.messages import NewMessage, Start
 from holdfast.model.moments import from_ms
-from holdfast.model.queues import NewMessage, QueueSettings, Settle, Start
+from holdfast.model.queues import QueueSettings
 from holdfast.queues import Queues
 from holdfast.queues.outbox import Outboxes
 from holdfast.store.queues import Queues as QueueCalls

@@ -17,6 +17,7 @@ from holdfast.model.sessions import (
     Send,
     Session,
     SessionPage,
+    StateChange,
     StateValue,
     Transcript,
     TurnAnswer,
@@ -156,20 +157,12 @@ class Sessions(ABC):
 
     @abstractmethod
     async def set_state(
-        self,
-        execution_id: str,
-        lease: Lease,
-        step: str,
-        name: str,
-        value: bytes | None,
-        *,
-        expected: int | None = None,
-        ttl_ms: int | None = None,
+        self, execution_id: str, lease: Lease, step: str, change: StateChange
     ) -> StateValue:
-        """Set a value, or remove it (None), and record that under a step.
+        """Set or remove a value, and record that under a step.
 
-        With `expected` only while the value has this version: otherwise nothing changes, and the
-        answer has the value that is there, with `changed` false.
+        If the value does not have the expected version, nothing changes: the answer has the value
+        that is there, with `changed` false.
         """
 
     @abstractmethod

@@ -32,6 +32,7 @@ from holdfast.model.sessions import (
     Session,
     SessionPage,
     SessionState,
+    StateChange,
     StateValue,
     Transcript,
     TurnAnswer,
@@ -226,19 +227,13 @@ class RemoteSessions(api.Sessions):
 
     @override
     async def set_state(
-        self,
-        execution_id: str,
-        lease: Lease,
-        step: str,
-        name: str,
-        value: bytes | None,
-        *,
-        expected: int | None = None,
-        ttl_ms: int | None = None,
+        self, execution_id: str, lease: Lease, step: str, change: StateChange
     ) -> StateValue:
-        change = {"remove": True} if value is None else {"value": msgspec.Raw(value)}
-        about = {"step": step, "name": name, "expected": expected, "ttl_ms": ttl_ms}
-        return await self._state(execution_id, lease, {**about, **change})
+        value = checks.instance("change", change, StateChange).value
+        about: dict[str, Any] = {"step": step, "name": change.name}
+        about |= {"remove": True} if value is None else {"value": msgspec.Raw(value)}
+        about |= {"expected": change.expected, "ttl_ms": change.ttl_ms}
+        return await self._state(execution_id, lease, about)
 
     async def _state(self, execution_id: str, lease: Lease, about: Mapping[str, Any]) -> StateValue:
         calls.check_holder(execution_id, lease)

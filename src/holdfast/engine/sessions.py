@@ -31,6 +31,7 @@ from holdfast.model.sessions import (
     Session,
     SessionPage,
     SessionState,
+    StateChange,
     StateValue,
     Transcript,
     TurnAnswer,
@@ -310,37 +311,25 @@ class Sessions(api.Sessions):
 
     @override
     async def get_state(self, execution_id: str, lease: Lease, step: str, name: str) -> StateValue:
-        _check_state(execution_id, lease, step, name)
+        _check_state(execution_id, lease, step)
+        checks.text("name", name, bounds.NAME_CHARS, empty=False)
         return await self._sessions.state(execution_id, lease, step, name, op="get")
 
     @override
     async def set_state(
-        self,
-        execution_id: str,
-        lease: Lease,
-        step: str,
-        name: str,
-        value: bytes | None,
-        *,
-        expected: int | None = None,
-        ttl_ms: int | None = None,
+        self, execution_id: str, lease: Lease, step: str, change: StateChange
     ) -> StateValue:
-        _check_state(execution_id, lease, step, name)
-        if value is not None:
-            checks.payload("value", value, bounds.MESSAGE_BYTES)
-        if expected is not None:
-            checks.integer("expected", expected, 0, bounds.AMOUNT)
-        if ttl_ms is not None:
-            checks.integer("ttl_ms", ttl_ms, 1, bounds.DURATION_MS)
+        _check_state(execution_id, lease, step)
+        value = checks.instance("change", change, StateChange).value
         return await self._sessions.state(
             execution_id,
             lease,
             step,
-            name,
+            change.name,
             op="remove" if value is None else "set",
             value=value or b"",
-            expected=expected,
-            ttl_ms=ttl_ms,
+            expected=change.expected,
+            ttl_ms=change.ttl_ms,
         )
 
     @override
@@ -353,10 +342,9 @@ def _check_id(session_id: str) -> None:
     checks.execution_id("id", session_id)
 
 
-def _check_state(execution_id: str, lease: Lease, step: str, name: str) -> None:
+def _check_state(execution_id: str, lease: Lease, step: str) -> None:
     calls.check_holder(execution_id, lease)
     checks.text("step", step, bounds.STEP_NAME_CHARS, empty=False)
-    checks.text("name", name, bounds.NAME_CHARS, empty=False)
 
 
 def _parse_cursor(cursor: str) -> tuple[int, str]:

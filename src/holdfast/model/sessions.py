@@ -289,6 +289,28 @@ class StateValue:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class StateChange:
+    """A value of a session's state that is set, or removed."""
+
+    name: str
+    #: JSON; None removes the value.
+    value: bytes | None
+    #: Only while the value has this version; otherwise nothing changes.
+    expected: int | None = None
+    #: How long the value is kept.
+    ttl_ms: int | None = None
+
+    def __post_init__(self) -> None:
+        checks.text("name", self.name, bounds.NAME_CHARS, empty=False)
+        if self.value is not None:
+            checks.payload("value", self.value, bounds.MESSAGE_BYTES)
+        if self.expected is not None:
+            checks.integer("expected", self.expected, 0, bounds.AMOUNT)
+        if self.ttl_ms is not None:
+            checks.integer("ttl_ms", self.ttl_ms, 1, bounds.DURATION_MS)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class OutgoingReply:
     """A reply on its way to a receiver."""
 

@@ -21,25 +21,10 @@ from holdfast.errors import (
     QueueNotFound,
 )
 from holdfast.model import bounds, checks
+from holdfast.model.deliveries import Claimed, Delivery, PendingDelivery, Settle, Settled, Verb
 from holdfast.model.effects import Effect, Push, Submit
-from holdfast.model.queues import (
-    SIDES,
-    Claimed,
-    Delivery,
-    LetterFilter,
-    Message,
-    NewMessage,
-    PendingDelivery,
-    Pushed,
-    Queue,
-    QueueSettings,
-    QueueStats,
-    Settle,
-    Settled,
-    Side,
-    Start,
-    Verb,
-)
+from holdfast.model.messages import SIDES, LetterFilter, Message, NewMessage, Pushed, Side, Start
+from holdfast.model.queues import Queue, QueueSettings, QueueStats
 from holdfast.queues.abandoned_reads import AbandonedReads
 from holdfast.queues.effects import encode
 from holdfast.queues.outbox import Outboxes

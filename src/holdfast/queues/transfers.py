@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 
-from holdfast.model.queues import LetterFilter
+from holdfast.model.messages import LetterFilter
 from holdfast.queues.outbox import Outboxes
 from holdfast.store.store import Store
 

@@ -9,24 +9,11 @@ from datetime import datetime
 import msgspec
 
 from holdfast.errors import HoldfastError
+from holdfast.model.deliveries import Claimed, Delivery, PendingDelivery, Settle, Settled, Verb
 from holdfast.model.ids import new_id
+from holdfast.model.messages import LetterFilter, Message, NewMessage, Pushed, Start
 from holdfast.model.moments import from_ms, to_ms
-from holdfast.model.queues import (
-    Claimed,
-    Delivery,
-    LetterFilter,
-    Message,
-    NewMessage,
-    PendingDelivery,
-    Pushed,
-    Queue,
-    QueueSettings,
-    QueueStats,
-    Settle,
-    Settled,
-    Start,
-    Verb,
-)
+from holdfast.model.queues import Queue, QueueSettings, QueueStats
 from holdfast.store import queue_decode as decode
 from holdfast.store.domain import Domain, Partitioned
 from holdfast.store.valkey.call import refusal, refusal_of

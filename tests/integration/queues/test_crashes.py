@@ -10,9 +10,10 @@ import pytest
 from holdfast import Push, Submit
 from holdfast.engine import Engine
 from holdfast.errors import StoreUnavailable
+from holdfast.model.deliveries import Settle
 from holdfast.model.executions import NewExecution
 from holdfast.model.listing import Filter
-from holdfast.model.queues import NewMessage, Settle
+from holdfast.model.messages import NewMessage
 from holdfast.queues.effects import encode
 from holdfast.queues.outbox import Outboxes
 from holdfast.store.queues import Queues as Calls

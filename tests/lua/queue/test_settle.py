@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from holdfast.engine import Engine
+from holdfast.model.deliveries import Settle, Verb
 from holdfast.model.moments import from_ms
-from holdfast.model.queues import Settle, Verb
 from holdfast.store.store import Store
 from holdfast.testing.clock import Clock
 from tests.support.lifecycle import Dump

@@ -12,9 +12,10 @@ from holdfast import errors
 from holdfast.errors import Forbidden, HoldfastError, InvalidInput
 from holdfast.model import bounds
 from holdfast.model.api_keys import Role
+from holdfast.model.deliveries import Delivery, Settle, Verb
 from holdfast.model.effects import Push, Submit
+from holdfast.model.messages import NewMessage
 from holdfast.model.names import DEFAULT_TENANT
-from holdfast.model.queues import Delivery, NewMessage, Settle, Verb
 from holdfast.server.auth import scoping
 from holdfast.server.auth.attachments import check_limits_exist
 from holdfast.server.auth.scoping import TenantQuery

@@ -11,8 +11,9 @@ from msgspec import UNSET, Meta, UnsetType
 from holdfast import errors
 from holdfast.model import bounds
 from holdfast.model.api_keys import Role
+from holdfast.model.messages import LetterFilter, Start
 from holdfast.model.names import DEFAULT_TENANT
-from holdfast.model.queues import LetterFilter, QueueSettings, Start
+from holdfast.model.queues import QueueSettings
 from holdfast.server.auth import scoping
 from holdfast.server.auth.scoping import TenantQuery
 from holdfast.server.http.call import Call

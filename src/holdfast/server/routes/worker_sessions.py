@@ -9,7 +9,7 @@ from msgspec import UNSET, Meta, Raw, UnsetType
 from holdfast import errors
 from holdfast.model import bounds
 from holdfast.model.api_keys import Role
-from holdfast.model.sessions import MessageWait, NewReply
+from holdfast.model.sessions import MessageWait, NewReply, StateChange
 from holdfast.server.auth.owners import EXECUTION
 from holdfast.server.http.call import Call
 from holdfast.server.http.declare import Routes
@@ -153,16 +153,13 @@ async def session_state(call: Call, id: str, body: StateBody) -> StateValueView:
         if body.expected is not None or body.ttl_ms is not None:
             raise errors.InvalidInput("value: is required to change it", field="value")
         return StateValueView.of(await sessions.get_state(id, lease, body.step, body.name))
-    found = await sessions.set_state(
-        id,
-        lease,
-        body.step,
-        body.name,
-        bytes(body.value) if body.value is not UNSET else None,
+    change = StateChange(
+        name=body.name,
+        value=bytes(body.value) if body.value is not UNSET else None,
         expected=body.expected,
         ttl_ms=body.ttl_ms,
     )
-    return StateValueView.of(found)
+    return StateValueView.of(await sessions.set_state(id, lease, body.step, change))
 
 
 class ContinueBody(Body):
