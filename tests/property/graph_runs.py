@@ -367,7 +367,7 @@ def main() -> None:
 
         @thorough(60, large=1000)
         @given(st.data(), st.sampled_from(_ALLOWANCES), st.sampled_from((True, True, True, False)))
-        def run(data: st.DataObject, allowance: tuple[int, int], exact: bool) -> None:  # noqa: FBT001
+        def run(data: st.DataObject, allowance: tuple[int, int], exact: bool) -> None:
             with_allowance(world, *allowance)
             world.run(world.reset())
             world.run(world.store.client.call(["FUNCTION", "FLUSH"]))

@@ -256,7 +256,7 @@ class LifecycleMachine(ComparingMachine):
             lambda: self.model.revoke(execution_id),
         )
 
-    def _replay(self, execution_id: str, keep_steps: bool, from_step: str) -> None:  # noqa: FBT001
+    def _replay(self, execution_id: str, keep_steps: bool, from_step: str) -> None:
         choice: dict[str, Any] = {"keep_steps": keep_steps, "from_step": from_step}
         if keep_steps:
             choice["from_step"] = ""

@@ -198,7 +198,7 @@ def main() -> None:
 
         @common
         @given(bodies(), st.booleans())
-        def genuine_or_operator(body: dict[str, Any], with_token: bool) -> None:  # noqa: FBT001
+        def genuine_or_operator(body: dict[str, Any], with_token: bool) -> None:
             answer = world.run(target.send(body, genuine if with_token else None))
             if isinstance(answer, Effect):
                 assert body["waitpoint"] == "e0~w1"

@@ -155,7 +155,7 @@ class SessionsMachine(ComparingMachine):
         """Claim what is ready; a holder does some of its work, and may be gone then."""
         self._work(*work)
 
-    def _work(self, worker: str, approves: bool, todo: list[tuple[Any, ...]]) -> None:  # noqa: FBT001
+    def _work(self, worker: str, approves: bool, todo: list[tuple[Any, ...]]) -> None:
         if approves:
             self._approve()
         self._claim(worker)
@@ -189,7 +189,7 @@ class SessionsMachine(ComparingMachine):
             self._check_claim(claim, *self.model.claim(claim.id, claim.lease, worker, LEASE_MS))
             self.held.append((claim.id, claim.lease))
 
-    def _check_claim(self, claim: Claim, kept: bool, steps: dict[str, Any]) -> None:  # noqa: FBT001
+    def _check_claim(self, claim: Claim, kept: bool, steps: dict[str, Any]) -> None:
         run = self.model.runs[claim.id]
         talk = self.model.talks[run.session]
         assert claim.session is not None
@@ -390,7 +390,7 @@ class SessionsMachine(ComparingMachine):
         call = self.store.sessions.resend(session_id, number)
         self._compare(call, lambda: self.model.resend(session_id, number))
 
-    def _replay(self, session_id: str, index: int, keep_steps: bool) -> None:  # noqa: FBT001
+    def _replay(self, session_id: str, index: int, keep_steps: bool) -> None:
         ended = [run_id for run_id in self._ended() if run_id.startswith(session_id)]
         if ended:
             run_id = ended[-1 - index % len(ended)]

@@ -30,7 +30,7 @@ async def bot(engine: Engine) -> AsyncIterator[Conversing]:
         yield conversing
 
 
-def body(text: str, id: str = "m1", **more: Any) -> dict[str, Any]:  # noqa: A002
+def body(text: str, id: str = "m1", **more: Any) -> dict[str, Any]:
     """A message of ann."""
     activity = {"id": id, "conversation": "c1", "user": "ann", "payload": {"text": text}}
     return {"activity": activity, **more}

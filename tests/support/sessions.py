@@ -35,7 +35,7 @@ async def deliver(
     store: Store,
     text: str = "hi",
     *,
-    id: str | None = None,  # noqa: A002 - as an activity calls it
+    id: str | None = None,
     user: str = "ann",
     conversation: str = "c1",
     busy: str = "queue",

@@ -68,7 +68,7 @@ async def test_a_crash_at_any_call_of_the_delivery(
     engine: Engine,
     clock: Clock,
     crash_at: int,
-    after: bool,  # noqa: FBT001
+    after: bool,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The next process finds what is left, and everything arrives once."""

@@ -101,6 +101,8 @@ class Route:
     params: tuple[str, ...]
     body: Any
     query: Any
+    #: Whether the handler takes the query; otherwise the query only names the tenant.
+    takes_query: bool
     reply: Any
     #: The documented type of the body, if it is decoded in another way.
     documented: Any
@@ -134,13 +136,15 @@ class Routes:
     """The routes of one noun.
 
     A handler's parameters are `call`, those of the path by name, and `body` and `query` with the
-    types to decode into; it returns the reply.
+    types to decode into; it returns the reply. `names_tenant` is the query of routes about a
+    tenant's objects whose handler takes no query, and whose body does not name the tenant.
     """
 
-    def __init__(self, tag: str, about: str) -> None:
+    def __init__(self, tag: str, about: str, *, names_tenant: Any = None) -> None:
         self.tag = tag
         self.about = about
         self.routes: list[Route] = []
+        self._names_tenant = names_tenant
 
     def get(self, path: str, **declared: Any) -> Callable[[Handler], Handler]:
         """Declare a GET; the keywords are those of `add`."""
@@ -204,7 +208,8 @@ class Routes:
                     media_type=media_type,
                     params=tuple(n for n in hints if n not in _SPECIAL),
                     body=hints.get("body"),
-                    query=hints.get("query"),
+                    query=hints.get("query") or self._query(scope, hints.get("body")),
+                    takes_query="query" in hints,
                     reply=_reply_type(hints["return"]),
                     documented=documented or hints.get("body"),
                 )
@@ -212,6 +217,10 @@ class Routes:
             return handler
 
         return declare
+
+    def _query(self, scope: Scope, body: Any) -> Any:
+        named_in_body = "tenant" in getattr(body, "__struct_fields__", ())
+        return self._names_tenant if scope is Scope.TENANT and not named_in_body else None
 
 
 _SPECIAL = frozenset({"call", "body", "query", "return"})

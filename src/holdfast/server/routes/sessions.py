@@ -74,7 +74,7 @@ class ShowQuery(Query):
 
 
 @routes.get("/v1/sessions/{id}", owner=SESSION, query_example={"lines": "10"})
-async def show(call: Call, id: str, query: ShowQuery) -> SessionDetail:  # noqa: A002
+async def show(call: Call, id: str, query: ShowQuery) -> SessionDetail:
     """Show a session and the last lines of its transcript."""
     return SessionDetail.with_lines(await call.engine.sessions.latest(id, limit=query.lines))
 
@@ -89,7 +89,7 @@ class TranscriptQuery(Query):
 
 
 @routes.get("/v1/sessions/{id}/transcript", owner=SESSION, query_example={"after": "0"})
-async def transcript(call: Call, id: str, query: TranscriptQuery) -> TranscriptView:  # noqa: A002
+async def transcript(call: Call, id: str, query: TranscriptQuery) -> TranscriptView:
     """Read a transcript: messages of the user (`in`), replies (`out`) and notes (`note`), in order.
 
     A note says that a person answers, or the conversation again, and why; the user does not see it.
@@ -116,7 +116,7 @@ class EventsQuery(Query):
     errors=(errors.RateLimited,),
     media_type=MEDIA_TYPE,
 )
-async def follow(call: Call, id: str, query: EventsQuery) -> EventStream:  # noqa: A002
+async def follow(call: Call, id: str, query: EventsQuery) -> EventStream:
     """Follow a session: its lines, then what happens, until the session is erased.
 
     Events: `message` is a line of the transcript, with its number as the id of the event; `frame`
@@ -208,7 +208,7 @@ _OPERATE: dict[str, Any] = {"role": Role.OPERATOR, "owner": SESSION}
     example={"text": "This is Ann from support. Let me look.", "author": "ann"},
     **_OPERATE,
 )
-async def say(call: Call, id: str, body: SayBody) -> EntryView:  # noqa: A002
+async def say(call: Call, id: str, body: SayBody) -> EntryView:
     """Say something to the user, as a person; the conversation does not receive it."""
     entry = await call.engine.sessions.say(
         id, body.said(), author=body.author, key=body.idempotency_key
@@ -230,7 +230,7 @@ class HandoverBody(Body):
     example={"to": "ann", "reason": "a refund"},
     **_OPERATE,
 )
-async def handover(call: Call, id: str, body: HandoverBody) -> SessionView:  # noqa: A002
+async def handover(call: Call, id: str, body: HandoverBody) -> SessionView:
     """Let a person answer, or give the session back to its conversation with `flow`.
 
     While a person answers, messages of the user only enter the transcript.
@@ -246,13 +246,13 @@ class EndBody(Body):
 
 
 @routes.post("/v1/sessions/{id}/end", example={"reason": "solved"}, **_OPERATE)
-async def end(call: Call, id: str, body: EndBody) -> SessionView:  # noqa: A002
+async def end(call: Call, id: str, body: EndBody) -> SessionView:
     """Cancel what runs or waits, and drop buffered messages; the next message starts again."""
     return SessionView.of(await call.engine.sessions.end(id, reason=body.reason))
 
 
 @routes.delete("/v1/sessions/{id}", status=204, **_OPERATE)
-async def erase(call: Call, id: str) -> None:  # noqa: A002
+async def erase(call: Call, id: str) -> None:
     """Remove a session, its transcript and its executions. This cannot be undone.
 
     Repeated within an hour, it succeeds again.
@@ -279,14 +279,14 @@ class ResentView(View):
     example={"number": 2},
     **_OPERATE,
 )
-async def resend(call: Call, id: str, body: ResendBody) -> ResentView:  # noqa: A002
+async def resend(call: Call, id: str, body: ResendBody) -> ResentView:
     """Send a dead reply once more; safe to repeat."""
     await call.engine.sessions.resend(id, body.number)
     return ResentView(number=body.number, delivery="pending")
 
 
 @routes.get("/v1/sessions/{id}/state", owner=SESSION)
-async def state(call: Call, id: str) -> StatePage:  # noqa: A002
+async def state(call: Call, id: str) -> StatePage:
     """Read the state that a conversation keeps of its session, by name."""
     found = await call.engine.sessions.state(id)
     return StatePage(items=[NamedValueView.of(name, value) for name, value in found])

@@ -94,7 +94,7 @@ class TurnBody(Body):
         "wait": {"step": "receive:1", "timeout_ms": 172800000},
     },
 )
-async def turn(call: Call, id: str, body: TurnBody) -> TurnedView:  # noqa: A002
+async def turn(call: Call, id: str, body: TurnBody) -> TurnedView:
     """Write replies, each once per step, and then perhaps wait for a message: in one call.
 
     A wait takes a message that has arrived: it is in `received`, and the lease is kept. Otherwise
@@ -139,7 +139,7 @@ class StateBody(Body):
     ),
     example={"lease": LEASE_EXAMPLE, "step": "state:1", "name": "language", "value": "en"},
 )
-async def session_state(call: Call, id: str, body: StateBody) -> StateValueView:  # noqa: A002
+async def session_state(call: Call, id: str, body: StateBody) -> StateValueView:
     """Read, set or remove a value of the session's state, once per step.
 
     With `expected`, nothing changes unless the value has this version; the answer has the value
@@ -185,7 +185,7 @@ class ContinuedView(View):
     errors=LOST,
     example={"lease": LEASE_EXAMPLE, "continued": 0, "input": {"page": 2}},
 )
-async def continue_as(call: Call, id: str, body: ContinueBody) -> ContinuedView:  # noqa: A002
+async def continue_as(call: Call, id: str, body: ContinueBody) -> ContinuedView:
     """Start again with another input and an empty journal, under the same lease.
 
     The id, the session, its messages and the waitpoints stay. Repeated, it changes nothing more.
