@@ -28,6 +28,7 @@ from tests.property.comparing import ComparingMachine
 from tests.property.sessions_model import ENDED, KEEP_MS, Model, Run
 from tests.property.world import World, without_meta
 from tests.support.invariants import violations
+from tests.support.lifecycle import claim_ready
 from tests.support.waits import send_item
 
 LEASE_MS = 20_000
@@ -174,7 +175,8 @@ class SessionsMachine(ComparingMachine):
     def _claim(self, worker: str) -> None:
         expected = self.model.claimable()
         claims = self.world.run(
-            self.store.executions.claim(
+            claim_ready(
+                self.store,
                 self.world.tag,
                 request=f"r{self._next()}",
                 worker=worker,
