@@ -299,7 +299,7 @@ def _work(text: str, *, as_json: bool) -> Iterator[None]:
 
 
 def _write(path: Path, data: bytes) -> None:
-    """Write a file at once, so that nobody reads half an archive."""
+    """Write a file at once, so that no reader gets half an archive."""
     temporary = None
     try:
         handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)

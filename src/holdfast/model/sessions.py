@@ -158,7 +158,7 @@ class Session:
     turn: int = 0
     #: Who answers, while a person does.
     person: str | None = None
-    #: Why that person does, if somebody said so.
+    #: The reason of the handover, if one was given.
     handover_reason: str | None = None
     #: Executions that were started.
     executions: int = 0

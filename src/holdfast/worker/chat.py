@@ -347,7 +347,7 @@ class Chat(Context):
 
         Args:
             title: what they are asked.
-            approvers: identities of those who may answer; none means everybody with the token.
+            approvers: identities of those who may answer; none means anyone with the token.
             count: how many different people must approve.
             timeout: how long; then WaitTimedOut is raised.
             name: the name of the waitpoint.

@@ -7,6 +7,8 @@ from typing import Any
 from holdfast.model.moments import to_ms
 from holdfast.store.store import Store
 from holdfast.testing.clock import Clock
+from tests.support.invariants import violations
+from tests.support.lifecycle import Dump
 from tests.support.sessions import deliver, key_of
 
 
@@ -69,8 +71,10 @@ async def test_page_by_page(store: Store, clock: Clock) -> None:
     assert sorted(seen) == sorted(names)
 
 
-async def test_erased_sessions_are_not_listed(store: Store) -> None:
-    """Nor their tenants."""
-    delivered = await deliver(store)
-    await store.sessions.erase(delivered.session)
-    assert await users(store) == []
+async def test_erased_sessions_are_not_listed(store: Store, clock: Clock, dump: Dump) -> None:
+    """Nor their tenants and users."""
+    made = [await deliver(store, conversation=f"c{number}") for number in range(3)]
+    for left in (2, 1, 0):
+        await store.sessions.erase(made[left].session)
+        assert await users(store) == await users(store, user="ann") == ["ann"] * left
+        assert violations(dump(), clock.now_ms) == []

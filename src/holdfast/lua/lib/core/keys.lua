@@ -58,6 +58,7 @@ function keys.dead_replies(tag, id) return tag .. ':D:' .. id end
 function keys.listeners(tag, id) return tag .. ':L:' .. id end
 function keys.erased_session(tag, id) return tag .. ':E:' .. id end
 function keys.sessions(tag, tenant) return tag .. ':sessions:' .. tenant end
+function keys.session_users(tag, tenant) return tag .. ':users:' .. tenant end
 function keys.user_sessions(tag, tenant, user) return tag .. ':usessions:' .. tenant .. '|' .. user end
 function keys.session_tenants(tag) return tag .. ':stenants' end
 -- Sessions with replies to send, by the time at which a sender may take them.

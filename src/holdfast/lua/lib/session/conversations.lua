@@ -183,7 +183,7 @@ function finish.converse(tag, execution, rec, now)
     local payload = '{"text":' .. text .. ',"error":"' .. rec.state .. '"}'
     conversations.reply(tag, id, session, { p = payload, x = tonumber(number) }, now)
   end
-  -- Whoever answers instead has read them.
+  -- The person who answers has read them.
   if session.person then server.call('DEL', keys.buffered(tag, id)) end
   local numbers = conversations.take(tag, id, session)
   if numbers then

@@ -8,7 +8,7 @@
 ---   person = who answers instead of the conversation   why = the reason for that
 ---   handed = the last entry before that   sent, tries, fence = see lib/session/outgoing.lua
 ---   values = the highest version of a value of its state that was removed
---- @requires lib/core/keys lib/core/settings lib/core/timers lib/core/wake
+--- @requires lib/core/keys lib/core/settings lib/core/timers lib/core/wake lib/session/users
 local sessions = {}
 
 -- A process that listens says so again long before this has passed.
@@ -73,7 +73,7 @@ local function keep_ms(tag, session) return settings.keep(tag, session.tenant, '
 
 --- Note that something was written now; sessions are listed by this.
 function sessions.touch(tag, id, session, now)
-  server.call('ZADD', keys.user_sessions(tag, session.tenant, session.user), now, id)
+  users.touch(tag, id, session, now)
   if server.call('ZADD', keys.sessions(tag, session.tenant), now, id) == 1 then
     server.call('SADD', keys.session_tenants(tag), session.tenant)
   end
@@ -106,7 +106,7 @@ function sessions.forget(tag, id, session, now)
   if session.sender then server.call('ZREM', keys.outgoing(tag, session.sender), id) end
   local listed = keys.sessions(tag, session.tenant)
   server.call('ZREM', listed, id)
-  server.call('ZREM', keys.user_sessions(tag, session.tenant, session.user), id)
+  users.leave(tag, id, session)
   if server.call('EXISTS', listed) == 0 then
     server.call('SREM', keys.session_tenants(tag), session.tenant)
   end
