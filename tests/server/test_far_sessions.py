@@ -14,7 +14,7 @@ from holdfast.client import Client
 from holdfast.engine import Engine
 from holdfast.errors import ConversationNotFound, NotOverHttp, ReplyNotFound, SessionNotFound
 from holdfast.model.executions import Lease
-from holdfast.model.sessions import MessageWait, NewReply, StateChange, StateValue, Transcript
+from holdfast.model.sessions import MessageWait, NewReply, StateValue, Transcript, ValueChange
 from holdfast.operate.live_session import ReplyPart, watch
 from holdfast.worker.worker import Worker, WorkerSettings
 from tests.server.conftest import OURS, Site
@@ -87,7 +87,7 @@ async def _state(far: Client, execution_id: str, lease: Lease) -> None:
     sessions = far.sessions
 
     async def change(step: str, name: str, value: bytes | None, **fields: int) -> StateValue:
-        changes = StateChange(name=name, value=value, **fields)
+        changes = ValueChange(name=name, value=value, **fields)
         return await sessions.set_state(execution_id, lease, step, changes)
 
     nothing = await sessions.get_state(execution_id, lease, "state:1", "n")

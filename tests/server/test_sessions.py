@@ -14,7 +14,7 @@ import pytest
 from holdfast.engine import Engine
 from holdfast.model.executions import Claim
 from holdfast.model.frames import NewFrame
-from holdfast.model.sessions import NewReply, StateChange
+from holdfast.model.sessions import NewReply, ValueChange
 from tests.server.conftest import OURS, THEIRS, Site
 from tests.server.test_live_events import tail, take
 from tests.support.conversing import NAME, Conversing, publish, turns
@@ -145,7 +145,7 @@ async def test_the_state_of_a_session_is_in_no_answer_to_its_user(
     """Answers have replies only; lists and the transcript do not show it either."""
     sending = asyncio.ensure_future(send(anyone, "hello"))
     claim: Claim = await bot.claim()  # type: ignore[operator]
-    change = StateChange(name="card", value=b'"secret card"')
+    change = ValueChange(name="card", value=b'"secret card"')
     await engine.sessions.set_state(claim.id, claim.lease, "set:1", change)
     replies = [NewReply(step="say:1", payload=b'{"text":"Thank you."}')]
     await engine.sessions.turn(claim.id, claim.lease, replies)

@@ -17,11 +17,11 @@ from holdfast.model.sessions import (
     Send,
     Session,
     SessionPage,
-    StateChange,
     StateValue,
     Transcript,
     TurnAnswer,
     Turned,
+    ValueChange,
 )
 
 
@@ -157,7 +157,7 @@ class Sessions(ABC):
 
     @abstractmethod
     async def set_state(
-        self, execution_id: str, lease: Lease, step: str, change: StateChange
+        self, execution_id: str, lease: Lease, step: str, change: ValueChange
     ) -> StateValue:
         """Set or remove a value, and record that under a step.
 

@@ -32,11 +32,11 @@ from holdfast.model.sessions import (
     Session,
     SessionPage,
     SessionState,
-    StateChange,
     StateValue,
     Transcript,
     TurnAnswer,
     Turned,
+    ValueChange,
 )
 
 #: Who answers when no person does.
@@ -227,9 +227,9 @@ class RemoteSessions(api.Sessions):
 
     @override
     async def set_state(
-        self, execution_id: str, lease: Lease, step: str, change: StateChange
+        self, execution_id: str, lease: Lease, step: str, change: ValueChange
     ) -> StateValue:
-        value = checks.instance("change", change, StateChange).value
+        value = checks.instance("change", change, ValueChange).value
         about: dict[str, Any] = {"step": step, "name": change.name}
         about |= {"remove": True} if value is None else {"value": msgspec.Raw(value)}
         about |= {"expected": change.expected, "ttl_ms": change.ttl_ms}

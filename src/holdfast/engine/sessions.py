@@ -31,11 +31,11 @@ from holdfast.model.sessions import (
     Session,
     SessionPage,
     SessionState,
-    StateChange,
     StateValue,
     Transcript,
     TurnAnswer,
     Turned,
+    ValueChange,
 )
 from holdfast.model.states import State
 from holdfast.services import Supervisor
@@ -317,10 +317,10 @@ class Sessions(api.Sessions):
 
     @override
     async def set_state(
-        self, execution_id: str, lease: Lease, step: str, change: StateChange
+        self, execution_id: str, lease: Lease, step: str, change: ValueChange
     ) -> StateValue:
         _check_state(execution_id, lease, step)
-        value = checks.instance("change", change, StateChange).value
+        value = checks.instance("change", change, ValueChange).value
         return await self._sessions.state(
             execution_id,
             lease,

@@ -289,7 +289,7 @@ class StateValue:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StateChange:
+class ValueChange:
     """A value of a session's state that is set, or removed."""
 
     name: str

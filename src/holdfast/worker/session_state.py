@@ -9,7 +9,7 @@ from typing import Any, Generic, Protocol, TypeVar, overload
 from holdfast.api import Engine
 from holdfast.model import bounds, checks
 from holdfast.model.executions import Claim
-from holdfast.model.sessions import StateChange, StateValue
+from holdfast.model.sessions import StateValue, ValueChange
 from holdfast.worker.durations import Duration, optional_ms
 from holdfast.worker.encoding import Encoding
 
@@ -88,7 +88,7 @@ class ChatState:
     async def _change(
         self, name: str, value: Any, expected: int | None, ttl: Duration | None
     ) -> Versioned[Any]:
-        change = StateChange(
+        change = ValueChange(
             name=name,
             value=None if value is None else _ANY.encode(value),
             expected=expected,

@@ -9,7 +9,7 @@ from msgspec import UNSET, Meta, Raw, UnsetType
 from holdfast import errors
 from holdfast.model import bounds
 from holdfast.model.api_keys import Role
-from holdfast.model.sessions import MessageWait, NewReply, StateChange
+from holdfast.model.sessions import MessageWait, NewReply, ValueChange
 from holdfast.server.auth.owners import EXECUTION
 from holdfast.server.http.call import Call
 from holdfast.server.http.declare import Routes
@@ -153,7 +153,7 @@ async def session_state(call: Call, id: str, body: StateBody) -> StateValueView:
         if body.expected is not None or body.ttl_ms is not None:
             raise errors.InvalidInput("value: is required to change it", field="value")
         return StateValueView.of(await sessions.get_state(id, lease, body.step, body.name))
-    change = StateChange(
+    change = ValueChange(
         name=body.name,
         value=bytes(body.value) if body.value is not UNSET else None,
         expected=body.expected,
