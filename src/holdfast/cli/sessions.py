@@ -233,7 +233,7 @@ def handover(
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Let a person answer instead of the conversation, or with --back the conversation again."""
+    """Hand a session over to a person, or with --back give it back to its conversation."""
     if back and person is not None:
         raise InvalidInput("handover: give a PERSON, or --back", field="back")
     to = None if back else person or _login()
