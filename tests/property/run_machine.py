@@ -11,6 +11,7 @@ from hypothesis.stateful import run_state_machine_as_test
 from tests.property.budget_machine import BudgetMachine
 from tests.property.comparing import ComparingMachine
 from tests.property.machine import LifecycleMachine
+from tests.property.pins_machine import PinsMachine
 from tests.property.queue_machine import QueueMachine
 from tests.property.quota_machine import QuotaMachine
 from tests.property.running import thorough
@@ -27,6 +28,7 @@ MACHINES: dict[str, tuple[type[ComparingMachine], int, int]] = {
     "quotas": (QuotaMachine, 50, 50),
     "queues": (QueueMachine, 50, 30),
     "sessions": (SessionsMachine, 50, 40),
+    "pins": (PinsMachine, 60, 40),
     "waits": (WaitsMachine, 25, 40),
 }
 

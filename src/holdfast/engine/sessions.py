@@ -115,6 +115,7 @@ class Sessions(api.Sessions):
         ends_at = loop.time() + wait_ms / 1000
         async with self._waiters.waiter(session_id) as news:
             delivered = await self._deliver(name, activity, sender, self._waiters.process)
+            self._waiters.notify(session_id, knowing=news)
             # A message that is known already was answered before the store noted who listens.
             listened_at = -math.inf if delivered.duplicate else loop.time()
             is_answered = delivered.duplicate or delivered.execution is None

@@ -64,6 +64,10 @@ function keys.session_tenants(tag) return tag .. ':stenants' end
 -- Sessions with replies to send, by the time at which a sender may take them.
 function keys.outgoing(tag, sender) return tag .. ':outgoing:' .. sender end
 
+-- Pins of sessions to revisions. SCOPE is ENV:DEPLOYMENT:TENANT, each percent-encoded.
+function keys.pins(tag, scope) return tag .. ':pins:' .. scope end
+function keys.pin_ends(tag, scope) return tag .. ':pin_ends:' .. scope end
+
 -- Where ready work waits: lane > route > tenant > execution.
 function keys.routes(tag, lane) return tag .. ':routes:' .. lane end
 function keys.pass(tag, lane) return tag .. ':pass:' .. lane end
