@@ -101,8 +101,6 @@ class Route:
     params: tuple[str, ...]
     body: Any
     query: Any
-    #: Whether the handler takes the query; otherwise the query only names the tenant.
-    takes_query: bool
     reply: Any
     #: The documented type of the body, if it is decoded in another way.
     documented: Any
@@ -121,6 +119,11 @@ class Route:
     def name(self) -> str:
         """A name for logs, metrics and generated clients."""
         return f"{self.tag}_{self.handler.__name__}"
+
+    @property
+    def takes_query(self) -> bool:
+        """Whether the handler takes the query; otherwise the query only names the tenant."""
+        return "query" in self.handler.__annotations__
 
     @property
     def reads_body(self) -> bool:
@@ -209,7 +212,6 @@ class Routes:
                     params=tuple(n for n in hints if n not in _SPECIAL),
                     body=hints.get("body"),
                     query=hints.get("query") or self._query(scope, hints.get("body")),
-                    takes_query="query" in hints,
                     reply=_reply_type(hints["return"]),
                     documented=documented or hints.get("body"),
                 )
