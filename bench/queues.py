@@ -9,7 +9,8 @@ from statistics import median, quantiles
 
 from bench.workloads import spread, timed
 from holdfast.engine import Engine
-from holdfast.model.queues import NewMessage, Settle
+from holdfast.model.deliveries import Settle
+from holdfast.model.messages import NewMessage
 from holdfast.testing.polling import wait_for
 
 COUNT = 20_000

@@ -35,7 +35,7 @@ def current_traceparent() -> str | None:
     """Return the `traceparent` of the current span, if there is one."""
     if not _is_set_up():
         return None
-    from opentelemetry import propagate  # noqa: PLC0415 - an extra
+    from opentelemetry import propagate
 
     carrier: dict[str, str] = {}
     propagate.inject(carrier)
@@ -48,7 +48,7 @@ def submission(kind: str, tenant: str) -> Iterator[None]:
     if not _is_set_up():
         yield
         return
-    from opentelemetry import trace  # noqa: PLC0415 - an extra
+    from opentelemetry import trace
 
     with trace.get_tracer(_NAME).start_as_current_span(
         f"submit {kind}",
@@ -65,7 +65,7 @@ def answering(method: str, route: str, headers: Mapping[str, str]) -> Iterator[d
     if not _is_set_up():
         yield attributes
         return
-    from opentelemetry import propagate, trace  # noqa: PLC0415 - an extra
+    from opentelemetry import propagate, trace
 
     with trace.get_tracer(_NAME).start_as_current_span(
         f"{method} {route}", context=propagate.extract(headers), kind=trace.SpanKind.SERVER
@@ -90,7 +90,7 @@ class Trace:
         if not _is_set_up():
             yield
             return
-        from opentelemetry import propagate, trace  # noqa: PLC0415 - an extra
+        from opentelemetry import propagate, trace
 
         carrier = {} if claim.traceparent is None else {_TRACEPARENT: claim.traceparent}
         attributes: dict[str, Any] = {
@@ -121,7 +121,7 @@ class Trace:
         """Mark the span of the attempt as failed."""
         if self._context is None:
             return
-        from opentelemetry import trace  # noqa: PLC0415 - an extra
+        from opentelemetry import trace
 
         span = trace.get_current_span(self._context)
         span.record_exception(error)
@@ -132,7 +132,7 @@ class Trace:
         if self._context is None:
             yield
             return
-        from opentelemetry import trace  # noqa: PLC0415 - an extra
+        from opentelemetry import trace
 
         # The parent is explicit: a step may run in a thread, which does not have this context.
         with trace.get_tracer(_NAME).start_as_current_span(name, context=self._context):
@@ -144,13 +144,13 @@ def set_up_from_environment(service: str) -> bool:
     if not any(os.environ.get(name) for name in _ENDPOINTS):
         return False
     try:
-        from opentelemetry import trace  # noqa: PLC0415 - an extra
-        from opentelemetry.exporter.otlp.proto.http.trace_exporter import (  # noqa: PLC0415
+        from opentelemetry import trace
+        from opentelemetry.exporter.otlp.proto.http.trace_exporter import (
             OTLPSpanExporter,
         )
-        from opentelemetry.sdk.resources import Resource  # noqa: PLC0415
-        from opentelemetry.sdk.trace import TracerProvider  # noqa: PLC0415
-        from opentelemetry.sdk.trace.export import BatchSpanProcessor  # noqa: PLC0415
+        from opentelemetry.sdk.resources import Resource
+        from opentelemetry.sdk.trace import TracerProvider
+        from opentelemetry.sdk.trace.export import BatchSpanProcessor
     except ImportError:
         log.warning("traces are not exported: install holdfast[otel]")
         return False

@@ -101,20 +101,23 @@ def test_sessions_are_operated_from_the_command_line(folder: Path) -> None:
     why = holdfast(folder, "explain", found["execution"]).stdout
     assert why.startswith("It waits for a message from user ann since 20")
     assert f"session     {session}" in holdfast(folder, "show", found["execution"]).stdout
-    holdfast(folder, "sessions", "handover", session, "bea")
-    assert "bea answers user ann" in holdfast(folder, "explain", found["execution"]).stdout
+    holdfast(folder, "sessions", "handover", session, "bea", "--reason", "a refund")
+    assert "bea answers: a refund" in holdfast(folder, "sessions", "show", session).stdout
+    assert (
+        "bea answers user ann (a refund)" in holdfast(folder, "explain", found["execution"]).stdout
+    )
     holdfast(folder, "sessions", "say", session, "I am Bea.", "--author", "bea", "--key", "k")
     holdfast(folder, "sessions", "say", session, "I am Bea.", "--author", "bea", "--key", "k")
     lines = holdfast(folder, "sessions", "transcript", session, "--after", "1").stdout
     assert re.sub(r" +\d+  20\S+ \S+  ", "", lines) == (
-        "support: Which order?\nbea (a person): I am Bea.\n"
+        "support: Which order?\nnote: bea answers: a refund\nbea (a person): I am Bea.\n"
     )
     back = json.loads(holdfast(folder, "sessions", "handover", session, "--back", "--json").stdout)
     assert (back["state"], back["person"]) == ("waiting", None)
     holdfast(folder, "sessions", "resend", session, "2", code=3)
     holdfast(folder, "sessions", "end", session, "--reason", "enough")
     shown = json.loads(holdfast(folder, "sessions", "show", session, "--json").stdout)
-    assert (shown["state"], len(shown["transcript"])) == ("idle", 3)
+    assert (shown["state"], len(shown["transcript"])) == ("idle", 5)
     holdfast(folder, "sessions", "erase", session, code=2)
     holdfast(folder, "sessions", "erase", session, "--yes")
     gone = holdfast(folder, "sessions", "show", session, code=3)

@@ -27,6 +27,9 @@ _LIMIT_ROW = re.compile(r"^\| `([A-Z_]+)` \| (\d+) \|", re.MULTILINE)
 _LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 _HEADING = re.compile(r"^#+ +(.*)$", re.MULTILINE)
 _VARIABLE = re.compile(r'"(HOLDFAST_[A-Z_]+)"')
+#: The end of a string and the beginning of the next, on two lines.
+_JOINED = re.compile(r'"\s*\n\s*f?"')
+_QUOTED = re.compile(r"\*([^*]+)\*")
 _FENCED = re.compile(r"^ *```.*?^ *```$", re.MULTILINE | re.DOTALL)
 
 
@@ -67,6 +70,16 @@ def test_operations_md_lists_every_limit_with_its_value() -> None:
     listed = dict(_LIMIT_ROW.findall((DOCS / "operations.md").read_text()))
     known = {name: str(value) for name, value in vars(bounds).items() if name.isupper()}
     assert listed == known
+
+
+def test_operations_md_quotes_the_messages_of_boot_checks() -> None:
+    """A reader who searches for a message finds its row."""
+    modules = (ROOT / "src" / "holdfast" / "store").rglob("*.py")
+    source = " ".join(_JOINED.sub("", module.read_text()) for module in modules)
+    page = (DOCS / "operations.md").read_text()
+    checks = page.partition("## Boot checks")[2].partition("\n## ")[0]
+    quoted = [part.strip() for text in _QUOTED.findall(checks) for part in text.split("...")]
+    assert [part for part in quoted if part not in source] == []
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))

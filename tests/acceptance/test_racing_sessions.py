@@ -174,7 +174,7 @@ async def test_racing_messages_are_answered_once_and_in_order(
         started = time.monotonic()
         await asyncio.gather(*map(converse, range(SESSIONS)))
         seconds = time.monotonic() - started
-        print(f"{SESSIONS} sessions, {SESSIONS * MESSAGES} turns: {seconds:.1f} s")  # noqa: T201
+        print(f"{SESSIONS} sessions, {SESSIONS * MESSAGES} turns: {seconds:.1f} s")
         await _check_all(place, talks)
     partitions = {key: value for key, value in dump_keys([store], "hf").items() if "{g}" not in key}
     assert violations(partitions) == []

@@ -276,7 +276,7 @@ def test_the_conversations_of_their_page_talk(tmp_path: Path) -> None:
         "echo": ("hi bye", "You said: hi"),
         "greeter": ("hi", "Welcome, visit 1."),
         "counter": ("a b", "Message 2: b"),
-        "complaints": ("hi", "I pass you on to a person."),
+        "complaints": ("hi", "Let me hand you over to a colleague."),
     }
     for name, (typed, said) in talks.items():
         lines = "".join(f"{word}\n" for word in typed.split())

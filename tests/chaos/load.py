@@ -12,6 +12,7 @@ from holdfast.model.ids import new_id
 from holdfast.store.store import Store
 from holdfast.testing.polling import wait_for
 from tests.support.invariants import violations
+from tests.support.lifecycle import claim_ready
 
 #: Far longer than any test, so that no lease is lost but by a fault.
 LEASE_MS = 600_000
@@ -82,7 +83,8 @@ class Load:
                     group.create_task(self._finish(claim, tolerant=tolerant))
 
     async def _claim(self, worker: str) -> list[Claim]:
-        claims = await self._store.executions.claim(
+        claims = await claim_ready(
+            self._store,
             self._random.choice(self._tags),
             request=new_id(),
             worker=worker,

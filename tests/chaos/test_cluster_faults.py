@@ -67,7 +67,7 @@ async def _flush_functions(primaries: list[TestServer], load: Load) -> None:
 async def test_a_flushed_library_comes_back_by_itself(nodes: list[TestServer]) -> None:
     """Calls that find no library load it and go on; nobody notices."""
     seed = secrets.randbits(32)
-    print(f"seed {seed}")  # noqa: T201 - to run it again
+    print(f"seed {seed}")
     primaries = nodes[:PRIMARIES]
     async with open_store(_url(nodes, "flush"), SETTINGS) as store:
         load = Load(store, Random(seed))
@@ -106,7 +106,7 @@ async def test_the_load_goes_on_when_a_primary_dies(nodes: list[TestServer]) -> 
     This test ends a node of the module's cluster, so it is the last one.
     """
     seed = secrets.randbits(32)
-    print(f"seed {seed}")  # noqa: T201 - to run it again
+    print(f"seed {seed}")
     victim, replica = nodes[0], nodes[PRIMARIES]
     await _wait_for_replicas(nodes)
     async with open_store(_url(nodes, "failover"), SETTINGS) as store:

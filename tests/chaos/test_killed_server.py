@@ -33,7 +33,7 @@ async def _kill_and_restart(servers: list[TestServer], folder: Path, load: Load)
 async def test_what_was_acknowledged_survives_the_kill_of_the_server(tmp_path: Path) -> None:
     """The load goes on by itself after each restart, and every acknowledged call has happened."""
     seed = secrets.randbits(32)
-    print(f"seed {seed}")  # noqa: T201 - to run it again
+    print(f"seed {seed}")
     settings = StoreSettings(call_timeout_ms=60_000)
     options = ("--appendonly", "yes", "--appendfsync", "always")
     with start_server(*options, folder=tmp_path) as first:

@@ -44,7 +44,7 @@ async def test_what_was_acknowledged_is_stored_once_whatever_connections_are_los
 ) -> None:
     """Calls whose reply was lost are sent again by the store layer and happen once."""
     seed = secrets.randbits(32)
-    print(f"seed {seed}")  # noqa: T201 - to run it again
+    print(f"seed {seed}")
     random = Random(seed)
     prefix = f"cut{seed}"
     settings = StoreSettings(call_timeout_ms=60_000)

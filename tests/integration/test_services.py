@@ -13,7 +13,7 @@ from holdfast.engine import Engine, open_engine
 from holdfast.errors import StoreUnavailable
 from holdfast.model.executions import NewExecution
 from holdfast.model.findings import Level
-from holdfast.model.queues import NewMessage
+from holdfast.model.messages import NewMessage
 from holdfast.model.schedules import NewSchedule
 from holdfast.model.services import ServiceProcess, ServiceStatus
 from holdfast.model.states import State

@@ -25,6 +25,7 @@ from tests.support.graphs import submit
 from tests.support.lifecycle import (
     Dump,
     claim_one,
+    claim_ready,
     complete_one,
     create_one,
     create_together,
@@ -102,7 +103,7 @@ async def test_each_renewal_is_checked(store: Store) -> None:
     ours, theirs = await create_together(store, {"tenant": "acme"}, {"tenant": "other"})
     held: list[tuple[str, Lease]] = []
     for _ in range(2):
-        (claim,) = await store.executions.claim(
+        (claim,) = await claim_ready(store,
             store.tag_of(ours), request=f"r{len(held)}", worker="w", lanes=["default"],
             capabilities=[], limit=1, lease_ms=30_000,
         )  # fmt: skip

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule
 
 from holdfast.errors import HoldfastError
+from holdfast.store.store import Store
 from tests.property.world import World
 
 
@@ -26,8 +27,12 @@ class ComparingMachine(RuleBasedStateMachine):
     def __init__(self, world: World) -> None:
         super().__init__()
         self.world = world
-        self.store = world.store
         world.run(world.reset())
+
+    @property
+    def store(self) -> Store:
+        """The store that is open now."""
+        return self.world.store
 
     def _agree(self, call: Coroutine[Any, Any, Any], expect: Callable[[], Any]) -> Any:
         """Call the store; its answer or refusal must be the model's. Returns it."""

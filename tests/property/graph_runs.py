@@ -24,6 +24,7 @@ from tests.property.graph_model import ENDED, GraphModel, Node
 from tests.property.running import thorough
 from tests.property.world import World, open_world
 from tests.support.invariants import violations
+from tests.support.lifecycle import claim_ready
 
 _ALLOWANCE = "work.AT_ONCE, work.BY_TIMER = 100, 400"
 #: How much a call and a timer may do: mostly little, so that work waits when the next end comes.
@@ -212,7 +213,8 @@ class Run:
         """Return a member that runs; claims what is ready."""
         store = self.world.store
         claims = self.world.run(
-            store.executions.claim(
+            claim_ready(
+                store,
                 self.world.tag,
                 request=f"r{len(self.world.caller.calls)}",
                 worker="w",
@@ -367,7 +369,7 @@ def main() -> None:
 
         @thorough(60, large=1000)
         @given(st.data(), st.sampled_from(_ALLOWANCES), st.sampled_from((True, True, True, False)))
-        def run(data: st.DataObject, allowance: tuple[int, int], exact: bool) -> None:  # noqa: FBT001
+        def run(data: st.DataObject, allowance: tuple[int, int], exact: bool) -> None:
             with_allowance(world, *allowance)
             world.run(world.reset())
             world.run(world.store.client.call(["FUNCTION", "FLUSH"]))

@@ -25,6 +25,7 @@ from tests.property.comparing import ComparingMachine, Refused
 from tests.property.model import Model, Run
 from tests.property.world import Call, World, without_meta
 from tests.support.invariants import violations
+from tests.support.lifecycle import claim_ready
 
 MOST_EXECUTIONS = 25
 MOST_TICKS = 1000
@@ -148,7 +149,8 @@ class LifecycleMachine(ComparingMachine):
         self.requests += 1
         request = f"r{self.requests}"
         claims = self.world.run(
-            self.store.executions.claim(
+            claim_ready(
+                self.store,
                 self.world.tag,
                 request=request,
                 worker=worker,
@@ -256,7 +258,7 @@ class LifecycleMachine(ComparingMachine):
             lambda: self.model.revoke(execution_id),
         )
 
-    def _replay(self, execution_id: str, keep_steps: bool, from_step: str) -> None:  # noqa: FBT001
+    def _replay(self, execution_id: str, keep_steps: bool, from_step: str) -> None:
         choice: dict[str, Any] = {"keep_steps": keep_steps, "from_step": from_step}
         if keep_steps:
             choice["from_step"] = ""

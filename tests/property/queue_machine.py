@@ -12,12 +12,13 @@ from hypothesis import strategies as st
 from hypothesis.stateful import initialize, invariant, precondition, rule
 
 from holdfast.errors import HoldfastError
+from holdfast.model.deliveries import Settle
+from holdfast.model.messages import NewMessage, Start
 from holdfast.model.moments import from_ms
-from holdfast.model.queues import NewMessage, QueueSettings, Settle, Start
+from holdfast.model.queues import QueueSettings
 from holdfast.queues import Queues
-from holdfast.queues.outbox import Outboxes
-from holdfast.store.queues import Queues as QueueCalls
-from holdfast.testing.clock import START_MS
+from holdfast.queues.outbox import QueueOutboxes
+from holdfast.testing.clock import START_MS, TimedQueues
 from tests.property.comparing import ComparingMachine, Refused
 from tests.property.queue_model import QueueModel
 from tests.property.world import World
@@ -66,9 +67,7 @@ class QueueMachine(ComparingMachine):
 
     def __init__(self, world: World) -> None:
         super().__init__(world)
-        hook = world.store.queues.before_define
-        world.store.queues = QueueCalls(world.store)
-        world.store.queues.before_define = hook
+        world.store.queues = TimedQueues(world.store)
         self.queues = Queues(world.store)
         self.minted = 0
 
@@ -314,7 +313,7 @@ class QueueMachine(ComparingMachine):
         # Where a reply was lost, nobody was told to deliver: maintenance does it.
         self.world.run(self.queues.stats("q"))
         self.model.fire()
-        assert self.world.run(Outboxes(self.world.store).deliver("q")) == 0
+        assert self.world.run(QueueOutboxes(self.world.store).deliver("q")) == 0
         self.dead += len(self.model.letters)
         self.model.letters.clear()
         dead = self.world.run(self.queues.stats("dead"))

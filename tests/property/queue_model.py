@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from holdfast.model.queues import DEFAULT_GROUP, NewMessage, QueueSettings
+from holdfast.model.messages import NewMessage
+from holdfast.model.queues import DEFAULT_GROUP, QueueSettings
 from tests.property.comparing import Refused
 
 

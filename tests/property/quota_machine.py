@@ -98,7 +98,7 @@ class QuotaMachine(ComparingMachine):
         """A worker claims, and gets grants."""
         self.requests += 1
         asked = wanted(request=f"r{self.requests}", limit=limit, lease_ms=LEASE_MS)
-        _, grants = self.world.run(self.store.executions.take(self.tag, asked))
+        _, grants = self.world.run(self.store.executions.claim(self.tag, asked))
         if grants:
             self.under_way.append(UnderWay(asked, grants))
 

@@ -18,6 +18,7 @@ from tests.property.running import thorough
 from tests.property.waits_machine import NAMES, conditions_over, people, signal_names
 from tests.property.waits_model import effect_of, payload_of
 from tests.property.world import World, open_world
+from tests.support.lifecycle import claim_ready
 from tests.support.waits import send_item, source_of
 
 payloads = st.one_of(
@@ -34,7 +35,8 @@ async def check(world: World, condition: Any, early: list[Any], late: list[Any],
     await world.clock.set(now)
     parsed = conditions.parse(condition, NAMES)
     await store.executions.create([NewExecution(kind="work", id=f"e{n}", retention_ms=0)])
-    (claim,) = await store.executions.claim(
+    (claim,) = await claim_ready(
+        store,
         world.tag,
         request=f"r{n}",
         worker="w",

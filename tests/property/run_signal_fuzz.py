@@ -16,6 +16,7 @@ from holdfast.model.tokens import Grant, KeyRing, SigningKey
 from holdfast.model.waitpoints import Effect, NewSignal, NewWaitpoint, Source, Waitpoint
 from tests.property.running import thorough
 from tests.property.world import World, open_world, without_meta
+from tests.support.lifecycle import claim_ready
 
 #: What a sender may be told.
 FAMILY = (InvalidInput, Unauthorized, Forbidden, NotFound, Conflict)
@@ -144,7 +145,8 @@ class Target:
     async def _suspend(self) -> list[Waitpoint]:
         store = self.world.store
         await store.executions.create([NewExecution(kind="work", id="e0")])
-        claims: list[Claim] = await store.executions.claim(
+        claims: list[Claim] = await claim_ready(
+            store,
             self.world.tag,
             request="r",
             worker="w",
@@ -198,7 +200,7 @@ def main() -> None:
 
         @common
         @given(bodies(), st.booleans())
-        def genuine_or_operator(body: dict[str, Any], with_token: bool) -> None:  # noqa: FBT001
+        def genuine_or_operator(body: dict[str, Any], with_token: bool) -> None:
             answer = world.run(target.send(body, genuine if with_token else None))
             if isinstance(answer, Effect):
                 assert body["waitpoint"] == "e0~w1"

@@ -1,8 +1,9 @@
 """Sessions against a plain model (DESIGN, section 5, 9).
 
-Random messages and repetitions, all busy policies, workers that die or lose replies, clock jumps,
-ends, failures, replays, persons, senders: each message is received once and in order, a session
-has at most one execution that has not ended, and the transcript is the model's.
+Random messages and repetitions, all busy policies, workers that die or lose replies, crashes of the
+server, clock jumps, ends, failures, replays, approvals, persons, senders: each message is received
+once and in order, a session has at most one execution that has not ended, and the transcript is the
+model's.
 """
 
 from __future__ import annotations
@@ -15,18 +16,25 @@ from hypothesis import strategies as st
 from hypothesis.stateful import initialize, invariant, precondition, rule
 
 from holdfast.errors import HoldfastError, SessionNotFound
+from holdfast.model import conditions
 from holdfast.model.executions import Claim, Failure, Lease, NewExecution
 from holdfast.model.moments import to_ms
 from holdfast.model.session_keys import SessionKey
 from holdfast.model.sessions import Activity, Busy, MessageWait, NewReply, Session
+from holdfast.model.waitpoints import NewSignal, NewWaitpoint
+from holdfast.store.waitpoints import Sender
 from holdfast.testing.clock import START_MS
 from tests.property.comparing import ComparingMachine
 from tests.property.sessions_model import ENDED, KEEP_MS, Model, Run
 from tests.property.world import World, without_meta
 from tests.support.invariants import violations
+from tests.support.lifecycle import claim_ready
+from tests.support.waits import send_item
 
 LEASE_MS = 20_000
 SEND_MS = 60_000
+#: One takes 50 ms.
+MOST_CRASHES = 2
 WORKERS = ("w1", "w2")
 #: With and without somebody who sends the replies.
 USERS: dict[str, str | None] = {"ann": "web", "bob": None}
@@ -44,12 +52,13 @@ messages = st.tuples(
     st.sampled_from((*Busy, Busy.QUEUE, Busy.MERGE)),
     st.sampled_from((None, None, None, 1, 2, 5)),
 )
+reasons = st.sampled_from(("", "a refund"))
 timeouts = st.sampled_from((None, None, 1, 5_000))
 waits = st.one_of(
     st.none(),
-    st.tuples(timeouts, st.booleans(), st.none()),
-    st.tuples(timeouts, st.booleans(), st.none()),
-    st.tuples(timeouts, st.booleans(), st.sampled_from((*(None,) * 5, "eve"))),
+    st.tuples(timeouts, st.booleans(), st.none(), st.just("")),
+    st.tuples(timeouts, st.booleans(), st.none(), st.just("")),
+    st.tuples(timeouts, st.booleans(), st.sampled_from((*(None,) * 5, "eve")), reasons),
 )
 outcomes = st.lists(st.sampled_from(("sent", "sent", "retry", "dead", "gone")), max_size=4)
 #: How many replies; whether the first of them is open, those of before come again, those that are
@@ -61,14 +70,15 @@ acts = st.one_of(
     turns,
     turns,
     turns,
-    st.tuples(st.sampled_from(("complete", "fail", "continue"))),
+    st.tuples(st.sampled_from(("complete", "fail", "continue", "approval"))),
     st.tuples(st.just("delay"), st.sampled_from((0, 3_000))),
 )
-works = st.tuples(st.sampled_from(WORKERS), st.lists(acts, min_size=1, max_size=3))
+#: Which worker, whether a lead approves first what waits for that, and what the worker does.
+works = st.tuples(st.sampled_from(WORKERS), st.booleans(), st.lists(acts, min_size=1, max_size=3))
 times = st.sampled_from((0, 0, 0, 1_000, 5_000, 20_000))
 rounds = st.tuples(messages, works, outcomes, times)
 operations = st.one_of(
-    st.tuples(st.just("handover"), st.sampled_from(("eve", None, None, None))),
+    st.tuples(st.just("handover"), st.sampled_from(("eve", None, None, None)), reasons),
     st.tuples(st.just("say"), st.sampled_from((1, 1, 9))),
     st.tuples(st.sampled_from(("finish", "cancel", "erase", "resend"))),
     st.tuples(st.just("replay"), st.integers(0, 5), st.booleans()),
@@ -82,7 +92,9 @@ class SessionsMachine(ComparingMachine):
         super().__init__(world)
         self.model = Model(START_MS)
         self.held: list[Held] = []
-        self.count = 0
+        #: The waitpoints of executions that wait for an approval.
+        self.approvals: dict[str, str] = {}
+        self.count = self.crashes = 0
         self.last: dict[str, Any] = {}
 
     def _next(self) -> str:
@@ -144,16 +156,27 @@ class SessionsMachine(ComparingMachine):
         """Claim what is ready; a holder does some of its work, and may be gone then."""
         self._work(*work)
 
-    def _work(self, worker: str, todo: list[tuple[Any, ...]]) -> None:
+    def _work(self, worker: str, approves: bool, todo: list[tuple[Any, ...]]) -> None:
+        if approves:
+            self._approve()
         self._claim(worker)
         for act in todo:
             for held in [one for one in self.held if self.model.is_live(*one)]:
                 self._act(held, *act)
 
+    def _approve(self) -> None:
+        for run in [run for run in self.model.runs.values() if run.hold == "signal"]:
+            signal = NewSignal(
+                waitpoint=self.approvals[run.id], name="approved", idempotency_key=self._next()
+            )
+            call = send_item(self.store, signal, Sender())
+            self._compare(_none(call), lambda run=run: self.model.approve(run.id))
+
     def _claim(self, worker: str) -> None:
         expected = self.model.claimable()
         claims = self.world.run(
-            self.store.executions.claim(
+            claim_ready(
+                self.store,
                 self.world.tag,
                 request=f"r{self._next()}",
                 worker=worker,
@@ -168,7 +191,7 @@ class SessionsMachine(ComparingMachine):
             self._check_claim(claim, *self.model.claim(claim.id, claim.lease, worker, LEASE_MS))
             self.held.append((claim.id, claim.lease))
 
-    def _check_claim(self, claim: Claim, kept: bool, steps: dict[str, Any]) -> None:  # noqa: FBT001
+    def _check_claim(self, claim: Claim, kept: bool, steps: dict[str, Any]) -> None:
         run = self.model.runs[claim.id]
         talk = self.model.talks[run.session]
         assert claim.session is not None
@@ -191,17 +214,36 @@ class SessionsMachine(ComparingMachine):
         elif verb == "delay":
             delayed = executions.delay(run_id, lease, *args)
             self._compare(_none(delayed), lambda: self.model.delay(run_id, *args))
+        elif verb == "approval":
+            self._compare(self._suspend(held), lambda: self.model.suspend(run_id))
         else:
             state, times = self.count, self.model.runs[run_id].continued
             again = executions.continue_as(run_id, lease, b'{"state":%d}' % state, times)
             self._compare(_none(again), lambda: self.model.continue_as(run_id, state))
+
+    async def _suspend(self, held: Held) -> None:
+        """Wait for an approval."""
+        run_id, lease = held
+        key = self._next()
+        answer = await self.store.waitpoints.suspend(
+            run_id,
+            lease.fence,
+            [NewWaitpoint(name="approval", key=key)],
+            conditions.parse({"waitpoint": "approval"}, ["approval"]),
+            names=["approval"],
+            key=key,
+            timeout_ms=None,
+            on_timeout="fail",
+            reason="signal",
+        )
+        self.approvals[run_id] = answer.waitpoints[0].id
 
     def _turn(
         self,
         held: Held,
         count: int,
         how: set[str],
-        wait: tuple[int | None, bool, str | None] | None,
+        wait: tuple[int | None, bool, str | None, str] | None,
     ) -> None:
         run = self.model.runs[held[0]]
         journal = run.journal
@@ -236,7 +278,7 @@ class SessionsMachine(ComparingMachine):
         self,
         held: Held,
         replies: list[tuple[str, str, bool, int | None]],
-        wait: tuple[str, int | None, bool, str | None] | None,
+        wait: tuple[str, int | None, bool, str | None, str] | None,
     ) -> tuple[list[int], Any, bool]:
         made = [
             NewReply(
@@ -249,8 +291,10 @@ class SessionsMachine(ComparingMachine):
         ]
         waiting = None
         if wait is not None:
-            step, timeout_ms, kept, person = wait
-            waiting = MessageWait(step=step, timeout_ms=timeout_ms, kept=kept, person=person)
+            step, timeout_ms, kept, person, reason = wait
+            waiting = MessageWait(
+                step=step, timeout_ms=timeout_ms, kept=kept, person=person, reason=reason
+            )
         turned = await self.store.sessions.turn(*held, made, waiting)
         received = None if turned.received is None else msgspec.json.decode(turned.received)
         return list(turned.numbers), received, turned.suspended
@@ -308,12 +352,12 @@ class SessionsMachine(ComparingMachine):
         for verb, *args in chosen:
             getattr(self, f"_{verb}")(KEYS[user].id, *args)
 
-    def _handover(self, session_id: str, to: str | None) -> None:
+    def _handover(self, session_id: str, to: str | None, reason: str) -> None:
         def expect() -> str | None:
-            self.model.handover(session_id, to)
+            self.model.handover(session_id, to, reason)
             return to
 
-        self._compare(_person_of(self.store.sessions.handover(session_id, to or "")), expect)
+        self._compare(_person_of(self.store.sessions.handover(session_id, to, reason)), expect)
 
     def _say(self, session_id: str, count: int) -> None:
         for _ in range(count):
@@ -339,20 +383,16 @@ class SessionsMachine(ComparingMachine):
             self._compare(_none(call), lambda: self.model.end(run.id, "cancelled"))
 
     def _erase(self, session_id: str) -> None:
-        # Sent again, it finds nothing; the caller of the function knows that.
-        if not self.world.caller.lossy:
-            call = self.store.sessions.erase(session_id)
-            self._compare(call, lambda: self.model.erase(session_id))
+        call = self.store.sessions.erase(session_id)
+        self._compare(call, lambda: self.model.erase(session_id))
 
     def _resend(self, session_id: str) -> None:
         talk = self.model.talks.get(session_id)
         number = min(talk.dead, default=1) if talk else 1
-        # Sent again, it finds no dead reply.
-        if not self.world.caller.lossy:
-            call = self.store.sessions.resend(session_id, number)
-            self._compare(call, lambda: self.model.resend(session_id, number))
+        call = self.store.sessions.resend(session_id, number)
+        self._compare(call, lambda: self.model.resend(session_id, number))
 
-    def _replay(self, session_id: str, index: int, keep_steps: bool) -> None:  # noqa: FBT001
+    def _replay(self, session_id: str, index: int, keep_steps: bool) -> None:
         ended = [run_id for run_id in self._ended() if run_id.startswith(session_id)]
         if ended:
             run_id = ended[-1 - index % len(ended)]
@@ -401,7 +441,14 @@ class SessionsMachine(ComparingMachine):
         )
         self._compare(call, lambda: self.model.settle(session_id, fence, number, outcome, ms))
 
-    # Time
+    # Crashes and time
+
+    @precondition(lambda self: self.crashes < MOST_CRASHES)
+    @rule()
+    def crash(self) -> None:
+        """Every process is lost, and the server restarts with what it had."""
+        self.crashes += 1
+        self.world.crash()
 
     @rule(ms=st.sampled_from((0, 1, 999, 5_000, 20_000, 61_000, 300_000, 601_000)))
     def pass_time(self, *, ms: int) -> None:
@@ -452,6 +499,7 @@ class SessionsMachine(ComparingMachine):
         known = found.session
         assert (known.last, known.turn) == (talk.last, talk.turn or 0)
         assert (known.buffered, known.person) == (len(talk.buffered), talk.person)
+        assert (known.handover_reason or "") == (talk.why if talk.person else "")
         assert known.execution == (run.id if run else None)
         assert known.execution_state == (run.state if run else None)
         assert to_ms(known.active_at) == talk.active
@@ -485,7 +533,7 @@ class SessionsMachine(ComparingMachine):
         }
 
     def _delivery(self, talk: Any, number: int, direction: str) -> str | None:
-        if direction == "in" or not talk.sender:
+        if direction != "out" or not talk.sender:
             return None
         if number in talk.dead:
             return "dead"

@@ -74,12 +74,15 @@ class Talk:
     started: int = 0
     turn: int | None = None
     person: str | None = None
+    why: str = ""
     handed: int = 0
     timer: int | None = None
     sent: int = 0
     tries: int = 0
     again: list[int] = field(default_factory=list)
     dead: set[int] = field(default_factory=set)
+    #: Replies that were dead and sent again.
+    resent: set[int] = field(default_factory=set)
     out_at: int | None = None
     fence: str = ""
     #: Every message that was received, in the order of that.
@@ -93,6 +96,7 @@ class Model:
         self.now = now
         self.talks: dict[str, Talk] = {}
         self.runs: dict[str, Run] = {}
+        self.erased: set[str] = set()
 
     def current(self, talk: Talk) -> Run | None:
         """The execution that has not ended."""
@@ -252,9 +256,9 @@ class Model:
         self,
         run_id: str,
         replies: list[tuple[str, str, bool, int | None]],
-        wait: tuple[str, int | None, bool, str | None] | None,
+        wait: tuple[str, int | None, bool, str | None, str] | None,
     ) -> tuple[list[int], Any, bool]:
-        """Write replies: step, text, open, number; then wait: step, timeout, kept, person."""
+        """Write replies: step, text, open, number; then wait: step, timeout, kept, person, why."""
         run = self.runs[run_id]
         talk = self.talks[run.session]
         numbers = []
@@ -264,11 +268,11 @@ class Model:
             numbers.append(run.journal[step])
         if wait is None:
             return numbers, None, False
-        step, timeout_ms, kept, person = wait
+        step, timeout_ms, kept, person, why = wait
         if step in run.journal:
             return numbers, run.journal[step], False
         if person:
-            talk.person, talk.handed = person, talk.last
+            self._hand_over(talk, person, why)
         elif taken := self._take(talk):
             run.journal[step] = self._receive(talk, taken, run.number)
             return numbers, run.journal[step], False
@@ -287,6 +291,15 @@ class Model:
             line.text, line.open, line.cut = text, False, False
             self._list(talk)
         return number
+
+    def suspend(self, run_id: str) -> None:
+        """Wait for an approval."""
+        run = self.runs[run_id]
+        run.state, run.hold, run.due = "suspended", "signal", None
+
+    def approve(self, run_id: str) -> None:
+        """Let an execution continue that waits for an approval."""
+        self.runs[run_id].state, self.runs[run_id].hold = "waiting", ""
 
     def continue_as(self, run_id: str, state: int) -> None:
         """Start again with an empty journal."""
@@ -324,13 +337,17 @@ class Model:
         """Reply as a person."""
         return self._reply(self.talk(session_id), Line("out", text, author=author))
 
-    def handover(self, session_id: str, to: str | None) -> None:
+    def _hand_over(self, talk: Talk, person: str, why: str) -> None:
+        talk.handed = talk.handed if talk.person else talk.last
+        talk.person, talk.why = person, why
+        self._append(talk, Line("note", _note(person, why)))
+
+    def handover(self, session_id: str, to: str | None, why: str) -> None:
         """Let a person answer, or give the session back."""
         talk = self.talk(session_id)
-        if to:
-            talk.handed = talk.handed if talk.person else talk.last
-            talk.person = to
-        elif talk.person:
+        if to and (talk.person, talk.why) != (to, why):
+            self._hand_over(talk, to, why)
+        elif talk.person and not to:
             talk.person = None
             run = self.current(talk)
             if run and run.hold == "person":
@@ -340,6 +357,7 @@ class Model:
                     if number > talk.handed and line.effect == "person"
                 ]
                 self._resume(run, came[-MOST_GIVEN_BACK:])
+            self._append(talk, Line("note", _note("the conversation", why)))
 
     def finish(self, session_id: str) -> None:
         """Cancel what runs, and drop what was buffered."""
@@ -350,11 +368,14 @@ class Model:
             self._end(run, "cancelled")
 
     def erase(self, session_id: str) -> None:
-        """Remove a session and its executions."""
+        """Remove a session and its executions; safe to repeat."""
+        if session_id in self.erased - self.talks.keys():
+            return
         talk = self.talk(session_id)
         for number in range(1, talk.started + 1):
             self.runs.pop(f"{session_id}~{number}", None)
         del self.talks[session_id]
+        self.erased.add(session_id)
 
     # Sending
 
@@ -401,11 +422,14 @@ class Model:
         talk.out_at = self.now + ms if self.pending(talk) else None
 
     def resend(self, session_id: str, number: int) -> None:
-        """Send a dead reply again."""
+        """Send a dead reply again; safe to repeat."""
         talk = self.talk(session_id)
         if number not in talk.dead:
-            raise Refused("reply_not_found")
+            if number not in talk.resent & talk.lines.keys():
+                raise Refused("reply_not_found")
+            return
         talk.dead.remove(number)
+        talk.resent.add(number)
         talk.again.append(number)
         talk.tries = 0
         self._list(talk)
@@ -442,6 +466,10 @@ class Model:
             del self.talks[talk.id]
         else:
             talk.timer = talk.active + KEEP_MS
+
+
+def _note(who: str, why: str) -> str:
+    return f"{who} answers: {why}" if why else f"{who} answers"
 
 
 def _message(number: int, line: Line) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from holdfast.testing.clock import START_MS
 from tests.property.comparing import ComparingMachine
 from tests.property.world import World, without_meta
 from tests.support.invariants import violations
+from tests.support.lifecycle import claim_ready
 
 FRAMES, BYTES, AGE_MS = 6, 70, 30_000
 LIVE_AGE_MS = 10_000
@@ -140,7 +141,8 @@ class StreamMachine(ComparingMachine):
         """Claim; a new attempt of a stream is marked at once."""
         self.keys += 1
         claims = self.world.run(
-            self.world.store.executions.claim(
+            claim_ready(
+                self.world.store,
                 self.world.tag,
                 request=f"r{self.keys}",
                 worker="w",

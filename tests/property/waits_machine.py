@@ -20,6 +20,7 @@ from tests.property.comparing import ComparingMachine
 from tests.property.waits_model import KEEP_MS, Model, payload_of
 from tests.property.world import World, without_meta
 from tests.support.invariants import violations
+from tests.support.lifecycle import claim_ready
 from tests.support.waits import send_item, source_of
 
 MOST_EXECUTIONS = 8
@@ -196,7 +197,8 @@ class WaitsMachine(ComparingMachine):
         self.requests += 1
         request = f"r{self.requests}"
         claims: list[Claim] = self.world.run(
-            self.store.executions.claim(
+            claim_ready(
+                self.store,
                 self.world.tag,
                 request=request,
                 worker="w",

@@ -104,10 +104,22 @@ class World:
 
     def __init__(self, client: Client, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
-        self.store = Store(client, StoreUrl(prefix="m"), StoreSettings(fake_clock=True))
+        self._client = client
+        self._open()
+
+    def _open(self) -> None:
+        self.store = Store(self._client, StoreUrl(prefix="m"), StoreSettings(fake_clock=True))
         self.caller = RepeatingCaller(self.store, self)
         self.clock = Clock(self.store)
         self._repeat_calls_of(self.store)
+
+    def crash(self) -> None:
+        """Lose every process: the server loads what it had, another process opens the store."""
+        lossy, calls = self.caller.lossy, self.caller.calls
+        self.run(self._client.call(["DEBUG", "RELOAD"]))
+        self._open()
+        self.caller.lossy, self.caller.calls = lossy, calls
+        self.run(self.store.boot())
 
     def _repeat_calls_of(self, store: Store) -> None:
         store.caller = self.caller
@@ -179,7 +191,7 @@ def without_meta(dump: dict[str, Any]) -> dict[str, Any]:
 def open_world() -> Iterator[World]:
     """Start a server and connect to it, on an event loop of its own."""
     loop = asyncio.new_event_loop()
-    with start_server() as server, contextlib.closing(loop):
+    with start_server("--enable-debug-command", "local") as server, contextlib.closing(loop):
         url = StoreUrl(addresses=(("127.0.0.1", server.port),))
         client = loop.run_until_complete(Client.connect(url, timeout_ms=5_000))
         try:

@@ -27,7 +27,8 @@ from holdfast.fencing import FolderObjects
 from holdfast.model import names
 from holdfast.model.effects import Push, Submit
 from holdfast.model.executions import NewExecution
-from holdfast.model.queues import LetterFilter, NewMessage, QueueSettings, Start
+from holdfast.model.messages import LetterFilter, NewMessage, Start
+from holdfast.model.queues import QueueSettings
 from holdfast.model.quotas import Window
 from holdfast.model.retry import RetryPolicy
 from holdfast.model.schedules import NewSchedule

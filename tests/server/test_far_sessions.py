@@ -13,7 +13,8 @@ from holdfast import App, Chat
 from holdfast.client import Client
 from holdfast.engine import Engine
 from holdfast.errors import ConversationNotFound, NotOverHttp, ReplyNotFound, SessionNotFound
-from holdfast.model.sessions import MessageWait, NewReply, Transcript
+from holdfast.model.executions import Lease
+from holdfast.model.sessions import MessageWait, NewReply, StateValue, Transcript, ValueChange
 from holdfast.operate.live_session import ReplyPart, watch
 from holdfast.worker.worker import Worker, WorkerSettings
 from tests.server.conftest import OURS, Site
@@ -61,13 +62,15 @@ async def test_sessions(far: Client, engine: Engine) -> None:
     session_id = delivered.session
     assert await sessions.get(session_id) == await engine.sessions.get(session_id)
     assert (await sessions.list(user="ann")).items == (await engine.sessions.list()).items
+    latest = await engine.sessions.latest(session_id, limit=1)
+    assert await sessions.latest(session_id, limit=1) == latest
     near = await engine.sessions.transcript(session_id)
     assert await sessions.transcript(session_id) == near
     assert (await sessions.transcript(session_id, after=1, limit=1)).more
     entry = await sessions.say(session_id, b'{"text": "I am Bea."}', author="bea", key="k")
     assert await sessions.say(session_id, b'{"text": "other"}', author="bea", key="k") == entry
-    assert (await sessions.handover(session_id, "bea")).person == "bea"
-    assert (await sessions.handover(session_id, None)).person is None
+    taken = await sessions.handover(session_id, "bea", reason="a refund")
+    assert (taken.person, taken.handover_reason) == ("bea", "a refund")
     with pytest.raises(ReplyNotFound):
         await sessions.resend(session_id, 2)
     assert await sessions.state(session_id) == await engine.sessions.state(session_id)
@@ -79,27 +82,25 @@ async def test_sessions(far: Client, engine: Engine) -> None:
         await sessions.get(session_id)
 
 
-async def _state(far: Client, execution_id: str, lease: object) -> None:
+async def _state(far: Client, execution_id: str, lease: Lease) -> None:
     """Read, set, compare and remove; each call once per step."""
     sessions = far.sessions
-    holder = (execution_id, lease)
-    nothing = await sessions.get_state(*holder, "state:1", "n")  # type: ignore[arg-type]
+
+    async def change(step: str, name: str, value: bytes | None, **fields: int) -> StateValue:
+        changes = ValueChange(name=name, value=value, **fields)
+        return await sessions.set_state(execution_id, lease, step, changes)
+
+    nothing = await sessions.get_state(execution_id, lease, "state:1", "n")
     assert (nothing.value, nothing.version) == (None, 0)
-    first = await sessions.set_state(*holder, "state:2", "n", b"1.50")  # type: ignore[arg-type]
+    first = await change("state:2", "n", b"1.50")
     assert (first.value, first.version, first.changed) == (b"1.50", 1, True)
-    again = await sessions.set_state(*holder, "state:2", "n", b"9")  # type: ignore[arg-type]
+    again = await change("state:2", "n", b"9")
     assert again == first
-    stale = await sessions.set_state(
-        *holder,  # type: ignore[arg-type]
-        "state:3",
-        "n",
-        b"2",
-        expected=7,
-    )
+    stale = await change("state:3", "n", b"2", expected=7)
     assert (stale.value, stale.changed) == (b"1.50", False)
-    null = await sessions.set_state(*holder, "state:4", "z", b"null")  # type: ignore[arg-type]
+    null = await change("state:4", "z", b"null")
     assert null.value == b"null"
-    gone = await sessions.set_state(*holder, "state:5", "z", None)  # type: ignore[arg-type]
+    gone = await change("state:5", "z", None)
     assert (gone.value, gone.changed) == (None, True)
 
 

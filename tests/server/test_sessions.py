@@ -14,7 +14,7 @@ import pytest
 from holdfast.engine import Engine
 from holdfast.model.executions import Claim
 from holdfast.model.frames import NewFrame
-from holdfast.model.sessions import NewReply
+from holdfast.model.sessions import NewReply, ValueChange
 from tests.server.conftest import OURS, THEIRS, Site
 from tests.server.test_live_events import tail, take
 from tests.support.conversing import NAME, Conversing, publish, turns
@@ -30,7 +30,7 @@ async def bot(engine: Engine) -> AsyncIterator[Conversing]:
         yield conversing
 
 
-def body(text: str, id: str = "m1", **more: Any) -> dict[str, Any]:  # noqa: A002
+def body(text: str, id: str = "m1", **more: Any) -> dict[str, Any]:
     """A message of ann."""
     activity = {"id": id, "conversation": "c1", "user": "ann", "payload": {"text": text}}
     return {"activity": activity, **more}
@@ -145,7 +145,8 @@ async def test_the_state_of_a_session_is_in_no_answer_to_its_user(
     """Answers have replies only; lists and the transcript do not show it either."""
     sending = asyncio.ensure_future(send(anyone, "hello"))
     claim: Claim = await bot.claim()  # type: ignore[operator]
-    await engine.sessions.set_state(claim.id, claim.lease, "set:1", "card", b'"secret card"')
+    change = ValueChange(name="card", value=b'"secret card"')
+    await engine.sessions.set_state(claim.id, claim.lease, "set:1", change)
     replies = [NewReply(step="say:1", payload=b'{"text":"Thank you."}')]
     await engine.sessions.turn(claim.id, claim.lease, replies)
     await engine.complete(claim.id, claim.lease, b'"secret card"')
@@ -259,8 +260,9 @@ async def test_an_operator_takes_over_and_gives_back(
     session = (await send(anyone, "hello", wait_ms=0, status=202))["session"]
     await bot.answer("Hi.")
     url = f"/v1/sessions/{session}"
-    taken = (await anyone.post(f"{url}/handover", json={"to": "bea"})).json()
+    taken = (await anyone.post(f"{url}/handover", json={"to": "bea", "reason": "angry"})).json()
     assert (taken["state"], taken["person"]) == ("person", "bea")
+    assert taken["handover_reason"] == "angry"
     answer = await send(anyone, "help", "m2")
     assert (answer["execution"], answer["state"], answer["replies"]) == (None, "responded", [])
     words = {"text": "I am Bea.", "author": "bea", "idempotency_key": "k"}
@@ -270,8 +272,18 @@ async def test_an_operator_takes_over_and_gives_back(
     back = (await anyone.post(f"{url}/handover", json={"to": "flow"})).json()
     assert (back["state"], back["person"]) == ("waiting", None)
     shown = (await anyone.get(url)).json()
-    assert [line["number"] for line in shown["transcript"]] == [1, 2, 3, 4]
-    assert (shown["node"], shown["last"]) == (None, 4)
+    lines = [(line["direction"], line["text"]) for line in shown["transcript"]]
+    assert lines == [
+        ("in", "hello"),
+        ("out", "Hi."),
+        ("note", "bea answers: angry"),
+        ("in", "help"),
+        ("out", "I am Bea."),
+        ("note", "the conversation answers"),
+    ]
+    assert (shown["node"], shown["last"]) == (None, 6)
+    last = (await anyone.get(url, params={"lines": 2})).json()["transcript"]
+    assert [line["number"] for line in last] == [5, 6]
     both = {"text": "a", "payload": {"text": "b"}}
     assert (await anyone.post(f"{url}/messages", json=both)).status_code == 422
     assert (await anyone.post(f"{url}/messages", json={})).status_code == 422

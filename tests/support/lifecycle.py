@@ -15,6 +15,7 @@ from holdfast.model.executions import Claim, ExecutionId, Lease, NewExecution, S
 from holdfast.model.ids import new_id
 from holdfast.model.states import State
 from holdfast.model.workers import Beat
+from holdfast.store.grants import Wanted
 from holdfast.store.store import Store
 from holdfast.testing.clock import Clock
 
@@ -29,6 +30,12 @@ async def create_one(store: Store, **fields: Any) -> ExecutionId:
     return answer.id
 
 
+async def claim_ready(store: Store, tag: str, **wanted: Any) -> list[Claim]:
+    """Claim executions without limits from one partition; the options are those of Wanted."""
+    claims, _ = await store.executions.claim(tag, Wanted(**wanted))
+    return claims
+
+
 async def claim_in(store: Store, tag: str, **options: Any) -> list[Claim]:
     """Claim from one partition with a worker that serves lane `default`."""
     defaults: dict[str, Any] = {
@@ -39,7 +46,7 @@ async def claim_in(store: Store, tag: str, **options: Any) -> list[Claim]:
         "limit": 1,
         "lease_ms": 30_000,
     }
-    claims = await store.executions.claim(tag, **{**defaults, **options})
+    claims = await claim_ready(store, tag, **{**defaults, **options})
     return await Payloads(store).open_claims(claims)
 
 

@@ -30,7 +30,7 @@ def wanted(**fields: Any) -> Wanted:
 async def grant_one(store: Store, execution_id: str) -> tuple[Wanted, Grant]:
     """Claim an execution with limits and expect a grant."""
     asked = wanted(limit=1)
-    claims, (grant,) = await store.executions.take(store.tag_of(execution_id), asked)
+    claims, (grant,) = await store.executions.claim(store.tag_of(execution_id), asked)
     assert claims == []
     assert grant.execution_id == execution_id
     return asked, grant

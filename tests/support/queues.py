@@ -9,7 +9,9 @@ import pytest
 
 from holdfast.api import Engine
 from holdfast.errors import HoldfastError
-from holdfast.model.queues import Delivery, GroupStats, NewMessage, Pushed, Settle, Settled, Verb
+from holdfast.model.deliveries import Delivery, Settle, Settled, Verb
+from holdfast.model.messages import NewMessage, Pushed
+from holdfast.model.queues import GroupStats
 from holdfast.store.store import Store
 from tests.support.lifecycle import Dump
 

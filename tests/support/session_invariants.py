@@ -19,7 +19,10 @@ Families = Mapping[str, Mapping[str, Any]]
 
 #: What a session owns besides its record.
 OWNED = ("T", "A", "B", "V", "D", "L")
-SESSION_FAMILIES = ("S", *OWNED, "sessions", "stenants", "outgoing", "W")
+SESSION_FAMILIES = (
+    *("S", "E", *OWNED),
+    *("sessions", "users", "usessions", "stenants", "outgoing", "W"),
+)
 #: What an execution that waits for a message is held by, and one that waits for a person.
 HOLDS = (b"message", b"person")
 MOST_ENTRIES, MOST_BUFFERED = 1000, 100
@@ -154,8 +157,16 @@ def session_problems(families: Families, records: Mapping[str, Record]) -> Itera
 
 def _check_lists(families: Families) -> Iterator[str]:
     by_tenant: dict[str, set[bytes]] = defaultdict(set)
+    by_user: dict[str, dict[bytes, float]] = defaultdict(dict)
     for session_id, fields in families["S"].items():
-        by_tenant[fields[b"tenant"].decode()].add(session_id.encode())
+        name, tenant, user = (
+            session_id.encode(),
+            fields[b"tenant"].decode(),
+            fields[b"user"].decode(),
+        )
+        by_tenant[tenant].add(name)
+        by_user[f"{tenant}|{user}"][name] = families["sessions"][tenant][name]
+    yield from _check_users(families, by_user)
     listed = {tenant: set(ids) for tenant, ids in families["sessions"].items()}
     if listed != dict(by_tenant):
         yield f"the lists of sessions are {listed}, should be {dict(by_tenant)}"
@@ -166,6 +177,27 @@ def _check_lists(families: Families) -> Iterator[str]:
     for sender, ids in families["outgoing"].items():
         if not set(ids) <= known:
             yield f"sender {sender} has the sessions {set(ids) - known}, which are gone"
+
+
+def _check_users(
+    families: Families, sessions: Mapping[str, Mapping[bytes, float]]
+) -> Iterator[str]:
+    """Check that each user's only session is named, or that all of them are listed."""
+    named = {
+        f"{tenant}|{user.decode()}": session_id
+        for tenant, users in families["users"].items()
+        for user, session_id in users.items()
+    }
+    if named.keys() != sessions.keys():
+        yield f"the users with sessions are {set(named)}, should be {set(sessions)}"
+    many = {user for user, session_id in named.items() if not session_id}
+    if families["usessions"].keys() != many:
+        yield f"users have lists: {set(families['usessions'])}, should be {many}"
+    for user, session_id in named.items():
+        listed = families["usessions"].get(user)
+        known = set(sessions.get(user, ()))
+        if (listed is None and known != {session_id}) or (listed and listed != sessions.get(user)):
+            yield f"user {user} has the sessions {listed or session_id}, should be {known}"
 
 
 def _check_wait(families: Families, execution_id: str, record: Record) -> Iterator[str]:

@@ -35,8 +35,9 @@ async def deliver(
     store: Store,
     text: str = "hi",
     *,
-    id: str | None = None,  # noqa: A002 - as an activity calls it
+    id: str | None = None,
     user: str = "ann",
+    conversation: str = "c1",
     busy: str = "queue",
     apology: str | None = None,
     sender: str | None = None,
@@ -45,7 +46,7 @@ async def deliver(
 ) -> Delivered:
     """Deliver a message, as the engine does for a published conversation."""
     activity = Activity(
-        key=key_of(user, tenant=options.get("tenant", "default")),
+        key=key_of(user, conversation=conversation, tenant=options.get("tenant", "default")),
         payload=msgspec.json.encode({"text": text}),
         id=id or new_id(),
         kind=kind,  # type: ignore[arg-type]
@@ -100,9 +101,9 @@ async def entries(store: Store, session_id: str) -> tuple[Entry, ...]:
 
 
 async def lines(store: Store, session_id: str) -> list[str]:
-    """The transcript as `> message` and `< reply`."""
-    found = await entries(store, session_id)
-    return [f"{'>' if entry.direction == 'in' else '<'} {entry.text}" for entry in found]
+    """The transcript as `> message`, `< reply` and `# note`."""
+    signs = {"in": ">", "out": "<", "note": "#"}
+    return [f"{signs[entry.direction]} {entry.text}" for entry in await entries(store, session_id)]
 
 
 def texts_of(received: bytes | None) -> list[str]:

@@ -10,24 +10,10 @@ from typing import Any
 from holdfast.errors import (
     HoldfastError,
 )
+from holdfast.model.deliveries import Claimed, Delivery, PendingDelivery, Settle, Settled, Verb
 from holdfast.model.effects import Effect
-from holdfast.model.queues import (
-    Claimed,
-    Delivery,
-    LetterFilter,
-    Message,
-    NewMessage,
-    PendingDelivery,
-    Pushed,
-    Queue,
-    QueueSettings,
-    QueueStats,
-    Settle,
-    Settled,
-    Side,
-    Start,
-    Verb,
-)
+from holdfast.model.messages import LetterFilter, Message, NewMessage, Pushed, Side, Start
+from holdfast.model.queues import Queue, QueueSettings, QueueStats
 
 
 class Queues(ABC):

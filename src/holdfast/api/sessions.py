@@ -21,6 +21,7 @@ from holdfast.model.sessions import (
     Transcript,
     TurnAnswer,
     Turned,
+    ValueChange,
 )
 
 
@@ -77,6 +78,10 @@ class Sessions(ABC):
         """Return a page of sessions, the most recently active first."""
 
     @abstractmethod
+    async def latest(self, session_id: str, *, limit: int = 100) -> Transcript:
+        """Return a session with the last lines of its transcript. Raises SessionNotFound."""
+
+    @abstractmethod
     async def transcript(self, session_id: str, *, after: int = 0, limit: int = 100) -> Transcript:
         """Return the lines after a number. Raises SessionNotFound."""
 
@@ -100,7 +105,8 @@ class Sessions(ABC):
     async def handover(self, session_id: str, to: str | None, *, reason: str = "") -> Session:
         """Let a person answer (`to` is their name), or give the session back (None).
 
-        While a person answers, messages only enter the transcript. Raises SessionNotFound.
+        While a person answers, messages only enter the transcript, which also notes who answers
+        and why. Raises SessionNotFound.
         """
 
     @abstractmethod
@@ -112,11 +118,14 @@ class Sessions(ABC):
 
     @abstractmethod
     async def erase(self, session_id: str) -> None:
-        """Remove a session, its transcript and its executions. Raises SessionNotFound."""
+        """Remove a session, its transcript and its executions. Raises SessionNotFound.
+
+        Repeated within an hour, it succeeds again.
+        """
 
     @abstractmethod
     async def resend(self, session_id: str, number: int) -> None:
-        """Send a dead reply once more. Raises SessionNotFound, ReplyNotFound."""
+        """Send a dead reply once more; safe to repeat. Raises SessionNotFound, ReplyNotFound."""
 
     @abstractmethod
     def sending(self, senders: Mapping[str, Send]) -> AbstractAsyncContextManager[None]:
@@ -148,20 +157,12 @@ class Sessions(ABC):
 
     @abstractmethod
     async def set_state(
-        self,
-        execution_id: str,
-        lease: Lease,
-        step: str,
-        name: str,
-        value: bytes | None,
-        *,
-        expected: int | None = None,
-        ttl_ms: int | None = None,
+        self, execution_id: str, lease: Lease, step: str, change: ValueChange
     ) -> StateValue:
-        """Set a value, or remove it (None), and record that under a step.
+        """Set or remove a value, and record that under a step.
 
-        With `expected` only while the value has this version: otherwise nothing changes, and the
-        answer has the value that is there, with `changed` false.
+        If the value does not have the expected version, nothing changes: the answer has the value
+        that is there, with `changed` false.
         """
 
     @abstractmethod

@@ -213,7 +213,7 @@ def parquet(
     )
 
     async def work(engine: Engine) -> int:
-        from holdfast.archive.parquet import write_parquet  # noqa: PLC0415 - loads the client
+        from holdfast.archive.parquet import write_parquet
 
         return await write_parquet(engine.archive, file, query)
 

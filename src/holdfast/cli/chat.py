@@ -114,7 +114,7 @@ def chat(
 
 def _chosen(app: App, target: str, name: str | None) -> str:
     """Return the name of the conversation; raises InvalidInput."""
-    from holdfast.worker.conversation import Conversation  # noqa: PLC0415 - the SDK is large
+    from holdfast.worker.conversation import Conversation
 
     known = [task.name for task in app.tasks.values() if isinstance(task, Conversation)]
     if name in known:
@@ -316,7 +316,7 @@ def as_value(entry: Entry) -> dict[str, object]:
 @contextlib.asynccontextmanager
 async def _working(app: App) -> AsyncIterator[Engine]:
     """Run a worker for the app while the block runs."""
-    from holdfast.worker.worker import Worker, WorkerSettings  # noqa: PLC0415 - the SDK is large
+    from holdfast.worker.worker import Worker, WorkerSettings
 
     worker = Worker(app, WorkerSettings(lease_ms=_LEASE_MS))
     running = asyncio.ensure_future(worker.run())

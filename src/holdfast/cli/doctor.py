@@ -59,8 +59,8 @@ def doctor(
 
 def _examine(url: StoreUrl, *, fix: bool, drift: bool) -> list[Finding]:
     """Examine a store; show a progress bar while searching for drift."""
-    from holdfast.engine import Engine  # noqa: PLC0415 - loads the client library
-    from holdfast.operate.doctor import examine  # noqa: PLC0415
+    from holdfast.engine import Engine
+    from holdfast.operate.doctor import examine
 
     with contextlib.ExitStack() as stack:
         bars: list[Callable[[int], None]] = []

@@ -35,9 +35,9 @@ app: typer.Typer = typer.Typer(
 
 def _print_version(requested: bool) -> None:  # noqa: FBT001 - typer calls it so
     if requested:
-        from importlib.metadata import version  # noqa: PLC0415 - costs 20 ms
+        from importlib.metadata import version
 
-        print(f"holdfast {version('holdfast')}")  # noqa: T201 - this is the command line
+        print(f"holdfast {version('holdfast')}")
         raise typer.Exit
 
 
@@ -88,7 +88,7 @@ def _wrong_usage(error: typer.TyperException, *, as_json: bool) -> int:
 
 def _debug() -> None:
     if os.environ.get(DEBUG_VARIABLE):
-        import traceback  # noqa: PLC0415 - only when debugging
+        import traceback
 
         traceback.print_exc()
 

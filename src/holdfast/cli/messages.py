@@ -11,8 +11,9 @@ from holdfast.cli.terminal import inputs, opening, output, times
 from holdfast.cli.terminal.options import JsonOption, StoreOption
 from holdfast.errors import HoldfastError
 from holdfast.model import bounds
+from holdfast.model.deliveries import Delivery, Settle, Verb
 from holdfast.model.executions import JSON_CONTENT_TYPE
-from holdfast.model.queues import Delivery, Message, NewMessage, Pushed, Settle, Verb
+from holdfast.model.messages import Message, NewMessage, Pushed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

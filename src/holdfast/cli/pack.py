@@ -50,7 +50,7 @@ def new(
     as_json: JsonOption = False,
 ) -> None:
     """Make a small pack to begin with; its files name the schemas that editors check."""
-    from holdfast.host.packs import starting  # noqa: PLC0415 - loaded when used
+    from holdfast.host.packs import starting
 
     path = Path(folder)
     chosen = pack_id if pack_id is not None else path.resolve().name
@@ -72,10 +72,10 @@ def lint(
     as_json: JsonOption = False,
 ) -> None:
     """Report what is wrong in a pack and its flows. Exits with 1 if there are errors."""
-    from importlib.metadata import version  # noqa: PLC0415 - costs 20 ms
+    from importlib.metadata import version
 
-    from holdfast.host import linting  # noqa: PLC0415 - loaded when used
-    from holdfast.host.flows import render  # noqa: PLC0415 - likewise
+    from holdfast.host import linting
+    from holdfast.host.flows import render
 
     if sarif and as_json:
         raise InvalidInput("sarif: give --sarif or --json, not both", field="sarif")
@@ -112,7 +112,7 @@ def build(
     as_json: JsonOption = False,
 ) -> None:
     """Check a pack and write its archive; prints the digest. The same files, the same bytes."""
-    from holdfast.host import packs  # noqa: PLC0415 - loads the cryptography
+    from holdfast.host import packs
 
     signing = None if key is None else packs.PrivateKey.read(Path(key))
     with pack_files.work(f"building {folder}", as_json=as_json):
@@ -143,7 +143,7 @@ def keygen(
     as_json: JsonOption = False,
 ) -> None:
     """Make a key that signs packs; prints the public key, which envs trust."""
-    from holdfast.host.packs import PrivateKey  # noqa: PLC0415 - loads the cryptography
+    from holdfast.host.packs import PrivateKey
 
     key = PrivateKey.generate()
     public = key.write(Path(file))
@@ -168,7 +168,7 @@ def sign(
     as_json: JsonOption = False,
 ) -> None:
     """Add a signature to an archive; its digest stays the same."""
-    from holdfast.host import packs  # noqa: PLC0415 - loads the cryptography
+    from holdfast.host import packs
 
     signing = packs.PrivateKey.read(Path(key))
     with pack_files.work(f"signing {file}", as_json=as_json):
@@ -195,7 +195,7 @@ def verify(
     as_json: JsonOption = False,
 ) -> None:
     """Check an archive: its form, every digest, and that a trusted key has signed it."""
-    from holdfast.host import packs  # noqa: PLC0415 - loads the cryptography
+    from holdfast.host import packs
 
     keys = frozenset(_public_key(text) for text in trust or ())
     root = packs.Trust(keys=keys, unsigned=allow_unsigned)
@@ -223,7 +223,7 @@ def show(
     as_json: JsonOption = False,
 ) -> None:
     """Show what a pack has, what it may use, and who signed it. Nothing of it runs."""
-    from holdfast.host import packs  # noqa: PLC0415 - loads the cryptography
+    from holdfast.host import packs
 
     keys = frozenset(_public_key(text) for text in trust or ())
     with pack_files.work(f"reading {pack}", as_json=as_json):
@@ -321,7 +321,7 @@ def _origin(verdict: Verdict) -> str:
 
 
 def _public_key(text: str) -> PublicKey:
-    from holdfast.host.packs import PublicKey  # noqa: PLC0415 - loads the cryptography
+    from holdfast.host.packs import PublicKey
 
     if text.startswith("ed25519:"):
         return PublicKey.parse(text)
@@ -329,7 +329,7 @@ def _public_key(text: str) -> PublicKey:
 
 
 def _write(path: Path, data: bytes) -> None:
-    """Write a file at once, so that nobody reads half an archive."""
+    """Write a file at once, so that no reader gets half an archive."""
     temporary = None
     try:
         handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)

@@ -12,7 +12,8 @@ from holdfast.cli.terminal import inputs, opening, output, times
 from holdfast.cli.terminal.groups import Noun
 from holdfast.cli.terminal.options import JsonOption, StoreOption
 from holdfast.errors import InvalidInput
-from holdfast.model.queues import LetterFilter, Queue, QueueStats, Start
+from holdfast.model.messages import LetterFilter, Start
+from holdfast.model.queues import Queue, QueueStats
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable

@@ -81,9 +81,7 @@ def show(session_id: SessionId, *, store: StoreOption = None, as_json: JsonOptio
     """Show a session: what it does, its state, and the last lines of its transcript."""
 
     async def work(engine: Engine) -> tuple[Transcript, dict[str, object]]:
-        session = await engine.sessions.get(session_id)
-        after = max(session.last - _LAST_LINES, 0)
-        found = await engine.sessions.transcript(session_id, after=after, limit=_LAST_LINES)
+        found = await engine.sessions.latest(session_id, limit=_LAST_LINES)
         values = await engine.sessions.state(session_id)
         return found, {name: output.payload(one.value) for name, one in values}
 
@@ -124,12 +122,13 @@ def _facts(session: Session) -> Iterator[tuple[str, str]]:
 def _standing(session: Session) -> str:
     """Return what a session does, in words."""
     since = "" if session.since is None else f" since {times.stamp(session.since)}"
+    reason = "" if session.handover_reason is None else f": {one_line(session.handover_reason)}"
     return {
         SessionState.IDLE: "idle: the next message starts the conversation",
         SessionState.RUNNING: "running: a turn is under way",
         SessionState.WAITING: f"waiting for a message{since}",
         SessionState.SUSPENDED: f"suspended: holdfast explain {session.execution}",
-        SessionState.PERSON: f"{session.person} answers{since}",
+        SessionState.PERSON: f"{session.person} answers{since}{reason}",
     }[session.state]
 
 
@@ -180,7 +179,9 @@ async def _follow(
 
 
 def _print(session: Session, entry: Entry) -> None:
-    if entry.direction == "in":
+    if entry.direction == "note":
+        speaker = "note"
+    elif entry.direction == "in":
         speaker = one_line(session.key.user)
     else:
         speaker = session.kind if entry.author is None else f"{one_line(entry.author)} (a person)"
@@ -228,14 +229,17 @@ def handover(
     back: Annotated[
         bool, typer.Option("--back", help="Give the session back to its conversation.")
     ] = False,
+    reason: Reason = "",
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Let a person answer instead of the conversation, or with --back the conversation again."""
+    """Hand a session over to a person, or with --back give it back to its conversation."""
     if back and person is not None:
         raise InvalidInput("handover: give a PERSON, or --back", field="back")
     to = None if back else person or _login()
-    session = opening.ask(store, lambda engine: engine.sessions.handover(session_id, to))
+    session = opening.ask(
+        store, lambda engine: engine.sessions.handover(session_id, to, reason=reason)
+    )
     who = "the conversation" if to is None else to
     output.answer(_value(session), f"{who} answers {session_id}", as_json=as_json)
 

@@ -16,6 +16,7 @@ from holdfast.model.sessions import (
     Entry,
     Session,
     StateValue,
+    Transcript,
     TurnAnswer,
     Turned,
 )
@@ -63,6 +64,10 @@ class _LinesReply(msgspec.Struct):
     next_cursor: str | None
 
 
+class _DetailReply(msgspec.Struct):
+    transcript: list[_EntryReply]
+
+
 class _AnswerReply(msgspec.Struct):
     replies: list[_EntryReply]
     execution: str | None
@@ -93,6 +98,7 @@ class _ValuesReply(msgspec.Struct):
 
 _entry = msgspec.json.Decoder(_EntryReply).decode
 _lines = msgspec.json.Decoder(_LinesReply).decode
+_detail = msgspec.json.Decoder(_DetailReply).decode
 _answer = msgspec.json.Decoder(_AnswerReply).decode
 _turned = msgspec.json.Decoder(_TurnedReply).decode
 _value = msgspec.json.Decoder(_ValueReply).decode
@@ -108,6 +114,12 @@ def lines(data: bytes) -> tuple[tuple[Entry, ...], bool]:
     """Read lines of a transcript, and whether more follow."""
     page = _lines(data)
     return tuple(one.entry() for one in page.items), page.next_cursor is not None
+
+
+def detail(data: bytes) -> Transcript:
+    """Read a session with the last lines of its transcript."""
+    entries = tuple(one.entry() for one in _detail(data).transcript)
+    return Transcript(session=session(msgspec.json.decode(data)), entries=entries)
 
 
 def answer(data: bytes, *, done: bool) -> TurnAnswer:

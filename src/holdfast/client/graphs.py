@@ -18,7 +18,6 @@ from holdfast.errors import ResultNotReady, StaleGraph
 from holdfast.model import calls, checks
 from holdfast.model.executions import ExecutionId, NewExecution
 from holdfast.model.graphs import (
-    GRAPH_FIELDS,
     CancelledGraph,
     CancelPolicy,
     Edge,
@@ -58,10 +57,9 @@ class RemoteGraphs(api.Graphs):
         joins: Mapping[str, Join] | None = None,
         **fields: Any,
     ) -> SubmittedGraph:
-        checks.known_fields("graph", fields, GRAPH_FIELDS)
         shape = Shape(members=members, edges=edges, joins=joins or {})
         # Errors in the graph are raised before it is sent.
-        new = NewGraph(shape=shape, **fields)
+        new = NewGraph.of(shape, fields)
         body = {**_shape_body(shape), **{k: v for k, v in fields.items() if v is not None}}
         if self._tenant is not None:
             body.setdefault("tenant", self._tenant)

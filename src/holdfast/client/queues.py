@@ -19,28 +19,19 @@ from holdfast.client.http import Http, path, refusal_of
 from holdfast.concurrency import first_of
 from holdfast.errors import HoldfastError, ReadCancelled
 from holdfast.model import bounds, checks, payloads
+from holdfast.model.deliveries import Claimed, Delivery, PendingDelivery, Settle, Settled, Verb
 from holdfast.model.effects import Push, Submit
 from holdfast.model.ids import new_id
-from holdfast.model.queues import (
-    DEFAULT_GROUP,
-    Claimed,
+from holdfast.model.messages import (
     DeadLetter,
-    Delivery,
-    GroupStats,
     LetterFilter,
     Message,
     NewMessage,
-    PendingDelivery,
     Pushed,
-    Queue,
-    QueueSettings,
-    QueueStats,
-    Settle,
-    Settled,
     Side,
     Start,
-    Verb,
 )
+from holdfast.model.queues import DEFAULT_GROUP, GroupStats, Queue, QueueSettings, QueueStats
 
 #: The longest poll; the next follows at once.
 _WAIT_MS = 20_000

@@ -36,6 +36,7 @@ from holdfast.model.sessions import (
     Transcript,
     TurnAnswer,
     Turned,
+    ValueChange,
 )
 
 #: Who answers when no person does.
@@ -113,7 +114,7 @@ class RemoteSessions(api.Sessions):
 
     @override
     async def get(self, session_id: str) -> Session:
-        return decode.session(await self._http.get(_about(session_id)))
+        return decode.session(await self._http.get(_about(session_id), lines=0))
 
     @override
     async def list(
@@ -131,6 +132,12 @@ class RemoteSessions(api.Sessions):
         )
         items = tuple(decode.session(view) for view in reply["items"])
         return SessionPage(items=items, next_cursor=reply["next_cursor"])
+
+    @override
+    async def latest(self, session_id: str, *, limit: int = 100) -> Transcript:
+        checks.integer("limit", limit, 0, bounds.PAGE_ITEMS)
+        response = await self._http.send("GET", _about(session_id), query={"lines": limit})
+        return decode.detail(response.content)
 
     @override
     async def transcript(self, session_id: str, *, after: int = 0, limit: int = 100) -> Transcript:
@@ -226,19 +233,13 @@ class RemoteSessions(api.Sessions):
 
     @override
     async def set_state(
-        self,
-        execution_id: str,
-        lease: Lease,
-        step: str,
-        name: str,
-        value: bytes | None,
-        *,
-        expected: int | None = None,
-        ttl_ms: int | None = None,
+        self, execution_id: str, lease: Lease, step: str, change: ValueChange
     ) -> StateValue:
-        change = {"remove": True} if value is None else {"value": msgspec.Raw(value)}
-        about = {"step": step, "name": name, "expected": expected, "ttl_ms": ttl_ms}
-        return await self._state(execution_id, lease, {**about, **change})
+        value = checks.instance("change", change, ValueChange).value
+        about: dict[str, Any] = {"step": step, "name": change.name}
+        about |= {"remove": True} if value is None else {"value": msgspec.Raw(value)}
+        about |= {"expected": change.expected, "ttl_ms": change.ttl_ms}
+        return await self._state(execution_id, lease, about)
 
     async def _state(self, execution_id: str, lease: Lease, about: Mapping[str, Any]) -> StateValue:
         calls.check_holder(execution_id, lease)
@@ -275,6 +276,7 @@ def _wait_body(wait: MessageWait) -> dict[str, Any]:
         "timeout_ms": wait.timeout_ms,
         "kept": wait.kept,
         "person": wait.person,
+        "reason": wait.reason,
     }
 
 

@@ -40,7 +40,7 @@ class Admission:
 
     async def claim(self, tag: str, wanted: Wanted) -> tuple[list[Claim], int]:
         """Lease ready, admitted executions; also returns how many were examined."""
-        claims, grants = await self._store.executions.take(tag, wanted)
+        claims, grants = await self._store.executions.claim(tag, wanted)
         if not grants:
             return claims, len(claims)
         held = await self._ask(grants)

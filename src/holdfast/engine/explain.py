@@ -140,7 +140,9 @@ def _conversing(facts: ExplainFacts, session: Session) -> Explanation:
     why = f"It waits for a message from user {user}{since}"
     if session.person is not None:
         hold = {"type": "person", "id": session.id, "person": session.person}
-        why = f"{session.person} answers user {user}; it continues when the session is given back"
+        reason = "" if session.handover_reason is None else f" ({session.handover_reason})"
+        why = f"{session.person} answers user {user}{reason}"
+        why += "; it continues when the session is given back"
     if execution.wait_until is not None:
         left = max((execution.wait_until - facts.now).total_seconds(), 0)
         why += f"; {span(left)} left"

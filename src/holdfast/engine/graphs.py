@@ -22,7 +22,6 @@ from holdfast.errors import (
 from holdfast.model import bounds, calls, checks
 from holdfast.model.executions import NewExecution, result_of
 from holdfast.model.graphs import (
-    GRAPH_FIELDS,
     CancelledGraph,
     CancelPolicy,
     Edge,
@@ -85,9 +84,7 @@ class Graphs(api.Graphs):
         joins: Mapping[str, Join] | None = None,
         **fields: Any,
     ) -> SubmittedGraph:
-        checks.known_fields("graph", fields, GRAPH_FIELDS)
-        shape = Shape(members=members, edges=edges, joins=joins or {})
-        new = NewGraph(shape=shape, **fields)
+        new = NewGraph.of(Shape(members=members, edges=edges, joins=joins or {}), fields)
         new = new.with_shape(await self._stored(await self._completed(new.shape)))
         graph_id, version, duplicate = await self._store.graphs.create(new)
         ids = {key: member_id(graph_id, key) for key in members}

@@ -41,6 +41,7 @@ from holdfast.model.sessions import (
     Transcript,
     TurnAnswer,
     Turned,
+    ValueChange,
 )
 from holdfast.model.states import State
 from holdfast.services import Supervisor
@@ -212,6 +213,12 @@ class Sessions(api.Sessions):
         return SessionPage(items=tuple(items[:limit]), next_cursor=following)
 
     @override
+    async def latest(self, session_id: str, *, limit: int = 100) -> Transcript:
+        _check_id(session_id)
+        checks.integer("limit", limit, 0, bounds.PAGE_ITEMS)
+        return await self._sessions.read(session_id, after=-limit, limit=limit)
+
+    @override
     async def transcript(self, session_id: str, *, after: int = 0, limit: int = 100) -> Transcript:
         _check_id(session_id)
         checks.integer("after", after, 0, bounds.AMOUNT)
@@ -256,7 +263,7 @@ class Sessions(api.Sessions):
         if to is not None:
             checks.text("to", to, bounds.NAME_CHARS, empty=False)
         checks.text("reason", reason, bounds.REASON_CHARS)
-        return await self._sessions.handover(session_id, to or "")
+        return await self._sessions.handover(session_id, to, reason)
 
     @override
     async def end(self, session_id: str, *, reason: str = "") -> Session:
@@ -311,37 +318,25 @@ class Sessions(api.Sessions):
 
     @override
     async def get_state(self, execution_id: str, lease: Lease, step: str, name: str) -> StateValue:
-        _check_state(execution_id, lease, step, name)
+        _check_state(execution_id, lease, step)
+        checks.text("name", name, bounds.NAME_CHARS, empty=False)
         return await self._sessions.state(execution_id, lease, step, name, op="get")
 
     @override
     async def set_state(
-        self,
-        execution_id: str,
-        lease: Lease,
-        step: str,
-        name: str,
-        value: bytes | None,
-        *,
-        expected: int | None = None,
-        ttl_ms: int | None = None,
+        self, execution_id: str, lease: Lease, step: str, change: ValueChange
     ) -> StateValue:
-        _check_state(execution_id, lease, step, name)
-        if value is not None:
-            checks.payload("value", value, bounds.MESSAGE_BYTES)
-        if expected is not None:
-            checks.integer("expected", expected, 0, bounds.AMOUNT)
-        if ttl_ms is not None:
-            checks.integer("ttl_ms", ttl_ms, 1, bounds.DURATION_MS)
+        _check_state(execution_id, lease, step)
+        value = checks.instance("change", change, ValueChange).value
         return await self._sessions.state(
             execution_id,
             lease,
             step,
-            name,
+            change.name,
             op="remove" if value is None else "set",
             value=value or b"",
-            expected=expected,
-            ttl_ms=ttl_ms,
+            expected=change.expected,
+            ttl_ms=change.ttl_ms,
         )
 
     @override
@@ -364,10 +359,9 @@ def _check_id(session_id: str) -> None:
     checks.execution_id("id", session_id)
 
 
-def _check_state(execution_id: str, lease: Lease, step: str, name: str) -> None:
+def _check_state(execution_id: str, lease: Lease, step: str) -> None:
     calls.check_holder(execution_id, lease)
     checks.text("step", step, bounds.STEP_NAME_CHARS, empty=False)
-    checks.text("name", name, bounds.NAME_CHARS, empty=False)
 
 
 def _parse_cursor(cursor: str) -> tuple[int, str]:

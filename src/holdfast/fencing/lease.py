@@ -63,7 +63,7 @@ class LeaseState(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LeaseView:
+class LeaseStatus:
     """The state of a held lease, for people and metrics."""
 
     key: str
@@ -173,12 +173,12 @@ class WriterLease:
             message += ": it could not be refreshed in time"
         raise StaleLease(message, key=self.key, holder=self.holder, state=self._state)
 
-    def view(self) -> LeaseView:
+    def view(self) -> LeaseStatus:
         """Return the state of the lease, for people and metrics."""
         left = None
         if self._next_refresh_ms is not None:
             left = max(0.0, self._next_refresh_ms - self._times.monotonic_ms())
-        return LeaseView(
+        return LeaseStatus(
             key=self.key,
             holder=self.holder,
             incarnation=self.incarnation,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from holdfast.model import checks
 from holdfast.model.executions import NewExecution
-from holdfast.model.queues import NewMessage
+from holdfast.model.messages import NewMessage
 
 
 @dataclass(frozen=True, slots=True)

@@ -328,6 +328,12 @@ class NewGraph:
         object.__setattr__(self, "shape", shape)
         self.shape.check()
 
+    @classmethod
+    def of(cls, shape: Shape, fields: Mapping[str, Any]) -> Self:
+        """Make a graph of a shape; no other field may be given."""
+        checks.known_fields("graph", fields, GRAPH_FIELDS)
+        return cls(shape=shape, **fields)
+
     def with_shape(self, shape: Shape) -> Self:
         """Return a copy with another shape, which was checked before."""
         other = copy.copy(self)

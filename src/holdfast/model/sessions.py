@@ -45,7 +45,7 @@ class SessionState(StrEnum):
     PERSON = "person"
 
 
-Direction = Literal["in", "out"]
+Direction = Literal["in", "out", "note"]
 Delivery = Literal["pending", "sent", "dead"]
 
 
@@ -102,6 +102,7 @@ class Entry:
 
     number: int
     at: datetime
+    #: A message, a reply, or a note that only operators see, such as that a person answers.
     direction: Direction
     #: A JSON object: `text`, `card`, `buttons`, `data`, ...
     payload: bytes
@@ -157,6 +158,8 @@ class Session:
     turn: int = 0
     #: Who answers, while a person does.
     person: str | None = None
+    #: The reason of the handover, if one was given.
+    handover_reason: str | None = None
     #: Executions that were started.
     executions: int = 0
 
@@ -222,8 +225,10 @@ class MessageWait:
     timeout_ms: int | None = None
     #: The worker keeps the parked coroutine: only what came is handed out when it claims again.
     kept: bool = False
-    #: A person answers until the session is given back, for this reason.
+    #: A person of this name answers until the session is given back.
     person: str | None = None
+    #: Why that person does.
+    reason: str = ""
 
     def __post_init__(self) -> None:
         checks.text("step", self.step, bounds.STEP_NAME_CHARS, empty=False)
@@ -232,6 +237,7 @@ class MessageWait:
         checks.flag("kept", self.kept)
         if self.person is not None:
             checks.text("person", self.person, bounds.NAME_CHARS, empty=False)
+        checks.text("reason", self.reason, bounds.REASON_CHARS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -243,6 +249,14 @@ class Turned:
     #: The recorded result of the wait: see `messages_of`; None: it waits, and the lease is gone.
     received: bytes | None = None
     suspended: bool = False
+
+
+def handover_note(person: str | None, reason: str) -> bytes:
+    """Return the payload of the note that a person answers, or the conversation again (None)."""
+    text = "the conversation answers" if person is None else f"{person} answers"
+    return msgspec.json.encode(
+        {"text": f"{text}: {reason}" if reason else text, "handover": person, "reason": reason}
+    )
 
 
 class Message(msgspec.Struct, frozen=True, kw_only=True):
@@ -272,6 +286,28 @@ class StateValue:
     version: int = 0
     #: Whether the call changed it: a comparison of versions may fail.
     changed: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ValueChange:
+    """A value of a session's state that is set, or removed."""
+
+    name: str
+    #: JSON; None removes the value.
+    value: bytes | None
+    #: Only while the value has this version; otherwise nothing changes.
+    expected: int | None = None
+    #: How long the value is kept.
+    ttl_ms: int | None = None
+
+    def __post_init__(self) -> None:
+        checks.text("name", self.name, bounds.NAME_CHARS, empty=False)
+        if self.value is not None:
+            checks.payload("value", self.value, bounds.MESSAGE_BYTES)
+        if self.expected is not None:
+            checks.integer("expected", self.expected, 0, bounds.AMOUNT)
+        if self.ttl_ms is not None:
+            checks.integer("ttl_ms", self.ttl_ms, 1, bounds.DURATION_MS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

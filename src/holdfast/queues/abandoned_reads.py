@@ -8,7 +8,7 @@ from collections.abc import Coroutine, Sequence
 from typing import Any
 
 from holdfast.errors import HoldfastError
-from holdfast.model.queues import Delivery, Settle
+from holdfast.model.deliveries import Delivery, Settle
 from holdfast.outages import level
 from holdfast.store.store import Store
 

@@ -24,7 +24,7 @@ ENTRIES_AT_ONCE = 50
 ENGINE = ""
 
 
-class Outboxes:
+class QueueOutboxes:
     """Delivers the outboxes of queues."""
 
     def __init__(self, store: Store) -> None:
@@ -32,12 +32,12 @@ class Outboxes:
 
     async def deliver_if_owed(self, name: str) -> None:
         """Deliver entries that a call has just written. The call itself has succeeded."""
-        if name in self._store.queues.unsent:
+        if self._store.queues.take_unsent(name):
             await self.deliver(name)
 
     async def deliver(self, name: str) -> int:
         """Deliver the outbox of a queue; returns how many entries are left for later ticks."""
-        self._store.queues.unsent.discard(name)
+        self._store.queues.take_unsent(name)
         try:
             return await self._deliver(name)
         except HoldfastError as error:

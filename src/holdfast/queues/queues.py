@@ -21,28 +21,13 @@ from holdfast.errors import (
     QueueNotFound,
 )
 from holdfast.model import bounds, checks
+from holdfast.model.deliveries import Claimed, Delivery, PendingDelivery, Settle, Settled, Verb
 from holdfast.model.effects import Effect, Push, Submit
-from holdfast.model.queues import (
-    SIDES,
-    Claimed,
-    Delivery,
-    LetterFilter,
-    Message,
-    NewMessage,
-    PendingDelivery,
-    Pushed,
-    Queue,
-    QueueSettings,
-    QueueStats,
-    Settle,
-    Settled,
-    Side,
-    Start,
-    Verb,
-)
+from holdfast.model.messages import SIDES, LetterFilter, Message, NewMessage, Pushed, Side, Start
+from holdfast.model.queues import Queue, QueueSettings, QueueStats
 from holdfast.queues.abandoned_reads import AbandonedReads
 from holdfast.queues.effects import encode
-from holdfast.queues.outbox import Outboxes
+from holdfast.queues.outbox import QueueOutboxes
 from holdfast.queues.readers import Readers
 from holdfast.queues.transfers import Transfers
 from holdfast.store.queues import BYTES_IN_CALL, ITEMS_IN_CALL
@@ -62,8 +47,7 @@ class Queues(api.Queues):
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._calls = store.queues
-        self._outboxes = Outboxes(store)
+        self._outboxes = QueueOutboxes(store)
         self._transfers = Transfers(store, self._outboxes)
         self._readers = Readers(store)
         self._returns = AbandonedReads(store)
@@ -86,15 +70,15 @@ class Queues(api.Queues):
         if target == name:
             raise InvalidDeadLetter("a queue cannot be its own dead-letter queue", queue=name)
         if target is not None:
-            await self._calls.enlist(target)
-            await self._calls.accept_dead_letters(target)
+            await self._store.queues.enlist(target)
+            await self._store.queues.accept_dead_letters(target)
         # List it first: the ticker would not maintain a queue that is not listed.
-        await self._calls.enlist(name)
-        return await self._calls.define(name, settings)
+        await self._store.queues.enlist(name)
+        return await self._store.queues.define(name, settings)
 
     @override
     async def describe(self, name: str) -> Queue:
-        return await self._calls.describe(_queue(name))
+        return await self._store.queues.describe(_queue(name))
 
     @override
     async def list(
@@ -107,7 +91,7 @@ class Queues(api.Queues):
         own = _of_tenant(tenant)
         last = max(after or "", own.first)
         while len(queues) < limit:
-            names = await self._calls.names(last, min(_PAGE, limit - len(queues)))
+            names = await self._store.queues.names(last, min(_PAGE, limit - len(queues)))
             if not names:
                 break
             last = names[-1]
@@ -120,7 +104,7 @@ class Queues(api.Queues):
 
     async def _described(self, name: str) -> Queue | None:
         try:
-            return await self._calls.describe(name)
+            return await self._store.queues.describe(name)
         except QueueNotFound:
             # It is listed but not yet defined, or its removal has not reached the list.
             return None
@@ -128,38 +112,38 @@ class Queues(api.Queues):
     @override
     async def delete(self, name: str) -> None:
         _queue(name)
-        if not await self._calls.remove(name):
+        if not await self._store.queues.remove(name):
             left = await self._outboxes.deliver(name)
-            if left or not await self._calls.remove(name):
+            if left or not await self._store.queues.remove(name):
                 message = (
                     f"queue {name} still has messages for other queues that cannot be delivered now"
                 )
                 raise QueueConflict(message, queue=name)
-        await self._calls.enlist(name, listed=False)
+        await self._store.queues.enlist(name, listed=False)
 
     @override
     async def add_group(self, name: str, group: str, start: Start | None = None) -> bool:
         start = Start() if start is None else checks.instance("start", start, Start)
-        return await self._calls.group(_queue(name), checks.name("group", group), start)
+        return await self._store.queues.group(_queue(name), checks.name("group", group), start)
 
     @override
     async def remove_group(self, name: str, group: str) -> None:
-        await self._calls.ungroup(_queue(name), checks.name("group", group))
+        await self._store.queues.ungroup(_queue(name), checks.name("group", group))
 
     @override
     async def pause(self, name: str, group: str | None = None) -> None:
-        await self._calls.pause(_queue(name), _group(group), paused=True)
+        await self._store.queues.pause(_queue(name), _group(group), paused=True)
 
     @override
     async def resume(self, name: str, group: str | None = None) -> None:
-        await self._calls.pause(_queue(name), _group(group), paused=False)
+        await self._store.queues.pause(_queue(name), _group(group), paused=False)
 
     # Producing
 
     @override
     async def push(self, name: str, payload: bytes, **fields: Any) -> Pushed:
         item = NewMessage.from_fields({"payload": payload, **fields})
-        (answer,) = await self._calls.push(_queue(name), [item])
+        (answer,) = await self._store.queues.push(_queue(name), [item])
         if isinstance(answer, HoldfastError):
             raise answer
         return answer
@@ -175,7 +159,7 @@ class Queues(api.Queues):
         answers: list[Pushed | HoldfastError] = []
         # One after the other: the order of messages is the order of their arrival.
         for chunk in _chunks(items):
-            answers += await self._calls.push(name, chunk)
+            answers += await self._store.queues.push(name, chunk)
         return answers
 
     # Consuming
@@ -200,7 +184,7 @@ class Queues(api.Queues):
         checks.integer("wait_ms", wait_ms, 0, bounds.DURATION_MS)
 
         async def probe() -> tuple[Sequence[Delivery], int | None]:
-            call = self._calls.read(
+            call = self._store.queues.read(
                 name, group=group_name, consumer=consumer, count=count, side=side
             )
             deliveries = await self._returns.unless_cancelled(name, call)
@@ -225,7 +209,7 @@ class Queues(api.Queues):
         answers: list[Settled | HoldfastError] = []
         for first in range(0, len(items), ITEMS_IN_CALL):
             chunk = items[first : first + ITEMS_IN_CALL]
-            answers += await self._calls.settle(name, verb, chunk)
+            answers += await self._store.queues.settle(name, verb, chunk)
         await self._outboxes.deliver_if_owed(name)
         return answers
 
@@ -240,7 +224,7 @@ class Queues(api.Queues):
         targets = {effect.queue for effect in effects if isinstance(effect, Push)}
         await asyncio.gather(*(self.describe(target) for target in targets))
         packed = [encode(effect) for effect in await self._completed(effects)]
-        settled = await self._calls.commit(_queue(name), handle, packed)
+        settled = await self._store.queues.commit(_queue(name), handle, packed)
         await self._outboxes.deliver_if_owed(name)
         return settled
 
@@ -270,7 +254,7 @@ class Queues(api.Queues):
             Settle(handle=handle)
             if ms is not None:
                 checks.integer("extend_ms", ms, bounds.LOCK_MIN_MS, bounds.LOCK_MAX_MS)
-        answers = await self._calls.extend(name, items)
+        answers = await self._store.queues.extend(name, items)
         await self._outboxes.deliver_if_owed(name)
         return answers
 
@@ -292,7 +276,7 @@ class Queues(api.Queues):
             checks.text("cursor", cursor, 2 * bounds.ID_CHARS)
             if cursor and not _CLAIM_CURSOR.match(cursor):
                 checks.refuse("cursor", "must be one that a claim returned", cursor)
-        claimed = await self._calls.claim(
+        claimed = await self._store.queues.claim(
             _queue(name),
             group=_group(group),
             consumer=consumer,
@@ -307,7 +291,7 @@ class Queues(api.Queues):
 
     @override
     async def purge(self, name: str) -> int:
-        return await self._calls.purge(_queue(name))
+        return await self._store.queues.purge(_queue(name))
 
     @override
     async def move(self, name: str, to: str, limit: int, *, dry_run: bool = False) -> int:
@@ -349,14 +333,14 @@ class Queues(api.Queues):
     async def _check_target(self, name: str, to: str) -> None:
         if _queue(name) == checks.queue("to", to):
             checks.refuse("to", "must name a different queue", to)
-        await self._calls.describe(to)
+        await self._store.queues.describe(to)
 
     @override
     async def peek(
         self, name: str, *, group: str | None = None, count: int = 1
     ) -> Sequence[Message]:
         checks.integer("count", count, 1, bounds.PAGE_ITEMS)
-        return await self._calls.peek(_queue(name), _group(group), count)
+        return await self._store.queues.peek(_queue(name), _group(group), count)
 
     @override
     async def pending(
@@ -364,11 +348,11 @@ class Queues(api.Queues):
     ) -> Sequence[PendingDelivery]:
         checks.integer("limit", limit, 1, bounds.PAGE_ITEMS)
         checks.integer("offset", offset, 0, bounds.QUEUE_SIZE)
-        return await self._calls.pending(_queue(name), _group(group), offset, limit)
+        return await self._store.queues.pending(_queue(name), _group(group), offset, limit)
 
     @override
     async def stats(self, name: str, group: str | None = None) -> QueueStats:
-        stats = await self._calls.stats(_queue(name), _group(group))
+        stats = await self._store.queues.stats(_queue(name), _group(group))
         await self._outboxes.deliver_if_owed(name)
         return stats
 

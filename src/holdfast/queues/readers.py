@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Sequence
 
 from holdfast.concurrency import wait_or_timeout
 from holdfast.errors import ReadCancelled
-from holdfast.model.queues import Delivery
+from holdfast.model.deliveries import Delivery
 from holdfast.store import channels
 from holdfast.store.store import Store
 

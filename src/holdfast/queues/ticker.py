@@ -12,7 +12,7 @@ import logging
 
 from holdfast.errors import HoldfastError, QueueNotFound
 from holdfast.outages import level
-from holdfast.queues.outbox import Outboxes
+from holdfast.queues.outbox import QueueOutboxes
 from holdfast.services import TimerLoop
 from holdfast.services.timer_loop import PAUSE_AFTER_ERROR_S
 from holdfast.store import channels
@@ -37,7 +37,7 @@ class QueueTicker(TimerLoop):
     def __init__(self, store: Store) -> None:
         super().__init__(store.subscriptions, {})
         self._store = store
-        self._outboxes = Outboxes(store)
+        self._outboxes = QueueOutboxes(store)
         self._list_at = 0.0
         self._news = channels.topic(store.global_tag, TOPIC)
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import asyncio
 
-from holdfast.model.queues import LetterFilter
-from holdfast.queues.outbox import Outboxes
+from holdfast.model.messages import LetterFilter
+from holdfast.queues.outbox import QueueOutboxes
 from holdfast.store.store import Store
 
 #: Messages per call; a call examines up to 500.
@@ -19,7 +19,7 @@ AT_ONCE = 100
 class Transfers:
     """Moves messages."""
 
-    def __init__(self, store: Store, outboxes: Outboxes) -> None:
+    def __init__(self, store: Store, outboxes: QueueOutboxes) -> None:
         self._store = store
         self._outboxes = outboxes
 

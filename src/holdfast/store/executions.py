@@ -263,34 +263,7 @@ class Executions(Domain):
         )
         return str(bound.decode())
 
-    async def claim(
-        self,
-        tag: str,
-        *,
-        request: str,
-        worker: str,
-        lanes: Sequence[str],
-        capabilities: Sequence[str],
-        limit: int,
-        lease_ms: int,
-        tenant: str | None = None,
-        kinds: Sequence[str] | None = None,
-    ) -> list[Claim]:
-        """Lease ready executions of one partition that have no limits."""
-        wanted = Wanted(
-            request=request,
-            worker=worker,
-            lanes=lanes,
-            capabilities=capabilities,
-            limit=limit,
-            lease_ms=lease_ms,
-            tenant=tenant,
-            kinds=kinds,
-        )
-        claims, _ = await self.take(tag, wanted)
-        return claims
-
-    async def take(self, tag: str, wanted: Wanted) -> tuple[list[Claim], list[Grant]]:
+    async def claim(self, tag: str, wanted: Wanted) -> tuple[list[Claim], list[Grant]]:
         """Lease ready executions of one partition; those with limits get grants."""
         rows = await self._call.write(
             "hf_execution_claim",

@@ -7,18 +7,10 @@ from typing import Any, cast
 
 import msgspec
 
+from holdfast.model.deliveries import Delivery, PendingDelivery
+from holdfast.model.messages import DeadLetter, Message
 from holdfast.model.moments import from_ms
-from holdfast.model.queues import (
-    DeadLetter,
-    Delivery,
-    GroupStats,
-    Message,
-    Mode,
-    PendingDelivery,
-    Queue,
-    QueueSettings,
-    QueueStats,
-)
+from holdfast.model.queues import GroupStats, Mode, Queue, QueueSettings, QueueStats
 from holdfast.model.records import pairs
 
 _unpack = msgspec.msgpack.Decoder().decode

@@ -3,30 +3,17 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 
 import msgspec
 
 from holdfast.errors import HoldfastError
+from holdfast.model.deliveries import Claimed, Delivery, PendingDelivery, Settle, Settled, Verb
 from holdfast.model.ids import new_id
+from holdfast.model.messages import LetterFilter, Message, NewMessage, Pushed, Start
 from holdfast.model.moments import from_ms, to_ms
-from holdfast.model.queues import (
-    Claimed,
-    Delivery,
-    LetterFilter,
-    Message,
-    NewMessage,
-    PendingDelivery,
-    Pushed,
-    Queue,
-    QueueSettings,
-    QueueStats,
-    Settle,
-    Settled,
-    Start,
-    Verb,
-)
+from holdfast.model.queues import Queue, QueueSettings, QueueStats
 from holdfast.store import queue_decode as decode
 from holdfast.store.domain import Domain, Partitioned
 from holdfast.store.valkey.call import refusal, refusal_of
@@ -69,14 +56,18 @@ class Queues(Domain):
 
     def __init__(self, store: Partitioned) -> None:
         super().__init__(store)
-        #: Queues that are known to have entries in their outboxes. Delivery removes them.
-        self.unsent: set[str] = set()
-        #: Called with the tag of a queue before the queue may be created; tests set its clock.
-        self.before_define: Callable[[str], Awaitable[None]] | None = None
+        #: Queues that are known to have entries in their outboxes.
+        self._unsent: set[str] = set()
 
     def _note(self, name: str, unsent: int) -> None:
         if unsent:
-            self.unsent.add(name)
+            self._unsent.add(name)
+
+    def take_unsent(self, name: str) -> bool:
+        """Return whether a call left entries in the outbox; the caller delivers them."""
+        known = name in self._unsent
+        self._unsent.discard(name)
+        return known
 
     # Definitions
 
@@ -90,8 +81,6 @@ class Queues(Domain):
 
     async def _define(self, name: str, settings: QueueSettings, *, accepts: str) -> bool:
         tag = self._store.queue_tag(name)
-        if self.before_define is not None:
-            await self.before_define(tag)
         secret = secrets.token_hex(16)
         pairs = decode.setting_pairs(settings)
         (word,) = await self._call.write("hf_queue_define", tag, secret, accepts, *pairs)

@@ -18,6 +18,7 @@ from holdfast.model.sessions import (
     Activity,
     Busy,
     Delivered,
+    Direction,
     Effect,
     Entry,
     MessageWait,
@@ -28,11 +29,13 @@ from holdfast.model.sessions import (
     StateValue,
     Transcript,
     Turned,
+    handover_note,
 )
 from holdfast.model.states import Hold, State
 from holdfast.store.domain import Domain
 from holdfast.store.executions import item_fields
 
+_DIRECTIONS: Mapping[str, Direction] = {"i": "in", "o": "out", "n": "note"}
 _pack, _unpack = msgspec.msgpack.Encoder().encode, msgspec.msgpack.Decoder().decode
 
 
@@ -110,7 +113,7 @@ class Sessions(Domain):
             "" if wait is None else wait.step,
             timeout,
             "1" if wait is not None and wait.kept else "",
-            (wait.person or "") if wait is not None else "",
+            *_handover(wait),
         )
         return Turned(
             numbers=tuple(int(number) for number in numbers),
@@ -159,7 +162,10 @@ class Sessions(Domain):
     async def read(
         self, session_id: str, *, after: int = 0, limit: int = 0, process: str = ""
     ) -> Transcript:
-        """Return a session and its transcript after a number; a process is notified of changes."""
+        """Return a session and its transcript after a number; a process is notified of changes.
+
+        After -5 follow the last five lines.
+        """
         tag = self._store.tag_of(session_id)
         place = (session_id, str(after), str(limit))
         if process:
@@ -208,10 +214,12 @@ class Sessions(Domain):
         )
         return _entry(session_id, int(number), packed, {}, set())
 
-    async def handover(self, session_id: str, to: str) -> Session:
-        """Let a person answer, or give the session back: an empty name."""
+    async def handover(self, session_id: str, to: str | None, reason: str = "") -> Session:
+        """Let a person answer, or give the session back (None)."""
         tag = self._store.tag_of(session_id)
-        (row,) = await self._call.write("hf_session_handover", tag, session_id, to)
+        (row,) = await self._call.write(
+            "hf_session_handover", tag, session_id, to or "", reason, handover_note(to, reason)
+        )
         return _session(row)
 
     async def finish(self, session_id: str, reason: str) -> Session:
@@ -296,6 +304,13 @@ class Sessions(Domain):
         )
 
 
+def _handover(wait: MessageWait | None) -> tuple[str | bytes, ...]:
+    """Return who answers from now on, why, and the line that says so."""
+    if wait is None or wait.person is None:
+        return "", "", ""
+    return wait.person, wait.reason, handover_note(wait.person, wait.reason)
+
+
 def _reply(reply: NewReply) -> dict[str, object]:
     fields: dict[str, object] = {"step": reply.step, "payload": reply.payload.decode()}
     if reply.open:
@@ -323,7 +338,7 @@ def _session(row: Sequence[Any]) -> Session:
     get = record.get
     state, hold, since = (part.decode() for part in current)
     number = get(b"cur")
-    person = get(b"person")
+    person, why = get(b"person"), get(b"why")
     return Session(
         id=session_id,
         key=key_of(record),
@@ -338,6 +353,7 @@ def _session(row: Sequence[Any]) -> Session:
         since=from_ms(int(since)) if since else None,
         turn=int(get(b"turn", 0)),
         person=None if person is None else person.decode(),
+        handover_reason=None if why is None else why.decode(),
         executions=int(get(b"n", 0)),
     )
 
@@ -361,10 +377,10 @@ def _entry(
 ) -> Entry:
     values: Mapping[str, Any] = _unpack(packed)
     get = values.get
-    is_message = values["d"] == "i"
+    direction = _DIRECTIONS[values["d"]]
     payload = values["p"].encode()
     delivery = None
-    if not is_message and b"sender" in record:
+    if direction == "out" and b"sender" in record:
         again = record.get(b"again", b"").split()
         settled = number <= int(record.get(b"sent", 0)) and str(number).encode() not in again
         delivery = "dead" if number in dead else "sent" if settled else "pending"
@@ -372,11 +388,11 @@ def _entry(
     return Entry(
         number=number,
         at=from_ms(int(values["at"])),
-        direction="in" if is_message else "out",
+        direction=direction,
         payload=payload,
         execution=None if started is None else ExecutionId(f"{session_id}~{started}"),
         turn=get("t"),
-        activity=get("a") if is_message else None,
+        activity=get("a") if direction == "in" else None,
         author=get("w"),
         delivery=delivery,  # type: ignore[arg-type]
         open=bool(get("open")),

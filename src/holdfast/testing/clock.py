@@ -7,6 +7,8 @@ from collections.abc import Awaitable, Callable
 from datetime import datetime, timedelta
 
 from holdfast.model.moments import from_ms
+from holdfast.model.queues import QueueSettings
+from holdfast.store.queues import Queues
 from holdfast.store.store import Store
 
 #: 2026-01-01 00:00:00 UTC.
@@ -17,6 +19,21 @@ _TIMERS_IN_TICK = 100
 _HOP_MS = 12 * 3_600_000
 
 
+class TimedQueues(Queues):
+    """Queues that begin with the time of their store."""
+
+    def __init__(self, store: Store) -> None:
+        super().__init__(store)
+        self._client, self._global_tag = store.client, store.global_tag
+
+    async def _define(self, name: str, settings: QueueSettings, *, accepts: str) -> bool:
+        now_ms = await self._client.call(["GET", f"{self._global_tag}:clock"])
+        if now_ms is not None:
+            tag = self._store.queue_tag(name)
+            await self._client.call(["SET", f"{tag}:clock", now_ms, "NX"])
+        return await super()._define(name, settings, accepts=accepts)
+
+
 class Clock:
     """Sets the time of a store, which stands still in between."""
 
@@ -25,7 +42,7 @@ class Clock:
         self.now_ms: int = START_MS
         #: Called with the ms to come before the time advances, so that lease holders can renew.
         self.before_move: list[Callable[[int], Awaitable[None]]] = []
-        store.queues.before_define = self._begin_queue
+        store.queues = TimedQueues(store)
 
     @property
     def now(self) -> datetime:
@@ -49,12 +66,6 @@ class Clock:
         while page := await self._store.queues.names(names[-1] if names else "", 1000):
             names += page
         return names
-
-    async def _begin_queue(self, tag: str) -> None:
-        """Give a new queue the time of the store."""
-        now_ms = await self._store.client.call(["GET", f"{self._store.global_tag}:clock"])
-        if now_ms is not None:
-            await self._store.client.call(["SET", f"{tag}:clock", now_ms, "NX"])
 
     async def advance(
         self,

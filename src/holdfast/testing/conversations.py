@@ -149,6 +149,7 @@ class Talk:
         return [
             Line("user" if one.direction == "in" else "bot", one.value, one.turn)
             for one in await self.entries()
+            if one.direction != "note"
         ]
 
     async def _told(self, problem: str) -> str:
@@ -218,8 +219,8 @@ async def crash_every_line(
             lines, again = await _scripted(test, kind, script, killer)
             place = f"killed after {killer.killed_after} ({number} of {len(writes)})"
             if lines != wanted:
-                told = "\n  ".join(str(line) for line in lines)
-                raise TalkMatters(f"{kind.name}, {place}, says something else:\n  {told}")
+                said = "\n  ".join(str(line) for line in lines)
+                raise TalkMatters(f"{kind.name}, {place}, says something else:\n  {said}")
             if repeated := _steps(again) - _steps(writes):
                 names = ", ".join(write.name for write in repeated)
                 raise TalkMatters(f"{kind.name}, {place}, repeats a step: {names}")

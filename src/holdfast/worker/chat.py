@@ -89,7 +89,10 @@ class Chat(Context):
         return self.lost
 
     async def history(self, limit: int = 50) -> list[Entry]:
-        """Return the last lines of the transcript, the oldest first; the same in every attempt."""
+        """Return the last lines of the transcript, the oldest first; the same in every attempt.
+
+        Notes for operators are left out.
+        """
         checks.integer("limit", limit, 1, _MOST_HISTORY)
         sessions, session_id = self._engine.sessions, self.session.id
 
@@ -99,7 +102,9 @@ class Chat(Context):
 
         last = int(await self.once(self.number("history"), make))
         page = await sessions.transcript(session_id, after=max(0, last - limit), limit=limit)
-        return [entry for entry in page.entries if entry.number <= last]
+        return [
+            entry for entry in page.entries if entry.number <= last and entry.direction != "note"
+        ]
 
     # Saying
 
@@ -178,10 +183,7 @@ class Chat(Context):
 
         Returns at the latest after `timeout`.
         """
-        checks.text("reason", reason, bounds.REASON_CHARS)
-        if reason:
-            self.logger.info("handed over to %s: %s", to, reason)
-        received = await self._wait_for_messages("handover", timeout, person=to)
+        received = await self._wait_for_messages("handover", timeout, person=to, reason=reason)
         messages = [merged([one]) for one in messages_of(received)]
         found = [message for message in messages if message is not None]
         if found:
@@ -189,7 +191,12 @@ class Chat(Context):
         return found
 
     async def _wait_for_messages(
-        self, kind: str, timeout: Duration | None, person: str | None = None
+        self,
+        kind: str,
+        timeout: Duration | None,
+        *,
+        person: str | None = None,
+        reason: str = "",
     ) -> bytes:
         timeout_ms = optional_ms("timeout", timeout)
         step = self.number(kind)
@@ -199,7 +206,9 @@ class Chat(Context):
             is_alone = asyncio.current_task() is self._main and self._journal.outstanding == 1
             keeps = self._turns.on_parked is not None and is_alone
             return await self._turns.wait(
-                MessageWait(step=step, timeout_ms=timeout_ms, kept=keeps, person=person)
+                MessageWait(
+                    step=step, timeout_ms=timeout_ms, kept=keeps, person=person, reason=reason
+                )
             )
 
         return await self._asked(step, wait, frames_only=True)
@@ -350,7 +359,7 @@ class Chat(Context):
 
         Args:
             title: what they are asked.
-            approvers: identities of those who may answer; none means everybody with the token.
+            approvers: identities of those who may answer; none means anyone with the token.
             count: how many different people must approve.
             timeout: how long; then WaitTimedOut is raised.
             name: the name of the waitpoint.

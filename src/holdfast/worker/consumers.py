@@ -16,9 +16,9 @@ import msgspec
 
 from holdfast.errors import HoldfastError, InvalidInput, ReadCancelled
 from holdfast.model import bounds, checks
+from holdfast.model.deliveries import Delivery
 from holdfast.model.effects import Submit
 from holdfast.model.executions import NewExecution
-from holdfast.model.queues import Delivery
 from holdfast.outages import level
 from holdfast.worker.patience import pause
 from holdfast.worker.task import Task

@@ -118,7 +118,7 @@ class Conversation(Task[P, R, C]):
         payload: dict[str, Any] | None = None,
         tenant: str = DEFAULT_TENANT,
         endpoint: str | None = None,
-        id: str | None = None,  # noqa: A002 - as in submissions
+        id: str | None = None,
         sender: str | None = None,
         wait: Duration = 10,
     ) -> TurnAnswer:

@@ -41,7 +41,7 @@ class Kept:
 
     def _ended(self, body: asyncio.Task[Any]) -> None:
         if not body.cancelled():
-            # Who runs the turn raises it; for a dropped coroutine nobody does.
+            # The turn that runs raises the error; a coroutine that was dropped has no turn.
             body.exception()
         self._end_turn()
 

@@ -11,8 +11,10 @@ from pydantic import ValidationError
 from holdfast.api import Engine
 from holdfast.errors import HoldfastError, InvalidInput
 from holdfast.model import bounds, checks
+from holdfast.model.deliveries import Delivery, Settled
 from holdfast.model.effects import Push, Submit
-from holdfast.model.queues import Delivery, Message, NewMessage, Pushed, QueueStats, Settled, Side
+from holdfast.model.messages import Message, NewMessage, Pushed, Side
+from holdfast.model.queues import QueueStats
 from holdfast.worker.durations import Duration, optional_ms
 from holdfast.worker.encoding import Encoding
 

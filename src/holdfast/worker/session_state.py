@@ -9,7 +9,7 @@ from typing import Any, Generic, Protocol, TypeVar, overload
 from holdfast.api import Engine
 from holdfast.model import bounds, checks
 from holdfast.model.executions import Claim
-from holdfast.model.sessions import StateValue
+from holdfast.model.sessions import StateValue, ValueChange
 from holdfast.worker.durations import Duration, optional_ms
 from holdfast.worker.encoding import Encoding
 
@@ -88,17 +88,18 @@ class ChatState:
     async def _change(
         self, name: str, value: Any, expected: int | None, ttl: Duration | None
     ) -> Versioned[Any]:
-        _check(name)
-        ttl_ms = optional_ms("ttl", ttl)
-        encoded = None if value is None else _ANY.encode(value)
+        change = ValueChange(
+            name=name,
+            value=None if value is None else _ANY.encode(value),
+            expected=expected,
+            ttl_ms=optional_ms("ttl", ttl),
+        )
         step = self._chat.number("state")
 
         async def make() -> bytes:
             claim = self._chat.claim
-            changed = await self._engine.sessions.set_state(
-                claim.id, claim.lease, step, name, encoded, expected=expected, ttl_ms=ttl_ms
-            )
-            return _encode(changed)
+            sessions = self._engine.sessions
+            return _encode(await sessions.set_state(claim.id, claim.lease, step, change))
 
         return _decode(await self._chat.recorded(step, make))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, NoReturn, TypeVar, overload
 
@@ -40,6 +40,13 @@ class SyncWriting:
     @text.setter
     def text(self, text: str) -> None:
         self._writing.text = text
+
+    def write_all(self, fn: Callable[..., Iterable[str]], args: tuple[Any, ...]) -> str:
+        """Write what a function yields; returns all of it."""
+        self.text = ""
+        for piece in fn(*args):
+            self.write(piece)
+        return self.text
 
 
 class SyncChat(SyncContext):
@@ -104,6 +111,22 @@ class SyncChat(SyncContext):
 
     async def _entered(self, *, markdown: bool, buttons: Buttons) -> Writing:
         return await self._chat.typing(markdown=markdown, buttons=buttons).__aenter__()
+
+    def stream_reply(
+        self,
+        name: str,
+        fn: Callable[..., Iterable[str]],
+        *args: Any,
+        markdown: bool = False,
+        buttons: Buttons = (),
+    ) -> str:
+        """Run a function that yields text as a step, and say what it yields word by word.
+
+        Returns the whole text, which is recorded: a later attempt says the same.
+        """
+        with self.typing(markdown=markdown, buttons=buttons) as out:
+            out.text = self.step(name, out.write_all, fn, args)
+        return out.text
 
     def receive(self, *, timeout: Duration | None = None) -> ChatMessage:
         """Wait for the next message, without a worker's slot, and return it.

@@ -11,8 +11,9 @@ from holdfast import App, Context, WorkerSettings
 from holdfast.api import Engine
 from holdfast.engine import open_engine
 from holdfast.errors import InvalidInput
+from holdfast.model.deliveries import Delivery
 from holdfast.model.listing import Filter
-from holdfast.model.queues import Delivery, Start
+from holdfast.model.messages import Start
 from holdfast.model.states import State
 from holdfast.queues import Queues
 from holdfast.testing.polling import wait_for

@@ -10,11 +10,12 @@ import pytest
 from holdfast import Push, Submit
 from holdfast.engine import Engine
 from holdfast.errors import StoreUnavailable
+from holdfast.model.deliveries import Settle
 from holdfast.model.executions import NewExecution
 from holdfast.model.listing import Filter
-from holdfast.model.queues import NewMessage, Settle
+from holdfast.model.messages import NewMessage
 from holdfast.queues.effects import encode
-from holdfast.queues.outbox import Outboxes
+from holdfast.queues.outbox import QueueOutboxes
 from holdfast.store.queues import Queues as Calls
 from holdfast.testing.clock import Clock
 from tests.support.queues import counts, push, read, read_one, settle
@@ -67,26 +68,26 @@ async def test_a_crash_at_any_call_of_the_delivery(
     engine: Engine,
     clock: Clock,
     crash_at: int,
-    after: bool,  # noqa: FBT001
+    after: bool,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The next process finds what is left, and everything arrives once."""
     store = engine.store
     calm = store.queues
 
-    async def deliver_nothing(_outboxes: Outboxes, _name: str) -> None:
-        calm.unsent.clear()
+    async def deliver_nothing(_outboxes: QueueOutboxes, name: str) -> None:
+        calm.take_unsent(name)
 
     with monkeypatch.context() as patch:
-        patch.setattr(Outboxes, "deliver_if_owed", deliver_nothing)
+        patch.setattr(QueueOutboxes, "deliver_if_owed", deliver_nothing)
         await _owe(engine)
     store.queues = _Crashing(calm, crash_at, after=after)
-    await Outboxes(store).deliver("q")
+    await QueueOutboxes(store).deliver("q")
     store.queues = calm
     await clock.advance(5_000)
     await calm.tick("q", 10)
-    assert ("q" in calm.unsent) == ((await calm.stats("q")).owed > 0)
-    assert await Outboxes(store).deliver("q") == 0
+    assert calm.take_unsent("q") == ((await calm.stats("q")).owed > 0)
+    assert await QueueOutboxes(store).deliver("q") == 0
     assert await counts(engine) == {"acked": 1, "dead": 2}
     assert await counts(engine, "dead") == {"ready": 2}
     assert await counts(engine, "mail") == {"ready": 1}
@@ -102,7 +103,7 @@ async def test_two_processes_may_deliver_at_once(engine: Engine) -> None:
     items = [delivery.handle for delivery in await read(engine)]
     await calm.settle("q", "nack", [Settle(handle=handle) for handle in items])
     incarnation, ((target, first, entries),) = await calm.outbox("q", 10)
-    await Outboxes(engine.store).deliver("q")
+    await QueueOutboxes(engine.store).deliver("q")
     await calm.receive(target, f"q|{incarnation}", first, entries)
     assert await counts(engine, "dead") == {"ready": 5}
 
@@ -126,7 +127,7 @@ async def test_what_a_missing_queue_is_owed_waits_for_it(engine: Engine, clock: 
     effects = [encode(Push(name, NewMessage(payload=b"m"))) for name in ("mail", "log")]
     await engine.queues.delete("mail")
     await engine.store.queues.commit("q", held.handle, effects)
-    assert await Outboxes(engine.store).deliver("q") == 1
+    assert await QueueOutboxes(engine.store).deliver("q") == 1
     assert await counts(engine, "log") == {"ready": 1}
     await engine.queues.define("mail")
     await clock.advance(5_000)

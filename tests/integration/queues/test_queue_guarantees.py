@@ -29,7 +29,7 @@ import pytest
 
 from holdfast.engine import Engine
 from holdfast.errors import StoreReadOnly
-from holdfast.model.queues import Delivery
+from holdfast.model.deliveries import Delivery
 from holdfast.store.store import Store, StoreSettings
 from holdfast.store.valkey.call import Caller
 from holdfast.store.valkey.client import Client

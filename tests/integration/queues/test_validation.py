@@ -10,7 +10,9 @@ import pytest
 
 from holdfast.engine import Engine
 from holdfast.errors import InvalidInput, TooLarge
-from holdfast.model.queues import LetterFilter, NewMessage, QueueSettings, Settle, Start
+from holdfast.model.deliveries import Settle
+from holdfast.model.messages import LetterFilter, NewMessage, Start
+from holdfast.model.queues import QueueSettings
 from tests.support.lifecycle import Dump
 
 Call = Callable[[Engine], Awaitable[object]]

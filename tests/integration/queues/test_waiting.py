@@ -13,7 +13,7 @@ import pytest
 
 from holdfast.engine import Engine, open_engine
 from holdfast.errors import ReadCancelled
-from holdfast.model.queues import Delivery
+from holdfast.model.deliveries import Delivery
 from holdfast.queues import readers
 from holdfast.testing.clock import Clock
 from holdfast.testing.polling import wait_for

@@ -253,7 +253,8 @@ async def test_a_handover_gives_back_what_was_written_meanwhile(app: App, talkin
 
     async with talking(handover) as talk:
         await talk.say("hello")
-        assert (await talk.session()).person == "ann"
+        session = await talk.session()
+        assert (session.person, session.handover_reason) == ("ann", "difficult")
         await talk.say("one")
         await talk.say("two")
         await talk.expect()
@@ -450,6 +451,7 @@ async def test_a_plain_function_converses_in_a_thread(app: App, talking: Talking
         with chat.typing() as out:
             out.write("Count")
             out.write("ing.")
+        chat.stream_reply("say", lambda name: (word for word in ("Well, ", name)), chat.user)
         chat.state.set("n", answer.value)
         lines = len(chat.history())
         again = chat.choose(f"{chat.state.get('n')} of {lines}. Again?", ["yes", "no"])
@@ -464,10 +466,12 @@ async def test_a_plain_function_converses_in_a_thread(app: App, talking: Talking
             "How many?",
             "Please answer with a whole number. How many?",
             "Counting.",
-            "2 of 6. Again?",
+            "Well, ann",
+            "2 of 7. Again?",
             "How many?",
             "Counting.",
-            "3 of 11. Again?",
+            "Well, ann",
+            "3 of 13. Again?",
             "ann: 1 no",
         )
 

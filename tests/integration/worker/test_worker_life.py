@@ -254,7 +254,7 @@ async def test_a_claim_under_way_is_not_lost_when_draining(
     async def work() -> str:
         return "done"
 
-    claim = engine.store.executions.take
+    claim = engine.store.executions.claim
     async with working() as worker:
 
         async def drain_while_claiming(*args: Any, **kwargs: Any) -> Any:
@@ -266,7 +266,7 @@ async def test_a_claim_under_way_is_not_lost_when_draining(
             worker.drain()
             return await claiming
 
-        monkeypatch.setattr(engine.store.executions, "take", drain_while_claiming)
+        monkeypatch.setattr(engine.store.executions, "claim", drain_while_claiming)
         handle = await work.submit()
         async with asyncio.timeout(5):
             await worker._draining.wait()

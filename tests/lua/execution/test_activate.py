@@ -27,7 +27,7 @@ async def test_a_claim_of_limited_work_is_a_grant(store: Store) -> None:
     assert grant.of("quota") == [LimitRef.quota("q")]
     found = await store.queries.describe(execution_id)
     assert (found.state, found.hold, found.attempts) == (State.WAITING, Hold.GRANT, 0)
-    assert await store.executions.take(store.tag_of(execution_id), wanted()) == ([], [])
+    assert await store.executions.claim(store.tag_of(execution_id), wanted()) == ([], [])
 
 
 async def test_what_is_admitted_is_leased_under_the_epoch_of_its_grant(
@@ -66,7 +66,7 @@ async def test_what_is_not_admitted_is_rate_limited(store: Store, clock: Clock) 
         "created",
         "rate_limited",
     ]
-    assert await store.executions.take(tag, wanted()) == ([], [])
+    assert await store.executions.claim(tag, wanted()) == ([], [])
 
 
 async def test_a_repeated_call_gets_the_same_leases(store: Store, dump: Dump) -> None:
@@ -88,10 +88,10 @@ async def test_a_repeated_claim_gets_the_same_grants(store: Store, dump: Dump) -
     asked, grant = await grant_one(store, execution_id)
     before = dump()
     tag = store.tag_of(execution_id)
-    assert await store.executions.take(tag, asked) == ([], [grant])
+    assert await store.executions.claim(tag, asked) == ([], [grant])
     assert dump() == before
     claims = await store.executions.activate(tag, asked, [(grant, None)])
-    assert await store.executions.take(tag, asked) == (claims, [])
+    assert await store.executions.claim(tag, asked) == (claims, [])
 
 
 async def test_a_grant_that_nobody_uses_returns_by_timer(store: Store, clock: Clock) -> None:
@@ -101,7 +101,7 @@ async def test_a_grant_that_nobody_uses_returns_by_timer(store: Store, clock: Cl
     asked, grant = await grant_one(store, execution_id)
     await clock.advance_and_tick(4_999)
     tag = store.tag_of(execution_id)
-    assert await store.executions.take(tag, wanted()) == ([], [])
+    assert await store.executions.claim(tag, wanted()) == ([], [])
     await clock.advance_and_tick(1)
     (entry,) = await store.outboxes.read(tag)
     assert parse(entry) == parse(f"r\n{execution_id}\n1\n0\nq:q".encode())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from holdfast.engine import Engine
-from holdfast.model.queues import Claimed
+from holdfast.model.deliveries import Claimed
 from holdfast.store.queues import new_request
 from holdfast.store.store import Store
 from holdfast.testing.clock import Clock

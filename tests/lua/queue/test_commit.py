@@ -9,7 +9,7 @@ from holdfast.engine import Engine
 from holdfast.errors import HoldfastError
 from holdfast.model.executions import NewExecution
 from holdfast.model.listing import Filter
-from holdfast.model.queues import NewMessage
+from holdfast.model.messages import NewMessage
 from holdfast.store.store import Store
 from holdfast.testing.clock import Clock
 from tests.support.lifecycle import Dump

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 from holdfast.engine import Engine
-from holdfast.model.queues import Start
+from holdfast.model.messages import Start
 from holdfast.store.store import Store
 from holdfast.testing.clock import Clock
 from tests.support.lifecycle import Dump

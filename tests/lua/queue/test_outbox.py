@@ -6,7 +6,7 @@ import pytest
 
 from holdfast.engine import Engine
 from holdfast.errors import QueueNotFound
-from holdfast.model.queues import Settle
+from holdfast.model.deliveries import Settle
 from holdfast.store.store import Store
 from tests.support.queues import push, read
 
@@ -18,7 +18,7 @@ async def test_what_is_owed_is_listed_by_target_in_order(store: Store, engine: E
     await push(engine, b"1", b"2", b"3")
     items = [Settle(handle=delivery.handle) for delivery in await read(engine)]
     await store.queues.settle("q", "nack", items)
-    assert store.queues.unsent == {"q"}
+    assert store.queues.take_unsent("q")
     incarnation, owed = await store.queues.outbox("q", 2)
     ((target, first, entries),) = owed
     assert (target, first, len(entries)) == ("dead", 1, 2)

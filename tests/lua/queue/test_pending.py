@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from holdfast.engine import Engine
+from holdfast.model.deliveries import PendingDelivery
 from holdfast.model.moments import from_ms
-from holdfast.model.queues import PendingDelivery
 from holdfast.testing.clock import Clock
 from tests.support.lifecycle import Dump
 from tests.support.queues import push, read_one, refused

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from holdfast.engine import Engine
-from holdfast.model.queues import Start
+from holdfast.model.messages import Start
 from holdfast.store.store import Store
 from tests.support.lifecycle import Dump
 from tests.support.queues import (

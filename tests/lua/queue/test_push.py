@@ -7,7 +7,7 @@ import pytest
 
 from holdfast.engine import Engine
 from holdfast.errors import HoldfastError
-from holdfast.model.queues import NewMessage, Pushed
+from holdfast.model.messages import NewMessage, Pushed
 from holdfast.store.store import Store
 from holdfast.testing.clock import Clock
 from tests.support.lifecycle import Dump

@@ -6,7 +6,8 @@ import pytest
 
 from holdfast.engine import Engine
 from holdfast.errors import QueueNotFound, UnknownDelivery
-from holdfast.model.queues import Settle, Start
+from holdfast.model.deliveries import Settle
+from holdfast.model.messages import Start
 from holdfast.store.store import Store
 from tests.support.lifecycle import Dump
 from tests.support.queues import push, read, read_one, settle

@@ -6,7 +6,7 @@ import pytest
 
 from holdfast.engine import Engine
 from holdfast.errors import QueueNotFound
-from holdfast.model.queues import Settle
+from holdfast.model.deliveries import Settle
 from holdfast.store.store import Store
 from tests.support.lifecycle import Dump
 from tests.support.queues import push, read

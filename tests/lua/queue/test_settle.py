@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from holdfast.engine import Engine
+from holdfast.model.deliveries import Settle, Verb
 from holdfast.model.moments import from_ms
-from holdfast.model.queues import Settle, Verb
 from holdfast.store.store import Store
 from holdfast.testing.clock import Clock
 from tests.support.lifecycle import Dump
@@ -153,7 +153,7 @@ async def test_a_superseded_handle_is_stale(
 
 
 @pytest.mark.parametrize("ticked", [True, False])
-async def test_only_an_ack_may_come_late(engine: Engine, clock: Clock, ticked: bool) -> None:  # noqa: FBT001
+async def test_only_an_ack_may_come_late(engine: Engine, clock: Clock, ticked: bool) -> None:
     """While nobody has the message again; whether a tick has looked makes no difference."""
     await engine.queues.define("q", lock_ms=1_000)
     for verb in VERBS:

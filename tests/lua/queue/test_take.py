@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from holdfast.engine import Engine
-from holdfast.model.queues import LetterFilter
+from holdfast.model.messages import LetterFilter
 from holdfast.store.store import Store
 from tests.support.lifecycle import Dump
 from tests.support.queues import (

@@ -244,6 +244,8 @@ async def test_nothing_starts_in_a_draining_lane(store: Store, dump: Dump) -> No
     await store.executions.complete(again.id, again.lease, b"null")
     following = await claim_one(store, f"{session_of(claim)}~2")
     assert first_texts(following) == ["three"]
+    call = deliver(store, "four", busy="interrupt")
+    await refused(call, LaneDraining, dump, id=session_of(claim), lane="default")
 
 
 async def test_what_was_buffered_starts_the_next_execution(
@@ -327,7 +329,7 @@ async def test_a_person_gets_the_messages(store: Store, clock: Clock, dump: Dump
     session_id = session_of(claim)
     await store.sessions.handover(session_id, "eve")
     answer = await deliver(store, "two", id="m2")
-    assert (answer.effect, answer.execution, answer.number) == (Effect.PERSON, None, 2)
+    assert (answer.effect, answer.execution, answer.number) == (Effect.PERSON, None, 3)
     assert (await deliver(store, "two", id="m2")).duplicate
     found = await session(store, session_id)
     assert (found.state, found.person, found.buffered) == (SessionState.PERSON, "eve", 0)
@@ -343,7 +345,7 @@ async def test_the_transcript_is_trimmed(store: Store, clock: Clock, dump: Dump)
     for n in range(1, 1_004):
         await deliver(store, str(n), id=f"m{n}")
     found = await entries(store, session_id)
-    assert [found[0].number, found[-1].number, len(found)] == [5, 1_004, 1_000]
+    assert [found[0].number, found[-1].number, len(found)] == [6, 1_005, 1_000]
     assert violations(dump(), clock.now_ms) == []
     assert (await deliver(store, id="m4")).duplicate
     assert not (await deliver(store, id="m0")).duplicate
@@ -374,7 +376,7 @@ async def test_old_entries_go_after_the_retention_of_sessions(
     claim = await park(store, "hello")
     await clock.advance(60_001)
     await store.sessions.handover(session_of(claim), "eve")
-    for n in range(14):
+    for n in range(13):
         await deliver(store, str(n))
     found = await entries(store, session_of(claim))
     assert (found[0].number, found[-1].number) == (3, 16)

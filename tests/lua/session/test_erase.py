@@ -7,6 +7,7 @@ import pytest
 from holdfast.errors import ExecutionNotFound, SessionNotFound
 from holdfast.model.sessions import Effect
 from holdfast.model.states import State
+from holdfast.store.restrictions import restricted
 from holdfast.store.store import Store
 from holdfast.testing.clock import Clock
 from tests.support.invariants import violations
@@ -22,18 +23,18 @@ from tests.support.sessions import (
     session_of,
     turn,
 )
-from tests.support.waits import suspend
+from tests.support.waits import record_calls, suspend
 
 DAY_MS = 86_400_000
 
 
 def left_of(dump: dict[str, object], session_id: str) -> list[str]:
-    """The keys that mention a session, and those that list it."""
+    """The keys that mention a session, and those that list it, but not that it was erased."""
     name = session_id.encode()
     return [
         key
         for key, value in dump.items()
-        if session_id in key
+        if (session_id in key and not key.endswith(f":E:{session_id}"))
         or (isinstance(value, dict | set | list) and any(name in bytes(one) for one in value))
     ]
 
@@ -84,6 +85,23 @@ async def test_a_session_with_many_executions_is_erased_piece_by_piece(
     assert violations(dump(), clock.now_ms) == []
     assert await store.caller.write("hf_session_erase", tag, session_id) == [0]
     assert left_of(dump(), session_id) == []
+
+
+async def test_a_repeated_call_gets_the_first_answer(store: Store, dump: Dump) -> None:
+    """Of the same tenant; to others there was never such a session."""
+    session_id = (await deliver(store, tenant="acme")).session
+    calls = record_calls(store)
+    await store.sessions.erase(session_id)
+    before = dump()
+    assert await calls.again() == [0]
+    await store.sessions.erase(session_id)
+    with restricted("acme", [session_id]):
+        await store.sessions.erase(session_id)
+    with restricted("other", [session_id]):
+        await refused(store.sessions.erase(session_id), SessionNotFound, dump, id=session_id)
+    with pytest.raises(SessionNotFound):
+        await session(store, session_id)
+    assert dump() == before
 
 
 async def test_the_next_message_begins_anew(store: Store, clock: Clock, dump: Dump) -> None:

@@ -14,6 +14,7 @@ from tests.support.mailbox import Mailbox
 from tests.support.sessions import (
     begin,
     deliver,
+    entries,
     first_texts,
     lines,
     park,
@@ -33,7 +34,7 @@ async def test_a_person_takes_a_waiting_session(store: Store, clock: Clock, dump
     await deliver(store, "for eve")
     found = await session(store, session_id)
     assert (found.state, found.person) == (SessionState.PERSON, "eve")
-    await store.sessions.handover(session_id, "")
+    await store.sessions.handover(session_id, None)
     found = await session(store, session_id)
     assert (found.state, found.person) == (SessionState.WAITING, None)
     assert (await deliver(store, "for the bot")).effect is Effect.RESUMED
@@ -50,8 +51,33 @@ async def test_another_person_goes_on(store: Store, clock: Clock, dump: Dump) ->
     await store.sessions.handover(session_id, "bob")
     assert (await session(store, session_id)).person == "bob"
     await deliver(store, "two")
-    await store.sessions.handover(session_id, "")
+    await store.sessions.handover(session_id, None)
     assert texts_of((await claim_one(store, claim.id)).steps["person:1"]) == ["one", "two"]
+    assert violations(dump(), clock.now_ms) == []
+
+
+async def test_the_transcript_notes_who_answers_and_why(
+    store: Store, clock: Clock, dump: Dump
+) -> None:
+    """Each change once, of an operator or of the conversation itself; the user does not see it."""
+    calls = record_calls(store)
+    claim = await park(store, wait="person:1", person="eve", reason="a refund")
+    session_id = session_of(claim)
+    assert (await session(store, session_id)).handover_reason == "a refund"
+    await store.sessions.handover(session_id, "bob", "eve is ill")
+    await calls.again()
+    assert (await session(store, session_id)).handover_reason == "eve is ill"
+    await store.sessions.handover(session_id, None, "solved")
+    await calls.again()
+    assert (await session(store, session_id)).handover_reason is None
+    notes = [entry for entry in await entries(store, session_id) if entry.direction == "note"]
+    assert [entry.text for entry in notes] == [
+        "eve answers: a refund",
+        "bob answers: eve is ill",
+        "the conversation answers: solved",
+    ]
+    assert notes[0].value["handover"] == "eve"
+    assert {(entry.delivery, entry.execution) for entry in notes} == {(None, None)}
     assert violations(dump(), clock.now_ms) == []
 
 
@@ -60,7 +86,7 @@ async def test_the_last_hundred_messages_are_given_back(store: Store) -> None:
     claim = await park(store, wait="person:1", person="eve")
     for n in range(105):
         await deliver(store, str(n))
-    await store.sessions.handover(session_of(claim), "")
+    await store.sessions.handover(session_of(claim), None)
     received = texts_of((await claim_one(store, claim.id)).steps["person:1"])
     assert received == [str(n) for n in range(5, 105)]
 
@@ -73,7 +99,7 @@ async def test_a_turn_that_runs_goes_on(store: Store, clock: Clock, dump: Dump) 
     await deliver(store, "for eve")
     assert (await turn(store, claim, "one", wait="receive:1")).suspended
     assert violations(dump(), clock.now_ms) == []
-    assert await lines(store, session_id) == ["> hi", "> for eve", "< one"]
+    assert await lines(store, session_id) == ["> hi", "# eve answers", "> for eve", "< one"]
 
 
 async def test_what_was_buffered_is_the_persons_when_the_execution_ends(
@@ -87,7 +113,7 @@ async def test_what_was_buffered_is_the_persons_when_the_execution_ends(
     await store.executions.fail(claim.id, claim.lease, Failure(type="E", message=""))
     assert (await session(store, session_id)).buffered == 0
     assert violations(dump(), clock.now_ms) == []
-    await store.sessions.handover(session_id, "")
+    await store.sessions.handover(session_id, None)
     assert (await session(store, session_id)).state is SessionState.IDLE
     delivered = await deliver(store, "three")
     assert delivered.effect is Effect.STARTED
@@ -98,7 +124,7 @@ async def test_giving_back_twice_changes_nothing(store: Store, dump: Dump) -> No
     """Nor does giving back what nobody took."""
     calls = record_calls(store)
     claim = await park(store, wait="person:1", person="eve")
-    await store.sessions.handover(session_of(claim), "")
+    await store.sessions.handover(session_of(claim), None)
     before = dump()
     ((again, *_),) = await calls.again()
     assert again.decode() == session_of(claim)
@@ -111,7 +137,7 @@ async def test_readers_are_told(store: Store, mailbox: Mailbox) -> None:
     session_id = session_of(await park(store))
     await store.sessions.read(session_id, process=mailbox.process)
     await store.sessions.handover(session_id, "eve")
-    await store.sessions.handover(session_id, "")
+    await store.sessions.handover(session_id, None)
     assert await mailbox.wait(2) == [f"session {session_id}"] * 2
 
 

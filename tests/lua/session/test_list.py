@@ -7,6 +7,8 @@ from typing import Any
 from holdfast.model.moments import to_ms
 from holdfast.store.store import Store
 from holdfast.testing.clock import Clock
+from tests.support.invariants import violations
+from tests.support.lifecycle import Dump
 from tests.support.sessions import deliver, key_of
 
 
@@ -39,6 +41,21 @@ async def test_of_a_tenant_or_a_user(store: Store) -> None:
     assert await users(store, tenant="nobody") == []
 
 
+async def test_the_sessions_of_a_user_are_found_among_many(store: Store, clock: Clock) -> None:
+    """However many others were active since, all of them, page by page."""
+    for number in range(3):
+        await deliver(store, user="ann", conversation=f"c{number}")
+        await clock.advance(1)
+    later = clock.now_ms + 1_000
+    places = [part for n in range(10_100) for part in (str(later + n), f"s{n:024}")]
+    for tag in store.tags():
+        await store.client.call(["ZADD", f"{tag}:sessions:default", *places])
+    first = await store.sessions.page(tenant="default", user="ann", before=None, limit=2)
+    place = (to_ms(first[-1].active_at), first[-1].id)
+    rest = await store.sessions.page(tenant="default", user="ann", before=place, limit=2)
+    assert [found.key.conversation for found in (*first, *rest)] == ["c2", "c1", "c0"]
+
+
 async def test_page_by_page(store: Store, clock: Clock) -> None:
     """Those of the same moment are neither lost nor repeated."""
     names = [f"u{n}" for n in range(25)]
@@ -54,8 +71,10 @@ async def test_page_by_page(store: Store, clock: Clock) -> None:
     assert sorted(seen) == sorted(names)
 
 
-async def test_erased_sessions_are_not_listed(store: Store) -> None:
-    """Nor their tenants."""
-    delivered = await deliver(store)
-    await store.sessions.erase(delivered.session)
-    assert await users(store) == []
+async def test_erased_sessions_are_not_listed(store: Store, clock: Clock, dump: Dump) -> None:
+    """Nor their tenants and users."""
+    made = [await deliver(store, conversation=f"c{number}") for number in range(3)]
+    for left in (2, 1, 0):
+        await store.sessions.erase(made[left].session)
+        assert await users(store) == await users(store, user="ann") == ["ann"] * left
+        assert violations(dump(), clock.now_ms) == []

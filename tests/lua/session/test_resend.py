@@ -9,6 +9,7 @@ from tests.lua.session.test_settle import deliveries, settle, take
 from tests.support.invariants import violations
 from tests.support.lifecycle import Dump, refused
 from tests.support.sessions import begin, session_of, turn
+from tests.support.waits import record_calls
 
 
 async def bury(store: Store, *texts: str) -> str:
@@ -69,14 +70,27 @@ async def test_one_that_is_gone_holds_up_nothing(store: Store, clock: Clock, dum
 
 
 async def test_only_a_dead_reply(store: Store, dump: Dump) -> None:
-    """One that was sent, waits, or never was, is refused; the second time, too."""
+    """One that was sent, waits, or never was, is refused."""
     session_id = await bury(store, "one")
     for number in (1, 3):
         call = store.sessions.resend(session_id, number)
         await refused(call, ReplyNotFound, dump, id=session_id, number=number)
+
+
+async def test_a_repeated_call_gets_the_first_answer(store: Store, dump: Dump) -> None:
+    """While the reply waits, and after it was sent: it is sent once."""
+    session_id = await bury(store, "one")
+    calls = record_calls(store)
     await store.sessions.resend(session_id, 2)
-    call = store.sessions.resend(session_id, 2)
-    await refused(call, ReplyNotFound, dump, id=session_id, number=2)
+    before = dump()
+    await calls.again()
+    assert dump() == before
+    await take(store, session_id, "f1")
+    await settle(store, session_id, "f1", 2, "sent")
+    before = dump()
+    await store.sessions.resend(session_id, 2)
+    assert dump() == before
+    assert await take(store, session_id, "f2") == []
 
 
 async def test_an_unknown_session(store: Store, dump: Dump) -> None:

@@ -43,7 +43,7 @@ async def put(
 
 
 async def test_values_have_versions(store: Store, clock: Clock, dump: Dump) -> None:
-    """Each change counts, a removal, too."""
+    """Each change counts; without a value there is none, and the next one is higher than before."""
     claim = await begin(store)
     assert await get(store, claim, "s1") == StateValue(value=None, version=0)
     assert await put(store, claim, "s2", b" a b ") == StateValue(
@@ -51,8 +51,8 @@ async def test_values_have_versions(store: Store, clock: Clock, dump: Dump) -> N
     )
     assert await get(store, claim, "s3") == StateValue(value=b" a b ", version=1)
     removed = await store.sessions.state(claim.id, claim.lease, "s4", "n", op="remove")
-    assert removed == StateValue(value=None, version=2, changed=True)
-    assert await put(store, claim, "s5", b"2") == StateValue(value=b"2", version=3, changed=True)
+    assert removed == StateValue(value=None, version=0, changed=True)
+    assert await put(store, claim, "s5", b"2") == StateValue(value=b"2", version=2, changed=True)
     assert violations(dump(), clock.now_ms) == []
 
 
@@ -80,15 +80,15 @@ async def test_what_a_step_did_is_recorded(store: Store, clock: Clock, dump: Dum
 
 
 async def test_values_expire(store: Store, clock: Clock) -> None:
-    """A version stays, so that a comparison is safe."""
+    """No version comes twice, so that a comparison is safe."""
     claim = await begin(store)
     await put(store, claim, "s1", b"1", ttl_ms=1_000)
     await clock.advance(999)
     assert (await get(store, claim, "s2")).value == b"1"
     await clock.advance(1)
-    assert await get(store, claim, "s3") == StateValue(value=None, version=1)
-    assert not (await put(store, claim, "s4", b"2", expected=0)).changed
-    assert (await put(store, claim, "s5", b"2", expected=1)).changed
+    assert await get(store, claim, "s3") == StateValue(value=None, version=0)
+    assert not (await put(store, claim, "s4", b"2", expected=1)).changed
+    assert (await put(store, claim, "s5", b"2", expected=0)).version == 2
 
 
 async def test_the_next_execution_has_the_same_state(store: Store) -> None:
@@ -108,6 +108,20 @@ async def test_the_number_of_values_is_bounded(store: Store, dump: Dump) -> None
     call = put(store, claim, "more", b"1", "more")
     await refused(call, SessionFull, dump, id=session_of(claim), limit=1_000)
     assert (await put(store, claim, "again", b"2", "n0")).changed
+
+
+async def test_names_without_a_value_take_no_room(store: Store, clock: Clock) -> None:
+    """Removed ones, and those whose time is over."""
+    claim = await begin(store)
+    for n in range(1_000):
+        await put(store, claim, f"s{n}", b"1", f"n{n}", **({"ttl_ms": 1_000} if n == 7 else {}))
+    await store.sessions.state(claim.id, claim.lease, "gone", "n0", op="remove")
+    assert (await put(store, claim, "more", b"1", "more")).version == 2
+    await clock.advance(1_000)
+    assert (await put(store, claim, "and more", b"1", "and more")).changed
+    names = [name for name, _ in await store.sessions.values(session_of(claim))]
+    assert len(names) == 1_000
+    assert not {"n0", "n7"} & set(names)
 
 
 async def test_the_journal_is_bounded(store: Store, dump: Dump) -> None:

@@ -279,7 +279,7 @@ async def test_a_conversation_hands_over_to_a_person(
     await store.sessions.say(session_id, "k1", "eve", b'{"text":"yes"}')
     await deliver(store, "two")
     assert await state_of(store, claim.id) is State.SUSPENDED
-    await store.sessions.handover(session_id, "")
+    await store.sessions.handover(session_id, None)
     again = await claim_one(store, claim.id)
     assert texts_of(again.steps["person:1"]) == ["one", "two"]
     assert (await session(store, session_id)).state is SessionState.RUNNING

@@ -7,10 +7,10 @@ from typing import Any
 
 import httpx
 
+from holdfast.model.deliveries import Delivery
 from holdfast.model.effects import Submit
 from holdfast.model.executions import NewExecution
 from holdfast.model.ids import new_id
-from holdfast.model.queues import Delivery
 from holdfast.testing.polling import wait_for
 from tests.server.answers.open_calls import two_that_wait
 from tests.server.answers.recipes import ROUTES, Stage, about_nothing, by_example, declaring, way

@@ -222,7 +222,7 @@ def test_every_error_has_its_code() -> None:
     ("url", "remote"),
     [("http://h:1", True), ("https://h", True), ("valkey://h", False), ("embedded://x", False)],
 )
-def test_a_servers_url_is_recognized(url: str, remote: bool) -> None:  # noqa: FBT001
+def test_a_servers_url_is_recognized(url: str, remote: bool) -> None:
     """By its scheme."""
     assert is_remote(url) is remote
 

@@ -52,7 +52,7 @@ def test_a_signal_at_a_waitpoint() -> None:
         (("x.*",), "xy", False),
     ],
 )
-def test_names(names: tuple[str, ...], name: str, expected: bool) -> None:  # noqa: FBT001
+def test_names(names: tuple[str, ...], name: str, expected: bool) -> None:
     """A star at the end stands for the rest; nothing else is special."""
     assert is_named(names, name) is expected
     leaf = Leaf(waitpoint="a", names=names)

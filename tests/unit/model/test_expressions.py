@@ -34,7 +34,7 @@ def evaluate(text: str, payload: Any = None, **variables: Any) -> bool:
         ("payload == null", None, True),
     ],
 )
-def test_what_can_be_said(text: str, payload: Any, expected: bool) -> None:  # noqa: FBT001
+def test_what_can_be_said(text: str, payload: Any, expected: bool) -> None:
     """The language is CEL."""
     assert evaluate(text, payload) is expected
 

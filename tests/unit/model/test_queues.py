@@ -1,4 +1,4 @@
-"""model.queues: definitions, messages and starts, checked when they are made."""
+"""model.queues and model.messages: definitions, messages and starts, checked when they are made."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from datetime import UTC, datetime
 import pytest
 
 from holdfast.errors import InvalidInput
-from holdfast.model.queues import NewMessage, QueueSettings, Start
+from holdfast.model.messages import NewMessage, Start
+from holdfast.model.queues import QueueSettings
 from holdfast.model.retry import Backoff
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)

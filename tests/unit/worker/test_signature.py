@@ -231,7 +231,7 @@ def test_the_validation_of_a_hint_holds() -> None:
 def test_parameters_may_have_the_names_of_model_methods() -> None:
     """The author does not know how arguments are checked."""
 
-    def task(json: int, schema: str, copy: bool, dict: int) -> None: ...  # noqa: A002, FBT001
+    def task(json: int, schema: str, copy: bool, dict: int) -> None: ...  # noqa: A002
 
     expected = {"json": 1, "schema": "s", "copy": True, "dict": 2}
     assert travel(task, **expected) == expected

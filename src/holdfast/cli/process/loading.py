@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def load_app(target: str) -> App:
     """Import an app; raise InvalidInput if the target or its code is wrong."""
-    from holdfast.worker.app import App  # noqa: PLC0415 - the SDK is large
+    from holdfast.worker.app import App
 
     module_name, separator, attribute = target.partition(":")
     is_file = module_name.endswith(".py") or "/" in module_name

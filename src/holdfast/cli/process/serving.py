@@ -70,9 +70,9 @@ async def _http(
     app: App, listen: str | None, note: Callable[[str], None]
 ) -> AsyncIterator[str | None]:
     """Serve HTTP next to the worker; yield the URL, or None if HTTP cannot be served."""
-    from holdfast.engine import Engine  # noqa: PLC0415 - loads the client library
-    from holdfast.server.run import serving  # noqa: PLC0415 - loads the web server
-    from holdfast.server.settings import ServerSettings, parse_listen  # noqa: PLC0415
+    from holdfast.engine import Engine
+    from holdfast.server.run import serving
+    from holdfast.server.settings import ServerSettings, parse_listen
 
     if listen is None or not isinstance(app.engine, Engine):
         yield None

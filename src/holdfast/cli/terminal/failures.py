@@ -73,7 +73,7 @@ def report(code: str, message: str, *, as_json: bool, context: dict[str, Any]) -
         text = json.dumps({"error": error}, ensure_ascii=False)
     else:
         text = f"holdfast: {one_line(message)} ({code})"
-    print(text, file=sys.stderr)  # noqa: T201 - this is the command line
+    print(text, file=sys.stderr)
 
 
 def report_error(error: HoldfastError, *, as_json: bool) -> int:

@@ -105,7 +105,7 @@ def ask_store(
 async def _ask_store(
     text: str, work: Callable[[NearEngine], Awaitable[T]], *, maintenance: bool
 ) -> T:
-    from holdfast.engine import open_engine  # noqa: PLC0415 - loads the client library
+    from holdfast.engine import open_engine
 
     async with open_engine(text, store_settings(), maintenance=maintenance) as engine:
         return await work(engine)
@@ -113,15 +113,15 @@ async def _ask_store(
 
 def store_settings() -> StoreSettings:
     """Return the settings with which a command opens a store."""
-    from holdfast.store.store import StoreSettings  # noqa: PLC0415 - loads the client library
+    from holdfast.store.store import StoreSettings
 
     return StoreSettings(call_timeout_ms=CALL_TIMEOUT_MS, boot_timeout_ms=BOOT_TIMEOUT_MS)
 
 
 async def _ask_server(url: str, work: Callable[[Client], Awaitable[T]]) -> T:
     """Do the work over HTTP; errors use the terms of the command line."""
-    from holdfast.client import Client  # noqa: PLC0415 - loads the web client
-    from holdfast.client.client import KEY_VARIABLE  # noqa: PLC0415
+    from holdfast.client import Client
+    from holdfast.client.client import KEY_VARIABLE
 
     try:
         async with Client(url, timeout_ms=CALL_TIMEOUT_MS, patience_ms=BOOT_TIMEOUT_MS) as client:

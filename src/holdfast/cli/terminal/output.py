@@ -31,7 +31,7 @@ def emit(value: object) -> None:
     text = msgspec.json.encode(value)
     if sys.stdout.isatty():
         text = msgspec.json.format(text, indent=2)
-    print(text.decode(), flush=True)  # noqa: T201 - this is the command line
+    print(text.decode(), flush=True)
 
 
 def payload(data: bytes | None, content_type: str = JSON_CONTENT_TYPE) -> object:
@@ -60,7 +60,7 @@ def write_payload(data: bytes, content_type: str) -> None:
 
 def console(*, stderr: bool = False) -> Console:
     """Return the terminal."""
-    from rich.console import Console  # noqa: PLC0415 - loaded when used
+    from rich.console import Console
 
     stream = sys.stderr if stderr else sys.stdout
     width = None if stream.isatty() else PIPE_COLUMNS
@@ -69,7 +69,7 @@ def console(*, stderr: bool = False) -> Console:
 
 def say(text: str) -> None:
     """Write a line for people on stdout."""
-    print(hide_secrets(text), flush=True)  # noqa: T201 - this is the command line
+    print(hide_secrets(text), flush=True)
 
 
 def answer(value: object, text: str, *, as_json: bool) -> None:
@@ -82,7 +82,7 @@ def answer(value: object, text: str, *, as_json: bool) -> None:
 
 def note(text: str) -> None:
     """Write a note on stderr, so that stdout holds results only."""
-    print(hide_secrets(one_line(text)), file=sys.stderr, flush=True)  # noqa: T201 - likewise
+    print(hide_secrets(one_line(text)), file=sys.stderr, flush=True)
 
 
 def count(number: int, noun: str) -> str:
@@ -101,7 +101,7 @@ def show_table(columns: Sequence[str], rows: Sequence[Sequence[object]], *, noth
         return
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
     for line in tables.lines(columns, rows, width):
-        print(line)  # noqa: T201 - this is the command line
+        print(line)
     sys.stdout.flush()
 
 
@@ -111,7 +111,7 @@ def progress(title: str, total: int | None) -> Iterator[Callable[[int], None]]:
     if not sys.stderr.isatty():
         yield lambda _done: None
         return
-    from rich.progress import (  # noqa: PLC0415 - loaded when used
+    from rich.progress import (
         BarColumn,
         MofNCompleteColumn,
         Progress,
@@ -136,7 +136,7 @@ def status(text: str) -> Iterator[Callable[[str], None]]:
     if not sys.stderr.isatty():
         yield lambda _text: None
         return
-    from rich.text import Text  # noqa: PLC0415 - loaded when used
+    from rich.text import Text
 
     with console(stderr=True).status(Text(text)) as shown:
         yield lambda changed: shown.update(Text(one_line(changed)))

@@ -45,7 +45,7 @@ local function run(tag, args)
   archive.leave(tag, id)
   log.keep_completion(tag, id, rec)
   local last_step = trim_steps(tag, id, rec, keep_steps, from_step)
-  local changes = requeue.anew(tag, id, rec, now)
+  local changes = requeue.restart(tag, id, rec, now)
   if last_step then
     changes[#changes + 1] = 'steps'
     changes[#changes + 1] = last_step

@@ -1,7 +1,7 @@
 --- Remove the entries that a target has accepted, up to a number, from the outbox.
 --- @key tag the queue
 --- @arg target @arg upto number of the last entry
---- @ok OWED how much is left, to anybody
+--- @ok OWED how many entries are left, of all targets
 --- @no queue_not_found
 --- @flags allow-oom
 --- @requires lib/core/keys lib/queue/queue lib/queue/outbox

@@ -1,7 +1,7 @@
 --- Remove a quota: it no longer limits anything, and the executions that wait for it are woken.
 --- @key tag the partition of quotas
 --- @arg id
---- @ok deleted | absent, MORE as 1 or 0: repeat the call when some are still to be told
+--- @ok deleted | absent, MORE as 1 or 0: 1: executions are left to be woken, so call again
 --- @flags allow-oom
 --- @requires lib/core/keys lib/core/clock lib/limit/quota
 

@@ -52,15 +52,14 @@ local function decide(tag, id, session, item)
   if session and session.person then return 'p' end
   local execution = session and sessions.current(id, session)
   local rec = execution and record.read(tag, execution)
-  if not rec then
+  if rec and conversations.awaits_message(rec) then return 'r', rec end
+  if rec and item.busy == 'reject' then return nil, reply.no('session_busy', 'id', id) end
+  if not rec or item.busy == 'interrupt' then
     if settings.lane(tag, item.lane) == 'draining' then
       return nil, reply.no('lane_draining', 'id', id, 'lane', item.lane)
     end
-    return 's'
+    return rec and 'i' or 's', rec
   end
-  if conversations.awaits_message(rec) then return 'r', rec end
-  if item.busy == 'reject' then return nil, reply.no('session_busy', 'id', id) end
-  if item.busy == 'interrupt' then return 'i', rec end
   if server.call('LLEN', keys.buffered(tag, id)) >= conversations.MOST_BUFFERED then
     return nil, reply.no('session_full', 'id', id, 'limit', conversations.MOST_BUFFERED)
   end

@@ -1,4 +1,5 @@
---- Remove a session with its transcript, state and executions. What runs is cancelled first.
+--- Remove a session with its transcript, state and executions. What runs is cancelled first. The same call
+--- again, within an hour, gets the same answer.
 --- @key tag the partition
 --- @arg id
 --- @ok MORE: 1 if executions are left, then call again
@@ -8,13 +9,16 @@
 --- @requires lib/core/keys lib/core/clock lib/core/record lib/core/reply lib/execution/finish
 --- @requires lib/session/sessions lib/admin/archive
 
-local MOST_IN_CALL = 100
+local MOST_IN_CALL, REMEMBER_MS = 100, 3600000
 
 local function run(tag, args)
   local id = args[1]
   local now = clock.now(tag)
   local session = sessions.read(tag, id)
-  if not session then return reply.no('session_not_found', 'id', id) end
+  if not session then
+    if server.call('EXISTS', keys.erased_session(tag, id)) == 1 then return { 'ok', 0 } end
+    return reply.no('session_not_found', 'id', id)
+  end
   server.call('DEL', keys.buffered(tag, id))
   local current, number = sessions.current(id, session), tonumber(session.n or 0)
   sessions.clear(tag, id, session, { 'cur' })
@@ -39,5 +43,6 @@ local function run(tag, args)
     return { 'ok', 1 }
   end
   sessions.forget(tag, id, session, now)
+  server.call('SET', keys.erased_session(tag, id), session.tenant, 'PX', REMEMBER_MS)
   return { 'ok', 0 }
 end

@@ -16,7 +16,7 @@ local function run(tag, args)
   local execution = sessions.current(id, session)
   local rec = execution and record.read(tag, execution)
   server.call('DEL', keys.buffered(tag, id))
-  sessions.clear(tag, id, session, { 'person', 'handed' })
+  sessions.clear(tag, id, session, { 'person', 'handed', 'why' })
   if rec and not record.is_terminal(rec.state) then
     finish.now(tag, execution, rec, 'cancelled', now, {}, {
       event = 'cancelled',

@@ -1,6 +1,7 @@
 --- Let a person answer a session, or give it back to its conversation, which gets what came meanwhile.
 --- @key tag the partition
---- @arg id @arg to who answers, empty: the conversation
+--- @arg id @arg to who answers, empty: the conversation @arg why or empty
+--- @arg note the payload of the entry that says so
 --- @ok the session: id, fields, ACTIVE_AT, BUFFERED, STATE HOLD SINCE of its execution
 --- @no session_not_found
 --- @flags write @owned session
@@ -22,24 +23,23 @@ local function meanwhile(tag, id, session)
 end
 
 local function run(tag, args)
-  local id, to = unpack(args)
+  local id, to, why, note = unpack(args)
   local now = clock.now(tag)
   local session = sessions.read(tag, id)
   if not session then return reply.no('session_not_found', 'id', id) end
   if to ~= '' then
-    local changes = { 'person', to }
-    if not session.person then
-      changes[3], changes[4] = 'handed', session.last or 0
+    if session.person ~= to or (session.why or '') ~= why then
+      conversations.hand_over(tag, id, session, to, why, note, now)
     end
-    sessions.write(tag, id, session, changes)
   elseif session.person then
     local execution = sessions.current(id, session)
     local rec = execution and record.read(tag, execution)
-    sessions.clear(tag, id, session, { 'person' })
+    sessions.clear(tag, id, session, { 'person', 'why' })
     if rec and conversations.awaits_person(rec) then
       conversations.resume(tag, execution, rec, meanwhile(tag, id, session), now)
     end
     sessions.clear(tag, id, session, { 'handed' })
+    transcript.append(tag, id, session, { d = 'n', p = note }, now)
   end
   sessions.notify(tag, id, now)
   return { 'ok', described.row(tag, id, session) }

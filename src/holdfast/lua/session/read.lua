@@ -1,6 +1,6 @@
 --- A session and its transcript after a number.
 --- @key tag the partition
---- @arg id @arg after @arg limit
+--- @arg id @arg after a number, negative: from the end @arg limit
 --- @ok the session, entries: NUMBER PACKED, MORE as 1 or 0, numbers of dead replies
 --- @no session_not_found
 --- @flags no-writes @owned session

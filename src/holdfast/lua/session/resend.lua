@@ -1,10 +1,11 @@
---- Send a dead reply again, before those that were not sent yet.
+--- Send a dead reply again, before those that were not sent yet. The same call again changes nothing.
 --- @key tag the partition
 --- @arg id @arg number
 --- @ok
 --- @no session_not_found | reply_not_found
 --- @flags write @owned session
 --- @requires lib/core/keys lib/core/clock lib/core/reply lib/session/sessions lib/session/outgoing
+--- @requires lib/session/transcript
 
 local function run(tag, args)
   local id, number = unpack(args)
@@ -12,10 +13,13 @@ local function run(tag, args)
   local session = sessions.read(tag, id)
   if not session then return reply.no('session_not_found', 'id', id) end
   local dead = keys.dead_replies(tag, id)
-  if server.call('HEXISTS', dead, number) == 0 then
+  local entry = transcript.entry(tag, id, session, tonumber(number))
+  if server.call('HDEL', dead, number) == 0 then
+    if entry and entry.again then return { 'ok' } end
     return reply.no('reply_not_found', 'id', id, 'number', tonumber(number))
   end
-  server.call('HDEL', dead, number)
+  entry.again = 1
+  transcript.replace(tag, id, session, tonumber(number), entry)
   sessions.clear(tag, id, session, { 'tries' })
   sessions.add_to(tag, id, session, 'again', number)
   outgoing.add(tag, id, session, now)

@@ -11,11 +11,44 @@
 
 local MOST_VALUES = 1000
 
-local function read(key, name, now)
-  local packed = server.call('HGET', key, name)
-  local value = packed and cmsgpack.unpack(packed) or { version = 0 }
-  if value.until_ms and value.until_ms <= now then value.value = nil end
-  return value
+--- Remove a value. Later versions continue after its own, so that no version comes twice.
+local function remove(tag, id, name, version)
+  server.call('HDEL', keys.session_state(tag, id), name)
+  local highest = tonumber(server.call('HGET', keys.session(tag, id), 'values') or 0)
+  if version > highest then server.call('HSET', keys.session(tag, id), 'values', version) end
+end
+
+local function is_over(value, now) return value.until_ms and value.until_ms <= now end
+
+--- The value of a name, version 0 if there is none. One whose time is over is removed.
+local function read(tag, id, name, now)
+  local packed = server.call('HGET', keys.session_state(tag, id), name)
+  local value = packed and cmsgpack.unpack(packed)
+  if value and is_over(value, now) then
+    remove(tag, id, name, value.version)
+    value = nil
+  end
+  return value or { version = 0 }
+end
+
+--- Whether there is no room for another name, after those whose time is over are removed.
+local function is_full(tag, id, now)
+  local key = keys.session_state(tag, id)
+  if server.call('HLEN', key) < MOST_VALUES then return false end
+  local flat = server.call('HGETALL', key)
+  for i = 1, #flat, 2 do
+    local value = cmsgpack.unpack(flat[i + 1])
+    if is_over(value, now) then remove(tag, id, flat[i], value.version) end
+  end
+  return server.call('HLEN', key) >= MOST_VALUES
+end
+
+--- Set a value; returns it.
+local function set(tag, id, name, value, version, until_ms)
+  if version == 0 then version = tonumber(server.call('HGET', keys.session(tag, id), 'values') or 0) end
+  local changed = { version = version + 1, value = value, until_ms = until_ms }
+  server.call('HSET', keys.session_state(tag, id), name, cmsgpack.pack(changed))
+  return changed
 end
 
 local function run(tag, args)
@@ -32,18 +65,17 @@ local function run(tag, args)
   if server.call('HLEN', keys.steps(tag, execution)) >= steps.MOST then
     return reply.no('too_many_steps', 'id', execution, 'limit', steps.MOST)
   end
-  local key = keys.session_state(tag, id)
-  local current = read(key, name, now)
+  local current = read(tag, id, name, now)
   local changes = op ~= 'get' and (expected == '' or tonumber(expected) == current.version)
-  if changes and op == 'set' and current.version == 0 and server.call('HLEN', key) >= MOST_VALUES then
+  if changes and op == 'set' and current.version == 0 and is_full(tag, id, now) then
     return reply.no('session_full', 'id', id, 'limit', MOST_VALUES)
   end
 
-  if changes then
-    current = { version = current.version + 1 }
-    if op == 'set' then current.value = value end
-    if ttl ~= '' then current.until_ms = now + tonumber(ttl) end
-    server.call('HSET', key, name, cmsgpack.pack(current))
+  if changes and op == 'set' then
+    current = set(tag, id, name, value, current.version, ttl ~= '' and now + tonumber(ttl) or nil)
+  elseif changes then
+    remove(tag, id, name, current.version)
+    current = { version = 0 }
   end
   local result = ('%d %d '):format(current.version, changes and 1 or 0) .. (current.value or '')
   local number = tonumber(rec.steps or 0) + 1

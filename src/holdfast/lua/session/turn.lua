@@ -5,6 +5,7 @@
 --- @arg step of the wait, empty for none @arg timeout_ms or empty
 --- @arg kept 1 if the worker keeps its coroutine
 --- @arg person who answers from now on, empty: the next message ends the wait
+--- @arg why a person answers, or empty @arg note the payload of the entry that says so
 --- @ok active or suspended, what the wait found or empty, then the number of each reply
 --- @no execution_not_found | not_active | stale_lease | lease_revoked | session_not_found | too_many_steps
 --- @flags write @owned execution
@@ -64,7 +65,7 @@ local function wait_for(tag, id, session, execution, rec, wait, now)
   local known = steps.result(tag, execution, wait.step)
   if known then return 'active', known end
   if wait.person ~= '' then
-    sessions.write(tag, id, session, { 'person', wait.person, 'handed', session.last or 0 })
+    conversations.hand_over(tag, id, session, wait.person, wait.why, wait.note, now)
     wait.hold = 'person'
   else
     local found = conversations.find(tag, id, session, execution, rec, wait.step, now)
@@ -76,7 +77,7 @@ local function wait_for(tag, id, session, execution, rec, wait, now)
 end
 
 local function run(tag, args)
-  local execution, fence, replies, step, timeout, kept, person = unpack(args)
+  local execution, fence, replies, step, timeout, kept, person, why, note = unpack(args)
   local now = clock.now(tag)
   replies = cmsgpack.unpack(replies)
   local rec, refusal, found = lease.check(tag, execution, fence, now)
@@ -97,7 +98,9 @@ local function run(tag, args)
   local numbers = write_all(tag, id, session, execution, rec, replies, now)
   local answer = { 'ok', 'active', '', unpack(numbers) }
   if step ~= '' then
-    local wait = { step = step, timeout = tonumber(timeout), kept = kept == '1', person = person }
+    local wait = {
+      step = step, timeout = tonumber(timeout), kept = kept == '1', person = person, why = why, note = note,
+    }
     answer[2], answer[3] = wait_for(tag, id, session, execution, rec, wait, now)
   end
   if #replies > 0 or answer[2] == 'suspended' then sessions.notify(tag, id, now) end

@@ -14,7 +14,7 @@ local function run(tag, args)
   local flat = server.call('HGETALL', keys.session_state(tag, id))
   for i = 1, #flat, 2 do
     local value = cmsgpack.unpack(flat[i + 1])
-    if value.value and not (value.until_ms and value.until_ms <= now) then
+    if not (value.until_ms and value.until_ms <= now) then
       rows[#rows + 1] = { flat[i], value.version, value.value }
     end
   end

@@ -121,6 +121,11 @@ class Route:
         return f"{self.tag}_{self.handler.__name__}"
 
     @property
+    def takes_query(self) -> bool:
+        """Whether the handler takes the query; otherwise the query only names the tenant."""
+        return "query" in self.handler.__annotations__
+
+    @property
     def reads_body(self) -> bool:
         """Whether the route reads a body; other routes accept only an empty one."""
         return self.method in {"POST", "PUT", "PATCH"}
@@ -134,13 +139,15 @@ class Routes:
     """The routes of one noun.
 
     A handler's parameters are `call`, those of the path by name, and `body` and `query` with the
-    types to decode into; it returns the reply.
+    types to decode into; it returns the reply. `names_tenant` is the query of routes about a
+    tenant's objects whose handler takes no query, and whose body does not name the tenant.
     """
 
-    def __init__(self, tag: str, about: str) -> None:
+    def __init__(self, tag: str, about: str, *, names_tenant: Any = None) -> None:
         self.tag = tag
         self.about = about
         self.routes: list[Route] = []
+        self._names_tenant = names_tenant
 
     def get(self, path: str, **declared: Any) -> Callable[[Handler], Handler]:
         """Declare a GET; the keywords are those of `add`."""
@@ -204,7 +211,7 @@ class Routes:
                     media_type=media_type,
                     params=tuple(n for n in hints if n not in _SPECIAL),
                     body=hints.get("body"),
-                    query=hints.get("query"),
+                    query=hints.get("query") or self._query(scope, hints.get("body")),
                     reply=_reply_type(hints["return"]),
                     documented=documented or hints.get("body"),
                 )
@@ -212,6 +219,10 @@ class Routes:
             return handler
 
         return declare
+
+    def _query(self, scope: Scope, body: Any) -> Any:
+        named_in_body = "tenant" in getattr(body, "__struct_fields__", ())
+        return self._names_tenant if scope is Scope.TENANT and not named_in_body else None
 
 
 _SPECIAL = frozenset({"call", "body", "query", "return"})

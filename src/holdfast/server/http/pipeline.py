@@ -140,8 +140,10 @@ class Pipeline:
 
     async def _handle(self, call: Call, arguments: dict[str, Any]) -> Response:
         route = call.route
+        query = body = None
         if route.query is not None:
-            arguments["query"] = _query(call.request, route)
+            query = _query(call.request, route)
+            arguments |= {"query": query} if route.takes_query else {}
         elif call.request.scope["query_string"]:
             _refuse_query(call.request, route)
         if route.reads_body:
@@ -149,7 +151,7 @@ class Pipeline:
             body = _decoded(self._decoders[route], data)
             arguments |= {} if route.body is None else {"body": body}
         if route.scope is Scope.TENANT:
-            named = _named_tenant(arguments)
+            named = _named_tenant(query, body)
             find = call.tenant_listed if route.method == "GET" else call.tenant_named
             call.tenant = find(named)
         return _encoded(route, await route.handler(call, **arguments))
@@ -247,9 +249,9 @@ def _parameters(request: Request, route: Route) -> list[tuple[str, str]]:
     return [pair for pair in given if route.owner is None or pair[0] != owners.TENANT]
 
 
-def _named_tenant(arguments: Mapping[str, Any]) -> str | None:
-    for source in ("query", "body"):
-        named = getattr(arguments.get(source), "tenant", None)
+def _named_tenant(*sources: Any) -> str | None:
+    for source in sources:
+        named = getattr(source, "tenant", None)
         if isinstance(named, str):
             return named
     return None

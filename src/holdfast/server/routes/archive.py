@@ -63,7 +63,7 @@ async def _row(call: Call, execution_id: str) -> Exported:
 
 
 @routes.get("/v1/archive/executions/{id}", owner=ARCHIVED, errors=_ERRORS)
-async def describe(call: Call, id: str) -> ExecutionView:  # noqa: A002
+async def describe(call: Call, id: str) -> ExecutionView:
     """Read an archived execution with its last end."""
     return ExecutionView.of((await _row(call, id)).describe())
 
@@ -74,20 +74,20 @@ async def describe(call: Call, id: str) -> ExecutionView:  # noqa: A002
     errors=(*_ERRORS, errors.ResultNotReady),
     media_type="*/*",
 )
-async def result(call: Call, id: str) -> Response:  # noqa: A002
+async def result(call: Call, id: str) -> Response:
     """Read the result of an archived execution, as it was stored, with its content type."""
     return result_of((await _row(call, id)).outcome())
 
 
 @routes.get("/v1/archive/executions/{id}/history", owner=ARCHIVED, errors=_ERRORS)
-async def history(call: Call, id: str, query: PageQuery) -> EventPage:  # noqa: A002
+async def history(call: Call, id: str, query: PageQuery) -> EventPage:
     """Read the history of an archived execution, oldest first."""
     events, more = query.part((await _row(call, id)).history())
     return EventPage(items=[event_view(event) for event in events], next_cursor=more)
 
 
 @routes.get("/v1/archive/executions/{id}/export", owner=ARCHIVED, errors=_ERRORS)
-async def export(call: Call, id: str) -> Response:  # noqa: A002
+async def export(call: Call, id: str) -> Response:
     """Export an archived execution in the format of `holdfast archive export`."""
     return Response((await _row(call, id)).to_json(), media_type="application/json")
 

@@ -28,7 +28,9 @@ from holdfast.server.views.fields import (
     View,
 )
 
-routes: Routes = Routes("budgets", "Limits on the usage of executions, by named dimension.")
+routes: Routes = Routes(
+    "budgets", "Limits on the usage of executions, by named dimension.", names_tenant=TenantQuery
+)
 
 Amount = Annotated[int, Meta(ge=0, le=bounds.AMOUNT)]
 Usage = Annotated[dict[Name, Amount], Meta(min_length=1, max_length=bounds.DIMENSIONS)]
@@ -166,14 +168,14 @@ class TotalView(View):
 
 
 @routes.get("/v1/budgets:total")
-async def total(call: Call, query: TenantQuery) -> TotalView:  # noqa: ARG001
+async def total(call: Call) -> TotalView:
     """Read the total that all budgets of a tenant were ever charged, by dimension."""
     tenant = str(call.tenant)
     return TotalView(tenant=tenant, usage=await call.engine.budgets.total(tenant))
 
 
 @routes.get("/v1/budgets/{id}", errors=(errors.BudgetNotFound,))
-async def describe(call: Call, id: str, query: TenantQuery) -> BudgetView:  # noqa: A002, ARG001
+async def describe(call: Call, id: str) -> BudgetView:
     """Read a budget with its usage."""
     return BudgetView.of(
         await call.engine.budgets.get(attachments.budget(call, id), tenant=str(call.tenant))
@@ -188,7 +190,7 @@ class BreachPage(View):
 
 
 @routes.get("/v1/budgets/{id}/breaches", errors=(errors.BudgetNotFound,))
-async def breaches(call: Call, id: str, query: TenantQuery) -> BreachPage:  # noqa: A002, ARG001
+async def breaches(call: Call, id: str) -> BreachPage:
     """Read the last 100 breaches, oldest first."""
     rows = await call.engine.budgets.breaches(attachments.budget(call, id), tenant=str(call.tenant))
     return BreachPage(items=[BreachView.of(row) for row in rows])
@@ -215,9 +217,8 @@ class ChangeBody(Body):
 )
 async def change(
     call: Call,
-    id: str,  # noqa: A002
+    id: str,
     body: ChangeBody,
-    query: TenantQuery,  # noqa: ARG001
 ) -> BudgetView:
     """Change limits. Waiting executions continue if the budget now allows it."""
     changes = {
@@ -285,9 +286,8 @@ class UsageBody(Body):
 )
 async def report(
     call: Call,
-    id: str,  # noqa: A002
+    id: str,
     body: UsageBody,
-    query: TenantQuery,  # noqa: ARG001
 ) -> ChargeView:
     """Charge usage: all of it, or nothing on a hard breach, which does not use up the key."""
     charge = await call.engine.budgets.report(
@@ -312,9 +312,8 @@ class ReserveBody(Body):
 )
 async def reserve(
     call: Call,
-    id: str,  # noqa: A002
+    id: str,
     body: ReserveBody,
-    query: TenantQuery,  # noqa: ARG001
 ) -> ChargeView:
     """Reserve amounts until they are settled or `ttl_ms` has passed."""
     reservation = await call.engine.budgets.reserve(
@@ -342,9 +341,8 @@ class SettleBody(Body):
 )
 async def settle(
     call: Call,
-    id: str,  # noqa: A002
+    id: str,
     body: SettleBody,
-    query: TenantQuery,  # noqa: ARG001
 ) -> ChargeView:
     """Charge the usage of a reservation and release the rest."""
     tenant, budgets = str(call.tenant), call.engine.budgets
@@ -357,7 +355,7 @@ async def settle(
 
 
 @routes.post("/v1/budgets/{id}/reset", role=Role.OPERATOR, errors=(errors.BudgetNotFound,))
-async def reset(call: Call, id: str, query: TenantQuery) -> BudgetView:  # noqa: A002, ARG001
+async def reset(call: Call, id: str) -> BudgetView:
     """Reset the usage to zero. Reservations stay."""
     return BudgetView.of(
         await call.engine.budgets.reset(attachments.budget(call, id), tenant=str(call.tenant))

@@ -31,7 +31,7 @@ class ResumeQuery(Query):
     errors=(errors.RateLimited,),
     media_type=MEDIA_TYPE,
 )
-async def follow_execution(call: Call, id: str, query: ResumeQuery) -> EventStream:  # noqa: A002
+async def follow_execution(call: Call, id: str, query: ResumeQuery) -> EventStream:
     """Follow one execution: its past events, then live ones, until it ends.
 
     Events have the names and data of the history, and `current`, the state of the execution when

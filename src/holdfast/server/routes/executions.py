@@ -232,13 +232,13 @@ async def count(call: Call, query: CountQuery) -> CountPage:  # noqa: ARG001 - i
 
 
 @routes.get("/v1/executions/{id}", owner=EXECUTION)
-async def describe(call: Call, id: str) -> ExecutionView:  # noqa: A002
+async def describe(call: Call, id: str) -> ExecutionView:
     """Read an execution."""
     return ExecutionView.of(await call.engine.describe(id))
 
 
 @routes.get("/v1/executions/{id}/input", owner=EXECUTION, media_type="*/*")
-async def read_input(call: Call, id: str) -> Response:  # noqa: A002
+async def read_input(call: Call, id: str) -> Response:
     """Read the input of an execution, as it was submitted."""
     data = await call.engine.input(id)
     return Response(data, media_type="application/json", headers=_RESULT_HEADERS)
@@ -257,7 +257,7 @@ class ResultQuery(Query):
     media_type="*/*",
     query_example={"wait_ms": "0"},
 )
-async def result(call: Call, id: str, query: ResultQuery) -> Response:  # noqa: A002
+async def result(call: Call, id: str, query: ResultQuery) -> Response:
     """Read the result of an execution, as it was stored, with its content type.
 
     Without a result the answer is 404 `result_not_ready` with the `state` of the execution. With
@@ -297,28 +297,28 @@ async def _wait(call: Call, execution_id: str, wait_ms: int) -> Outcome | None:
 
 
 @routes.get("/v1/executions/{id}/history", owner=EXECUTION)
-async def history(call: Call, id: str, query: PageQuery) -> EventPage:  # noqa: A002
+async def history(call: Call, id: str, query: PageQuery) -> EventPage:
     """Read the history of an execution, oldest first."""
     events, more = query.part(await call.engine.history(id))
     return EventPage(items=[event_view(event) for event in events], next_cursor=more)
 
 
 @routes.get("/v1/executions/{id}/attempts", owner=EXECUTION)
-async def attempts(call: Call, id: str, query: PageQuery) -> AttemptPage:  # noqa: A002
+async def attempts(call: Call, id: str, query: PageQuery) -> AttemptPage:
     """Read the attempts of an execution, oldest first."""
     attempts, more = query.part(await call.engine.attempts(id))
     return AttemptPage(items=[AttemptView.of(attempt) for attempt in attempts], next_cursor=more)
 
 
 @routes.get("/v1/executions/{id}/steps", owner=EXECUTION)
-async def steps(call: Call, id: str, query: PageQuery) -> StepPage:  # noqa: A002
+async def steps(call: Call, id: str, query: PageQuery) -> StepPage:
     """Read the recorded steps of an execution, in the order of recording."""
     steps, more = query.part(await call.engine.steps(id))
     return StepPage(items=[StepView.of(step) for step in steps], next_cursor=more)
 
 
 @routes.get("/v1/executions/{id}/export", owner=EXECUTION, errors=(errors.NotTerminal,))
-async def export(call: Call, id: str) -> Response:  # noqa: A002
+async def export(call: Call, id: str) -> Response:
     """Export an ended execution in the format of `holdfast archive export`.
 
     The export includes the input, result, steps and history, with bytes in base64.
@@ -327,7 +327,7 @@ async def export(call: Call, id: str) -> Response:  # noqa: A002
 
 
 @routes.get("/v1/executions/{id}/explain", owner=EXECUTION)
-async def explain(call: Call, id: str) -> ExplanationView:  # noqa: A002
+async def explain(call: Call, id: str) -> ExplanationView:
     """Explain why an execution is not running: in a sentence, and as a list of holds."""
     explanation = await call.engine.explain(id)
     holds = [

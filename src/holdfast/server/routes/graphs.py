@@ -231,7 +231,7 @@ class GrownView(View):
 )
 async def add_members(
     call: Call,
-    id: str,  # noqa: A002
+    id: str,
     query: CheckQuery,
     body: GrowBody,
 ) -> GrownView:
@@ -264,7 +264,7 @@ class EdgesBody(Body):
     conflicts=(errors.CycleDetected,),
     example={"expected_revision": 1, "edges": [{"from": "fetch", "to": "parse"}]},
 )
-async def add_edges(call: Call, id: str, body: EdgesBody) -> GrownView:  # noqa: A002
+async def add_edges(call: Call, id: str, body: EdgesBody) -> GrownView:
     """Add edges to members that have not started."""
     edges = _edges(body.edges)
     return GrownView.of(await call.engine.graphs.extend(id, body.expected_revision, edges=edges))
@@ -282,7 +282,7 @@ class DescribeQuery(Query):
     errors=(errors.RateLimited, *CHANGING),
     query_example={"wait_ms": "0"},
 )
-async def describe(call: Call, id: str, query: DescribeQuery) -> GraphDetail:  # noqa: A002
+async def describe(call: Call, id: str, query: DescribeQuery) -> GraphDetail:
     """Read a graph with its members, edges and history. With `wait_ms`, wait for its end first."""
     if query.wait_ms and await call.engine.graphs.outcome(id) is None:
         with call.waiting():
@@ -291,7 +291,7 @@ async def describe(call: Call, id: str, query: DescribeQuery) -> GraphDetail:  #
 
 
 @routes.get("/v1/graphs/{id}/layout", owner=GRAPH)
-async def draw(call: Call, id: str) -> LayoutView:  # noqa: A002
+async def draw(call: Call, id: str) -> LayoutView:
     """Read where to draw the members of a graph."""
     return LayoutView.of(layout.of(await call.engine.graphs.describe(id)))
 
@@ -348,7 +348,7 @@ class CancelledView(View):
     errors=(errors.GraphFinished, errors.RateLimited),
     example={"reason": "ordered twice", "policy": "cancel_all"},
 )
-async def cancel(call: Call, id: str, body: CancelBody) -> CancelledView:  # noqa: A002
+async def cancel(call: Call, id: str, body: CancelBody) -> CancelledView:
     """Cancel a graph. The server completes the cancellation even without `wait`."""
     graphs = call.engine.graphs
     if not body.wait:
@@ -375,7 +375,7 @@ class ReplayBody(Body):
     errors=(errors.GraphNotFinished, errors.NothingToReplay, errors.StoreFull),
     example={"reason": "the partner is back"},
 )
-async def replay(call: Call, id: str, body: ReplayBody) -> StateView:  # noqa: A002
+async def replay(call: Call, id: str, body: ReplayBody) -> StateView:
     """Run the failed members of a graph again, and those skipped because of them."""
     await call.engine.graphs.replay(id, reason=body.reason)
     return StateView(state="running")

@@ -12,9 +12,10 @@ from holdfast import errors
 from holdfast.errors import Forbidden, HoldfastError, InvalidInput
 from holdfast.model import bounds
 from holdfast.model.api_keys import Role
+from holdfast.model.deliveries import Delivery, Settle, Verb
 from holdfast.model.effects import Push, Submit
+from holdfast.model.messages import NewMessage
 from holdfast.model.names import DEFAULT_TENANT
-from holdfast.model.queues import Delivery, NewMessage, Settle, Verb
 from holdfast.server.auth import scoping
 from holdfast.server.auth.attachments import check_limits_exist
 from holdfast.server.auth.scoping import TenantQuery
@@ -47,7 +48,9 @@ from holdfast.server.views.queues import (
 )
 from holdfast.server.views.times import rfc3339
 
-routes: Routes = Routes("messages", "Messages of queues: push, read, settle.")
+routes: Routes = Routes(
+    "messages", "Messages of queues: push, read, settle.", names_tenant=TenantQuery
+)
 
 Handle = Annotated[str, Meta(min_length=1, max_length=bounds.ID_CHARS)]
 Items = Meta(max_length=bounds.BATCH_ITEMS)
@@ -99,7 +102,7 @@ class PushBody(Body):
     most_bytes=BATCH_BYTES,
     example={"items": [{"payload": {"to": "ann@example.org"}, "key": "ann"}]},
 )
-async def push(call: Call, name: str, query: TenantQuery, body: PushBody) -> PushedView:  # noqa: ARG001
+async def push(call: Call, name: str, body: PushBody) -> PushedView:
     """Push up to 1,000 messages, in order.
 
     A message with an `id` or a `dedup` key is stored once, no matter how often it is sent within
@@ -126,7 +129,7 @@ class ReadBody(Body):
     errors=(*MISSING, errors.RateLimited),
     example={"consumer": "mailer-1", "count": 10},
 )
-async def read(call: Call, name: str, query: TenantQuery, body: ReadBody) -> DeliveriesView:  # noqa: ARG001
+async def read(call: Call, name: str, body: ReadBody) -> DeliveriesView:
     """Read messages, waiting up to `wait_ms` for the first.
 
     Settle each message or extend its deadline before the deadline. If the caller disconnects and
@@ -178,7 +181,7 @@ _SETTLE: dict[str, Any] = {"role": Role.WORKER, "errors": (errors.QueueNotFound,
 
 
 @routes.post("/v1/queues/{name}/ack", example={"items": [{"handle": "h"}]}, **_SETTLE)
-async def ack(call: Call, name: str, query: TenantQuery, body: SettleBody) -> SettledView:  # noqa: ARG001
+async def ack(call: Call, name: str, body: SettleBody) -> SettledView:
     """Acknowledge messages: they are done."""
     return await _settle(call, name, "ack", body)
 
@@ -188,7 +191,7 @@ async def ack(call: Call, name: str, query: TenantQuery, body: SettleBody) -> Se
     example={"items": [{"handle": "h", "delay_ms": 5000, "reason": "smtp 421"}]},
     **_SETTLE,
 )
-async def nack(call: Call, name: str, query: TenantQuery, body: SettleBody) -> SettledView:  # noqa: ARG001
+async def nack(call: Call, name: str, body: SettleBody) -> SettledView:
     """Return failed messages: they are delivered again later, or become dead letters."""
     return await _settle(call, name, "nack", body)
 
@@ -198,13 +201,13 @@ async def nack(call: Call, name: str, query: TenantQuery, body: SettleBody) -> S
     example={"items": [{"handle": "h", "reason": "no such address"}]},
     **_SETTLE,
 )
-async def reject(call: Call, name: str, query: TenantQuery, body: SettleBody) -> SettledView:  # noqa: ARG001
+async def reject(call: Call, name: str, body: SettleBody) -> SettledView:
     """Reject messages: they become dead letters now."""
     return await _settle(call, name, "reject", body)
 
 
 @routes.post("/v1/queues/{name}/release", example={"items": [{"handle": "h"}]}, **_SETTLE)
-async def release(call: Call, name: str, query: TenantQuery, body: SettleBody) -> SettledView:  # noqa: ARG001
+async def release(call: Call, name: str, body: SettleBody) -> SettledView:
     """Return messages unprocessed. The delivery still counts as an attempt."""
     return await _settle(call, name, "release", body)
 
@@ -230,7 +233,7 @@ async def _settle(call: Call, name: str, verb: Verb, body: SettleBody) -> Settle
     example={"items": [{"handle": "h", "extend_ms": 60000}]},
     **_SETTLE,
 )
-async def extend(call: Call, name: str, query: TenantQuery, body: SettleBody) -> SettledView:  # noqa: ARG001
+async def extend(call: Call, name: str, body: SettleBody) -> SettledView:
     """Extend the deadlines of deliveries, from now."""
     items = [(item.handle, item.extend_ms) for item in body.items]
     answers = await call.engine.queues.extend(scoping.queue(call, name), items)
@@ -273,7 +276,7 @@ class CommitBody(Body):
     most_bytes=BATCH_BYTES,
     example={"handle": "h", "effects": [{"queue": "sent", "message": {"payload": 17}}]},
 )
-async def commit(call: Call, name: str, query: TenantQuery, body: CommitBody) -> SettledItem:  # noqa: ARG001
+async def commit(call: Call, name: str, body: CommitBody) -> SettledItem:
     """Acknowledge a message and apply its effects: all or nothing, once per handle.
 
     Executions among the effects also need the role submitter.
@@ -315,7 +318,7 @@ class TakeOverBody(Body):
     errors=MISSING,
     example={"consumer": "mailer-2", "min_idle_ms": 60000, "count": 10},
 )
-async def claim(call: Call, name: str, query: TenantQuery, body: TakeOverBody) -> ClaimedView:  # noqa: ARG001
+async def claim(call: Call, name: str, body: TakeOverBody) -> ClaimedView:
     """Take over idle deliveries of a group; each counts as a delivery."""
     claimed = await call.engine.queues.claim(
         scoping.queue(call, name),

@@ -41,7 +41,7 @@ async def look(call: Call) -> SnapshotView:
 
 
 @routes.get("/v1/executions/{id}/timeline", owner=EXECUTION)
-async def of_execution(call: Call, id: str) -> TimelineView:  # noqa: A002
+async def of_execution(call: Call, id: str) -> TimelineView:
     """Read the attempts and steps of an execution on one time scale, for drawing."""
     execution, attempts, steps = await asyncio.gather(
         call.engine.describe(id), call.engine.attempts(id), call.engine.steps(id)

@@ -26,7 +26,7 @@ class ReasonBody(Body):
     errors=(errors.AlreadyTerminal,),
     example={"reason": "ordered twice"},
 )
-async def cancel(call: Call, id: str, body: ReasonBody) -> StateView:  # noqa: A002
+async def cancel(call: Call, id: str, body: ReasonBody) -> StateView:
     """Cancel an execution that has not ended. Its lease holder is notified at its next call."""
     await call.engine.cancel(id, body.reason)
     return StateView(state="cancelled")
@@ -55,7 +55,7 @@ class ReplayBody(Body):
     ),
     example={"keep_steps": True, "reason": "the partner is back"},
 )
-async def replay(call: Call, id: str, body: ReplayBody) -> StateView:  # noqa: A002
+async def replay(call: Call, id: str, body: ReplayBody) -> StateView:
     """Run an ended execution again, from the beginning or from a step."""
     state = await call.engine.replay(
         id, keep_steps=body.keep_steps, from_step=body.from_step, reason=body.reason
@@ -70,7 +70,7 @@ async def replay(call: Call, id: str, body: ReplayBody) -> StateView:  # noqa: A
     errors=(errors.NotActive,),
     example={"reason": "the worker hangs"},
 )
-async def revoke_lease(call: Call, id: str, body: ReasonBody) -> StateView:  # noqa: A002
+async def revoke_lease(call: Call, id: str, body: ReasonBody) -> StateView:
     """Revoke the lease of an execution. It is ready again at once."""
     await call.engine.revoke_lease(id, body.reason)
     return StateView(state="waiting")
@@ -96,7 +96,7 @@ class PriorityView(View):
     errors=(errors.AlreadyTerminal,),
     example={"priority": 10},
 )
-async def prioritize(call: Call, id: str, body: PriorityBody) -> PriorityView:  # noqa: A002
+async def prioritize(call: Call, id: str, body: PriorityBody) -> PriorityView:
     """Change the priority of an execution. Each point equals a minute of waiting."""
     previous = await call.engine.prioritize(id, body.priority)
     return PriorityView(priority=body.priority, previous=previous)

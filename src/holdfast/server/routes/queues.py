@@ -11,8 +11,9 @@ from msgspec import UNSET, Meta, UnsetType
 from holdfast import errors
 from holdfast.model import bounds
 from holdfast.model.api_keys import Role
+from holdfast.model.messages import LetterFilter, Start
 from holdfast.model.names import DEFAULT_TENANT
-from holdfast.model.queues import LetterFilter, QueueSettings, Start
+from holdfast.model.queues import QueueSettings
 from holdfast.server.auth import scoping
 from holdfast.server.auth.scoping import TenantQuery
 from holdfast.server.http.call import Call
@@ -42,7 +43,9 @@ from holdfast.server.views.queues import (
     StatsView,
 )
 
-routes: Routes = Routes("queues", "Message queues: definitions, groups, operations, counts.")
+routes: Routes = Routes(
+    "queues", "Message queues: definitions, groups, operations, counts.", names_tenant=TenantQuery
+)
 
 MISSING = (errors.QueueNotFound, errors.GroupNotFound)
 Count = Annotated[int, Meta(ge=1, le=bounds.PAGE_ITEMS)]
@@ -94,7 +97,7 @@ class QueueBody(Body, omit_defaults=True):
     ),
     example={"mode": "work", "max_attempts": 5, "dead_letter": "mail-dead"},
 )
-async def define(call: Call, name: str, query: TenantQuery, body: QueueBody) -> Answer[QueueView]:  # noqa: ARG001
+async def define(call: Call, name: str, body: QueueBody) -> Answer[QueueView]:
     """Define a queue, or change its definition.
 
     The dead-letter queue is created if it does not exist. The mode of a queue never changes.
@@ -127,7 +130,7 @@ async def list_queues(call: Call, query: ListQuery) -> QueuePage:
 
 
 @routes.get("/v1/queues/{name}", errors=(errors.QueueNotFound,))
-async def describe(call: Call, name: str, query: TenantQuery) -> QueueView:  # noqa: ARG001
+async def describe(call: Call, name: str) -> QueueView:
     """Read the definition of a queue."""
     return QueueView.of(await call.engine.queues.describe(scoping.queue(call, name)))
 
@@ -138,7 +141,7 @@ async def describe(call: Call, name: str, query: TenantQuery) -> QueueView:  # n
     status=204,
     errors=(errors.QueueNotFound, errors.QueueConflict),
 )
-async def delete(call: Call, name: str, query: TenantQuery) -> None:  # noqa: ARG001
+async def delete(call: Call, name: str) -> None:
     """Remove a queue and its messages. Messages in transit to other queues are delivered first."""
     await call.engine.queues.delete(scoping.queue(call, name))
 
@@ -187,7 +190,6 @@ async def add_group(
     call: Call,
     name: str,
     group: str,
-    query: TenantQuery,  # noqa: ARG001
     body: GroupBody,
 ) -> Answer[GroupView]:
     """Add a group to a FANOUT queue. An existing group keeps its position."""
@@ -201,7 +203,7 @@ async def add_group(
     status=204,
     errors=(*MISSING, errors.QueueConflict),
 )
-async def remove_group(call: Call, name: str, group: str, query: TenantQuery) -> None:  # noqa: ARG001
+async def remove_group(call: Call, name: str, group: str) -> None:
     """Remove a group. Messages that only it had not settled are collected."""
     await call.engine.queues.remove_group(scoping.queue(call, name), group)
 
@@ -215,7 +217,7 @@ class PauseBody(Body):
 @routes.post(
     "/v1/queues/{name}/pause", role=Role.OPERATOR, errors=MISSING, example={"group": "default"}
 )
-async def pause(call: Call, name: str, query: TenantQuery, body: PauseBody) -> QueueView:  # noqa: ARG001
+async def pause(call: Call, name: str, body: PauseBody) -> QueueView:
     """Stop deliveries, to one group or to all, until the queue is resumed."""
     stored = scoping.queue(call, name)
     await call.engine.queues.pause(stored, body.group)
@@ -225,7 +227,7 @@ async def pause(call: Call, name: str, query: TenantQuery, body: PauseBody) -> Q
 @routes.post(
     "/v1/queues/{name}/resume", role=Role.OPERATOR, errors=MISSING, example={"group": "default"}
 )
-async def resume(call: Call, name: str, query: TenantQuery, body: PauseBody) -> QueueView:  # noqa: ARG001
+async def resume(call: Call, name: str, body: PauseBody) -> QueueView:
     """Resume deliveries."""
     stored = scoping.queue(call, name)
     await call.engine.queues.resume(stored, body.group)
@@ -239,7 +241,7 @@ class PurgedView(View):
 
 
 @routes.post("/v1/queues/{name}/purge", role=Role.OPERATOR, errors=(errors.QueueNotFound,))
-async def purge(call: Call, name: str, query: TenantQuery) -> PurgedView:  # noqa: ARG001
+async def purge(call: Call, name: str) -> PurgedView:
     """Remove all messages, including those in flight. The definition and groups stay."""
     return PurgedView(purged=await call.engine.queues.purge(scoping.queue(call, name)))
 
@@ -264,7 +266,7 @@ class MovedView(View):
     errors=(errors.QueueNotFound, errors.QueueConflict),
     example={"to": "mail-later", "limit": 100, "dry_run": True},
 )
-async def move(call: Call, name: str, query: TenantQuery, body: MoveBody) -> MovedView:  # noqa: ARG001
+async def move(call: Call, name: str, body: MoveBody) -> MovedView:
     """Move ready messages to another queue, where their attempts start again at zero."""
     target = scoping.queue(call, body.to, "to")
     moved = await call.engine.queues.move(
@@ -310,7 +312,7 @@ class RedrivenView(View):
     ),
     example={"filter": {"reason": "smtp"}, "limit": 100},
 )
-async def redrive(call: Call, name: str, query: TenantQuery, body: RedriveBody) -> RedrivenView:  # noqa: ARG001
+async def redrive(call: Call, name: str, body: RedriveBody) -> RedrivenView:
     """Send dead letters back to the queues they came from, or to another queue.
 
     With `rate_per_s` the call returns when all are sent. It stops early if the caller disconnects.

@@ -28,7 +28,9 @@ from holdfast.server.views.fields import (
 )
 
 routes: Routes = Routes(
-    "quotas", "Limits on how many executions run at once or start within a window."
+    "quotas",
+    "Limits on how many executions run at once or start within a window.",
+    names_tenant=TenantQuery,
 )
 
 Cap = Annotated[int, Meta(ge=0, le=bounds.QUOTA)]
@@ -105,7 +107,7 @@ class ValueQuery(TenantQuery):
 
 
 @routes.get("/v1/quotas/{id}", errors=(errors.QuotaNotFound,))
-async def describe(call: Call, id: str, query: ValueQuery) -> QuotaView:  # noqa: A002
+async def describe(call: Call, id: str, query: ValueQuery) -> QuotaView:
     """Read a quota and what counts against it."""
     quota = await call.engine.quotas.get(
         attachments.quota(call, id), value=query.value, tenant=str(call.tenant)
@@ -121,9 +123,8 @@ async def describe(call: Call, id: str, query: ValueQuery) -> QuotaView:  # noqa
 )
 async def replace(
     call: Call,
-    id: str,  # noqa: A002
+    id: str,
     body: CapsBody,
-    query: TenantQuery,  # noqa: ARG001
 ) -> QuotaView:
     """Replace the limits of a quota. Waiting executions start if there is room now."""
     quota = await call.engine.quotas.set(
@@ -142,7 +143,7 @@ async def replace(
     status=204,
     errors=(errors.QuotaNotFound,),
 )
-async def delete(call: Call, id: str, query: TenantQuery) -> None:  # noqa: A002, ARG001
+async def delete(call: Call, id: str) -> None:
     """Remove a quota and its rules. Executions that wait for it continue."""
     await call.engine.quotas.delete(attachments.quota(call, id), tenant=str(call.tenant))
 

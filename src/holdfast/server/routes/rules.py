@@ -75,7 +75,7 @@ def add_rules(table: Routes, noun: Literal["budgets", "quotas"], missing: type[N
         errors=(missing,),
         example=example,
     )
-    async def attach(call: Call, id: str, body: RuleBody, query: TenantQuery) -> RuleView:  # noqa: A002
+    async def attach(call: Call, id: str, body: RuleBody, query: TenantQuery) -> RuleView:
         """Apply it to new executions of a tenant, lane, kind or tag."""
         stored = names.stored(query.tenant or DEFAULT_TENANT, id)
         return RuleView.of(await rules_of(call).attach(stored, **{body.subject: body.value}))
@@ -88,7 +88,7 @@ def add_rules(table: Routes, noun: Literal["budgets", "quotas"], missing: type[N
         errors=(missing,) if noun == "budgets" else (),
         example=example,
     )
-    async def detach(call: Call, id: str, body: RuleBody, query: TenantQuery) -> RuleView:  # noqa: A002
+    async def detach(call: Call, id: str, body: RuleBody, query: TenantQuery) -> RuleView:
         """Remove a rule. Executions submitted under it keep the limit."""
         stored = names.stored(query.tenant or DEFAULT_TENANT, id)
         return RuleView.of(await rules_of(call).detach(stored, **{body.subject: body.value}))

@@ -35,7 +35,9 @@ from holdfast.server.views.fields import (
 )
 from holdfast.server.views.times import optional, rfc3339
 
-routes: Routes = Routes("schedules", "Executions that are submitted by the clock.")
+routes: Routes = Routes(
+    "schedules", "Executions that are submitted by the clock.", names_tenant=TenantQuery
+)
 
 #: A schedule submits executions, so every role that may submit may create one.
 _MAKERS = (Role.SUBMITTER, Role.OPERATOR)
@@ -220,7 +222,7 @@ async def list_schedules(call: Call, query: ListQuery) -> SchedulePage:
 
 
 @routes.get("/v1/schedules/{id}", errors=(ScheduleNotFound,))
-async def describe(call: Call, id: str, query: TenantQuery) -> ScheduleView:  # noqa: A002, ARG001
+async def describe(call: Call, id: str) -> ScheduleView:
     """Read a schedule."""
     return ScheduleView.of(await call.engine.schedules.get(id, tenant=str(call.tenant)))
 
@@ -237,7 +239,7 @@ async def describe(call: Call, id: str, query: TenantQuery) -> ScheduleView:  # 
 )
 async def change(
     call: Call,
-    id: str,  # noqa: A002
+    id: str,
     query: ChangeQuery,
     body: ChangeBody,
 ) -> ScheduleView:
@@ -257,7 +259,7 @@ async def change(
     status=204,
     errors=(ScheduleNotFound,),
 )
-async def delete(call: Call, id: str, query: TenantQuery) -> None:  # noqa: A002, ARG001
+async def delete(call: Call, id: str) -> None:
     """Remove a schedule. Executions that it has fired continue."""
     await call.engine.schedules.delete(id, tenant=str(call.tenant))
 
@@ -281,9 +283,8 @@ class TriggerBody(Body):
 )
 async def trigger(
     call: Call,
-    id: str,  # noqa: A002
+    id: str,
     body: TriggerBody,
-    query: TenantQuery,  # noqa: ARG001
 ) -> SubmittedView:
     """Fire a schedule now, in addition to its ticks, even if it is paused."""
     tenant = str(call.tenant)
@@ -304,7 +305,7 @@ class TimesPage(View):
 
 
 @routes.get("/v1/schedules/{id}/next", errors=(ScheduleNotFound,))
-async def next_times(call: Call, id: str, query: NextQuery) -> TimesPage:  # noqa: A002
+async def next_times(call: Call, id: str, query: NextQuery) -> TimesPage:
     """Read the next times at which a schedule fires, or would fire if it is paused."""
     tenant = str(call.tenant)
     times = await call.engine.schedules.next_times(id, query.count, tenant=tenant)

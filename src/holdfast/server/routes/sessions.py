@@ -44,8 +44,6 @@ LineNumber = Annotated[int, Meta(ge=0, le=bounds.AMOUNT)]
 Person = Annotated[str, Meta(min_length=1, max_length=bounds.NAME_CHARS)]
 #: The one who answers when no person does.
 FLOW = "flow"
-#: Lines that the description of a session has.
-_LAST_LINES = 100
 
 
 class ListQuery(Query):
@@ -68,13 +66,17 @@ async def list_sessions(call: Call, query: ListQuery) -> SessionPageView:
     )
 
 
-@routes.get("/v1/sessions/{id}", owner=SESSION)
-async def show(call: Call, id: str) -> SessionDetail:  # noqa: A002
-    """Show a session and the last 100 lines of its transcript."""
-    session = await call.engine.sessions.get(id)
-    after = max(session.last - _LAST_LINES, 0)
-    found = await call.engine.sessions.transcript(id, after=after, limit=_LAST_LINES)
-    return SessionDetail.with_lines(found)
+class ShowQuery(Query):
+    """How much of the transcript."""
+
+    #: The last lines.
+    lines: Annotated[int, Meta(ge=0, le=bounds.PAGE_ITEMS)] = 100
+
+
+@routes.get("/v1/sessions/{id}", owner=SESSION, query_example={"lines": "10"})
+async def show(call: Call, id: str, query: ShowQuery) -> SessionDetail:
+    """Show a session and the last lines of its transcript."""
+    return SessionDetail.with_lines(await call.engine.sessions.latest(id, limit=query.lines))
 
 
 class TranscriptQuery(Query):
@@ -87,8 +89,10 @@ class TranscriptQuery(Query):
 
 
 @routes.get("/v1/sessions/{id}/transcript", owner=SESSION, query_example={"after": "0"})
-async def transcript(call: Call, id: str, query: TranscriptQuery) -> TranscriptView:  # noqa: A002
-    """Read a transcript: messages of the user (`in`) and replies (`out`), in order.
+async def transcript(call: Call, id: str, query: TranscriptQuery) -> TranscriptView:
+    """Read a transcript: messages of the user (`in`), replies (`out`) and notes (`note`), in order.
+
+    A note says that a person answers, or the conversation again, and why; the user does not see it.
 
     `delivery` tells what became of a reply that a sender delivers: `pending`, `sent` or `dead`.
     """
@@ -112,7 +116,7 @@ class EventsQuery(Query):
     errors=(errors.RateLimited,),
     media_type=MEDIA_TYPE,
 )
-async def follow(call: Call, id: str, query: EventsQuery) -> EventStream:  # noqa: A002
+async def follow(call: Call, id: str, query: EventsQuery) -> EventStream:
     """Follow a session: its lines, then what happens, until the session is erased.
 
     Events: `message` is a line of the transcript, with its number as the id of the event; `frame`
@@ -204,7 +208,7 @@ _OPERATE: dict[str, Any] = {"role": Role.OPERATOR, "owner": SESSION}
     example={"text": "This is Ann from support. Let me look.", "author": "ann"},
     **_OPERATE,
 )
-async def say(call: Call, id: str, body: SayBody) -> EntryView:  # noqa: A002
+async def say(call: Call, id: str, body: SayBody) -> EntryView:
     """Say something to the user, as a person; the conversation does not receive it."""
     entry = await call.engine.sessions.say(
         id, body.said(), author=body.author, key=body.idempotency_key
@@ -226,7 +230,7 @@ class HandoverBody(Body):
     example={"to": "ann", "reason": "a refund"},
     **_OPERATE,
 )
-async def handover(call: Call, id: str, body: HandoverBody) -> SessionView:  # noqa: A002
+async def handover(call: Call, id: str, body: HandoverBody) -> SessionView:
     """Let a person answer, or give the session back to its conversation with `flow`.
 
     While a person answers, messages of the user only enter the transcript.
@@ -242,14 +246,17 @@ class EndBody(Body):
 
 
 @routes.post("/v1/sessions/{id}/end", example={"reason": "solved"}, **_OPERATE)
-async def end(call: Call, id: str, body: EndBody) -> SessionView:  # noqa: A002
+async def end(call: Call, id: str, body: EndBody) -> SessionView:
     """Cancel what runs or waits, and drop buffered messages; the next message starts again."""
     return SessionView.of(await call.engine.sessions.end(id, reason=body.reason))
 
 
 @routes.delete("/v1/sessions/{id}", status=204, **_OPERATE)
-async def erase(call: Call, id: str) -> None:  # noqa: A002
-    """Remove a session, its transcript and its executions. This cannot be undone."""
+async def erase(call: Call, id: str) -> None:
+    """Remove a session, its transcript and its executions. This cannot be undone.
+
+    Repeated within an hour, it succeeds again.
+    """
     await call.engine.sessions.erase(id)
 
 
@@ -272,14 +279,14 @@ class ResentView(View):
     example={"number": 2},
     **_OPERATE,
 )
-async def resend(call: Call, id: str, body: ResendBody) -> ResentView:  # noqa: A002
-    """Send a dead reply once more."""
+async def resend(call: Call, id: str, body: ResendBody) -> ResentView:
+    """Send a dead reply once more; safe to repeat."""
     await call.engine.sessions.resend(id, body.number)
     return ResentView(number=body.number, delivery="pending")
 
 
 @routes.get("/v1/sessions/{id}/state", owner=SESSION)
-async def state(call: Call, id: str) -> StatePage:  # noqa: A002
+async def state(call: Call, id: str) -> StatePage:
     """Read the state that a conversation keeps of its session, by name."""
     found = await call.engine.sessions.state(id)
     return StatePage(items=[NamedValueView.of(name, value) for name, value in found])

@@ -87,7 +87,7 @@ class AppendedView(View):
         ],
     },
 )
-async def append(call: Call, id: str, body: FramesBody) -> AppendedView:  # noqa: A002
+async def append(call: Call, id: str, body: FramesBody) -> AppendedView:
     """Append frames to the stream of an execution, all or none.
 
     A payload can be at most 64 KiB, and a batch 4 MiB.
@@ -141,7 +141,7 @@ class StreamQuery(Query):
     query_example={"after": "0", "limit": "100"},
     media_type=MEDIA_TYPE,
 )
-async def read(call: Call, id: str, query: StreamQuery) -> FramePage:  # noqa: A002
+async def read(call: Call, id: str, query: StreamQuery) -> FramePage:
     """Read the stream of an execution, or follow it live with `Accept: text/event-stream`.
 
     In a live stream, the id of an event is the id of its frame, and its name is the type of the
@@ -196,7 +196,7 @@ class SummaryView(View):
 
 
 @routes.get("/v1/executions/{id}/summary", owner=EXECUTION)
-async def summary(call: Call, id: str) -> SummaryView:  # noqa: A002
+async def summary(call: Call, id: str) -> SummaryView:
     """Read the document that `summary` frames are merged into; at first `{}` with version 0."""
     document = await call.engine.streams.summary(id)
     return SummaryView(document=cast("Any", Raw(document.document)), version=document.version)

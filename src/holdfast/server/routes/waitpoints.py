@@ -29,14 +29,14 @@ routes: Routes = Routes("waitpoints", "Where executions wait for people and syst
 
 
 @routes.get("/v1/executions/{id}/waitpoints", owner=EXECUTION)
-async def list_waitpoints(call: Call, id: str, query: PageQuery) -> WaitpointPage:  # noqa: A002
+async def list_waitpoints(call: Call, id: str, query: PageQuery) -> WaitpointPage:
     """List the waitpoints of an execution, without their tokens."""
     points, more = query.part(await call.engine.waitpoints.of(id))
     return WaitpointPage(items=[WaitpointView.of(point) for point in points], next_cursor=more)
 
 
 @routes.get("/v1/executions/{id}/signals", owner=EXECUTION)
-async def list_signals(call: Call, id: str) -> SignalPage:  # noqa: A002
+async def list_signals(call: Call, id: str) -> SignalPage:
     """List the signals of an execution with their effects, oldest first."""
     signals = await call.engine.waitpoints.signals(id)
     return SignalPage(items=[SignalView.of(signal) for signal in signals])
@@ -57,7 +57,7 @@ class TokenView(View):
     errors=(errors.WaitpointNotFound, errors.WaitpointClosed, errors.StoreFull),
     audit=AuditLog.CONTROL,
 )
-async def read_token(call: Call, id: str, wp: str) -> Answer[TokenView]:  # noqa: A002
+async def read_token(call: Call, id: str, wp: str) -> Answer[TokenView]:
     """Read the token of a waitpoint, signed with the current key.
 
     The history of the execution and the audit log record who read it. If the execution asks for
@@ -85,7 +85,7 @@ class ClosedView(View):
     owner=EXECUTION,
     errors=(errors.WaitpointNotFound,),
 )
-async def revoke(call: Call, id: str, wp: str) -> ClosedView:  # noqa: A002
+async def revoke(call: Call, id: str, wp: str) -> ClosedView:
     """Close a waitpoint. Its token becomes invalid, and the wait continues without it."""
     _check_of(id, wp)
     why = await call.engine.waitpoints.revoke(wp)
@@ -105,7 +105,7 @@ class ResumeBody(Body):
     errors=(errors.NotSuspended, errors.StoreFull),
     example={"payload": {"decision": "go"}},
 )
-async def resume(call: Call, id: str, body: ResumeBody) -> StateView:  # noqa: A002
+async def resume(call: Call, id: str, body: ResumeBody) -> StateView:
     """Resume a suspended execution. It gets a signal named `resume`."""
     data = payload("payload", body.payload, UNSET)
     state = await call.engine.waitpoints.resume(id, data, identity=_who(call))

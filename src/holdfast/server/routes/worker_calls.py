@@ -48,7 +48,7 @@ class CompleteBody(Body):
     errors=LOST,
     example={"lease": LEASE_EXAMPLE, "result": {"sent": True}},
 )
-async def complete(call: Call, id: str, body: CompleteBody) -> StateView:  # noqa: A002
+async def complete(call: Call, id: str, body: CompleteBody) -> StateView:
     """End an execution with its result. A repeated call gets the first answer again."""
     result = payload("result", body.result, body.result_base64)
     await call.engine.complete(id, body.lease.lease(), result, content_type=body.content_type)
@@ -85,7 +85,7 @@ class FailBody(Body):
         "error": {"type": "SmtpError", "message": "421 try again", "retryable": True},
     },
 )
-async def fail(call: Call, id: str, body: FailBody) -> StateView:  # noqa: A002
+async def fail(call: Call, id: str, body: FailBody) -> StateView:
     """End an attempt with an error. The retry policy decides whether it is retried."""
     failure = Failure(**{name: getattr(body.error, name) for name in ErrorBody.__struct_fields__})
     state, retry_at = await call.engine.fail(id, body.lease.lease(), failure)
@@ -117,7 +117,7 @@ class RecordedView(View):
     errors=(*LOST, errors.TooManySteps, errors.StoreFull),
     example={"lease": LEASE_EXAMPLE, "name": "charge", "result": {"receipt": 4711}},
 )
-async def record_step(call: Call, id: str, body: StepBody) -> RecordedView:  # noqa: A002
+async def record_step(call: Call, id: str, body: StepBody) -> RecordedView:
     """Record the result of a step. Every call returns the first recorded result."""
     result = payload("result", body.result, body.result_base64)
     recorded = await call.engine.checkpoint(id, body.lease.lease(), body.name, result)
@@ -141,7 +141,7 @@ class ProgressBody(Body):
     errors=(*LOST, errors.StoreFull),
     example={"lease": LEASE_EXAMPLE, "pct": 40, "message": "2 of 5"},
 )
-async def progress(call: Call, id: str, body: ProgressBody) -> StateView:  # noqa: A002
+async def progress(call: Call, id: str, body: ProgressBody) -> StateView:
     """Report the progress of the task, 0 to 100."""
     await call.engine.progress(id, body.lease.lease(), body.pct, body.message)
     return StateView(state="active")
@@ -161,7 +161,7 @@ class DelayBody(Body):
     errors=LOST,
     example={"lease": LEASE_EXAMPLE, "delay_ms": 60000},
 )
-async def delay(call: Call, id: str, body: DelayBody) -> StateView:  # noqa: A002
+async def delay(call: Call, id: str, body: DelayBody) -> StateView:
     """Release the lease and continue the same attempt later, on any worker."""
     state, run_at = await call.engine.delay(id, body.lease.lease(), body.delay_ms)
     return StateView(state=state, run_at=rfc3339(run_at))

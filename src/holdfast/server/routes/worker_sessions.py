@@ -9,7 +9,7 @@ from msgspec import UNSET, Meta, Raw, UnsetType
 from holdfast import errors
 from holdfast.model import bounds
 from holdfast.model.api_keys import Role
-from holdfast.model.sessions import MessageWait, NewReply
+from holdfast.model.sessions import MessageWait, NewReply, ValueChange
 from holdfast.server.auth.owners import EXECUTION
 from holdfast.server.http.call import Call
 from holdfast.server.http.declare import Routes
@@ -19,6 +19,7 @@ from holdfast.server.views.fields import (
     Body,
     LeaseBody,
     PositiveMs,
+    Reason,
     StepName,
     View,
     payload,
@@ -59,11 +60,17 @@ class WaitBody(Body):
     kept: bool = False
     #: A person of this name answers, until the session is given back.
     person: Text | None = None
+    #: Why that person does.
+    reason: Reason = ""
 
     def item(self) -> MessageWait:
         """Return what the engine takes."""
         return MessageWait(
-            step=self.step, timeout_ms=self.timeout_ms, kept=self.kept, person=self.person
+            step=self.step,
+            timeout_ms=self.timeout_ms,
+            kept=self.kept,
+            person=self.person,
+            reason=self.reason,
         )
 
 
@@ -87,7 +94,7 @@ class TurnBody(Body):
         "wait": {"step": "receive:1", "timeout_ms": 172800000},
     },
 )
-async def turn(call: Call, id: str, body: TurnBody) -> TurnedView:  # noqa: A002
+async def turn(call: Call, id: str, body: TurnBody) -> TurnedView:
     """Write replies, each once per step, and then perhaps wait for a message: in one call.
 
     A wait takes a message that has arrived: it is in `received`, and the lease is kept. Otherwise
@@ -132,7 +139,7 @@ class StateBody(Body):
     ),
     example={"lease": LEASE_EXAMPLE, "step": "state:1", "name": "language", "value": "en"},
 )
-async def session_state(call: Call, id: str, body: StateBody) -> StateValueView:  # noqa: A002
+async def session_state(call: Call, id: str, body: StateBody) -> StateValueView:
     """Read, set or remove a value of the session's state, once per step.
 
     With `expected`, nothing changes unless the value has this version; the answer has the value
@@ -146,16 +153,13 @@ async def session_state(call: Call, id: str, body: StateBody) -> StateValueView:
         if body.expected is not None or body.ttl_ms is not None:
             raise errors.InvalidInput("value: is required to change it", field="value")
         return StateValueView.of(await sessions.get_state(id, lease, body.step, body.name))
-    found = await sessions.set_state(
-        id,
-        lease,
-        body.step,
-        body.name,
-        bytes(body.value) if body.value is not UNSET else None,
+    change = ValueChange(
+        name=body.name,
+        value=bytes(body.value) if body.value is not UNSET else None,
         expected=body.expected,
         ttl_ms=body.ttl_ms,
     )
-    return StateValueView.of(found)
+    return StateValueView.of(await sessions.set_state(id, lease, body.step, change))
 
 
 class WelcomeBody(Body):
@@ -208,7 +212,7 @@ class ContinuedView(View):
     errors=LOST,
     example={"lease": LEASE_EXAMPLE, "continued": 0, "input": {"page": 2}},
 )
-async def continue_as(call: Call, id: str, body: ContinueBody) -> ContinuedView:  # noqa: A002
+async def continue_as(call: Call, id: str, body: ContinueBody) -> ContinuedView:
     """Start again with another input and an empty journal, under the same lease.
 
     The id, the session, its messages and the waitpoints stay. Repeated, it changes nothing more.

@@ -25,7 +25,7 @@ class SpentView(View):
 
 
 @routes.get("/v1/executions/{id}/usage", owner=EXECUTION)
-async def spent(call: Call, id: str) -> SpentView:  # noqa: A002
+async def spent(call: Call, id: str) -> SpentView:
     """Read the spending of an execution."""
     tenant = await call.engine.owner(id)
     return SpentView(budgets=await call.engine.budgets.spent(id, tenant=tenant))
@@ -52,7 +52,7 @@ _HOLDER: dict[str, Any] = {"role": Role.WORKER, "owner": EXECUTION}
     example={"lease": LEASE_EXAMPLE, "usage": {"tokens": 120}, "key": "call-17"},
     **_HOLDER,
 )
-async def report(call: Call, id: str, body: HolderUsageBody) -> ChargeView:  # noqa: A002
+async def report(call: Call, id: str, body: HolderUsageBody) -> ChargeView:
     """Charge the usage of a running execution to its budgets: to all, or to none.
 
     After a `hard_breach` with the `state` suspended, the lease is gone. A claim returns the
@@ -87,7 +87,7 @@ class HolderReserveBody(Body):
     example={"lease": LEASE_EXAMPLE, "usage": {"tokens": 2000}, "key": "call-17"},
     **_HOLDER,
 )
-async def reserve(call: Call, id: str, body: HolderReserveBody) -> ChargeView:  # noqa: A002
+async def reserve(call: Call, id: str, body: HolderReserveBody) -> ChargeView:
     """Reserve amounts in the budgets of a running execution: in all, or in none.
 
     A hard breach affects the execution as one of a charge does.
@@ -118,7 +118,7 @@ class HolderSettleBody(Body):
     example={"lease": LEASE_EXAMPLE, "usage": {"tokens": 1200}, "key": "call-17"},
     **_HOLDER,
 )
-async def settle_aside(call: Call, id: str, body: HolderSettleBody) -> ChargeView:  # noqa: A002
+async def settle_aside(call: Call, id: str, body: HolderSettleBody) -> ChargeView:
     """Charge the usage of a running execution's reservation and release the rest."""
     charge = await call.engine.budgets.spending.settle(
         id, body.lease.lease(), body.usage, key=body.key, budget=body.budget

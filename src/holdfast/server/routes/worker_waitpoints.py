@@ -71,7 +71,7 @@ class PrepareBody(Body):
         "waitpoints": [{"name": "mail", "title": "How much?", "signals": ["approve", "deny"]}],
     },
 )
-async def prepare(call: Call, id: str, body: PrepareBody) -> PreparedPage:  # noqa: A002
+async def prepare(call: Call, id: str, body: PrepareBody) -> PreparedPage:
     """Create waitpoints before the wait, so that their tokens can be sent out first.
 
     Signals that arrive before the wait are kept for it. With keys, the call is safe to repeat.
@@ -138,7 +138,7 @@ class SuspendBody(Body):
         "on_timeout": "fail",
     },
 )
-async def suspend(call: Call, id: str, body: SuspendBody) -> SuspensionView:  # noqa: A002
+async def suspend(call: Call, id: str, body: SuspendBody) -> SuspensionView:
     """Suspend an execution until a condition on waitpoints holds.
 
     If the answer is `suspended`, the lease is released, and a later claim returns the execution

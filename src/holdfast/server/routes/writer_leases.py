@@ -23,7 +23,9 @@ from holdfast.server.http.declare import Routes
 from holdfast.server.views.fields import Body, Name, View
 from holdfast.server.views.times import rfc3339
 
-routes: Routes = Routes("writer_leases", "Fenced leases: one writer per key.")
+routes: Routes = Routes(
+    "writer_leases", "Fenced leases: one writer per key.", names_tenant=TenantQuery
+)
 
 WRITERS = (Role.WORKER, Role.OPERATOR)
 _TROUBLE = (errors.BackendFailed, errors.InvalidRecord)
@@ -156,7 +158,6 @@ class AcquireBody(Body):
 async def acquire(
     call: Call,
     key: str,
-    query: TenantQuery,  # noqa: ARG001
     body: AcquireBody,
 ) -> WriterLeaseView:
     """Acquire a lease.
@@ -214,7 +215,6 @@ _HOLDER = {"holder": "reports-1", "incarnation": "i1", "token": _TOKEN}
 async def refresh(
     call: Call,
     key: str,
-    query: TenantQuery,  # noqa: ARG001
     body: RefreshBody,
 ) -> WriterLeaseView:
     """Extend a lease. A caller that has lost it is refused and must stop writing."""
@@ -229,7 +229,6 @@ async def refresh(
 async def release(
     call: Call,
     key: str,
-    query: TenantQuery,  # noqa: ARG001
     body: RefreshBody,
 ) -> WriterLeaseView:
     """Release a lease, so that the next contender does not have to wait. Safe to repeat."""
@@ -258,7 +257,6 @@ class HandoverBody(HolderBody):
 async def handover(
     call: Call,
     key: str,
-    query: TenantQuery,  # noqa: ARG001
     body: HandoverBody,
 ) -> WriterLeaseView:
     """Hand a lease over to a named successor, who can take it at once. Others must wait."""
@@ -274,7 +272,7 @@ async def handover(
 
 
 @routes.get("/v1/writer-leases/{key}", errors=(NotFound, *_TROUBLE))
-async def describe(call: Call, key: str, query: TenantQuery) -> WriterLeaseView:  # noqa: ARG001
+async def describe(call: Call, key: str) -> WriterLeaseView:
     """Read a lease: its holder and its previous holders."""
     return await _published(call, _stored(call, key))
 
@@ -302,7 +300,6 @@ class RepairBody(Body):
 async def repair(
     call: Call,
     key: str,
-    query: TenantQuery,  # noqa: ARG001
     body: RepairBody,
 ) -> WriterLeaseView:
     """Replace an unreadable record with a released one that has this token."""

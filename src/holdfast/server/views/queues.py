@@ -9,18 +9,10 @@ from msgspec import UNSET, UnsetType
 
 from holdfast.errors import HoldfastError
 from holdfast.model import names
+from holdfast.model.deliveries import Delivery, PendingDelivery
+from holdfast.model.messages import DeadLetter, Message, Pushed
 from holdfast.model.payloads import as_base64, as_json
-from holdfast.model.queues import (
-    DEFAULT_GROUP,
-    DeadLetter,
-    Delivery,
-    GroupStats,
-    Message,
-    PendingDelivery,
-    Pushed,
-    Queue,
-    QueueStats,
-)
+from holdfast.model.queues import DEFAULT_GROUP, GroupStats, Queue, QueueStats
 from holdfast.server.auth import scoping
 from holdfast.server.views.derive import ModelView
 from holdfast.server.views.fields import View

@@ -56,7 +56,10 @@ function keys.buffered(tag, id) return tag .. ':B:' .. id end
 function keys.session_state(tag, id) return tag .. ':V:' .. id end
 function keys.dead_replies(tag, id) return tag .. ':D:' .. id end
 function keys.listeners(tag, id) return tag .. ':L:' .. id end
+function keys.erased_session(tag, id) return tag .. ':E:' .. id end
 function keys.sessions(tag, tenant) return tag .. ':sessions:' .. tenant end
+function keys.session_users(tag, tenant) return tag .. ':users:' .. tenant end
+function keys.user_sessions(tag, tenant, user) return tag .. ':usessions:' .. tenant .. '|' .. user end
 function keys.session_tenants(tag) return tag .. ':stenants' end
 -- Which session welcomes a user at an endpoint, or that it is done.
 function keys.welcome(tag, id) return tag .. ':W:' .. id end

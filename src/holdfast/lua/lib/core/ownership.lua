@@ -15,8 +15,10 @@ function ownership.graph(tag, id, tenant)
   return reply.no('graph_not_found', 'id', id)
 end
 
---- nil if the session is the tenant's, else the refusal of one that does not exist.
+--- nil if the session is, or was until it was erased, the tenant's, else the refusal of one that does not
+--- exist.
 function ownership.session(tag, id, tenant)
-  if server.call('HGET', keys.session(tag, id), 'tenant') == tenant then return nil end
+  local owner = server.call('HGET', keys.session(tag, id), 'tenant')
+  if (owner or server.call('GET', keys.erased_session(tag, id))) == tenant then return nil end
   return reply.no('session_not_found', 'id', id)
 end

@@ -9,7 +9,7 @@ local STALE = {
 }
 
 --- Remove the outcome of an execution that ended; returns the changes with which it runs again.
-function requeue.anew(tag, id, rec, now)
+function requeue.restart(tag, id, rec, now)
   record.clear(tag, id, rec, STALE)
   server.call('UNLINK', keys.result(tag, id), keys.note(tag, id))
   local changes = { 'turn', 'replay', 'replays', tonumber(rec.replays or 0) + 1 }

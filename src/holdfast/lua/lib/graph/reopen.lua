@@ -89,7 +89,7 @@ local function reset(list, id)
   local before = rec.state
   server.call('HINCRBY', graph, 'open', 1)
   if members.is_bad(before) and not rec.spared then server.call('HINCRBY', graph, 'bad', -1) end
-  local changes = requeue.anew(tag, id, rec, list.now)
+  local changes = requeue.restart(tag, id, rec, list.now)
   server.call('UNLINK', keys.steps(tag, id))
   if rec.ins then
     local met, unmet = counts(list, id)

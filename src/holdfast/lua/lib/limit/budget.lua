@@ -74,7 +74,7 @@ local function remember(tag, breach, kind, by, now)
   server.call('LTRIM', list, -MOST_BREACHES, -1)
 end
 
-local function told(breach, status)
+local function answer(breach, status)
   local b = breach.budget
   return { 'ok', status, b.id, breach.dimension, breach.current, breach.limit, b.on_hard or 'refuse' }
 end
@@ -88,7 +88,7 @@ function budget.refuse(tag, breach, key, by, now)
     server.call('HSET', keys.budget(tag, b.id), 'refused', key)
     remember(tag, breach, 'hard', by, now)
   end
-  return told(breach, 'hard_breach')
+  return answer(breach, 'hard_breach')
 end
 
 --- Record that a soft limit is exceeded, and return the answer for the caller. The budget is flagged:
@@ -101,7 +101,7 @@ function budget.warn(tag, breach, by, now)
     server.call('HSET', keys.budget(tag, b.id), flag, now)
     remember(tag, breach, 'soft', by, now)
   end
-  return told(breach, 'soft_breach')
+  return answer(breach, 'soft_breach')
 end
 
 --- The first soft limit that is passed after these amounts were added.

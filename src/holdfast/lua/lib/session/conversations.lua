@@ -135,9 +135,18 @@ end
 function conversations.time_out(tag, execution, rec, now)
   local id = sessions.of(execution)
   local session = sessions.read(tag, id)
-  if session and rec.hold == 'person' then sessions.clear(tag, id, session, { 'person', 'handed' }) end
+  if session and rec.hold == 'person' then sessions.clear(tag, id, session, { 'person', 'handed', 'why' }) end
   conversations.resume(tag, execution, rec, '[]', now)
   sessions.notify(tag, id, now)
+end
+
+--- Let a person answer from now on, and note that in the transcript.
+function conversations.hand_over(tag, id, session, to, why, note, now)
+  if not session.person then sessions.write(tag, id, session, { 'handed', session.last or 0 }) end
+  sessions.write(tag, id, session, { 'person', to })
+  sessions.clear(tag, id, session, { 'why' })
+  if why ~= '' then sessions.write(tag, id, session, { 'why', why }) end
+  transcript.append(tag, id, session, { d = 'n', p = note }, now)
 end
 
 --- Write a reply; returns its number.
@@ -174,7 +183,7 @@ function finish.converse(tag, execution, rec, now)
     local payload = '{"text":' .. text .. ',"error":"' .. rec.state .. '"}'
     conversations.reply(tag, id, session, { p = payload, x = tonumber(number) }, now)
   end
-  -- Whoever answers instead has read them.
+  -- The person who answers has read them.
   if session.person then server.call('DEL', keys.buffered(tag, id)) end
   local numbers = conversations.take(tag, id, session)
   if numbers then

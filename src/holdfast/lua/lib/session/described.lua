@@ -27,9 +27,11 @@ function described.row(tag, id, session, active)
   return { id, described.fields(session), active, buffered, current(tag, id, session) }
 end
 
---- The same, then entries after a number as NUMBER PACKED, MORE as 1 or 0, numbers of dead replies.
+--- The same, then entries after a number as NUMBER PACKED, MORE as 1 or 0, numbers of dead replies. After
+--- -5 follow the last five.
 function described.with_entries(tag, id, session, after, limit)
   local rows, more = {}, 0
+  if after < 0 then after = math.max(0, tonumber(session.last or 0) + after) end
   if limit > 0 then rows, more = transcript.after(tag, id, session, after, limit) end
   local dead = session.sender and server.call('HKEYS', keys.dead_replies(tag, id)) or {}
   return { 'ok', described.row(tag, id, session), rows, more, dead }

@@ -5,8 +5,10 @@
 ---   born   base, last = the transcript holds the entries from base + 1 to last
 ---   n = executions that were started   cur = the number of the one that has not ended
 ---   turn = the last message that was received   streamed = replies that are not complete yet
----   person = who answers instead of the conversation   sent, tries, fence = see lib/session/outgoing.lua
---- @requires lib/core/keys lib/core/settings lib/core/timers lib/core/wake
+---   person = who answers instead of the conversation   why = the reason for that
+---   handed = the last entry before that   sent, tries, fence = see lib/session/outgoing.lua
+---   values = the highest version of a value of its state that was removed
+--- @requires lib/core/keys lib/core/settings lib/core/timers lib/core/wake lib/session/users
 local sessions = {}
 
 -- A process that listens says so again long before this has passed.
@@ -71,6 +73,7 @@ local function keep_ms(tag, session) return settings.keep(tag, session.tenant, '
 
 --- Note that something was written now; sessions are listed by this.
 function sessions.touch(tag, id, session, now)
+  users.touch(tag, id, session, now)
   if server.call('ZADD', keys.sessions(tag, session.tenant), now, id) == 1 then
     server.call('SADD', keys.session_tenants(tag), session.tenant)
   end
@@ -103,6 +106,7 @@ function sessions.forget(tag, id, session, now)
   if session.sender then server.call('ZREM', keys.outgoing(tag, session.sender), id) end
   local listed = keys.sessions(tag, session.tenant)
   server.call('ZREM', listed, id)
+  users.leave(tag, id, session)
   if server.call('EXISTS', listed) == 0 then
     server.call('SREM', keys.session_tenants(tag), session.tenant)
   end

@@ -1,10 +1,12 @@
 --- The transcript of a session: a list of entries in msgpack. The entry at index 0 is number base + 1.
----   d = i, a message, or o, a reply   at = when   p = its payload, a JSON object that is opaque to Lua
+---   d = i, a message, o, a reply, or n, a note for operators   at = when
+---   p = its payload, a JSON object that is opaque to Lua
 ---   k = what a message is, if it is not a plain one
 ---   x = the number of the execution that received or wrote it   a = the sender's id of a message
 ---   e = the effect of a message   t = of a reply the message that it answers, of a message that was
 ---     merged the last one of them   w = who wrote a reply, if not the conversation
 ---   open = a reply whose text is not complete   cut = one that never became complete
+---   again = a dead reply that was sent again
 --- @requires lib/core/keys lib/core/settings lib/session/sessions
 local transcript = {}
 
