@@ -332,6 +332,7 @@ def _session(row: Sequence[Any]) -> Session:
         turn=int(get(b"turn", 0)),
         person=None if person is None else person.decode(),
         executions=int(get(b"n", 0)),
+        revision=None if (revision := get(b"rev")) is None else revision.decode(),
     )
 
 

@@ -27,6 +27,7 @@ Handler = TypeVar("Handler", bound=Callable[..., Awaitable[Any]])
 
 #: Refusals of calls that change the store, including reads that record the reader.
 CHANGING = (OutcomeUnknown, StoreReadOnly)
+JSON = "application/json"
 #: Room for a payload of 1 MiB in base64, with its envelope.
 BODY_BYTES = 2 << 20
 
@@ -104,6 +105,8 @@ class Route:
     reply: Any
     #: The documented type of the body, if it is decoded in another way.
     documented: Any
+    #: The content of the body. One that is not JSON reaches the handler as bytes.
+    accepts: str
 
     @property
     def summary(self) -> str:
@@ -177,8 +180,9 @@ class Routes:
         most_bytes: int = BODY_BYTES,
         example: Any = None,
         query_example: Mapping[str, str] | None = None,
-        media_type: str = "application/json",
+        media_type: str = JSON,
         documented: Any = None,
+        accepts: str = JSON,
     ) -> Callable[[Handler], Handler]:
         """Declare a route; the handler's signature provides the rest."""
         roles = role if isinstance(role, tuple) else (role,)
@@ -207,6 +211,7 @@ class Routes:
                     query=hints.get("query"),
                     reply=_reply_type(hints["return"]),
                     documented=documented or hints.get("body"),
+                    accepts=accepts,
                 )
             )
             return handler

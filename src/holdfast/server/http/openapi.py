@@ -126,10 +126,10 @@ def _operation(
         content: dict[str, Any] = {"schema": body}
         if route.example is not None:
             content["example"] = route.example
-        optional = not _required(route.documented)
+        optional = route.accepts == _JSON and not _required(route.documented)
         operation["requestBody"] = {
             "required": not optional,
-            "content": {_JSON: content},
+            "content": {route.accepts: content},
         }
     return operation
 

@@ -61,6 +61,12 @@ function keys.session_tenants(tag) return tag .. ':stenants' end
 -- Sessions with replies to send, by the time at which a sender may take them.
 function keys.outgoing(tag, sender) return tag .. ':outgoing:' .. sender end
 
+-- Executions that need a revision: those that wait, by the beginning of the wait, and the others, by
+-- birth. A closed revision starts nothing more here.
+function keys.revision_waits(tag, id) return tag .. ':revwaits:' .. id end
+function keys.revision_runs(tag, id) return tag .. ':revruns:' .. id end
+function keys.revision_closed(tag, id) return tag .. ':revclosed:' .. id end
+
 -- Where ready work waits: lane > route > tenant > execution.
 function keys.routes(tag, lane) return tag .. ':routes:' .. lane end
 function keys.pass(tag, lane) return tag .. ':pass:' .. lane end
@@ -133,6 +139,25 @@ function keys.audit(tag, log) return tag .. ':audit:' .. log end
 
 function keys.queues(tag) return tag .. ':queues' end
 
+-- Deployments, in the global partition. NAME is ENV|TENANT|ID.
+function keys.envs(tag) return tag .. ':envs' end
+function keys.env(tag, env) return tag .. ':env:' .. env end
+function keys.deployments(tag, env) return tag .. ':deployments:' .. env end
+function keys.deployment_tenants(tag, env, id) return tag .. ':dtenants:' .. env .. '|' .. id end
+function keys.deployment_changes(tag, env) return tag .. ':dchanges:' .. env end
+function keys.deployment(tag, name) return tag .. ':deployment:' .. name end
+function keys.deployment_log(tag, name) return tag .. ':dlog:' .. name end
+function keys.split(tag, name) return tag .. ':split:' .. name end
+function keys.revisions(tag, name) return tag .. ':revisions:' .. name end
+function keys.archived_revisions(tag, name) return tag .. ':rarchived:' .. name end
+function keys.revision(tag, id) return tag .. ':revision:' .. id end
+function keys.draining_revisions(tag) return tag .. ':draining' end
+function keys.packs(tag) return tag .. ':packs' end
+function keys.pack(tag, digest) return tag .. ':pack:' .. digest end
+
+-- The archive of a pack, under a tag of its own.
+function keys.blob(tag) return tag .. ':blob' end
+
 -- Keys of a message queue, under its own tag: the queue, its messages, and its memory of calls.
 function keys.queue(tag) return tag .. ':queue' end
 function keys.groups(tag) return tag .. ':groups' end
@@ -176,3 +201,4 @@ function keys.feed_channel(tag, tenant) return tag .. ':news:' .. tenant end
 function keys.mailbox_channel(tag, process) return tag .. ':box:' .. process end
 function keys.replies_channel(tag) return tag .. ':replies' end
 function keys.outbox_channel(tag) return tag .. ':out' end
+function keys.drained_channel(tag) return tag .. ':drained' end
