@@ -24,7 +24,7 @@ class Envs(Domain):
             "1" if env.unsigned_packs else "0",
             _pack(env.trust),
         )
-        return bool(word == b"created")
+        return bool(word == b"created") and env.name != LOCAL.name
 
     async def list(self) -> list[Env]:
         """Return all envs by name; `local` is always among them."""
