@@ -10,6 +10,7 @@ from hypothesis.stateful import run_state_machine_as_test
 
 from tests.property.budget_machine import BudgetMachine
 from tests.property.comparing import ComparingMachine
+from tests.property.deployment_machine import DeploymentMachine
 from tests.property.machine import LifecycleMachine
 from tests.property.queue_machine import QueueMachine
 from tests.property.quota_machine import QuotaMachine
@@ -28,6 +29,7 @@ MACHINES: dict[str, tuple[type[ComparingMachine], int, int]] = {
     "queues": (QueueMachine, 50, 30),
     "sessions": (SessionsMachine, 50, 40),
     "waits": (WaitsMachine, 25, 40),
+    "deployments": (DeploymentMachine, 40, 40),
 }
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ pytestmark = pytest.mark.timeout(LIMIT_S + 10)
 
 
 @pytest.mark.parametrize(
-    "machine", ["lifecycle", "streams", "budgets", "quotas", "queues", "waits"]
+    "machine", ["lifecycle", "streams", "budgets", "quotas", "queues", "waits", "deployments"]
 )
 def test_random_operations_agree_with_the_model(machine: str) -> None:
     """Whatever is called in whatever order, store and model agree and the indexes hold."""

@@ -43,7 +43,7 @@ async def test_an_execution_that_is_replayed_needs_its_revision_again(store: Sto
     """It still requires it."""
     execution = await create_one(store, requires=("rev:blue",))
     await store.executions.cancel(execution, "")
-    await store.executions.replay(execution, keep_steps=False, from_step=None, reason="")
+    await store.executions.replay(execution, keep_steps=False, from_step="", reason="")
     assert (await store.deployments.needs(["blue"]))["blue"] == Needs(running=1)
 
 
