@@ -111,18 +111,12 @@ class Deployments(ABC):
         """Let a revision start nothing more; it becomes inactive when nothing needs it.
 
         What still needs it after the deadline may be moved or ended by hosts. Another deadline,
-        counted from the begin of the drain, replaces the first.
+        counted from the beginning of the drain, replaces the first. Repeated, the call counts
+        again what needs the revision. Maintenance does so when its last execution ends.
 
         Raises:
             RevisionRoutable: the split routes to it.
             IllegalTransition: it is not ready.
-        """
-
-    @abstractmethod
-    async def settle(self, ref: DeploymentRef, revision_id: str) -> Revision:
-        """End the drain of a revision if nothing needs it; otherwise nothing changes.
-
-        Maintenance calls this when the last execution that needs a revision ends.
         """
 
     @abstractmethod

@@ -114,10 +114,6 @@ class RemoteDeployments(Deployments):
         return await self._act(ref, revision_id, "drain", {"deadline_ms": deadline_ms})
 
     @override
-    async def settle(self, ref: DeploymentRef, revision_id: str) -> Revision:
-        return await self._act(ref, revision_id, "settle", {})
-
-    @override
     async def archive(self, ref: DeploymentRef, revision_id: str) -> Revision:
         return await self._act(ref, revision_id, "archive", {})
 

@@ -183,8 +183,8 @@ class Deployments(deployments.Deployments):
         )
         return await self.settle(ref, revision_id)
 
-    @override
     async def settle(self, ref: DeploymentRef, revision_id: str) -> Revision:
+        """End the drain of a revision if nothing needs it; otherwise nothing changes."""
         deployment = await self._deployments.get(ref)
         revision = revision_in(deployment, _check_revision(revision_id))
         if revision.lifecycle is not Lifecycle.DRAINING:

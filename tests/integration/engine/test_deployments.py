@@ -89,9 +89,9 @@ async def test_a_conversation_ends_on_the_revision_on_which_it_began(
         session = await engine.sessions.get(first.session)
         assert (session.revision, session.execution) == ("v1", claim.id)
         (again,) = await claimer.claim(1, 30_000)
-        assert (await engine.deployments.settle(TALK, "v1")).running == 1
+        assert (await engine.deployments.drain(TALK, "v1")).running == 1
         await engine.complete(again.id, again.lease, b"null")
-    ended = await engine.deployments.settle(TALK, "v1")
+    ended = await engine.deployments.drain(TALK, "v1")
     assert ended.lifecycle is Lifecycle.INACTIVE
     found = await engine.deployments.get(TALK)
     assert [(one.id, one.running, one.waiting) for one in found.revisions] == [
@@ -151,7 +151,7 @@ async def test_no_conversation_starts_on_a_revision_that_is_inactive(engine: Eng
         await asyncio.sleep(0.01)
         revision = await engine.deployments.drain(TALK, "v1")
         while revision.lifecycle is not Lifecycle.INACTIVE:
-            revision = await engine.deployments.settle(TALK, "v1")
+            revision = await engine.deployments.drain(TALK, "v1")
 
     await asyncio.gather(drain(), *(lag(router) for router in range(8)))
     assert refused > 0
@@ -283,9 +283,9 @@ async def test_a_deployment_of_a_pack_needs_its_digest(engine: Engine) -> None:
         shop, digest=pack.digest, revision_id="v1", config=reordered
     )
     assert again == (first, False)
-    for fields in ({}, {"pack": "a", "app": "b"}):
+    for own, app in ((None, None), ("a", "b")):
         with pytest.raises(InvalidInput, match="required"):
-            NewDeployment(env="local", id="x", tenant="acme", **fields)
+            NewDeployment(env="local", id="x", tenant="acme", pack=own, app=app)
 
 
 async def test_envs_are_found_by_name(engine: Engine) -> None:

@@ -48,7 +48,7 @@ async def test_entries_remember_since_when_they_are_routable(store: Store) -> No
     ref = await ready(store, "blue", "green")
 
     async def since(**weights: int) -> dict[str, int]:
-        split = await route(store, ref, **weights)
+        split = await route(store, ref, key="", **weights)
         return {entry.revision: entry.since for entry in split.entries}
 
     assert await since(blue=10_000) == {"blue": 1}

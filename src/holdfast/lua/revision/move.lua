@@ -19,14 +19,16 @@ local function has(words, word) return (' ' .. words .. ' '):find(' ' .. word ..
 
 local function answer(tag, id, word) return { 'ok', word, server.call('HGETALL', keys.revision(tag, id)) } end
 
---- Remember an archived revision for a while.
-local function shelve(tag, name, id, now)
-  local key = keys.archived_revisions(tag, name)
-  server.call('ZADD', key, now, id)
-  if server.call('ZCARD', key) <= MOST_ARCHIVED then return end
-  local oldest = server.call('ZPOPMIN', key)[1]
-  server.call('ZREM', keys.revisions(tag, name), oldest)
-  server.call('DEL', keys.revision(tag, oldest))
+--- Forget the first archived revision if there are too many.
+local function tidy(tag, name)
+  local archived = {}
+  for _, id in ipairs(server.call('ZRANGE', keys.revisions(tag, name), 0, -1)) do
+    local lifecycle = server.call('HGET', keys.revision(tag, id), 'lifecycle')
+    if lifecycle == 'archived' then archived[#archived + 1] = id end
+  end
+  if #archived <= MOST_ARCHIVED then return end
+  server.call('ZREM', keys.revisions(tag, name), archived[1])
+  server.call('DEL', keys.revision(tag, archived[1]))
 end
 
 --- Another deadline of a revision that drains already.
@@ -66,7 +68,7 @@ local function run(tag, args)
   elseif from == 'draining' then
     server.call('SREM', keys.draining_revisions(tag), name .. '|' .. id)
   end
-  if to == 'archived' then shelve(tag, name, id, now) end
+  if to == 'archived' then tidy(tag, name) end
   deployments.changed(tag, name, now, { event = to, by = by, revision = id, before = from })
   return answer(tag, id, 'moved')
 end

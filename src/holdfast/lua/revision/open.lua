@@ -2,7 +2,7 @@
 --- @key tag the partition
 --- @arg revision
 --- @ok
---- @flags write
+--- @flags allow-oom
 --- @requires lib/core/keys
 
 local function run(tag, args)

@@ -28,6 +28,7 @@ Handler = TypeVar("Handler", bound=Callable[..., Awaitable[Any]])
 #: Refusals of calls that change the store, including reads that record the reader.
 CHANGING = (OutcomeUnknown, StoreReadOnly)
 JSON = "application/json"
+ARCHIVE = "application/zip"
 #: Room for a payload of 1 MiB in base64, with its envelope.
 BODY_BYTES = 2 << 20
 
@@ -105,8 +106,6 @@ class Route:
     reply: Any
     #: The documented type of the body, if it is decoded in another way.
     documented: Any
-    #: The content of the body. One that is not JSON reaches the handler as bytes.
-    accepts: str
 
     @property
     def summary(self) -> str:
@@ -122,6 +121,11 @@ class Route:
     def name(self) -> str:
         """A name for logs, metrics and generated clients."""
         return f"{self.tag}_{self.handler.__name__}"
+
+    @property
+    def accepts(self) -> str:
+        """The content of its body: JSON, or an archive if the handler takes bytes."""
+        return ARCHIVE if self.body is bytes else JSON
 
     @property
     def reads_body(self) -> bool:
@@ -182,7 +186,6 @@ class Routes:
         query_example: Mapping[str, str] | None = None,
         media_type: str = JSON,
         documented: Any = None,
-        accepts: str = JSON,
     ) -> Callable[[Handler], Handler]:
         """Declare a route; the handler's signature provides the rest."""
         roles = role if isinstance(role, tuple) else (role,)
@@ -211,7 +214,6 @@ class Routes:
                     query=hints.get("query"),
                     reply=_reply_type(hints["return"]),
                     documented=documented or hints.get("body"),
-                    accepts=accepts,
                 )
             )
             return handler

@@ -123,7 +123,7 @@ def _operation(
         operation["security"] = []
     operation["description"] = "\n\n".join(about)
     if body is not None:
-        content: dict[str, Any] = {"schema": body}
+        content: dict[str, Any] = {"schema": body if route.accepts == _JSON else _BINARY}
         if route.example is not None:
             content["example"] = route.example
         optional = route.accepts == _JSON and not _required(route.documented)
@@ -132,6 +132,10 @@ def _operation(
             "content": {route.accepts: content},
         }
     return operation
+
+
+#: A body that is not JSON.
+_BINARY = {"type": "string", "format": "binary"}
 
 
 def _required(body: Any) -> bool:

@@ -23,7 +23,6 @@ routes: Routes = Routes("packs", "The archives that revisions run.")
     status=(201, 200),
     errors=(errors.InvalidPack, errors.StoreFull),
     most_bytes=bounds.PACK_BYTES,
-    accepts="application/zip",
 )
 async def upload(call: Call, body: bytes, query: TenantQuery) -> Answer[PackView]:  # noqa: ARG001
     """Upload the archive of a pack, as `holdfast pack build` writes it.

@@ -134,13 +134,6 @@ async def drain(
     return RevisionView.of(await call.engine.deployments.drain(ref, r, deadline_ms=deadline_ms))
 
 
-@routes.post(_REVISION + "/settle", errors=FIND_REVISION, **_ACT)
-async def settle(call: Call, env: str, d: str, r: str, query: TenantQuery) -> RevisionView:
-    """End the drain of a revision if nothing needs it; otherwise nothing changes."""
-    ref = named(call, env, d, query)
-    return RevisionView.of(await call.engine.deployments.settle(ref, r))
-
-
 @routes.post(_REVISION + "/archive", errors=(*FIND_REVISION, errors.IllegalTransition), **_ACT)
 async def archive(call: Call, env: str, d: str, r: str, query: TenantQuery) -> RevisionView:
     """Keep a revision for the record only."""

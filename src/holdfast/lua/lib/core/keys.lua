@@ -29,9 +29,7 @@ function keys.tails(tag, id) return tag .. ':tails:' .. id end
 function keys.tenants(tag) return tag .. ':tenants' end
 function keys.cells(tag, tenant) return tag .. ':cells:' .. tenant end
 function keys.cell(tag, tenant, cell) return tag .. ':c:' .. tenant .. '|' .. cell end
-function keys.tagged(tag, tenant, name, value)
-  return tag .. ':g:' .. tenant .. '|' .. name .. '=' .. value
-end
+function keys.tagged(tag, tenant, name, value) return tag .. ':g:' .. tenant .. '|' .. name .. '=' .. value end
 
 -- Waitpoints that can be answered, by creation time; an empty tenant means all tenants.
 function keys.open_waitpoints(tag, tenant) return tag .. ':open:' .. tenant end
@@ -61,8 +59,7 @@ function keys.session_tenants(tag) return tag .. ':stenants' end
 -- Sessions with replies to send, by the time at which a sender may take them.
 function keys.outgoing(tag, sender) return tag .. ':outgoing:' .. sender end
 
--- Executions that need a revision: those that wait, by the beginning of the wait, and the others, by
--- birth. A closed revision starts nothing more here.
+-- Executions that need a revision, and whether it starts more of them here.
 function keys.revision_waits(tag, id) return tag .. ':revwaits:' .. id end
 function keys.revision_runs(tag, id) return tag .. ':revruns:' .. id end
 function keys.revision_closed(tag, id) return tag .. ':revclosed:' .. id end
@@ -130,13 +127,11 @@ function keys.tasks(tag) return tag .. ':tasks' end
 function keys.services(tag) return tag .. ':services' end
 function keys.service_expiries(tag) return tag .. ':service_expiries' end
 function keys.keyring(tag) return tag .. ':keyring' end
-
 function keys.object(tag, name) return tag .. ':o:' .. name end
 function keys.objects(tag) return tag .. ':objects' end
 function keys.access(tag, id) return tag .. ':access:' .. id end
 function keys.accesses(tag) return tag .. ':accesses' end
 function keys.audit(tag, log) return tag .. ':audit:' .. log end
-
 function keys.queues(tag) return tag .. ':queues' end
 
 -- Deployments, in the global partition. NAME is ENV|TENANT|ID.
@@ -149,13 +144,11 @@ function keys.deployment(tag, name) return tag .. ':deployment:' .. name end
 function keys.deployment_log(tag, name) return tag .. ':dlog:' .. name end
 function keys.split(tag, name) return tag .. ':split:' .. name end
 function keys.revisions(tag, name) return tag .. ':revisions:' .. name end
-function keys.archived_revisions(tag, name) return tag .. ':rarchived:' .. name end
 function keys.revision(tag, id) return tag .. ':revision:' .. id end
 function keys.draining_revisions(tag) return tag .. ':draining' end
 function keys.packs(tag) return tag .. ':packs' end
 function keys.pack(tag, digest) return tag .. ':pack:' .. digest end
-
--- The archive of a pack, under a tag of its own.
+-- Under the tag of the archive of a pack.
 function keys.blob(tag) return tag .. ':blob' end
 
 -- Keys of a message queue, under its own tag: the queue, its messages, and its memory of calls.
