@@ -1,8 +1,7 @@
 --- Deployments of an env that changed after a change, in the order of their last changes.
 --- @key tag the global partition
 --- @arg env @arg after the number of a change, 0 for all @arg limit
---- @ok LAST, the number of the last change of the env, then per deployment: fields, the split in
---- msgpack or empty, the fields of each revision
+--- @ok LAST change of the env, then per deployment: fields, split in msgpack or empty, its revisions
 --- @flags no-writes
 --- @requires lib/core/keys lib/deploy/deployments
 

@@ -17,7 +17,9 @@ local function run(tag, args)
   if found then return reply.no('deployment_conflict', 'id', id, 'env', env) end
   if not deployments.has_env(tag, env) then return reply.no('env_not_found', 'env', env) end
 
-  server.call('HSET', key, 'env', env, 'tenant', tenant, 'id', id, 'content', content, 'born', now, unpack(args, 6))
+  server.call(
+    'HSET', key, 'env', env, 'tenant', tenant, 'id', id, 'content', content, 'born', now, unpack(args, 6)
+  )
   server.call('ZADD', keys.deployments(tag, env), 0, tenant .. '|' .. id)
   server.call('SADD', keys.deployment_tenants(tag, env, id), tenant)
   deployments.changed(tag, name, now, { event = 'created', by = by })

@@ -1,5 +1,5 @@
 --- Write a part of the archive of a pack. Until `pack/seal` it expires.
---- @key tag of the archive
+--- @key tag the archive, by its digest
 --- @arg number of the part, from 0 @arg bytes @arg keep_ms
 --- @ok
 --- @flags write

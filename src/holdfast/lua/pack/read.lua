@@ -1,5 +1,5 @@
 --- Read a part of the archive of a pack.
---- @key tag of the archive
+--- @key tag the archive, by its digest
 --- @arg number of the part, from 0
 --- @ok PARTS, the bytes of this part; 0 if there is no such archive
 --- @flags no-writes

@@ -1,5 +1,5 @@
 --- Keep the archive of a pack whose parts are all there. It never changes again.
---- @key tag of the archive
+--- @key tag the archive, by its digest
 --- @arg parts how many @arg size of all together
 --- @ok sealed | missing: nothing is kept, write the parts again
 --- @flags write

@@ -4,4 +4,4 @@
 --- @flags no-writes
 --- @requires lib/core/keys
 
-local function run(tag) return { 'ok', server.call('SMEMBERS', keys.draining_revisions(tag)) } end
+local function run(tag, _) return { 'ok', server.call('SMEMBERS', keys.draining_revisions(tag)) } end

@@ -8,7 +8,7 @@
 --- @no deployment_not_found | ambiguous_deployment | revision_conflict | pack_not_found | pack_mismatch
 --- @no untrusted_pack | too_many_revisions
 --- @flags write
---- @requires lib/core/keys lib/core/clock lib/core/reply lib/deploy/deployments lib/deploy/revisions
+--- @requires lib/core/keys lib/core/clock lib/core/reply lib/deploy/deployments
 
 local MOST_REVISIONS = 200
 

@@ -46,5 +46,6 @@ function deployments.row(tag, name)
   for i, id in ipairs(server.call('ZRANGE', keys.revisions(tag, name), 0, -1)) do
     revisions[i] = server.call('HGETALL', keys.revision(tag, id))
   end
-  return { server.call('HGETALL', keys.deployment(tag, name)), server.call('GET', keys.split(tag, name)) or '', revisions }
+  local fields = server.call('HGETALL', keys.deployment(tag, name))
+  return { fields, server.call('GET', keys.split(tag, name)) or '', revisions }
 end

@@ -81,7 +81,12 @@ function splits.apply(tag, name, split, entries, call, now)
   split = { generation = generation, entries = routed, at = now, by = call.by, past = past, keys = split.keys }
   remember(split, call, routed)
   save(tag, name, split)
-  local event = { event = call.to and 'rolled_back' or 'split', by = call.by, generation = generation, to = call.target }
+  local event = {
+    event = call.to and 'rolled_back' or 'split',
+    by = call.by,
+    generation = generation,
+    to = call.target,
+  }
   deployments.changed(tag, name, now, event)
   return split
 end
