@@ -194,6 +194,34 @@ class FlowNotFound(NotFound):
     """No pack has this flow, or it cannot be started from outside."""
 
     code = "flow_not_found"
+class EnvNotFound(NotFound):
+    """No env has this name."""
+
+    code = "env_not_found"
+
+
+class PackNotFound(NotFound):
+    """No pack with this digest was uploaded."""
+
+    code = "pack_not_found"
+
+
+class DeploymentNotFound(NotFound):
+    """The env has no deployment with this id."""
+
+    code = "deployment_not_found"
+
+
+class RevisionNotFound(NotFound):
+    """The deployment has no revision with this id."""
+
+    code = "revision_not_found"
+
+
+class GenerationNotFound(NotFound):
+    """The split has no earlier generation of this number that it could return to."""
+
+    code = "generation_not_found"
 
 
 class ReplyNotFound(NotFound):
@@ -302,6 +330,78 @@ class LaneDraining(Conflict):
     """The lane accepts no new executions."""
 
     code = "lane_draining"
+
+
+class AmbiguousDeployment(Conflict):
+    """Several tenants have a deployment with this id; name the tenant."""
+
+    code = "ambiguous_deployment"
+
+
+class DeploymentConflict(Conflict):
+    """A deployment with different content has this id."""
+
+    code = "deployment_conflict"
+
+
+class PackMismatch(Conflict):
+    """The digest is that of another pack than the deployment runs."""
+
+    code = "pack_mismatch"
+
+
+class UntrustedPack(Conflict):
+    """The env trusts no key that signed the pack."""
+
+    code = "untrusted_pack"
+
+
+class RevisionConflict(Conflict):
+    """Another revision has this id."""
+
+    code = "revision_conflict"
+
+
+class TooManyRevisions(Conflict):
+    """The deployment has too many revisions."""
+
+    code = "too_many_revisions"
+
+
+class IllegalTransition(Conflict):
+    """The lifecycle of the revision has no such step."""
+
+    code = "illegal_transition"
+
+
+class StaleLifecycle(Conflict):
+    """The lifecycle has changed since the caller saw it."""
+
+    code = "stale_lifecycle"
+
+
+class RevisionRoutable(Conflict):
+    """The split routes new sessions to the revision."""
+
+    code = "revision_routable"
+
+
+class RevisionNotReady(Conflict):
+    """A split can route only to revisions that are ready."""
+
+    code = "revision_not_ready"
+
+
+class RevisionDraining(Conflict):
+    """The revision starts nothing more; route to another."""
+
+    code = "revision_draining"
+
+
+class StaleGeneration(Conflict):
+    """The split has changed; `context["generation"]` is its generation."""
+
+    code = "stale_generation"
 
 
 class NotSuspended(Conflict):

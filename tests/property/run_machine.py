@@ -10,6 +10,7 @@ from hypothesis.stateful import run_state_machine_as_test
 
 from tests.property.budget_machine import BudgetMachine
 from tests.property.comparing import ComparingMachine
+from tests.property.deployment_machine import DeploymentMachine
 from tests.property.machine import LifecycleMachine
 from tests.property.pins_machine import PinsMachine
 from tests.property.queue_machine import QueueMachine
@@ -30,6 +31,7 @@ MACHINES: dict[str, tuple[type[ComparingMachine], int, int]] = {
     "sessions": (SessionsMachine, 50, 40),
     "pins": (PinsMachine, 60, 40),
     "waits": (WaitsMachine, 25, 40),
+    "deployments": (DeploymentMachine, 40, 40),
 }
 
 if __name__ == "__main__":

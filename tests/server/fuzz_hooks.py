@@ -22,6 +22,12 @@ LIVE = "text/event-stream"
 CHANCE = random.Random(7)
 
 
+@schemathesis.serializer("application/zip")
+def archive(_context: Any, value: Any) -> bytes:
+    """Send whatever was made, as the bytes of an archive."""
+    return value if isinstance(value, bytes) else str(value).encode()
+
+
 @schemathesis.hook
 def map_case(_context: Any, case: Any) -> Any:
     """Name things that exist, with their leases and tokens, so that calls do something."""

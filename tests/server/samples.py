@@ -17,6 +17,8 @@ from holdfast.archive import Archiver, open_archive, set_archive
 from holdfast.engine import Engine
 from holdfast.fencing import Ask, Leases
 from holdfast.fencing.in_store import StoreObjects
+from holdfast.host import packs
+from holdfast.model.deployments import NewDeployment
 from holdfast.model.executions import Claim, NewExecution
 from holdfast.model.graphs import Edge
 from holdfast.model.ids import new_id
@@ -25,8 +27,9 @@ from holdfast.model.session_keys import SessionKey
 from holdfast.model.sessions import Activity, MessageWait, NewReply
 from holdfast.model.timing import Timing
 from holdfast.model.waitpoints import NewWaitpoint, waitpoint_id
-from holdfast.server.http.declare import Route
+from holdfast.server.http.declare import JSON, Route
 from holdfast.testing.clock import Clock
+from tests.support.packs import pack_of
 
 Make = Callable[[Engine, str], Awaitable[str]]
 #: What `httpx.AsyncClient.request` takes.
@@ -37,6 +40,10 @@ ANSWER_S = 10
 
 #: Where the archive of the samples is.
 FOLDER = tempfile.TemporaryDirectory(prefix="holdfast-archive-")
+
+
+#: The archive of a small pack.
+ARCHIVE = packs.build(pack_of())
 
 
 async def _execution(engine: Engine, tenant: str) -> str:
@@ -81,7 +88,21 @@ async def _graph(engine: Engine, tenant: str) -> str:
 #: Parameters that follow from others.
 DERIVED: dict[str, Callable[[Mapping[str, str]], str]] = {
     "wp": lambda values: waitpoint_id(values["id"], 1),
+    "r": lambda values: f"r-{values['d']}",
 }
+
+
+async def _env(_engine: Engine, _tenant: str) -> str:
+    return "local"
+
+
+async def deployment(engine: Engine, tenant: str) -> str:
+    """Make a deployment of an app, and its revision `r-ID`."""
+    name = f"d-{new_id()}"
+    new = NewDeployment(env="local", id=name, tenant=tenant, app="talk")
+    made, _ = await engine.deployments.create(new)
+    await engine.deployments.stage(made.ref, revision_id=f"r-{name}")
+    return name
 
 
 async def _queue(engine: Engine, tenant: str) -> str:
@@ -193,6 +214,8 @@ MAKERS: dict[str, Make] = {
     "archive.id": _archived,
     "conversations.name": conversation,
     "sessions.id": _session,
+    "env": _env,
+    "d": deployment,
 }
 
 
@@ -221,7 +244,9 @@ async def path_of(route: Route, engine: Engine, tenant: str) -> str:
 def request_of(route: Route, path: str) -> Request:
     """Return a request that fits the route's declaration."""
     request: Request = {"method": route.method, "url": path}
-    if route.body is not None:
+    if route.accepts != JSON:
+        request["content"] = ARCHIVE
+    elif route.body is not None:
         request["json"] = route.example if route.example is not None else {}
     if route.query_example:
         request["params"] = dict(route.query_example)

@@ -10,7 +10,7 @@ import pytest
 from holdfast.model.api_keys import Role, id_of
 from holdfast.model.audit import AuditLog
 from holdfast.server.http import openapi, problems
-from holdfast.server.http.declare import Route, Scope
+from holdfast.server.http.declare import JSON, Route, Scope
 from holdfast.server.routes import all_routes
 from tests.server.conftest import OURS, THEIRS, Site
 from tests.server.samples import DERIVED, MAKERS, naming, parameters, path_of, request_of, send
@@ -35,6 +35,8 @@ MISSING = {
     "schedules": "schedule_not_found",
     "budgets": "budget_not_found",
     "quotas": "quota_not_found",
+    "deployments": "deployment_not_found",
+    "revisions": "deployment_not_found",
 }
 
 
@@ -135,7 +137,7 @@ async def test_another_tenant_is_kept_out(route: Route, shared_site: Site) -> No
     elif route.owner is not None:
         code = type(route.owner.missing("")).code
         assert_problem(response, 404, code)
-    elif "id" in parameters(route) and route.tag in MISSING:
+    elif {"id", "d"} & {*parameters(route)} and route.tag in MISSING:
         assert_problem(response, 404, MISSING[route.tag])
     else:
         assert OURS not in response.text.replace("yours", "")
@@ -190,7 +192,7 @@ async def test_it_refuses_what_it_does_not_know(
     odd = await operator.request(route.method, path, params={"no-such": "1"}, json=route.example)
     if route.scope is not Scope.PUBLIC or odd.status_code != 200:
         assert_problem(odd, 422, "invalid_input")
-    if not route.reads_body:
+    if not route.reads_body or route.accepts != JSON:
         return
     broken = await operator.request(route.method, path, content=b"{")
     assert_problem(broken, 400, "malformed")

@@ -11,8 +11,10 @@ from dataclasses import dataclass
 
 from holdfast.cli.main import run
 from holdfast.engine import Engine, open_engine
+from holdfast.model.deployments import DeploymentRef, NewDeployment, SplitEntry
 from holdfast.model.executions import Claim, Failure
 from holdfast.model.frames import NewFrame
+from holdfast.model.revisions import Gate
 from holdfast.model.session_keys import SessionKey
 from holdfast.model.sessions import Activity, MessageWait, NewReply
 from holdfast.model.states import State
@@ -33,6 +35,7 @@ _VARYING = (
     (re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)?"), "TIME"),
     (re.compile(r"(?<![\w.])\d+(\.\d+)? (ms|s|min|h|d)\b( \d+ (s|min|h)\b)?"), "SPAN"),
     (re.compile(r"\b1\d{12}\b"), "MS"),
+    (re.compile(r'"change":\d+'), '"change":N'),
     (re.compile(r"[·█]+"), "BAR"),
     (re.compile(r" {2,}|─+"), " "),
 )
@@ -116,6 +119,26 @@ class Place:
         replies = [NewReply(step="say:1", payload=b'{"text": "Which order?"}')]
         wait = MessageWait(step="receive:1")
         await self.engine.sessions.turn(claim.id, claim.lease, replies, wait)
+
+    async def deployment(self, name: str) -> None:
+        """Create a deployment with the revisions `v1-` and `v2-` of its name."""
+        new = NewDeployment(env="local", id=name, tenant="default", app="talk")
+        await self.engine.deployments.create(new)
+        for version in ("v1", "v2"):
+            ref = DeploymentRef(env="local", id=name)
+            await self.engine.deployments.stage(ref, revision_id=f"{version}-{name}")
+
+    async def released(self, name: str) -> None:
+        """The same, with both ready and two splits."""
+        await self.deployment(name)
+        ref = DeploymentRef(env="local", id=name)
+        for generation, version in enumerate(("v1", "v2")):
+            revision = f"{version}-{name}"
+            seen = await self.engine.deployments.warm(ref, revision)
+            gates = [Gate(name="loads", passed=True)]
+            await self.engine.deployments.judge(ref, revision, gates, seen=seen.version)
+            entries = [SplitEntry(revision=revision, weight_bps=10_000)]
+            await self.engine.deployments.set_split(ref, entries, expected_generation=generation)
 
     async def completed(self, name: str) -> None:
         """Run an execution with a step and a stream to its end."""

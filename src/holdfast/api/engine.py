@@ -11,12 +11,15 @@ from holdfast.api.archive import Archive
 from holdfast.api.audit import Audit
 from holdfast.api.budgets import Budgets
 from holdfast.api.changes import Changes
+from holdfast.api.deployments import Deployments
+from holdfast.api.envs import Envs
 from holdfast.api.executions import Executions
 from holdfast.api.feeds import Feeds
 from holdfast.api.graphs import Graphs
 from holdfast.api.keyring import SigningKeys
 from holdfast.api.lanes import Lanes
 from holdfast.api.operability import Operability
+from holdfast.api.packs import Packs
 from holdfast.api.queues import Queues
 from holdfast.api.quotas import Quotas
 from holdfast.api.schedules import Schedules
@@ -68,6 +71,9 @@ class Engine(ABC):
     secrets: Secrets
     writer_leases: WriterLeases
     archive: Archive
+    envs: Envs
+    packs: Packs
+    deployments: Deployments
     feeds: Feeds
     changes: Changes
     operability: Operability

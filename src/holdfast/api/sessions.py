@@ -32,18 +32,25 @@ class Sessions(ABC):
 
     @abstractmethod
     async def deliver(
-        self, name: str, activity: Activity, *, sender: str | None = None
+        self,
+        name: str,
+        activity: Activity,
+        *,
+        sender: str | None = None,
+        revision: str | None = None,
     ) -> Delivered:
         """Deliver a message to a conversation that workers publish under a name.
 
         One call of the store resumes the execution that waits, buffers the message for the one
         that runs, or starts one. The same activity id again gets the first answer. `sender`
-        names the senders that deliver the replies; without it, readers fetch them.
+        names the senders that deliver the replies; without it, readers fetch them. `revision` is
+        the one on which an execution starts if the message starts one.
 
         Raises:
             ConversationNotFound: no worker ever published a conversation of this name.
             SessionBusy: a turn runs, and the conversation rejects messages meanwhile.
             SessionFull: the session has too many messages that were not received yet.
+            RevisionDraining: the message would start an execution on a revision that drains.
         """
 
     @abstractmethod
@@ -53,6 +60,7 @@ class Sessions(ABC):
         activity: Activity,
         *,
         sender: str | None = None,
+        revision: str | None = None,
         wait_ms: int = 10_000,
     ) -> TurnAnswer:
         """Deliver a message, and wait until its turn ends; returns the replies so far.

@@ -73,6 +73,18 @@ _VERBS: dict[str, dict[str, Entry]] = {
             "chat",
         ),
     },
+    "Deployments": {
+        "deploy": Entry(
+            "deploy",
+            "Build a pack, upload it, stage a revision of it and let hosts warm it up.",
+            "deploy",
+        ),
+        "drain": Entry(
+            "drain",
+            "Let a revision start nothing more; prints what still needs it.",
+            "drain",
+        ),
+    },
     "Executions": {
         "submit": Entry(
             "submit",

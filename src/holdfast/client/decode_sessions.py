@@ -73,6 +73,7 @@ class _AnswerReply(msgspec.Struct):
     execution: str | None
     state: str
     session: str
+    revision: str | None = None
 
 
 class _TurnedReply(msgspec.Struct):
@@ -131,6 +132,7 @@ def answer(data: bytes, *, done: bool) -> TurnAnswer:
         state=reply.state,
         replies=tuple(one.entry() for one in reply.replies),
         done=done,
+        revision=reply.revision,
     )
 
 

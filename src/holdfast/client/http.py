@@ -202,17 +202,19 @@ class Http:
         where: str,
         *,
         body: Any = None,
+        content: bytes | None = None,
         query: Mapping[str, Any] | None = None,
         once: bool = False,
         wait_s: float = 0.0,
     ) -> Reply:
         """Send a call until it is answered or its time is over; raise the problem as an error.
 
-        `wait_s` is how long the server may wait on purpose.
+        `wait_s` is how long the server may wait on purpose; `content` is a body that is not JSON.
         """
         time_s = self._timeout_s + wait_s
-        headers = {"Content-Type": "application/json"}
-        content = None if body is None else msgspec.json.encode(body)
+        headers = {"Content-Type": "application/json" if content is None else "application/zip"}
+        if body is not None:
+            content = msgspec.json.encode(body)
 
         async def attempt(*, again: bool) -> Reply:
             response = await self._ask(

@@ -58,9 +58,14 @@ class RemoteSessions(api.Sessions):
 
     @override
     async def deliver(
-        self, name: str, activity: Activity, *, sender: str | None = None
+        self,
+        name: str,
+        activity: Activity,
+        *,
+        sender: str | None = None,
+        revision: str | None = None,
     ) -> Delivered:
-        body = self._delivery(activity, sender)
+        body = self._delivery(activity, sender, revision)
         return decode.delivered(await self._http.post(_to(name, "deliver"), body))
 
     @override
@@ -70,10 +75,11 @@ class RemoteSessions(api.Sessions):
         activity: Activity,
         *,
         sender: str | None = None,
+        revision: str | None = None,
         wait_ms: int = 10_000,
     ) -> TurnAnswer:
         checks.integer("wait_ms", wait_ms, 0, bounds.SEND_WAIT_MS)
-        body = self._delivery(activity, sender)
+        body = self._delivery(activity, sender, revision)
         loop = asyncio.get_running_loop()
         ends_at = loop.time() + wait_ms / 1000
         while True:
@@ -90,7 +96,9 @@ class RemoteSessions(api.Sessions):
             if done or poll_ms == left_ms:
                 return decode.answer(response.content, done=done)
 
-    def _delivery(self, activity: Activity, sender: str | None) -> dict[str, Any]:
+    def _delivery(
+        self, activity: Activity, sender: str | None, revision: str | None
+    ) -> dict[str, Any]:
         key = checks.instance("activity", activity, Activity).key
         return {
             "activity": {
@@ -104,6 +112,7 @@ class RemoteSessions(api.Sessions):
             "tenant": self._whose(key.tenant),
             "env": key.env,
             "sender": sender,
+            "revision": revision,
         }
 
     def _whose(self, tenant: str | None) -> str | None:

@@ -16,6 +16,7 @@ from holdfast.engine.audit import Audit
 from holdfast.engine.budgets import Budgets
 from holdfast.engine.changes import Changes
 from holdfast.engine.courier import Courier
+from holdfast.engine.drainer import Drainer
 from holdfast.engine.executions import Executions
 from holdfast.engine.graphs import Graphs
 from holdfast.engine.keyring import SigningKeys
@@ -80,6 +81,7 @@ class Engine(StoreEngine):
             self.courier,
             Scheduler(self.store),
             QueueTicker(self.store),
+            Drainer(self.store),
             Reporter(self.store, self.services),
         ):
             self.services.start(service)

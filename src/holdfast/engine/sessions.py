@@ -25,6 +25,7 @@ from holdfast.model import bounds, calls, checks
 from holdfast.model.executions import Lease, NewExecution
 from holdfast.model.ids import new_id
 from holdfast.model.moments import to_ms
+from holdfast.model.revisions import capability
 from holdfast.model.session_keys import session_of
 from holdfast.model.sessions import (
     Activity,
@@ -72,18 +73,30 @@ class Sessions(api.Sessions):
 
     @override
     async def deliver(
-        self, name: str, activity: Activity, *, sender: str | None = None
+        self,
+        name: str,
+        activity: Activity,
+        *,
+        sender: str | None = None,
+        revision: str | None = None,
     ) -> Delivered:
-        return await self._deliver(name, activity, sender, "")
+        return await self._deliver(name, activity, sender, revision, "")
 
     async def _deliver(
-        self, name: str, activity: Activity, sender: str | None, process: str
+        self,
+        name: str,
+        activity: Activity,
+        sender: str | None,
+        revision: str | None,
+        process: str,
     ) -> Delivered:
         """Deliver a message; a process is notified of what follows."""
         checks.kind("name", name)
         checks.instance("activity", activity, Activity)
         if sender is not None:
             checks.name("sender", sender)
+        if revision is not None:
+            checks.name("revision", revision)
         tenant = activity.key.tenant
         declared = await self._store.declarations.conversation(tenant, name)
         if declared is None:
@@ -93,6 +106,8 @@ class Sessions(api.Sessions):
         item = await self._store.declarations.completed(
             NewExecution(kind=name, tenant=tenant, check=False)
         )
+        if revision is not None:
+            item = replace(item, requires=(*item.requires, capability(revision)))
         delivered = await self._sessions.deliver(
             activity,
             item,
@@ -112,6 +127,7 @@ class Sessions(api.Sessions):
         activity: Activity,
         *,
         sender: str | None = None,
+        revision: str | None = None,
         wait_ms: int = 10_000,
     ) -> TurnAnswer:
         checks.integer("wait_ms", wait_ms, 0, bounds.SEND_WAIT_MS)
@@ -120,7 +136,8 @@ class Sessions(api.Sessions):
         loop = asyncio.get_running_loop()
         ends_at = loop.time() + wait_ms / 1000
         async with self._waiters.waiter(session_id) as news:
-            delivered = await self._deliver(name, activity, sender, self._waiters.process)
+            process = self._waiters.process
+            delivered = await self._deliver(name, activity, sender, revision, process)
             self._waiters.notify(session_id, knowing=news)
             # A message that is known already was answered before the store noted who listens.
             listened_at = -math.inf if delivered.duplicate else loop.time()
@@ -173,6 +190,7 @@ class Sessions(api.Sessions):
             state=state,
             replies=replies,
             done=done,
+            revision=session.revision,
         )
 
     async def _state(self, execution: str, session: Session) -> str:

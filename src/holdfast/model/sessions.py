@@ -162,6 +162,8 @@ class Session:
     handover_reason: str | None = None
     #: Executions that were started.
     executions: int = 0
+    #: The revision that the last of them needed; None: it needed none.
+    revision: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -193,6 +195,8 @@ class TurnAnswer:
     replies: tuple[Entry, ...]
     #: False: the turn still runs, so more replies may follow.
     done: bool
+    #: The revision of the last execution of the session; None: it needed none.
+    revision: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

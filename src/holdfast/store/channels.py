@@ -38,6 +38,16 @@ def replies(tag: str) -> str:
     return f"{tag}:replies"
 
 
+def deployments(tag: str) -> str:
+    """Return the channel that announces changes of deployments; the message is their env."""
+    return topic(tag, "deployments")
+
+
+def drained(tag: str) -> str:
+    """Return the channel that announces closed revisions that nothing needs; the message is one."""
+    return f"{tag}:drained"
+
+
 def outbox(tag: str) -> str:
     """Return the channel that announces entries in a partition's outbox."""
     return f"{tag}:out"

@@ -24,6 +24,7 @@ from holdfast.model.ids import id_of_key, new_id
 from holdfast.model.moments import from_ms, to_ms
 from holdfast.model.quotas import Window
 from holdfast.model.retry import RetryPolicy
+from holdfast.model.revisions import revision_of
 from holdfast.model.states import State
 from holdfast.store import decode
 from holdfast.store.domain import Domain
@@ -78,6 +79,8 @@ def item_fields(item: NewExecution, execution_id: str, limits: str = "") -> dict
         "lane": item.lane,
         "kind": item.kind,
     }
+    if item.requires and (revision := revision_of(item.requires)) is not None:
+        fields["rev"] = revision
     if item.retry is not None:
         fields["retry"] = encode_retry(item.retry)
         if item.retry.give_up_on:

@@ -355,6 +355,7 @@ def _session(row: Sequence[Any]) -> Session:
         person=None if person is None else person.decode(),
         handover_reason=None if why is None else why.decode(),
         executions=int(get(b"n", 0)),
+        revision=None if (revision := get(b"rev")) is None else revision.decode(),
     )
 
 

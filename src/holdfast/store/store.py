@@ -19,6 +19,8 @@ from holdfast.store.archives import Archives
 from holdfast.store.audit import Audit
 from holdfast.store.budgets import Budgets
 from holdfast.store.declarations import Declarations
+from holdfast.store.deployments import Deployments
+from holdfast.store.envs import Envs
 from holdfast.store.executions import Executions
 from holdfast.store.feeds import Feeds
 from holdfast.store.graphs import Graphs
@@ -28,6 +30,7 @@ from holdfast.store.leases import Leases
 from holdfast.store.objects import Objects
 from holdfast.store.outboxes import Outboxes
 from holdfast.store.pins import Pins
+from holdfast.store.packs import Packs
 from holdfast.store.queries import Queries
 from holdfast.store.queues import Queues
 from holdfast.store.quotas import Quotas
@@ -108,6 +111,9 @@ class Store:
         self.api_keys: ApiKeys = ApiKeys(self)
         self.audit: Audit = Audit(self)
         self.feeds: Feeds = Feeds(self)
+        self.envs: Envs = Envs(self)
+        self.packs: Packs = Packs(self)
+        self.deployments: Deployments = Deployments(self)
         self.subscriptions: Subscriptions = Subscriptions(client)
         self.declarations: Declarations = Declarations(self)
 

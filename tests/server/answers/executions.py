@@ -44,6 +44,12 @@ async def _draining(stage: Stage, name: str) -> Request:
     return await stage.request(name, lane=await stage.draining())
 
 
+@way("revision_draining", CREATE)
+async def _closed(stage: Stage, name: str) -> Request:
+    await stage.engine.store.deployments.close_revision("closed")
+    return await stage.request(name, requires=["rev:closed"])
+
+
 @way("budget_not_found", CREATE)
 async def _no_budget(stage: Stage, name: str) -> Request:
     return await stage.request(name, budgets=["nothing"])

@@ -93,6 +93,12 @@ async def _draining(stage: Stage, name: str) -> Request:
     return await stage.request(name, {"id": await _schedule(stage, lane=await stage.draining())})
 
 
+@way("revision_draining", TRIGGER)
+async def _closed(stage: Stage, name: str) -> Request:
+    await stage.engine.store.deployments.close_revision("closed")
+    return await stage.request(name, {"id": await _schedule(stage, requires=("rev:closed",))})
+
+
 @way("budget_not_found", TRIGGER)
 async def _without_its_budget(stage: Stage, name: str) -> Request:
     return await stage.request(name, {"id": await _schedule(stage, budgets=("nothing",))})

@@ -53,6 +53,12 @@ async def _draining(stage: Stage, name: str) -> Request:
     return await _spoken_to(stage, name, 0, options={"lane": await stage.draining()})
 
 
+@way("revision_draining", *TALKING)
+async def _closed(stage: Stage, name: str) -> Request:
+    await stage.engine.store.deployments.close_revision("closed")
+    return await stage.request(name, revision="closed")
+
+
 @way("budget_not_found", *TALKING)
 async def _no_budget(stage: Stage, name: str) -> Request:
     return await _spoken_to(stage, name, 0, options={"budgets": [f"b-{new_id()}"]})

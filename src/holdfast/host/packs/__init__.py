@@ -13,6 +13,7 @@ from holdfast.host.packs.packs import (
     load_folder,
     read_archive_file,
     sign,
+    upload_of,
 )
 from holdfast.host.packs.problems import Problem
 from holdfast.host.packs.signatures import Origin, Trust, Verdict
@@ -33,4 +34,5 @@ __all__ = [
     "load_folder",
     "read_archive_file",
     "sign",
+    "upload_of",
 ]

@@ -15,6 +15,7 @@ from holdfast.host.packs.keys import PrivateKey
 from holdfast.host.packs.manifest import Manifest
 from holdfast.host.packs.problems import Problem, refuse
 from holdfast.host.packs.signatures import Origin, Trust, Verdict
+from holdfast.model.packs import PackUpload
 
 ENDING = ".hfpack"
 T = TypeVar("T")
@@ -97,6 +98,18 @@ def _take_manifest(files: dict[str, bytes]) -> Manifest:
         message = "the archive has no manifest; make it with `holdfast pack build`"
         refuse(Problem.NO_MANIFEST, message)
     return manifest.decode(data)
+
+
+def upload_of(data: bytes) -> PackUpload:
+    """Return an archive as the store takes it; raises InvalidPack. Anybody may have signed it."""
+    pack = load_archive(data, signatures.ANYBODY, quiet=True)
+    return PackUpload(
+        id=pack.id,
+        version=pack.version,
+        digest=pack.digest,
+        archive=data,
+        signers=tuple(map(str, pack.verdict.keys)),
+    )
 
 
 def read_archive_file(path: Path) -> bytes:

@@ -3,12 +3,12 @@
 --- @arg items per item two values: its fields in msgpack, its input
 --- @ok per item: created STATE, duplicate ID STATE, or no CODE ID; bound elsewhere: empty state, digest
 --- @ok of an item that a schedule fires also: skipped
---- @no id_conflict | idempotency_conflict | lane_draining | schedule_moved
+--- @no id_conflict | idempotency_conflict | lane_draining | revision_draining | schedule_moved
 --- @event created
 --- @flags write
 --- @requires lib/core/keys lib/core/clock lib/execution/birth lib/core/index lib/execution/ready
 --- @requires lib/core/settings lib/core/stamps lib/core/timers lib/admin/schedules lib/limit/limits
---- @requires lib/execution/windows lib/execution/children
+--- @requires lib/execution/windows lib/execution/children lib/deploy/needs
 
 --- The answer for an id that is taken: by the same call, by the same content, or by other content.
 local function answer_taken(id, found, item)
@@ -44,6 +44,9 @@ local function run(tag, args)
     if lanes[lane] == nil then lanes[lane] = settings.lane(tag, lane) end
     local answer = find_taken(tag, item, args[2 * i], now)
     if not answer and lanes[lane] == 'draining' then answer = { 'no', 'lane_draining', id } end
+    if not answer and item.rev and needs.refusal(tag, id, item.rev, children.parent_of(id)) then
+      answer = { 'no', 'revision_draining', id }
+    end
     if item.schedule then answer = schedules.turn(tag, item, answer, now) end
     if not answer then
       if ruled then item.limits = limits.resolve(tag, item) end

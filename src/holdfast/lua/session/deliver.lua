@@ -6,12 +6,12 @@
 --- @arg item in msgpack: options of an execution to start, and what the session's record needs
 --- @arg process that reads live from now on, or empty
 --- @ok EFFECT NUMBER EXECUTION DUPLICATE: EXECUTION may be empty, DUPLICATE is 1 or 0
---- @no session_busy | session_full | lane_draining
+--- @no session_busy | session_full | lane_draining | revision_draining
 --- @event created | cancelled
 --- @flags write
 --- @requires lib/core/keys lib/core/clock lib/core/record lib/core/reply lib/core/settings
 --- @requires lib/execution/finish lib/session/sessions lib/session/transcript lib/session/conversations
---- @requires lib/session/outgoing
+--- @requires lib/session/outgoing lib/deploy/needs
 
 local EFFECTS = { s = 'started', r = 'resumed', b = 'buffered', i = 'interrupted', p = 'person' }
 
@@ -55,6 +55,8 @@ local function decide(tag, id, session, item)
   if rec and conversations.awaits_message(rec) then return 'r', rec end
   if rec and item.busy == 'reject' then return nil, reply.no('session_busy', 'id', id) end
   if not rec or item.busy == 'interrupt' then
+    local refusal = needs.refusal(tag, id, item.rev, execution)
+    if refusal then return nil, refusal end
     if settings.lane(tag, item.lane) == 'draining' then
       return nil, reply.no('lane_draining', 'id', id, 'lane', item.lane)
     end

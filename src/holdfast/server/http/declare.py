@@ -27,6 +27,8 @@ Handler = TypeVar("Handler", bound=Callable[..., Awaitable[Any]])
 
 #: Refusals of calls that change the store, including reads that record the reader.
 CHANGING = (OutcomeUnknown, StoreReadOnly)
+JSON = "application/json"
+ARCHIVE = "application/zip"
 #: Room for a payload of 1 MiB in base64, with its envelope.
 BODY_BYTES = 2 << 20
 
@@ -126,6 +128,11 @@ class Route:
         return "query" in self.handler.__annotations__
 
     @property
+    def accepts(self) -> str:
+        """The content of its body: JSON, or an archive if the handler takes bytes."""
+        return ARCHIVE if self.body is bytes else JSON
+
+    @property
     def reads_body(self) -> bool:
         """Whether the route reads a body; other routes accept only an empty one."""
         return self.method in {"POST", "PUT", "PATCH"}
@@ -184,7 +191,7 @@ class Routes:
         most_bytes: int = BODY_BYTES,
         example: Any = None,
         query_example: Mapping[str, str] | None = None,
-        media_type: str = "application/json",
+        media_type: str = JSON,
         documented: Any = None,
     ) -> Callable[[Handler], Handler]:
         """Declare a route; the handler's signature provides the rest."""

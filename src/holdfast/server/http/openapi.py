@@ -123,15 +123,19 @@ def _operation(
         operation["security"] = []
     operation["description"] = "\n\n".join(about)
     if body is not None:
-        content: dict[str, Any] = {"schema": body}
+        content: dict[str, Any] = {"schema": body if route.accepts == _JSON else _BINARY}
         if route.example is not None:
             content["example"] = route.example
-        optional = not _required(route.documented)
+        optional = route.accepts == _JSON and not _required(route.documented)
         operation["requestBody"] = {
             "required": not optional,
-            "content": {_JSON: content},
+            "content": {route.accepts: content},
         }
     return operation
+
+
+#: A body that is not JSON.
+_BINARY = {"type": "string", "format": "binary"}
 
 
 def _required(body: Any) -> bool:

@@ -38,9 +38,10 @@ from holdfast.server.auth import owners, shown
 from holdfast.server.auth.identity import NOBODY
 from holdfast.server.http import problems
 from holdfast.server.http.call import Call, Services
-from holdfast.server.http.declare import Answer, Route, Scope
+from holdfast.server.http.declare import JSON, Answer, Route, Scope
 from holdfast.server.views.fields import Body
 from holdfast.server.views.invalid import misfit
+from holdfast.store.actors import acting_as
 
 log: logging.Logger = logging.getLogger(__name__)
 
@@ -62,7 +63,7 @@ class Pipeline:
         self._decoders = {
             route: msgspec.json.Decoder(route.body or Body)
             for route in routes.values()
-            if route.reads_body
+            if route.reads_body and route.accepts == JSON
         }
 
     async def __call__(self, scope: AsgiScope, receive: Receive, send: Send) -> None:
@@ -148,13 +149,15 @@ class Pipeline:
             _refuse_query(call.request, route)
         if route.reads_body:
             data = await _read(call.request, route.most_bytes)
-            body = _decoded(self._decoders[route], data)
+            decoder = self._decoders.get(route)
+            body = data if decoder is None else _decoded(decoder, data)
             arguments |= {} if route.body is None else {"body": body}
         if route.scope is Scope.TENANT:
             named = _named_tenant(query, body)
             find = call.tenant_listed if route.method == "GET" else call.tenant_named
             call.tenant = find(named)
-        return _encoded(route, await route.handler(call, **arguments))
+        with acting_as(call.identity.key or ""):
+            return _encoded(route, await route.handler(call, **arguments))
 
     async def _write_down(self, call: Call, status: int, code: str | None) -> None:
         """Append to the audit log. If that fails, write the entry to the process's log."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, Literal
 
 from msgspec import Raw
@@ -34,6 +35,7 @@ REFUSED = (
     errors.SessionBusy,
     errors.SessionFull,
     errors.LaneDraining,
+    errors.RevisionDraining,
     errors.BudgetNotFound,
     errors.QuotaNotFound,
     errors.StoreFull,
@@ -62,6 +64,8 @@ class DeliverBody(Body):
     env: Name = DEFAULT_ENV
     #: Those who deliver the replies to the user; without it, readers fetch them.
     sender: Name | None = None
+    #: The revision on which an execution starts if the message starts one.
+    revision: Name | None = None
 
     def delivery(self, call: Call, name: str) -> Activity:
         """Return what the engine takes."""
@@ -101,16 +105,16 @@ async def send(call: Call, name: str, body: SendBody) -> Answer[AnswerView]:
     same activity id again is delivered once, and answers with the same execution and replies.
     """
     activity = body.delivery(call, name)
-    sessions, sender = call.engine.sessions, body.sender
+    send = partial(
+        call.engine.sessions.send, name, activity, sender=body.sender, revision=body.revision
+    )
     answer = None
     if body.wait_ms:
         with call.waiting():
-            answer = await call.unless_gone(
-                sessions.send(name, activity, sender=sender, wait_ms=body.wait_ms)
-            )
+            answer = await call.unless_gone(send(wait_ms=body.wait_ms))
     if answer is None:
         # A server that stops answers with what there is; the message is delivered once.
-        answer = await sessions.send(name, activity, sender=sender, wait_ms=0)
+        answer = await send(wait_ms=0)
     return Answer(AnswerView.of(activity.key, answer), 200 if answer.done else 202)
 
 
@@ -127,5 +131,7 @@ async def deliver(call: Call, name: str, body: DeliverBody) -> DeliveredView:
     execution, `resumed` one, was `buffered`, `interrupted` a turn, or a `person` answers.
     """
     activity = body.delivery(call, name)
-    delivered = await call.engine.sessions.deliver(name, activity, sender=body.sender)
+    delivered = await call.engine.sessions.deliver(
+        name, activity, sender=body.sender, revision=body.revision
+    )
     return DeliveredView.of(delivered)

@@ -62,6 +62,7 @@ _REFUSALS = (
     errors.IdConflict,
     errors.IdempotencyConflict,
     errors.LaneDraining,
+    errors.RevisionDraining,
     errors.BudgetNotFound,
     errors.QuotaNotFound,
     errors.StoreFull,

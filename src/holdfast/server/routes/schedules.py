@@ -276,6 +276,7 @@ class TriggerBody(Body):
     errors=(
         ScheduleNotFound,
         errors.LaneDraining,
+        errors.RevisionDraining,
         errors.IdConflict,
         *_TAKING,
     ),

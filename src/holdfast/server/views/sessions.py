@@ -84,6 +84,7 @@ class AnswerView(View):
             execution=shown.own_or_none(answer.execution),
             state=answer.state,
             session=answer.session,
+            revision=answer.revision,
         )
 
 
@@ -96,13 +97,11 @@ class SessionView(ModelView, model=Session, hide=("key",), own=("execution",)):
     endpoint: str
     conversation: str
     user: str
-    #: Of the deployment that answers; null for a conversation of workers.
-    revision: str | None
 
     @classmethod
     def of(cls, session: Session) -> SessionView:
         """Show a session."""
-        return cls.copy(session, **_key(session.key), revision=None)
+        return cls.copy(session, **_key(session.key))
 
 
 class SessionPageView(View):
@@ -124,7 +123,7 @@ class SessionDetail(SessionView):
         """Show a session with lines of its transcript."""
         session = found.session
         lines = [EntryView.of(entry) for entry in found.entries]
-        return cls.copy(session, **_key(session.key), revision=None, node=None, transcript=lines)
+        return cls.copy(session, **_key(session.key), node=None, transcript=lines)
 
 
 class TranscriptView(View):

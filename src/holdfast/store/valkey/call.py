@@ -90,6 +90,33 @@ _SENTENCES: dict[type[HoldfastError], str] = {
     errors.ReplyNotFound: "session {id} has no dead reply {number}",
     errors.SessionBusy: "session {id} is busy: a turn runs; try again later",
     errors.SessionFull: "session {id} already holds {limit}, its limit",
+    errors.EnvNotFound: ("no env is called {env}; create it with `holdfast env put {env}`"),
+    errors.PackNotFound: ("no pack has the digest {digest}; upload it first"),
+    errors.DeploymentNotFound: ("env {env} has no deployment {id}"),
+    errors.RevisionNotFound: ("the deployment has no revision {id}"),
+    errors.GenerationNotFound: (
+        "deployment {id} cannot return to generation {generation}: only the last 10 are kept"
+    ),
+    errors.AmbiguousDeployment: (
+        "several tenants of env {env} have a deployment {id}: name the tenant"
+    ),
+    errors.DeploymentConflict: ("env {env} has a deployment {id} with different content"),
+    errors.PackMismatch: ("the digest is of the pack {pack}, and the deployment runs {expected}"),
+    errors.UntrustedPack: (
+        "env {env} trusts no key that signed {digest}: sign the pack, or let the env trust its key"
+    ),
+    errors.RevisionConflict: (
+        "another revision has the id {id}: choose another, or let one be generated"
+    ),
+    errors.TooManyRevisions: ("deployment {id} has {limit} revisions, its limit: archive some"),
+    errors.IllegalTransition: ("revision {id} is {lifecycle} and cannot become {to}"),
+    errors.StaleLifecycle: ("revision {id} has changed: it is {lifecycle} in version {version}"),
+    errors.RevisionRoutable: ("the split routes to revision {id}: move its weight to others first"),
+    errors.RevisionNotReady: ("revision {id} is {lifecycle}, not ready: warm it first"),
+    errors.RevisionDraining: ("{id} cannot start: its revision drains; route it to another"),
+    errors.StaleGeneration: (
+        "the split of deployment {id} has changed: it is generation {generation}"
+    ),
     errors.QueueNotFound: "no queue is called {queue}",
     errors.GroupNotFound: "queue {queue} has no group called {group!r}",
     errors.MessageNotFound: "queue {queue} has no message {id}",

@@ -23,6 +23,11 @@ def global_tag(prefix: str) -> str:
     return f"{prefix}:{{g}}"
 
 
+def archive_tag(prefix: str, digest: str) -> str:
+    """Return the tag of the archive of a pack."""
+    return f"{prefix}:{{k:{digest}}}"
+
+
 def queue_tag(prefix: str, name: str) -> str:
     """Return the tag of a message queue."""
     return f"{prefix}:{{m:{name}}}"

@@ -1,7 +1,7 @@
 --- Lists and counts. Every execution is in exactly one cell, the sorted set of its
 --- (tenant, lane, kind, state) by birth; a count is the size of a cell, so it cannot drift.
 --- Every change of a state passes through here, so live notifications start here, too.
---- @requires lib/core/keys lib/core/record lib/stream/feed
+--- @requires lib/core/keys lib/core/record lib/stream/feed lib/deploy/needs
 local index = {}
 
 local function cell_of(rec, state) return rec.lane .. '|' .. rec.kind .. '|' .. state end
@@ -25,7 +25,10 @@ local function remove(tag, tenant, cell, ...)
 end
 
 --- List an execution under its state.
-function index.enter(tag, id, rec) add(tag, rec.tenant, cell_of(rec, rec.state), rec.born, id) end
+function index.enter(tag, id, rec)
+  add(tag, rec.tenant, cell_of(rec, rec.state), rec.born, id)
+  if rec.rev then needs.place(tag, id, rec) end
+end
 
 --- Remove an execution from the list of a state.
 function index.leave(tag, id, rec, state) remove(tag, rec.tenant, cell_of(rec, state), id) end
@@ -49,6 +52,7 @@ function index.move_many(tag, many, from)
     group.many[#group.many + 1] = one
     group.scored[#group.scored + 1] = rec.born
     group.scored[#group.scored + 1] = id
+    if rec.rev then needs.place(tag, id, rec) end
   end
   for _, group in pairs(groups) do
     local rec = group.rec

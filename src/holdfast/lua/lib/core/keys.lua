@@ -29,9 +29,7 @@ function keys.tails(tag, id) return tag .. ':tails:' .. id end
 function keys.tenants(tag) return tag .. ':tenants' end
 function keys.cells(tag, tenant) return tag .. ':cells:' .. tenant end
 function keys.cell(tag, tenant, cell) return tag .. ':c:' .. tenant .. '|' .. cell end
-function keys.tagged(tag, tenant, name, value)
-  return tag .. ':g:' .. tenant .. '|' .. name .. '=' .. value
-end
+function keys.tagged(tag, tenant, name, value) return tag .. ':g:' .. tenant .. '|' .. name .. '=' .. value end
 
 -- Waitpoints that can be answered, by creation time; an empty tenant means all tenants.
 function keys.open_waitpoints(tag, tenant) return tag .. ':open:' .. tenant end
@@ -69,6 +67,10 @@ function keys.outgoing(tag, sender) return tag .. ':outgoing:' .. sender end
 -- Pins of sessions to revisions. SCOPE is ENV:DEPLOYMENT:TENANT, each percent-encoded.
 function keys.pins(tag, scope) return tag .. ':pins:' .. scope end
 function keys.pin_ends(tag, scope) return tag .. ':pin_ends:' .. scope end
+-- Executions that need a revision, and whether it starts more of them here.
+function keys.revision_waits(tag, id) return tag .. ':revwaits:' .. id end
+function keys.revision_runs(tag, id) return tag .. ':revruns:' .. id end
+function keys.revision_closed(tag, id) return tag .. ':revclosed:' .. id end
 
 -- Where ready work waits: lane > route > tenant > execution.
 function keys.routes(tag, lane) return tag .. ':routes:' .. lane end
@@ -148,8 +150,24 @@ function keys.objects(tag) return tag .. ':objects' end
 function keys.access(tag, id) return tag .. ':access:' .. id end
 function keys.accesses(tag) return tag .. ':accesses' end
 function keys.audit(tag, log) return tag .. ':audit:' .. log end
-
 function keys.queues(tag) return tag .. ':queues' end
+
+-- Deployments, in the global partition. NAME is ENV|TENANT|ID.
+function keys.envs(tag) return tag .. ':envs' end
+function keys.env(tag, env) return tag .. ':env:' .. env end
+function keys.deployments(tag, env) return tag .. ':deployments:' .. env end
+function keys.deployment_tenants(tag, env, id) return tag .. ':dtenants:' .. env .. '|' .. id end
+function keys.deployment_changes(tag, env) return tag .. ':dchanges:' .. env end
+function keys.deployment(tag, name) return tag .. ':deployment:' .. name end
+function keys.deployment_log(tag, name) return tag .. ':dlog:' .. name end
+function keys.split(tag, name) return tag .. ':split:' .. name end
+function keys.revisions(tag, name) return tag .. ':revisions:' .. name end
+function keys.revision(tag, id) return tag .. ':revision:' .. id end
+function keys.draining_revisions(tag) return tag .. ':draining' end
+function keys.packs(tag) return tag .. ':packs' end
+function keys.pack(tag, digest) return tag .. ':pack:' .. digest end
+-- Under the tag of the archive of a pack.
+function keys.blob(tag) return tag .. ':blob' end
 
 -- Keys of a message queue, under its own tag: the queue, its messages, and its memory of calls.
 function keys.queue(tag) return tag .. ':queue' end
@@ -194,3 +212,4 @@ function keys.feed_channel(tag, tenant) return tag .. ':news:' .. tenant end
 function keys.mailbox_channel(tag, process) return tag .. ':box:' .. process end
 function keys.replies_channel(tag) return tag .. ':replies' end
 function keys.outbox_channel(tag) return tag .. ':out' end
+function keys.drained_channel(tag) return tag .. ':drained' end

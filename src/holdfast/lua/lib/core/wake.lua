@@ -29,6 +29,12 @@ function wake.courier(tag) publish(keys.outbox_channel(tag), '') end
 --- A session has replies to send.
 function wake.senders(tag) publish(keys.replies_channel(tag), '') end
 
+--- A deployment of an env has changed.
+function wake.deployments(tag, env) publish(keys.wake_channel(tag, 'deployments'), env) end
+
+--- Nothing in this partition needs a closed revision any more.
+function wake.drained(tag, revision) publish(keys.drained_channel(tag), revision) end
+
 --- A tenant's event feed has grown.
 function wake.feed(tag, tenant) publish(keys.feed_channel(tag, tenant), '') end
 

@@ -3,14 +3,15 @@
 --- @requires lib/core/keys
 local children = {}
 
-local function parent_of(id)
+--- The parent that an id names, or nil.
+function children.parent_of(id)
   if not id:find('~', 1, true) then return nil end
   return id:match('^(.+)~%d+%.%d+$')
 end
 
 --- List a new execution under its parent, if its id names one of the same tenant.
 function children.add(tag, id, rec)
-  local parent = parent_of(id)
+  local parent = children.parent_of(id)
   if not parent or server.call('HGET', keys.record(tag, parent), 'tenant') ~= rec.tenant then return end
   rec.child = 1
   server.call('ZADD', keys.children(tag, parent), rec.born, id)
@@ -18,5 +19,5 @@ end
 
 --- Remove an execution from the list of its parent.
 function children.remove(tag, id, rec)
-  if rec.child then server.call('ZREM', keys.children(tag, parent_of(id)), id) end
+  if rec.child then server.call('ZREM', keys.children(tag, children.parent_of(id)), id) end
 end

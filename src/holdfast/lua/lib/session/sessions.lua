@@ -4,6 +4,7 @@
 ---   sender = who delivers replies; absent: readers fetch them
 ---   born   base, last = the transcript holds the entries from base + 1 to last
 ---   n = executions that were started   cur = the number of the one that has not ended
+---   rev = the revision of the last one, if it needed one
 ---   turn = the last message that was received   streamed = replies that are not complete yet
 ---   person = who answers instead of the conversation   why = the reason for that
 ---   handed = the last entry before that   sent, tries, fence = see lib/session/outgoing.lua

@@ -1,0 +1,29 @@
+"""Envs: named targets of deployments, and whose packs each accepts."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+
+from holdfast.model.envs import Env
+
+
+class Envs(ABC):
+    """Operations on envs. `local` needs no creation."""
+
+    @abstractmethod
+    async def put(
+        self, name: str, *, unsigned_packs: bool = False, trust: Sequence[str] = ()
+    ) -> tuple[Env, bool]:
+        """Create an env, or replace what it trusts; return it and whether it is new.
+
+        Revisions that are staged already stay as they are.
+        """
+
+    @abstractmethod
+    async def get(self, name: str) -> Env:
+        """Return an env. Raises EnvNotFound."""
+
+    @abstractmethod
+    async def list(self) -> Sequence[Env]:
+        """Return all envs by name."""

@@ -1,0 +1,34 @@
+"""Packs: the archives that revisions run."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+from holdfast.model.names import DEFAULT_TENANT
+from holdfast.model.packs import PackUpload, StoredPack
+
+
+class Packs(ABC):
+    """Operations on packs."""
+
+    @abstractmethod
+    async def put(
+        self, upload: PackUpload, *, tenant: str = DEFAULT_TENANT
+    ) -> tuple[StoredPack, bool]:
+        """Store a pack that was read and checked; return it and whether it is new.
+
+        The same pack again changes nothing, unless its archive has more signatures.
+        """
+
+    @abstractmethod
+    async def list(
+        self, tenant: str | None = None, *, limit: int = 50, cursor: str | None = None
+    ) -> tuple[list[StoredPack], str | None]:
+        """Return a page of packs in the order of tenant and digest, and the next cursor."""
+
+    @abstractmethod
+    async def archive(self, archive: str) -> bytes:
+        """Return an archive by its own digest, which is checked.
+
+        Raises PackNotFound. Raises NotOverHttp where the store is not near.
+        """

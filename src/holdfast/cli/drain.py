@@ -1,0 +1,51 @@
+"""`holdfast drain`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from holdfast.cli.deployment_options import (
+    DeploymentId,
+    EnvOption,
+    RevisionId,
+    TenantOption,
+    ref,
+)
+from holdfast.cli.terminal import inputs, opening, output, times
+from holdfast.cli.terminal.options import JsonOption, StoreOption
+from holdfast.model.revisions import Lifecycle, Revision
+
+
+def drain(
+    deployment: DeploymentId,
+    revision: RevisionId,
+    *,
+    deadline: Annotated[
+        str | None,
+        typer.Option("--deadline", help="What needs it longer may be ended by force: 1h, 3d."),
+    ] = None,
+    env: EnvOption = "local",
+    tenant: TenantOption = None,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Let a revision start nothing more; prints what still needs it."""
+    named = ref(deployment, env, tenant)
+    deadline_ms = inputs.optional_ms("deadline", deadline)
+    found = opening.ask(
+        store,
+        lambda engine: engine.deployments.drain(named, revision, deadline_ms=deadline_ms),
+    )
+    output.answer(found, _sentence(found), as_json=as_json)
+
+
+def _sentence(revision: Revision) -> str:
+    if revision.lifecycle is not Lifecycle.DRAINING:
+        return f"revision {revision.id} is {revision.lifecycle}: nothing needs it"
+    oldest = f", the oldest {times.ago(revision.oldest_wait)}" if revision.oldest_wait else ""
+    return (
+        f"revision {revision.id} drains: {output.count(revision.running, 'execution')} run, "
+        f"{revision.waiting} wait{oldest}"
+    )

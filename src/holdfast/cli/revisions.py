@@ -1,0 +1,143 @@
+"""`holdfast revisions`: what a deployment runs: list, stage, warm, ready, archive."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import msgspec
+import typer
+
+from holdfast.cli.deployment_options import (
+    DeploymentId,
+    EnvOption,
+    RevisionId,
+    TenantOption,
+    ref,
+)
+from holdfast.cli.deployments import show_revisions
+from holdfast.cli.terminal import inputs, opening, output
+from holdfast.cli.terminal.groups import Verbs
+from holdfast.cli.terminal.options import JsonOption, StoreOption
+from holdfast.errors import InvalidInput
+from holdfast.model.revisions import Gate, Revision
+
+if TYPE_CHECKING:
+    from holdfast.api import Engine
+
+app: typer.Typer = typer.Typer(cls=Verbs)
+
+#: The gate that a person passes.
+_BY_HAND = Gate(name="operator", passed=True)
+
+
+@app.command()
+def ls(
+    deployment: DeploymentId,
+    *,
+    env: EnvOption = "local",
+    tenant: TenantOption = None,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """List the revisions of a deployment, with what needs each of them."""
+    named = ref(deployment, env, tenant)
+    found = opening.ask(store, lambda engine: engine.deployments.get(named))
+    if as_json:
+        output.emit({"items": found.revisions})
+    else:
+        show_revisions(found)
+
+
+@app.command()
+def stage(
+    deployment: DeploymentId,
+    *,
+    digest: Annotated[
+        str | None, typer.Option("--digest", help="Of an uploaded pack; none for an app.")
+    ] = None,
+    revision_id: Annotated[
+        str | None,
+        typer.Option("--id", help="Unique in the store.", show_default="generated"),
+    ] = None,
+    overlay: Annotated[
+        list[str] | None,
+        typer.Option("--overlay", help="The digest of a pack to add. Repeatable."),
+    ] = None,
+    config: Annotated[
+        str, typer.Option("--config", metavar="JSON", help="A JSON object, @FILE or - (stdin).")
+    ] = "{}",
+    env: EnvOption = "local",
+    tenant: TenantOption = None,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Stage a revision of a pack that was uploaded, or of an app."""
+    named = ref(deployment, env, tenant)
+    values = msgspec.json.decode(inputs.payload(config))
+    if not isinstance(values, dict):
+        raise InvalidInput("config: must be a JSON object", field="config")
+    revision, _ = opening.ask(
+        store,
+        lambda engine: engine.deployments.stage(
+            named, digest=digest, revision_id=revision_id, overlays=overlay or (), config=values
+        ),
+    )
+    _say(revision, as_json=as_json)
+
+
+def _say(revision: Revision, *, as_json: bool) -> None:
+    output.answer(revision, f"revision {revision.id} is {revision.lifecycle}", as_json=as_json)
+
+
+@app.command()
+def warm(
+    deployment: DeploymentId,
+    revision: RevisionId,
+    *,
+    env: EnvOption = "local",
+    tenant: TenantOption = None,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Let hosts load a revision and judge its gates."""
+    named = ref(deployment, env, tenant)
+    found = opening.ask(store, lambda engine: engine.deployments.warm(named, revision))
+    _say(found, as_json=as_json)
+
+
+@app.command()
+def ready(
+    deployment: DeploymentId,
+    revision: RevisionId,
+    *,
+    env: EnvOption = "local",
+    tenant: TenantOption = None,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Pass the gates of a revision by hand, such as one of an app whose workers run."""
+    named = ref(deployment, env, tenant)
+
+    async def work(engine: Engine) -> Revision:
+        seen = await engine.deployments.warm(named, revision)
+        if seen.lifecycle == "ready":
+            return seen
+        return await engine.deployments.judge(named, revision, [_BY_HAND], seen=seen.version)
+
+    _say(opening.ask(store, work), as_json=as_json)
+
+
+@app.command()
+def archive(
+    deployment: DeploymentId,
+    revision: RevisionId,
+    *,
+    env: EnvOption = "local",
+    tenant: TenantOption = None,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Keep a revision for the record only."""
+    named = ref(deployment, env, tenant)
+    found = opening.ask(store, lambda engine: engine.deployments.archive(named, revision))
+    _say(found, as_json=as_json)

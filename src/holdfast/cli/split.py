@@ -1,0 +1,118 @@
+"""`holdfast split`: how new sessions are divided between revisions: show, set, rollback."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from holdfast.cli.deployment_options import DeploymentId, EnvOption, TenantOption, ref
+from holdfast.cli.deployments import shares
+from holdfast.cli.terminal import inputs, opening, output, times
+from holdfast.cli.terminal.groups import Verbs
+from holdfast.cli.terminal.options import JsonOption, StoreOption
+from holdfast.errors import InvalidInput
+from holdfast.model.deployments import Split, SplitEntry
+
+if TYPE_CHECKING:
+    from holdfast.api import Engine
+
+app: typer.Typer = typer.Typer(cls=Verbs)
+
+_BPS_PER_PERCENT = 100
+
+
+@app.command()
+def show(
+    deployment: DeploymentId,
+    *,
+    env: EnvOption = "local",
+    tenant: TenantOption = None,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Show the split of a deployment, and those that a rollback can return to."""
+    named = ref(deployment, env, tenant)
+    found = opening.ask(store, lambda engine: engine.deployments.get(named))
+    if as_json:
+        output.emit({"split": found.split, "past": found.past})
+        return
+    splits = [found.split, *found.past] if found.split.generation else []
+    rows = [
+        (one.generation, shares(one), times.ago(one.at) if one.at else None, one.by or None)
+        for one in splits
+    ]
+    output.show_table(
+        ("generation", "split", "set", "by"), rows, nothing="no split: routes nowhere"
+    )
+
+
+@app.command("set")
+def set_(
+    deployment: DeploymentId,
+    weights: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="REVISION=PERCENT...", help="Shares that add up to 100, such as blue=90."
+        ),
+    ],
+    *,
+    generation: Annotated[
+        int | None,
+        typer.Option(
+            "--generation", help="The generation to replace.", show_default="the current one"
+        ),
+    ] = None,
+    env: EnvOption = "local",
+    tenant: TenantOption = None,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Divide new sessions between revisions that are ready."""
+    named = ref(deployment, env, tenant)
+    entries = [
+        SplitEntry(revision=revision, weight_bps=_bps(percent))
+        for revision, percent in inputs.pairs("weights", weights).items()
+    ]
+
+    async def work(engine: Engine) -> Split:
+        expected = generation
+        if expected is None:
+            expected = (await engine.deployments.get(named)).split.generation
+        return await engine.deployments.set_split(named, entries, expected_generation=expected)
+
+    _say(opening.ask(store, work), as_json=as_json)
+
+
+def _bps(percent: str) -> int:
+    try:
+        bps = float(percent.removesuffix("%")) * _BPS_PER_PERCENT
+    except ValueError:
+        bps = -1.0
+    if not bps.is_integer() or bps < 0:
+        message = f"weights: must be percents with up to two decimals, got {percent!r}"
+        raise InvalidInput(message, field="weights")
+    return int(bps)
+
+
+def _say(split: Split, *, as_json: bool) -> None:
+    output.answer(split, f"generation {split.generation}: {shares(split)}", as_json=as_json)
+
+
+@app.command()
+def rollback(
+    deployment: DeploymentId,
+    *,
+    to: Annotated[
+        int | None,
+        typer.Option("--to", help="A generation.", show_default="the one before"),
+    ] = None,
+    env: EnvOption = "local",
+    tenant: TenantOption = None,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Route as an earlier generation did, under a new generation."""
+    named = ref(deployment, env, tenant)
+    split = opening.ask(store, lambda engine: engine.deployments.rollback(named, to_generation=to))
+    _say(split, as_json=as_json)

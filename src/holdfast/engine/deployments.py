@@ -1,0 +1,256 @@
+"""Deployments: every operation, checked at its entry."""
+
+from __future__ import annotations
+
+import asyncio
+import builtins
+from collections.abc import AsyncIterator, Mapping, Sequence
+from typing import Any, final
+
+import msgspec
+from typing_extensions import override
+
+from holdfast.api import deployments
+from holdfast.engine.waiters import news_or_poll
+from holdfast.errors import InvalidInput
+from holdfast.model import bounds, calls, checks
+from holdfast.model.deployments import (
+    Deployment,
+    DeploymentEvent,
+    DeploymentPage,
+    DeploymentRef,
+    NewDeployment,
+    Split,
+    SplitEntry,
+    check_entries,
+)
+from holdfast.model.ids import new_id
+from holdfast.model.packs import digest as check_digest
+from holdfast.model.revisions import Gate, Lifecycle, Revision
+from holdfast.store import channels
+from holdfast.store.deployments import revision_in, with_needs
+from holdfast.store.store import Store
+
+#: A failover can lose notifications, so a watcher also looks this often.
+_POLL_S = 5.0
+#: Deployments that one call reads.
+_PAGE = 100
+#: A capability is a name, and `rev:` comes before the id.
+_REVISION_CHARS = bounds.NAME_CHARS - 4
+
+
+@final
+class Deployments(deployments.Deployments):
+    """Deployments on an open store."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._deployments = store.deployments
+
+    @override
+    async def create(self, new: NewDeployment) -> tuple[Deployment, bool]:
+        checks.instance("deployment", new, NewDeployment)
+        created = await self._deployments.create(new)
+        ref = DeploymentRef(env=new.env, id=new.id, tenant=new.tenant)
+        return await self.get(ref), created
+
+    @override
+    async def get(self, ref: DeploymentRef) -> Deployment:
+        deployment = await self._deployments.get(ref)
+        needs = await self._deployments.needs([one.id for one in deployment.revisions])
+        return with_needs(deployment, needs)
+
+    @override
+    async def list(
+        self, env: str, *, tenant: str | None = None, limit: int = 50, cursor: str | None = None
+    ) -> DeploymentPage:
+        checks.name("env", env)
+        calls.check_page(limit, tenant)
+        items, more = await self._deployments.page(env, tenant, limit, cursor)
+        return DeploymentPage(items=tuple(items), next_cursor=more)
+
+    @override
+    async def events(
+        self, ref: DeploymentRef, *, limit: int = 50
+    ) -> builtins.list[DeploymentEvent]:
+        checks.integer("limit", limit, 1, bounds.PAGE_ITEMS)
+        return await self._deployments.events(ref, limit)
+
+    @override
+    async def watch(self, env: str) -> AsyncIterator[Sequence[Deployment]]:
+        checks.name("env", env)
+        news = asyncio.Event()
+        channel = channels.deployments(self._store.global_tag)
+
+        def on_change(_channel: str, changed: str) -> None:
+            if changed == env:
+                news.set()
+
+        await self._store.subscriptions.add([channel], on_change)
+        try:
+            known, is_first = 0, True
+            while True:
+                last, changed = await self._deployments.changes(env, known, _PAGE)
+                if last < known:
+                    # A failover lost changes that were read before.
+                    known = 0
+                    continue
+                if changed or is_first:
+                    is_first = False
+                    yield changed
+                if len(changed) == _PAGE:
+                    known = changed[-1].change
+                else:
+                    known = last
+                    await news_or_poll(news, _POLL_S)
+        finally:
+            await self._store.subscriptions.remove([channel], on_change)
+
+    # Revisions
+
+    @override
+    async def stage(
+        self,
+        ref: DeploymentRef,
+        *,
+        digest: str | None = None,
+        revision_id: str | None = None,
+        overlays: Sequence[str] = (),
+        config: Mapping[str, Any] | None = None,
+        packs_of: str | None = None,
+    ) -> tuple[Revision, bool]:
+        checks.integer("overlays", len(overlays), 0, bounds.OVERLAYS)
+        packed = _config(config or {})
+        if packs_of is not None:
+            checks.name("packs_of", packs_of)
+        chosen = new_id() if revision_id is None else _check_revision(revision_id)
+        digests = [check_digest("digest", digest)] if digest is not None else []
+        digests += [check_digest("overlays", overlay) for overlay in overlays]
+        deployment = await self._deployments.get(ref)
+        if deployment.pack is not None and digest is None:
+            checks.refuse("digest", "is required: the deployment runs a pack", digest)
+        if deployment.app is not None and digests:
+            checks.refuse("digest", "must be absent: the deployment runs an app", digest)
+        created = await self._deployments.stage(ref, chosen, digests, packed, packs_of=packs_of)
+        return revision_in(await self._deployments.get(ref), chosen), created
+
+    @override
+    async def warm(self, ref: DeploymentRef, revision_id: str) -> Revision:
+        return await self._deployments.move(
+            ref,
+            _check_revision(revision_id),
+            Lifecycle.WARMING,
+            settled=(Lifecycle.WARMING, Lifecycle.READY),
+        )
+
+    @override
+    async def judge(
+        self, ref: DeploymentRef, revision_id: str, gates: Sequence[Gate], *, seen: int
+    ) -> Revision:
+        _check_revision(revision_id)
+        checks.integer("seen", seen, 1, bounds.AMOUNT)
+        checks.integer("gates", len(gates), 1, bounds.GATES)
+        for gate in gates:
+            checks.instance("gate", gate, Gate)
+        passed = all(gate.passed for gate in gates)
+        if passed:
+            revision = revision_in(await self._deployments.get(ref), revision_id)
+            if revision.drained_at is not None and revision.version == seen:
+                # It has drained before, so partitions refuse to start anything on it.
+                await self._deployments.open_revision(revision_id)
+        return await self._deployments.move(
+            ref,
+            revision_id,
+            Lifecycle.READY if passed else Lifecycle.FAILED,
+            settled=(),
+            seen=seen,
+            fields={"gates": msgspec.json.encode(gates)},
+        )
+
+    @override
+    async def drain(
+        self, ref: DeploymentRef, revision_id: str, *, deadline_ms: int | None = None
+    ) -> Revision:
+        _check_revision(revision_id)
+        if deadline_ms is not None:
+            checks.integer("deadline_ms", deadline_ms, 0, bounds.DURATION_MS)
+        await self._deployments.move(
+            ref,
+            revision_id,
+            Lifecycle.DRAINING,
+            settled=(Lifecycle.DRAINING, Lifecycle.INACTIVE),
+            fields={"drain_ms": "" if deadline_ms is None else str(deadline_ms)},
+        )
+        return await self.settle(ref, revision_id)
+
+    async def settle(self, ref: DeploymentRef, revision_id: str) -> Revision:
+        """End the drain of a revision if nothing needs it; otherwise nothing changes."""
+        deployment = await self._deployments.get(ref)
+        revision = revision_in(deployment, _check_revision(revision_id))
+        if revision.lifecycle is not Lifecycle.DRAINING:
+            return revision
+        # Closed first, counted afterwards: what a partition has then can only become less.
+        needs = await self._deployments.close_revision(revision_id)
+        if needs:
+            counted = with_needs(deployment, {revision_id: needs})
+            return revision_in(counted, revision_id)
+        return await self._deployments.move(
+            ref, revision_id, Lifecycle.INACTIVE, seen=revision.version
+        )
+
+    @override
+    async def archive(self, ref: DeploymentRef, revision_id: str) -> Revision:
+        return await self._deployments.move(ref, _check_revision(revision_id), Lifecycle.ARCHIVED)
+
+    # Splits
+
+    @override
+    async def set_split(
+        self,
+        ref: DeploymentRef,
+        entries: Sequence[SplitEntry],
+        *,
+        expected_generation: int,
+        idempotency_key: str | None = None,
+    ) -> Split:
+        checks.integer("expected_generation", expected_generation, 0, bounds.AMOUNT)
+        return await self._deployments.set_split(
+            ref,
+            check_entries(entries),
+            expected=expected_generation,
+            key=_key(idempotency_key),
+        )
+
+    @override
+    async def rollback(
+        self,
+        ref: DeploymentRef,
+        *,
+        to_generation: int | None = None,
+        idempotency_key: str | None = None,
+    ) -> Split:
+        if to_generation is not None:
+            checks.integer("to_generation", to_generation, 1, bounds.AMOUNT)
+        return await self._deployments.rollback(ref, to_generation, _key(idempotency_key))
+
+
+def _check_revision(revision_id: str) -> str:
+    checks.name("revision", revision_id)
+    if len(revision_id) > _REVISION_CHARS:
+        checks.refuse("revision", f"must have 1 to {_REVISION_CHARS} characters", revision_id)
+    return revision_id
+
+
+def _config(config: Mapping[str, Any]) -> bytes:
+    """Return a config as JSON; the same one written differently is the same."""
+    try:
+        packed = msgspec.json.encode(checks.mapping("config", config), order="deterministic")
+    except (TypeError, msgspec.MsgspecError, RecursionError) as error:
+        raise InvalidInput(f"config: must be a JSON object ({error})", field="config") from error
+    return checks.payload("config", packed, bounds.CONFIG_BYTES)
+
+
+def _key(given: str | None) -> str:
+    if given is None:
+        return new_id()
+    return checks.text("idempotency_key", given, bounds.KEY_CHARS, empty=False)

@@ -1,0 +1,29 @@
+--- Add a pack, whose archive is sealed, to those of a tenant. Of two archives of the same pack the one
+--- with more signatures is kept.
+--- @key tag the global partition
+--- @arg tenant @arg digest @arg id @arg version @arg archive the digest of the file @arg size
+--- @arg signers public keys in msgpack
+--- @ok created | replaced | same, what is stored in msgpack
+--- @flags write
+--- @requires lib/core/keys lib/core/clock
+
+local function run(tag, args)
+  local tenant, digest, id, version, archive, size, signers = unpack(args)
+  local key = keys.pack(tag, digest)
+  local packed = server.call('HGET', key, tenant)
+  local found = packed and cmsgpack.unpack(packed)
+  signers = cmsgpack.unpack(signers)
+  if found and #signers <= #found.signers then return { 'ok', 'same', packed } end
+  local pack = {
+    id = id,
+    version = version,
+    archive = archive,
+    size = tonumber(size),
+    signers = signers,
+    at = found and found.at or clock.now(tag),
+  }
+  packed = cmsgpack.pack(pack)
+  server.call('HSET', key, tenant, packed)
+  server.call('ZADD', keys.packs(tag), 0, tenant .. '|' .. digest)
+  return { 'ok', found and 'replaced' or 'created', packed }
+end

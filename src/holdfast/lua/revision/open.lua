@@ -1,0 +1,11 @@
+--- Allow a revision to start executions in this partition again.
+--- @key tag the partition
+--- @arg revision
+--- @ok
+--- @flags allow-oom
+--- @requires lib/core/keys
+
+local function run(tag, args)
+  server.call('DEL', keys.revision_closed(tag, args[1]))
+  return { 'ok' }
+end

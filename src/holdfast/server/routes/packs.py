@@ -1,0 +1,51 @@
+"""Packs: the archives that revisions run."""
+
+from __future__ import annotations
+
+import asyncio
+
+from holdfast import errors
+from holdfast.host import packs
+from holdfast.model import bounds
+from holdfast.model.api_keys import Role
+from holdfast.server.auth.scoping import TenantQuery
+from holdfast.server.http.call import Call
+from holdfast.server.http.declare import Answer, Routes
+from holdfast.server.views.deployments import PackPage, PackView
+from holdfast.server.views.fields import Cursor, PageLimit, Query, Tenants
+
+routes: Routes = Routes("packs", "The archives that revisions run.")
+
+
+@routes.post(
+    "/v1/packs",
+    role=Role.OPERATOR,
+    status=(201, 200),
+    errors=(errors.InvalidPack, errors.StoreFull),
+    most_bytes=bounds.PACK_BYTES,
+)
+async def upload(call: Call, body: bytes, query: TenantQuery) -> Answer[PackView]:  # noqa: ARG001
+    """Upload the archive of a pack, as `holdfast pack build` writes it.
+
+    The same pack again changes nothing, unless its archive has more signatures. A damaged or unsafe
+    archive is refused as `invalid_pack`.
+    """
+    # Digests of a large archive take a while.
+    found = await asyncio.to_thread(packs.upload_of, body)
+    pack, created = await call.engine.packs.put(found, tenant=str(call.tenant))
+    return Answer(PackView.of(pack), 201 if created else 200)
+
+
+class ListQuery(Query):
+    """Whose packs to list."""
+
+    tenant: Tenants | None = None
+    limit: PageLimit = 50
+    cursor: Cursor | None = None
+
+
+@routes.get("/v1/packs")
+async def list_packs(call: Call, query: ListQuery) -> PackPage:
+    """List packs. An operator key lists all tenants with `tenant=*`."""
+    found, more = await call.engine.packs.list(call.tenant, limit=query.limit, cursor=query.cursor)
+    return PackPage(items=[PackView.of(pack) for pack in found], next_cursor=more)

@@ -1,0 +1,105 @@
+"""Views of envs, packs, deployments, revisions and splits."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from holdfast.model.deployments import Deployment, DeploymentEvent, Split, SplitEntry
+from holdfast.model.envs import Env
+from holdfast.model.packs import StoredPack
+from holdfast.model.revisions import Gate, Revision
+from holdfast.server.views.derive import ModelView
+from holdfast.server.views.fields import View
+
+
+class EnvView(ModelView, model=Env):
+    """An env."""
+
+
+class EnvPage(View):
+    """All envs, by name."""
+
+    items: list[EnvView]
+    next_cursor: str | None = None
+
+
+class PackView(ModelView, model=StoredPack):
+    """A pack that was uploaded."""
+
+
+class PackPage(View):
+    """A page of packs, by tenant and digest."""
+
+    items: list[PackView]
+    next_cursor: str | None
+
+
+class EntryView(ModelView, model=SplitEntry):
+    """A share of the new sessions."""
+
+
+class SplitView(ModelView, model=Split):
+    """How new sessions are divided between revisions."""
+
+    entries: list[EntryView]
+
+    @classmethod
+    def of(cls, split: Split) -> SplitView:
+        """Show a split."""
+        return cls.copy(split, entries=[EntryView.of(entry) for entry in split.entries])
+
+
+class GateView(ModelView, model=Gate):
+    """A check that a revision passed, or not."""
+
+
+class RevisionView(ModelView, model=Revision):
+    """A revision, and how many executions need it."""
+
+    #: What the host gives to the pack besides secrets.
+    config: dict[str, Any]
+    gates: list[GateView]
+
+    @classmethod
+    def of(cls, revision: Revision) -> RevisionView:
+        """Show a revision."""
+        gates = [GateView.of(gate) for gate in revision.gates]
+        return cls.copy(revision, config=dict(revision.config), gates=gates)
+
+
+class DeploymentView(ModelView, model=Deployment):
+    """A deployment with its split and its revisions."""
+
+    split: SplitView
+    #: The splits before, the newest first: those that a rollback can return to.
+    past: list[SplitView]
+    #: In the order in which they were staged.
+    revisions: list[RevisionView]
+
+    @classmethod
+    def of(cls, deployment: Deployment) -> DeploymentView:
+        """Show a deployment."""
+        return cls.copy(
+            deployment,
+            split=SplitView.of(deployment.split),
+            past=[SplitView.of(split) for split in deployment.past],
+            revisions=[RevisionView.of(revision) for revision in deployment.revisions],
+        )
+
+
+class DeploymentPageView(View):
+    """A page of deployments, by tenant and id."""
+
+    items: list[DeploymentView]
+    next_cursor: str | None
+
+
+class EventView(ModelView, model=DeploymentEvent):
+    """Something that happened to a deployment."""
+
+
+class EventPage(View):
+    """What happened to a deployment, the newest first."""
+
+    items: list[EventView]
+    next_cursor: str | None = None
