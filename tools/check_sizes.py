@@ -22,6 +22,7 @@ PYTHON_FUNCTION = 50
 
 #: Files that may be larger, with the reason.
 ALLOWED: dict[str, str] = {
+    "src/holdfast/lua/lib/core/keys.lua": "a flat list, every key of the store in one place",
     "src/holdfast/errors.py": "a flat list of classes, the whole hierarchy in one place",
 }
 

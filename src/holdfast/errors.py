@@ -194,6 +194,8 @@ class FlowNotFound(NotFound):
     """No pack has this flow, or it cannot be started from outside."""
 
     code = "flow_not_found"
+
+
 class EnvNotFound(NotFound):
     """No env has this name."""
 

@@ -88,7 +88,7 @@ async def _ensure(engine: Engine, new: NewDeployment, ref: DeploymentRef) -> Non
 
 
 def _built(path: Path, key: str | None) -> PackUpload:
-    from holdfast.host import packs  # noqa: PLC0415 - loads the cryptography
+    from holdfast.host import packs
 
     data = packs.build(packs.load_folder(path)) if path.is_dir() else packs.read_archive_file(path)
     if key is not None:

@@ -68,7 +68,7 @@ def put(
     as_json: JsonOption = False,
 ) -> None:
     """Create an env, or replace what it trusts."""
-    from holdfast.host.packs import PublicKey  # noqa: PLC0415 - loads the cryptography
+    from holdfast.host.packs import PublicKey
 
     keys = [
         str(PublicKey.parse(key) if ":" in key else PublicKey.read(Path(key)))

@@ -247,9 +247,9 @@ def show(
 
 def _draw(pack: Pack, flow: str | None, svg: str | None, *, mermaid: bool) -> None:
     """Draw a flow, which may have errors, as long as it can be read."""
-    from holdfast.host.flows import parser, picture, problems  # noqa: PLC0415 - loaded when used
-    from holdfast.host.flows import svg as drawing  # noqa: PLC0415 - likewise
-    from holdfast.host.flows.lint import refuse  # noqa: PLC0415 - likewise
+    from holdfast.host.flows import parser, picture, problems
+    from holdfast.host.flows import svg as drawing
+    from holdfast.host.flows.lint import refuse
 
     if (svg is None) != mermaid:
         message = "flow: give --svg FILE or --mermaid, to say what kind of picture it is"

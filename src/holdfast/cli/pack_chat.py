@@ -62,11 +62,11 @@ def load(
                 message = f"{name}: only a pack has fakes and tests, and {target} is an app"
                 raise InvalidInput(message, field=name)
         return None
-    from holdfast.host import packs  # noqa: PLC0415 - loads the cryptography
-    from holdfast.host.loading import declare_pack  # noqa: PLC0415 - likewise
-    from holdfast.host.simulator.fakes import runners  # noqa: PLC0415 - likewise
-    from holdfast.host.simulator.recording import Recorder  # noqa: PLC0415 - likewise
-    from holdfast.worker.app import App  # noqa: PLC0415 - the SDK is large
+    from holdfast.host import packs
+    from holdfast.host.loading import declare_pack
+    from holdfast.host.simulator.fakes import runners
+    from holdfast.host.simulator.recording import Recorder
+    from holdfast.worker.app import App
 
     bundle = packs.bundle(packs.load(path, packs.Trust(unsigned=True), quiet=True))
     app, recorder = App(), Recorder()
@@ -76,8 +76,8 @@ def load(
 
 
 def _read_fakes(file: str | None) -> Fakes:
-    from holdfast.host.simulator import reader  # noqa: PLC0415 - loaded when used
-    from holdfast.host.simulator.fakes import Fakes  # noqa: PLC0415 - likewise
+    from holdfast.host.simulator import reader
+    from holdfast.host.simulator.fakes import Fakes
 
     if file is None:
         return Fakes()

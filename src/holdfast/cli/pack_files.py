@@ -29,8 +29,8 @@ def work(text: str, *, as_json: bool) -> Iterator[None]:
 
 def refuse_problems(files: Mapping[str, bytes], *, as_json: bool) -> None:
     """Lint a pack; of one with errors, list what lint found, and raise InvalidPack."""
-    from holdfast.host import linting  # noqa: PLC0415 - loaded when used
-    from holdfast.host.flows import render  # noqa: PLC0415 - likewise
+    from holdfast.host import linting
+    from holdfast.host.flows import render
 
     report = linting.lint_pack(files)
     if report.is_valid:

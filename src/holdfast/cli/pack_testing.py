@@ -76,8 +76,8 @@ def play(
 
 
 def _read(folder: Path, chosen: str, *, as_json: bool) -> tuple[Pack, list[Test]]:
-    from holdfast.host import packs  # noqa: PLC0415 - loads the cryptography
-    from holdfast.host.simulator import reader  # noqa: PLC0415 - likewise
+    from holdfast.host import packs
+    from holdfast.host.simulator import reader
 
     pack = packs.load(folder, packs.Trust(unsigned=True), quiet=True)
     pack_files.refuse_problems(pack.files, as_json=as_json)
@@ -90,7 +90,7 @@ def _read(folder: Path, chosen: str, *, as_json: bool) -> tuple[Pack, list[Test]
 
 
 def _write_junit(path: Path, run: _Run) -> None:
-    from holdfast.host.simulator import results  # noqa: PLC0415 - loaded when used
+    from holdfast.host.simulator import results
 
     try:
         path.write_text(results.as_junit(run.pack.id, run.outcomes), "utf-8")
@@ -111,14 +111,14 @@ class _Run:
         self._coverage: Coverage | None = None
 
     def _simulator(self) -> Simulator:
-        from holdfast.host import packs  # noqa: PLC0415 - loads the cryptography
-        from holdfast.testing.simulator import Simulator  # noqa: PLC0415 - loads the engine
+        from holdfast.host import packs
+        from holdfast.testing.simulator import Simulator
 
         return Simulator(packs.bundle(self.pack))
 
     async def simulate(self) -> None:
         """Play the tests in this process."""
-        from holdfast.testing.simulator import simulated  # noqa: PLC0415 - loads the engine
+        from holdfast.testing.simulator import simulated
 
         simulator = self._simulator()
         if self._tests:
@@ -128,7 +128,7 @@ class _Run:
 
     async def host(self, engine: Engine, store: str) -> None:
         """Play the tests against a worker process."""
-        from holdfast.testing.simulator import hosted  # noqa: PLC0415 - loads the engine
+        from holdfast.testing.simulator import hosted
 
         simulator = self._simulator()
         async with hosted(simulator, self._path, engine, store) as world:
@@ -142,7 +142,7 @@ class _Run:
 
     def report(self, min_coverage: float) -> bool:
         """Write what came of it; returns whether all is well."""
-        from holdfast.host.simulator.results import Verdict  # noqa: PLC0415 - loaded when used
+        from holdfast.host.simulator.results import Verdict
 
         failed = [one for one in self.outcomes if one.verdict is Verdict.FAILED]
         coverage = self._coverage
@@ -161,7 +161,7 @@ class _Run:
         return covers and not failed
 
     def _write_failures(self, failed: list[Outcome]) -> None:
-        from holdfast.host.simulator import results  # noqa: PLC0415 - loaded when used
+        from holdfast.host.simulator import results
 
         for outcome in failed:
             output.say("")

@@ -29,8 +29,8 @@ from holdfast.store.lanes import Lanes
 from holdfast.store.leases import Leases
 from holdfast.store.objects import Objects
 from holdfast.store.outboxes import Outboxes
-from holdfast.store.pins import Pins
 from holdfast.store.packs import Packs
+from holdfast.store.pins import Pins
 from holdfast.store.queries import Queries
 from holdfast.store.queues import Queues
 from holdfast.store.quotas import Quotas

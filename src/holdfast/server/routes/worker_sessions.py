@@ -181,7 +181,7 @@ class WelcomeView(View):
     errors=(errors.SessionNotFound, errors.StoreFull),
     example={"done": False},
 )
-async def welcome(call: Call, id: str, body: WelcomeBody) -> WelcomeView:  # noqa: A002
+async def welcome(call: Call, id: str, body: WelcomeBody) -> WelcomeView:
     """Say whether the session of an execution is the one that welcomes its user.
 
     That is the first session with the user at the endpoint that asks; after it was `done`, none.

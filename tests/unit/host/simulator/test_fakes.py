@@ -42,7 +42,7 @@ def _call(given: Any = None, key: str = "k") -> ComponentCall:
         (None, None, True),
     ],
 )
-def test_maps_may_have_more_than_is_wanted(value: Any, wanted: Any, does: bool) -> None:  # noqa: FBT001
+def test_maps_may_have_more_than_is_wanted(value: Any, wanted: Any, does: bool) -> None:
     """Lists may not, and a truth value is no number."""
     assert contains(value, wanted) is does
 

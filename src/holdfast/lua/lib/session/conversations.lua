@@ -49,14 +49,12 @@ function conversations.start(tag, id, session, item, numbers, now)
   index.move_many(tag, { { execution, rec } })
   ready.add(tag, execution, rec)
   if rec.deadline then timers.arm(tag, execution, rec, now) end
-  local changes = { 'n', number, 'cur', number, 'turn', numbers[#numbers] }
+  sessions.write(tag, id, session, { 'n', number, 'cur', number, 'turn', numbers[#numbers] })
   if item.rev then
-    changes[#changes + 1] = 'rev'
-    changes[#changes + 1] = item.rev
+    sessions.write(tag, id, session, { 'rev', item.rev })
   else
     sessions.clear(tag, id, session, { 'rev' })
   end
-  sessions.write(tag, id, session, changes)
   return execution
 end
 
