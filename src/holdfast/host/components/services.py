@@ -78,6 +78,10 @@ class Requests:
             if failure.code in _DENIALS:
                 self.deny(failure.code, str(failure))
             found = {"error": failure.as_value()}
+        except Exception as error:  # noqa: BLE001 - WASM cannot get an exception
+            # Its words may hold anything, such as a secret.
+            _log.error("a request of %s failed: %s", self._component, type(error).__name__)
+            return _error("internal", "the request failed")
         encoded = msgspec.json.encode(found)
         if len(encoded) > requests.REQUEST_BYTES:
             return _error("answer_too_large", "the answer is larger than 1 MiB")

@@ -35,6 +35,9 @@ def loop(input, host):
 def sleep(input, host):
     time.sleep(1000)
 
+def nap(input, host):
+    time.sleep(0.1)
+
 def memory(input, host):
     return len(bytearray(10**9))
 
@@ -69,6 +72,15 @@ def say(input, host):
 def refuse(input, host):
     host.fail("not_found", "no such order", retryable=True, retry_after_ms=50)
 
+class Lost(Exception):
+    code = "lost"
+    retryable = True
+
+def alone(input):
+    if input == "lost":
+        raise Lost("it is lost")
+    return input
+
 def core(input, host):
     return [resource.getrlimit(resource.RLIMIT_CORE)[0], len(os.listdir("/proc/self/fd")) < 10]
 
@@ -80,7 +92,11 @@ def write(input, host):
         os.unlink("/tmp/holdfast-too-large")
         file.write(bytes(20 << 20))
 """
+#: Enough for a function that ends, under load as well.
+TIME_MS = 500
 OPERATIONS = (
+    "nap",
+    "alone",
     *("run", "do-it", "loop", "sleep", "memory", "leave", "stop", "wrong", "deep", "large", "odd"),
     *("noise", "say", "refuse", "core", "environ", "write"),
 )
@@ -88,8 +104,8 @@ OPERATIONS = (
 
 @pytest.fixture(scope="module")
 async def components(sandbox: Sandbox) -> AsyncIterator[Components]:
-    """Return a Python component with little time."""
-    pack = pack_of({"py": ("python", CODE)}, limits="timeout: 500ms", operations=OPERATIONS)
+    """Return a Python component."""
+    pack = pack_of({"py": ("python", CODE)}, operations=OPERATIONS)
     async with loaded(pack, sandbox) as made:
         yield made
 
@@ -124,7 +140,7 @@ async def test_each_misbehaviour_has_its_own_error(
 ) -> None:
     """The call fails with a code that says why, without the words of the code's errors."""
     with pytest.raises(NodeFailed) as failure:
-        await components(call_of("py", operation=operation))
+        await components(call_of("py", operation=operation, timeout_ms=TIME_MS))
     assert failure.value.code == code
     assert "hidden" not in str(failure.value)
     assert (await components(call_of("py", 1)))["input"] == 1
@@ -133,16 +149,14 @@ async def test_each_misbehaviour_has_its_own_error(
 async def test_a_process_that_timed_out_is_killed_and_replaced() -> None:
     """The next call runs in another process."""
     sandbox = Sandbox(SandboxSettings(processes=1))
-    pack = pack_of(
-        {"py": ("python", CODE)}, limits="timeout: 300ms", operations=("run", "loop", "wrong")
-    )
+    pack = pack_of({"py": ("python", CODE)}, operations=("run", "loop", "wrong"))
     async with loaded(pack, sandbox) as components:
         first = await components(call_of("py"))
         with pytest.raises(NodeFailed):
             await components(call_of("py", operation="wrong"))
         assert (await components(call_of("py")))["pid"] == first["pid"]
         with pytest.raises(NodeFailed):
-            await components(call_of("py", operation="loop"))
+            await components(call_of("py", operation="loop", timeout_ms=TIME_MS))
         assert (await components(call_of("py")))["pid"] != first["pid"]
         with pytest.raises(ProcessLookupError):
             os.kill(first["pid"], 0)
@@ -164,6 +178,10 @@ async def test_a_component_replies_and_fails_in_its_own_words(components: Compon
     assert failure.value.code == "not_found"
     assert failure.value.retryable
     assert failure.value.retry_after_ms == 50
+    assert await components(call_of("py", 5, operation="alone")) == 5
+    with pytest.raises(NodeFailed, match="it is lost") as failure:
+        await components(call_of("py", "lost", operation="alone"))
+    assert (failure.value.code, failure.value.retryable) == ("lost", True)
 
 
 async def test_a_process_has_a_clean_environment_and_no_core(
@@ -194,10 +212,29 @@ async def test_a_call_that_is_cancelled_ends_its_process(sandbox: Sandbox) -> No
         os.kill(pid, 0)
 
 
+async def test_components_that_close_end_calls_under_way(sandbox: Sandbox) -> None:
+    """A host that stops leaves no process behind."""
+    pack = pack_of({"py": ("python", CODE)}, operations=("run", "sleep"))
+    components = await Components.load(pack, sandbox)
+    pid = (await components(call_of("py")))["pid"]
+    task = asyncio.ensure_future(components(call_of("py", operation="sleep")))
+    await asyncio.sleep(0)
+    await components.close()
+    with pytest.raises(NodeFailed) as failure:
+        await task
+    assert failure.value.code == "component_trapped"
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
+
+
 async def test_other_tenants_are_served_while_one_misbehaves(components: Components) -> None:
     """However many calls of one tenant sleep, another one finds a process."""
+    naps = (components(call_of("py", operation="nap", tenant=tenant)) for tenant in "abc")
+    await asyncio.gather(*naps)  # Now there are three processes.
     bad = [
-        asyncio.ensure_future(components(call_of("py", operation="sleep", tenant="bad")))
+        asyncio.ensure_future(
+            components(call_of("py", operation="sleep", tenant="bad", timeout_ms=1_200))
+        )
         for _ in range(6)
     ]
     await asyncio.sleep(0)

@@ -18,6 +18,8 @@ from typing import Any, NoReturn, TextIO
 
 _FILES = 64
 _FILE_BYTES = 16 << 20
+#: The flag of a function that takes any number of arguments.
+_VARARGS = 4
 
 
 class Failed(Exception):
@@ -175,8 +177,25 @@ def load(first: dict[str, Any]) -> dict[str, Any]:
         if not callable(names.get(name)):
             message = f"there is no function `{name}` for the operation `{operation}`"
             raise LookupError(message)  # noqa: TRY004 - it may be missing
-        found[operation] = names[name]
+        found[operation] = with_host(names[name])
     return found
+
+
+def with_host(function: Any) -> Any:
+    """Return a function of the input and the host; one that takes only the input is fine, too."""
+    code = getattr(function, "__code__", None)
+    takes_input_only = code is not None and code.co_argcount == 1 and not code.co_flags & _VARARGS
+    return (lambda given, _: function(given)) if takes_input_only else function
+
+
+def error_of(error: BaseException) -> dict[str, Any] | None:
+    """Return the failure that an exception means: one of a class that has a `code`."""
+    if isinstance(error, Failed):
+        return error.error
+    code = getattr(type(error), "code", None)
+    if not isinstance(code, str):
+        return None
+    return {"code": code, "message": str(error), "retryable": getattr(error, "retryable", False)}
 
 
 def answer(functions: dict[str, Any], call: dict[str, Any], pipe: Pipe, file: str) -> str:
@@ -185,13 +204,13 @@ def answer(functions: dict[str, Any], call: dict[str, Any], pipe: Pipe, file: st
         limit_cpu(call["cpu_s"])
         output = functions[call["operation"]](call["input"], Host(pipe, call["call"]))
         line = json.dumps({"output": output}, allow_nan=False)
-    except Failed as failure:
-        return json.dumps({"failed": failure.error})
     except MemoryError:
         return '{"broken": "component_memory"}'
     except RecursionError:
         return '{"broken": "component_stack_overflow"}'
     except BaseException as error:  # noqa: BLE001 - also SystemExit
+        if (found := error_of(error)) is not None:
+            return json.dumps({"failed": found})
         # The words of an error may hold anything, such as a secret; its kind and place do not.
         lines = [one.lineno for one in traceback.extract_tb(error.__traceback__)
                  if one.filename == file]  # fmt: skip

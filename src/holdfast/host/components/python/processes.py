@@ -12,16 +12,18 @@ from typing import Any
 
 import msgspec
 
-from holdfast.host.components.failures import failed, reported
+from holdfast.host.components.failures import CODES, failed, reported
 from holdfast.host.components.limits import Limits
 from holdfast.host.components.prepared import Prepared
 from holdfast.host.components.requests import REQUEST_BYTES
+from holdfast.host.flows.runners import NodeFailed
 
 _CHILD = Path(__file__).with_name("child.py")
 #: How long a process may take to start and to run the code of its component once.
 START_S = 20.0
 #: Room in a line besides the output or the request.
 _ROOM = 1_024
+_DRAIN_S = 1.0
 _ENV = {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"}
 
 
@@ -97,7 +99,7 @@ class Process:
             elif "failed" in answer:
                 raise reported(answer["failed"])
             else:
-                raise failed(answer["broken"], answer.get("message"))
+                raise _broken(answer)
 
     async def _send(self, line: bytes) -> None:
         # A process that died is noticed when its answer is read.
@@ -118,7 +120,7 @@ class Process:
             raise failed("component_invalid_output") from None
         return answer
 
-    async def _death(self) -> Exception:
+    async def _death(self) -> NodeFailed:
         status = await self._process.wait()
         if status == -signal.SIGXCPU:
             return failed("component_timeout")
@@ -138,7 +140,16 @@ class Process:
             self._process.kill()
         await self._process.wait()
         self._in.close()
-        # Reading to the end lets asyncio close the pipe.
+        # Reading to the end lets asyncio close the pipe, unless a descendant got away with it.
         with contextlib.suppress(Exception):
-            while await self._out.read(65_536):
-                pass
+            async with asyncio.timeout(_DRAIN_S):
+                while await self._out.read(65_536):
+                    pass
+
+
+def _broken(answer: dict[str, Any]) -> NodeFailed:
+    """Return the failure that the process itself reports."""
+    code, message = answer.get("broken"), answer.get("message")
+    if code not in CODES:
+        return failed("component_invalid_output")
+    return failed(code, message if isinstance(message, str) else None)

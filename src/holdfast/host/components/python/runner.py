@@ -34,7 +34,9 @@ class PythonRunner:
         self._room = asyncio.Semaphore(processes)
         #: One process is always left to other tenants.
         self._tenants = Slots(max(1, processes - 1))
+        self._processes: set[Process] = set()
         self._idle: list[Process] = []
+        self._is_closed = False
         self._replacing: set[asyncio.Task[None]] = set()
 
     async def start(self) -> None:
@@ -42,7 +44,16 @@ class PythonRunner:
         self._idle.append(await self._started())
 
     async def _started(self) -> Process:
-        return await Process.start(self._source, self._file, self._operations, self.limits)
+        process = await Process.start(self._source, self._file, self._operations, self.limits)
+        if self._is_closed:
+            await process.kill()
+            raise UnfitCode("the component is closed")
+        self._processes.add(process)
+        return process
+
+    async def _kill(self, process: Process) -> None:
+        self._processes.discard(process)
+        await process.kill()
 
     async def run(self, call: Prepared) -> bytes:
         """Run a call in a process that is idle or new."""
@@ -91,7 +102,7 @@ class PythonRunner:
         """Kill a process and start another, while the caller already has the failure."""
         fresh = None
         try:
-            await process.kill()
+            await self._kill(process)
             with contextlib.suppress(UnfitCode, OSError):
                 fresh = await self._started()
         finally:
@@ -102,7 +113,7 @@ class PythonRunner:
             process = self._idle.pop()
             if process.is_alive:
                 return process
-            await process.kill()
+            await self._kill(process)
         try:
             return await self._started()
         except (UnfitCode, OSError) as error:
@@ -110,11 +121,11 @@ class PythonRunner:
             raise failed("component_trapped", message) from None
 
     async def close(self) -> None:
-        """Kill all processes."""
-        await asyncio.gather(*self._replacing)
-        idle, self._idle = self._idle, []
-        for process in idle:
-            await process.kill()
+        """Kill all processes; calls under way fail."""
+        self._is_closed = True
+        await asyncio.gather(*self._replacing, return_exceptions=True)
+        for process in tuple(self._processes):
+            await self._kill(process)
 
 
 #: After these the process may hold what the next call should not meet.

@@ -55,8 +55,10 @@ class _Command:
         limits: Limits,
         policy: WasiPolicy,
     ) -> None:
-        exports = {one.name for one in module.exports}
-        if not {_START, "memory"} <= exports:
+        exports = {one.name: one.type for one in module.exports}
+        start, memory = exports.get(_START), exports.get("memory")
+        is_start = isinstance(start, wasmtime.FuncType) and not (start.params or start.results)
+        if not is_start or not isinstance(memory, wasmtime.MemoryType):
             raise UnfitProgram(f"the module must export `{_START}` and `memory`, as commands do")
         linker = engine.linker(metered=limits.fuel is not None)
         wasi.link(linker, module, policy)
@@ -79,8 +81,8 @@ class _Command:
                 instance = self._ready.instantiate(store)
                 exports = instance.exports(store)
                 memory, start = exports["memory"], exports[_START]
-                assert isinstance(memory, wasmtime.Memory)  # noqa: S101 - the export was checked
-                assert isinstance(start, wasmtime.Func)  # noqa: S101 - or else it traps
+                assert isinstance(memory, wasmtime.Memory)  # noqa: S101 - both were checked
+                assert isinstance(start, wasmtime.Func)  # noqa: S101
                 try:
                     start(store)
                 finally:
