@@ -19,7 +19,7 @@ Families = Mapping[str, Mapping[str, Any]]
 
 #: What a session owns besides its record.
 OWNED = ("T", "A", "B", "V", "D", "L")
-SESSION_FAMILIES = ("S", *OWNED, "sessions", "stenants", "outgoing")
+SESSION_FAMILIES = ("S", *OWNED, "sessions", "stenants", "outgoing", "W")
 #: What an execution that waits for a message is held by, and one that waits for a person.
 HOLDS = (b"message", b"person")
 MOST_ENTRIES, MOST_BUFFERED = 1000, 100

@@ -165,5 +165,14 @@ class Sessions(ABC):
         """
 
     @abstractmethod
+    async def welcome(self, execution_id: str, *, done: bool = False) -> bool:
+        """Return whether the session of an execution is the one that welcomes its user.
+
+        That is the first session with the user at the endpoint, in this env and tenant, that asks;
+        after it was `done`, none. One that asks and does not do it gives way after a day. Safe to
+        repeat. Raises ExecutionNotFound, SessionNotFound.
+        """
+
+    @abstractmethod
     async def state(self, session_id: str) -> builtins.list[tuple[str, StateValue]]:
         """Return the whole state of a session, by name. Raises SessionNotFound."""

@@ -219,6 +219,12 @@ class RemoteSessions(api.Sessions):
         return await self._state(execution_id, lease, {"step": step, "name": name})
 
     @override
+    async def welcome(self, execution_id: str, *, done: bool = False) -> bool:
+        response = await self._http.post(_held(execution_id, "welcome"), {"done": done})
+        first: bool = response["first"]
+        return first
+
+    @override
     async def set_state(
         self,
         execution_id: str,

@@ -15,11 +15,17 @@ from holdfast import api
 from holdfast.engine.courier import Courier
 from holdfast.engine.sending import Sending
 from holdfast.engine.waiters import Waiters, news_or_poll
-from holdfast.errors import ConversationNotFound, ExecutionNotFound, InvalidInput
+from holdfast.errors import (
+    ConversationNotFound,
+    ExecutionNotFound,
+    InvalidInput,
+    SessionNotFound,
+)
 from holdfast.model import bounds, calls, checks
 from holdfast.model.executions import Lease, NewExecution
 from holdfast.model.ids import new_id
 from holdfast.model.moments import to_ms
+from holdfast.model.session_keys import session_of
 from holdfast.model.sessions import (
     Activity,
     Delivered,
@@ -336,6 +342,16 @@ class Sessions(api.Sessions):
             expected=expected,
             ttl_ms=ttl_ms,
         )
+
+    @override
+    async def welcome(self, execution_id: str, *, done: bool = False) -> bool:
+        session_id = session_of(checks.execution_id("id", execution_id))
+        if session_id is None:
+            await self._store.queries.describe(execution_id)
+            message = f"execution {execution_id} belongs to no session"
+            raise SessionNotFound(message, id=execution_id)
+        key = (await self.get(session_id)).key
+        return await self._sessions.welcome(key.visitor, session_id, done=done)
 
     @override
     async def state(self, session_id: str) -> builtins.list[tuple[str, StateValue]]:

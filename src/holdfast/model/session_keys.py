@@ -48,6 +48,11 @@ class SessionKey:
         # As JSON, so that no two keys are written alike.
         return session_id(msgspec.json.encode(parts))
 
+    @property
+    def visitor(self) -> str:
+        """The id of the user at the endpoint, the same in all conversations."""
+        return session_id(msgspec.json.encode((self.env, self.tenant, self.endpoint, self.user)))
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionRef:

@@ -220,6 +220,13 @@ class Sessions(Domain):
         (row,) = await self._call.write("hf_session_finish", tag, session_id, reason)
         return _session(row)
 
+    async def welcome(self, visitor: str, session_id: str, *, done: bool) -> bool:
+        """Return whether a session is the one that welcomes a user."""
+        tag = self._store.tag_of(visitor)
+        mark = "1" if done else ""
+        (first,) = await self._call.write("hf_session_welcome", tag, visitor, session_id, mark)
+        return int(first) == 1
+
     async def erase(self, session_id: str) -> None:
         """Remove a session, its transcript and its executions."""
         tag = self._store.tag_of(session_id)

@@ -227,6 +227,18 @@ class Chat(Context):
         finally:
             self._journal.settle()
 
+    async def welcomes(self, *, done: bool = False) -> bool:
+        """Whether this session is the one that welcomes the user; recorded like a step.
+
+        That is the first session with the user at the endpoint that asks. Say that it is `done`
+        when the user was welcomed; from then on the answer is False everywhere.
+        """
+
+        async def ask() -> bool:
+            return await self._engine.sessions.welcome(self.id, done=done)
+
+        return await self.step(self.number("welcome"), ask)
+
     # Asking
 
     @overload

@@ -201,6 +201,10 @@ class SyncChat(SyncContext):
         """Let a person answer; returns what the user wrote until the person gave it back."""
         return self._wait(self._chat.handover(to, reason=reason, timeout=timeout))
 
+    def welcomes(self, *, done: bool = False) -> bool:
+        """Whether this session is the one that welcomes the user; recorded like a step."""
+        return self._wait(self._chat.welcomes(done=done))
+
     @override
     def continue_as(self, state: Any = None) -> NoReturn:
         """Start the conversation again with a state and an empty journal, in one atomic call."""

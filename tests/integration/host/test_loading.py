@@ -180,7 +180,7 @@ async def test_a_message_resumes_what_waits_whatever_flow_it_names(
 
 
 async def test_welcomes_are_those_of_an_endpoint_and_a_user(single_server: TestServer) -> None:
-    """Another user, or the same one elsewhere, is welcomed as well."""
+    """Another user, or the same one elsewhere, is welcomed; not so in another conversation."""
     app = App()
     kind = loaded(made("entry: main\nwelcome: welcome\n", MAIN, WELCOME), app=app).conversation()
     async with TestApp(app, server=single_server) as test:
@@ -192,6 +192,9 @@ async def test_welcomes_are_those_of_an_endpoint_and_a_user(single_server: TestS
             await talk.expect(f"Welcome, {user}.", "Hi.")
             await talk.say(user)
             await talk.expect("Hi.")
+        talk = Talk(test, kind, SessionKey(conversation="other", endpoint="web", user="ann"))
+        await talk.say("ann")
+        await talk.expect("Hi.")
 
 
 def test_two_revisions_of_a_pack_share_nothing() -> None:

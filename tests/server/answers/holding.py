@@ -24,6 +24,7 @@ SETTLE = "POST /v1/executions/{id}/usage/settle"
 TURN = "POST /v1/executions/{id}/turn"
 STATE = "POST /v1/executions/{id}/session-state"
 CONVERSING = (TURN, STATE)
+WELCOME = "POST /v1/executions/{id}/welcome"
 HOLDING = [
     name
     for name, route in ROUTES.items()
@@ -98,6 +99,16 @@ async def _over(stage: Stage, name: str) -> Request:
 @way("session_not_found", *CONVERSING)
 async def _no_session(stage: Stage, name: str) -> Request:
     return await _holding(stage, name, await stage.claimed())
+
+
+@way(200, WELCOME)
+async def _welcoming(stage: Stage, name: str) -> Request:
+    return await stage.request(name, {"id": (await _conversing(stage)).id})
+
+
+@way("session_not_found", WELCOME)
+async def _nobody_to_welcome(stage: Stage, name: str) -> Request:
+    return await stage.request(name, {"id": (await stage.claimed()).id})
 
 
 @way("session_full", STATE)

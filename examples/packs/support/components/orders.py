@@ -10,25 +10,20 @@ ORDERS: dict[str, dict[str, Any]] = {
 }
 
 
-class NotFoundError(Exception):
-    """There is no such order."""
-
-    code = "not_found"
-
-
-def find(given: dict[str, Any]) -> dict[str, Any]:
+def find(input: dict[str, Any], host: Any) -> dict[str, Any]:  # noqa: A002 - its name
     """Return an order."""
-    order = ORDERS.get(given["id"])
-    if order is None:
-        raise NotFoundError(f"there is no order {given['id']}")
-    return order
+    if input["id"] not in ORDERS:
+        host.fail("not_found", f"there is no order {input['id']}")
+    return ORDERS[input["id"]]
 
 
-def refund(given: dict[str, Any]) -> dict[str, Any]:
-    """Pay an order back."""
-    return {"receipt": f"R-{given['id']}", "total": given["total"]}
+def refund(input: dict[str, Any], host: Any) -> dict[str, Any]:  # noqa: A002 - its name
+    """Pay an order back, once: the same key again gets the same receipt."""
+    host.log(f"pay {input['total']} EUR back for {input['id']} ({host.call.idempotency_key})")
+    return {"receipt": f"R-{input['id']}"}
 
 
-def note(given: dict[str, Any]) -> dict[str, Any]:
+def note(input: dict[str, Any], host: Any) -> dict[str, Any]:  # noqa: A002 - its name
     """Note a problem for the people of the shop."""
-    return {"noted": given["about"]}
+    host.log(f"orders cannot be seen: {input['about']}", level="warning")
+    return {"noted": True}

@@ -56,7 +56,7 @@ def declare_flow(
     requires: Sequence[str] = (),
     budgets: Sequence[str] = (),
 ) -> Conversation[Any, Any, Any]:
-    """Declare a flow as a conversation of an app; `welcome` replaces it once in a session.
+    """Declare a flow as a conversation of an app; `welcome` replaces it once for each user.
 
     `budgets` pay for what it uses, beside those that rules attach.
     """

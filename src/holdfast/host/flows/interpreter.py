@@ -33,9 +33,6 @@ from holdfast.worker.context import Context
 #: A conversation starts again at the first wait after this many entries of its journal.
 STEPS_KEPT = 24
 
-#: The value of a session's state that says that its user was welcomed.
-WELCOMED = "holdfast.welcomed"
-
 
 class Flows:
     """The flows of a pack, ready to run."""
@@ -97,7 +94,7 @@ class Flows:
     ) -> Any:
         """Run the entry flow as a conversation, or continue one; returns its result.
 
-        The `welcome` flow replaces it until a turn of it has run in the session.
+        The `welcome` flow replaces it for a user who is new at the endpoint.
         """
         stage = ChatStage(chat)
         kept = None if state is None else unpacked(state)
@@ -109,9 +106,9 @@ class Flows:
         if state is None:
             message = await stage.receive(None)
             run.begin(message)
-            if welcome is not None and await stage.state(WELCOMED) is None:
+            if welcome is not None and await chat.welcomes():
                 entry = welcome
-                run.on_park = partial(chat.state.set, WELCOMED, entry)
+                run.on_park = partial(chat.welcomes, done=True)
             run.enter(entry, message.payload)
         result = await run.to_the_end()
         await run.park()

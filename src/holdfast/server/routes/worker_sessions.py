@@ -158,6 +158,33 @@ async def session_state(call: Call, id: str, body: StateBody) -> StateValueView:
     return StateValueView.of(found)
 
 
+class WelcomeBody(Body):
+    """Whether the user was welcomed, or is to be."""
+
+    done: bool = False
+
+
+class WelcomeView(View):
+    """Whether it is this session that welcomes its user."""
+
+    first: bool
+
+
+@routes.post(
+    "/v1/executions/{id}/welcome",
+    role=Role.WORKER,
+    owner=EXECUTION,
+    errors=(errors.SessionNotFound, errors.StoreFull),
+    example={"done": False},
+)
+async def welcome(call: Call, id: str, body: WelcomeBody) -> WelcomeView:  # noqa: A002
+    """Say whether the session of an execution is the one that welcomes its user.
+
+    That is the first session with the user at the endpoint that asks; after it was `done`, none.
+    """
+    return WelcomeView(first=await call.engine.sessions.welcome(id, done=body.done))
+
+
 class ContinueBody(Body):
     """The input to start again with: any JSON, kept as it is written, or bytes in base64."""
 

@@ -6,6 +6,8 @@ T15     an overlay shadows        P test_ids_of_a_main_pack_and_its_overlays_are
 T16     an operation nobody gave  L test_flows_know_what_the_pack_declares
                                   C test_lint_reports_the_one_defect
 T17     welcomed again            D test_a_new_user_is_welcomed_once
+                                  W test_when_it_is_done_nobody_welcomes
+T18     users share a marker      W test_every_part_but_the_conversation_makes_another_visitor
 T28     the last reply twice      I test_a_flow_emits_waits_and_routes
 T29     resumed with old input    I test_the_input_of_each_turn_is_its_message
 T30     an action matches twice   T test_an_answer_answers_one_question
@@ -93,6 +95,7 @@ FILES = {
     "R": "integration/host/flows/test_running.py",
     "S": "integration/host/simulator/test_simulator.py",
     "T": "integration/host/flows/test_traps.py",
+    "W": "lua/session/test_welcome.py",
     "X": "integration/host/flows/test_docs.py",
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import runpy
 from dataclasses import replace
 
 import pytest
@@ -78,12 +79,12 @@ fake:
 """
 
 
-async def played(server: TestServer, tests: str) -> list[Outcome]:
+async def played(server: TestServer, tests: str, *, names: bool = True) -> list[Outcome]:
     """Play tests of the pack of this module."""
     files = {"pack.yaml": HEAD, "flows/a.yaml": FLOW, "flows/b.yaml": JOB, "flows/c.yaml": EVENTS}
     files |= {"components/x": "", "tests/a.yaml": tests}
     pack = pack_of({name: text.encode() for name, text in files.items()})
-    found = reader.read(pack.files, reader.Names.of(pack.definition))
+    found = reader.read(pack.files, reader.Names.of(pack.definition) if names else None)
     simulator = Simulator(bundle(pack))
     async with simulated(simulator, server) as world:
         return [outcome async for outcome in simulator.play_all(world, found)]
@@ -164,6 +165,8 @@ async def test_flows_without_a_conversation_run(single_server: TestServer) -> No
     assert told(await played(single_server, event)) == []
     wrong = "flow: add\ntests: {J: [{say: hi}]}\n"
     assert "start it with `run`" in told(await played(single_server, wrong))[-1]
+    wrong = "flow: nothing\ntests: {J: [{say: hi}]}\n"
+    assert "no flow `nothing`" in told(await played(single_server, wrong, names=False))[-1]
     wrong = "tests: {J: [{run: {}}]}\n"
     assert "start it with `say`" in told(await played(single_server, wrong))[-1]
 
@@ -222,6 +225,18 @@ async def test_the_tests_of_an_example_pass_and_cover_every_node(
     assert told(outcomes) == []
     assert simulator.coverage.missed() == []
     assert simulator.coverage.percent == 100
+
+
+def test_the_fakes_of_the_example_answer_as_its_component_does() -> None:
+    """Otherwise the tests would say nothing about the pack."""
+    _, tests = read_pack("support")
+    path = PACKS / "support" / "components" / "orders.py"
+    component = runpy.run_path(str(path))
+    fakes = [fake for test in tests for fake in test.fakes if fake.target.given]
+    assert len(fakes) >= 2
+    for fake in fakes:
+        operation = component[fake.target.name.partition(".")[2]]
+        assert operation(fake.target.given, None) == fake.returns
 
 
 async def test_coverage_lists_what_did_not_run(single_server: TestServer) -> None:

@@ -58,6 +58,8 @@ function keys.dead_replies(tag, id) return tag .. ':D:' .. id end
 function keys.listeners(tag, id) return tag .. ':L:' .. id end
 function keys.sessions(tag, tenant) return tag .. ':sessions:' .. tenant end
 function keys.session_tenants(tag) return tag .. ':stenants' end
+-- Which session welcomes a user at an endpoint, or that it is done.
+function keys.welcome(tag, id) return tag .. ':W:' .. id end
 -- Sessions with replies to send, by the time at which a sender may take them.
 function keys.outgoing(tag, sender) return tag .. ':outgoing:' .. sender end
 
