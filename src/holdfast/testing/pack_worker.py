@@ -1,7 +1,7 @@
 """A worker process that serves a pack and asks a test for its fakes: `pack_worker PACK SOCKET`.
 
-The store is HOLDFAST_STORE. With `--settable-clock`, it is one whose time a test sets. The process
-ends with the one that started it, whose pipe it has as stdin.
+The store is HOLDFAST_STORE. The process ends with the one that started it, whose pipe it has as
+stdin.
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ from holdfast.worker.worker import Worker, WorkerSettings, stop_on_signals
 
 LEASE_MS = 5_000
 READY = "ready"
-SETTABLE_CLOCK = "--settable-clock"
 
 
 def prepared(
@@ -50,11 +49,10 @@ async def serve(app: App) -> None:
             await running
 
 
-def main(pack: str, socket: str, *options: str) -> None:
+def main(pack: str, socket: str) -> None:
     """Run the process."""
     logging.basicConfig(level=logging.ERROR, stream=sys.stderr)
-    app = prepared(Path(pack), Path(socket), settable_clock=SETTABLE_CLOCK in options)
-    asyncio.run(serve(app))
+    asyncio.run(serve(prepared(Path(pack), Path(socket))))
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ from typing import final
 from typing_extensions import override
 
 from holdfast.api import Engine
-from holdfast.errors import InvalidPack
+from holdfast.errors import AmbiguousFlow, FlowNotFound, InvalidPack
 from holdfast.host.flows.runners import Runners
 from holdfast.host.loading import LoadedPack, declare_pack
 from holdfast.host.packs import Bundle
@@ -28,8 +28,8 @@ from holdfast.host.simulator.results import Outcome, Verdict
 from holdfast.host.simulator.script import Status, Test
 from holdfast.host.simulator.world import LiveWorld, Subject, World
 from holdfast.model.moments import to_ms
-from holdfast.testing.app import TestApp
-from holdfast.testing.pack_worker import READY, SETTABLE_CLOCK
+from holdfast.testing.app import NotIdle, TestApp
+from holdfast.testing.pack_worker import READY
 from holdfast.testing.servers import TestServer
 from holdfast.worker.app import App
 
@@ -56,12 +56,18 @@ class SimulatedWorld(World):
     @override
     async def settle(self, subject: Subject) -> Status:
         while True:
-            await self._test.run_until_idle(advance=False)
+            await self._run()
             status = await subject.status(self.engine)
             if status is not None:
                 return status
             # It pauses between attempts at a node. Nobody wants to write that into a test.
             await self._skip(await subject.execution(self.engine))
+
+    async def _run(self) -> None:
+        try:
+            await self._test.run_until_idle(advance=False)
+        except NotIdle as error:
+            raise Mismatch(str(error)) from error
 
     async def _skip(self, execution: str) -> None:
         clock = self._test.clock
@@ -76,11 +82,11 @@ class SimulatedWorld(World):
     @override
     async def advance(self, ms: int) -> None:
         await self._test.clock.advance(ms)
-        await self._test.run_until_idle(advance=False)
+        await self._run()
 
 
 class Simulator:
-    """Plays tests of a pack, one at a time. Make it with `simulate` or `play_against`."""
+    """Plays tests of a pack, one at a time. They run in a world: see `simulated` and `hosted`."""
 
     def __init__(self, bundle: Bundle, real: Runners | None = None) -> None:
         self.app = App()
@@ -104,6 +110,8 @@ class Simulator:
             await Player(world, flow, test, self._fakes).play()
         except Mismatch as mismatch:
             return Outcome.failed(test, mismatch, time.monotonic() - started)
+        except (FlowNotFound, AmbiguousFlow) as error:
+            return Outcome.failed(test, Mismatch(str(error)), time.monotonic() - started)
         return Outcome(test, Verdict.PASSED, time.monotonic() - started)
 
     async def play_all(self, world: World, tests: Sequence[Test]) -> AsyncIterator[Outcome]:
@@ -135,18 +143,15 @@ async def hosted(
     """Run the flows in a worker process on a store, which has fakes from this process."""
     with tempfile.TemporaryDirectory(prefix="holdfast-") as folder:
         socket = Path(folder) / "fakes"
-        async with answering(socket, simulator.ask), worker_process(pack, socket, store):
+        async with answering(socket, simulator.ask), _worker(pack, socket, store):
             yield LiveWorld(engine)
 
 
 @contextlib.asynccontextmanager
-async def worker_process(
-    pack: Path, socket: Path, store: str, *, settable_clock: bool = False
-) -> AsyncIterator[asyncio.subprocess.Process]:
-    """Run a worker that serves a pack while the block runs."""
-    options = (SETTABLE_CLOCK,) if settable_clock else ()
+async def _worker(pack: Path, socket: Path, store: str) -> AsyncIterator[None]:
+    """Run a worker process that serves a pack while the block runs."""
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "holdfast.testing.pack_worker", str(pack), str(socket), *options),
+        *(sys.executable, "-m", "holdfast.testing.pack_worker", str(pack), str(socket)),
         env={**os.environ, "HOLDFAST_STORE": store},
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
@@ -155,7 +160,7 @@ async def worker_process(
         if process.stdout is None or (await process.stdout.readline()).decode().strip() != READY:
             message = f"the worker of {pack} did not start"
             raise InvalidPack(message, problem="not_started")
-        yield process
+        yield
     finally:
         if process.returncode is None:
             process.kill()

@@ -257,7 +257,6 @@ class Actor:
             for name, work in action.branches.items()
         }
         done: dict[str, Any] = {}
-        replies: list[Any] = []
         failed, pending = 0, set(tasks)
         try:
             while len(done) < wanted:
@@ -267,21 +266,22 @@ class Actor:
                     if len(done) == wanted:
                         break
                     try:
-                        value = task.result()
+                        done[tasks[task]] = task.result()
                     except (NodeFailed, ExpressionFailed, FlowFailed):
                         failed += 1
                         if len(tasks) - failed < wanted:
                             raise
-                        continue
-                    if isinstance(value, Answer):
-                        replies.extend(value.replies)
-                        value = value.value
-                    done[tasks[task]] = value
         finally:
             for one in tasks:
                 one.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
-        return Answer(done, replies)
+        # What won is in the order of the file, whichever was first.
+        won = {name: done[name] for name in action.branches if name in done}
+        replies = [
+            reply for one in won.values() if isinstance(one, Answer) for reply in one.replies
+        ]
+        outputs = {name: one.value if isinstance(one, Answer) else one for name, one in won.items()}
+        return Answer(outputs, replies)
 
 
 def _bound(run: Callable[[C], Awaitable[Any]] | None, call: C) -> Callable[[], Awaitable[Any]]:

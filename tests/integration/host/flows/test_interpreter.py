@@ -495,7 +495,7 @@ nodes:
       join: quorum
       k: 2
     out: tell
-  tell: {emit: {text: "{{ json(prev) }}"}}
+  tell: {emit: {text: "{{ prev.a }} {{ prev.c }} {{ size(prev) }}"}}
 """
 
     async def yes(_: Any) -> Any:
@@ -507,4 +507,4 @@ nodes:
     orders.answers = {"yes": yes, "no": no}
     async with talking(text) as talk:
         await talk.say("hi")
-        await talk.expect('{"a":true,"c":true}')
+        await talk.expect("true true 2")

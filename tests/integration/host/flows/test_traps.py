@@ -3,9 +3,13 @@
 FILES has the letters.
 
 T15     an overlay shadows        P test_ids_of_a_main_pack_and_its_overlays_are_distinct
+                                  V test_two_providers_of_a_type_are_ambiguous
 T16     an operation nobody gave  L test_flows_know_what_the_pack_declares
                                   C test_lint_reports_the_one_defect
+                                  V test_other_operations_are_refused
 T17     welcomed again            D test_a_new_user_is_welcomed_once
+                                  W test_when_it_is_done_nobody_welcomes
+T18     users share a marker      W test_every_part_but_the_conversation_makes_another_visitor
 T28     the last reply twice      I test_a_flow_emits_waits_and_routes
 T29     resumed with old input    I test_the_input_of_each_turn_is_its_message
 T30     an action matches twice   T test_an_answer_answers_one_question
@@ -41,10 +45,12 @@ O9      retry and when do nothing I test_only_retryable_failures_are_tried_again
                                   I test_each_and_parallel_run_calls_and_flows
                                   I test_a_sub_flow_waits_returns_and_fails
 O10     one key for all calls     I test_idempotency_keys_differ_between_runs_of_a_node
+                                  J test_a_job_sleeps_between_attempts
 O11     unbounded snapshots       T test_what_a_waiting_flow_keeps_is_bounded
                                   T test_a_value_that_grows_in_a_loop_is_stopped
 O12     secrets by flow text      L test_flows_know_what_the_pack_declares
                                   D test_overlays_add_flows_that_use_what_is_theirs
+                                  H test_a_secret_that_is_not_the_tenants_is_a_failure
 O16     signed, but not checked   P test_an_unsigned_pack_needs_permission_and_is_visible
                                   P test_a_signature_of_another_pack_is_wrong
 O17     no simulator              S test_every_kind_of_step_passes_where_it_should
@@ -84,7 +90,9 @@ FILES = {
     "D": "integration/host/test_loading.py",
     "E": "unit/host/test_entries.py",
     "F": "unit/host/flows/test_expressions.py",
+    "H": "unit/host/web/test_nodes.py",
     "I": "integration/host/flows/test_interpreter.py",
+    "J": "integration/host/flows/test_jobs.py",
     "K": "acceptance/test_pack_hosts.py",
     "L": "unit/host/test_linting.py",
     "M": "unit/host/flows/test_model.py",
@@ -93,6 +101,8 @@ FILES = {
     "R": "integration/host/flows/test_running.py",
     "S": "integration/host/simulator/test_simulator.py",
     "T": "integration/host/flows/test_traps.py",
+    "V": "unit/host/test_providers.py",
+    "W": "lua/session/test_welcome.py",
     "X": "integration/host/flows/test_docs.py",
 }
 

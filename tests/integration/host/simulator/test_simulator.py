@@ -79,12 +79,12 @@ fake:
 """
 
 
-async def played(server: TestServer, tests: str) -> list[Outcome]:
+async def played(server: TestServer, tests: str, *, names: bool = True) -> list[Outcome]:
     """Play tests of the pack of this module."""
     files = {"pack.yaml": HEAD, "flows/a.yaml": FLOW, "flows/b.yaml": JOB, "flows/c.yaml": EVENTS}
     files |= {"components/x": "", "tests/a.yaml": tests}
     pack = pack_of({name: text.encode() for name, text in files.items()})
-    found = reader.read(pack.files, reader.Names.of(pack.definition))
+    found = reader.read(pack.files, reader.Names.of(pack.definition) if names else None)
     simulator = Simulator(bundle(pack))
     async with simulated(simulator, server) as world:
         return [outcome async for outcome in simulator.play_all(world, found)]
@@ -165,6 +165,8 @@ async def test_flows_without_a_conversation_run(single_server: TestServer) -> No
     assert told(await played(single_server, event)) == []
     wrong = "flow: add\ntests: {J: [{say: hi}]}\n"
     assert "start it with `run`" in told(await played(single_server, wrong))[-1]
+    wrong = "flow: nothing\ntests: {J: [{say: hi}]}\n"
+    assert "no flow `nothing`" in told(await played(single_server, wrong, names=False))[-1]
     wrong = "tests: {J: [{run: {}}]}\n"
     assert "start it with `say`" in told(await played(single_server, wrong))[-1]
 
