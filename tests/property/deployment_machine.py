@@ -18,7 +18,8 @@ from tests.property.world import World
 from tests.support import sessions
 from tests.support.invariants import violations
 
-REVISIONS = ("a", "b", "c")
+#: The first three are ready at the beginning.
+REVISIONS = ("a", "b", "c", "d")
 REF = DeploymentRef(env="local", id="talk", tenant="acme")
 
 PASSED = [Gate(name="loads", passed=True)]
@@ -35,14 +36,15 @@ weights = st.sampled_from(
         (("a", 0), ("b", 10_000)),
         (("b", 3_000), ("c", 7_000)),
         (("a", 1), ("b", 1), ("c", 9_998)),
+        (("c", 5_000), ("d", 5_000)),
     ]
 )
 #: Mostly the way forward, so that revisions are often ready.
-targets = st.sampled_from([*Lifecycle, Lifecycle.WARMING, Lifecycle.READY, Lifecycle.READY])
+targets = st.sampled_from([*Lifecycle, *4 * [Lifecycle.WARMING], *4 * [Lifecycle.READY]])
 
 
 class DeploymentMachine(ComparingMachine):
-    """One deployment with three revisions."""
+    """One deployment with four revisions, and conversations of three users."""
 
     def __init__(self, world: World) -> None:
         super().__init__(world)
@@ -51,6 +53,9 @@ class DeploymentMachine(ComparingMachine):
         self.model = DeploymentModel()
         new = NewDeployment(env=REF.env, id=REF.id, tenant="acme", app="bot")
         world.run(self.calls.create(new))
+        for revision in REVISIONS[:3]:
+            self.stage(revision=revision)
+            self.make_ready(revision=revision)
 
     @rule(revision=revisions)
     def stage(self, *, revision: str) -> None:
