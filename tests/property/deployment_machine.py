@@ -1,6 +1,7 @@
-"""Splits, rollbacks and lifecycles: random calls against a real store and the documented rules.
+"""Splits, rollbacks, lifecycles and drains: random calls against a store and the documented rules.
 
-Replies are lost, keys are used again for the same and for other calls, generations are stale.
+Replies are lost, keys are used again for the same and for other calls, generations are stale, and
+routers that have not heard of a drain go on starting conversations.
 """
 
 from __future__ import annotations
@@ -8,17 +9,23 @@ from __future__ import annotations
 from hypothesis import strategies as st
 from hypothesis.stateful import invariant, rule
 
+from holdfast.engine.deployments import Deployments
 from holdfast.model.deployments import DeploymentRef, NewDeployment, Split, SplitEntry
-from holdfast.model.revisions import Lifecycle
-from holdfast.store.deployments import Deployments
+from holdfast.model.revisions import Gate, Lifecycle, capability
 from tests.property.comparing import ComparingMachine
 from tests.property.deployment_model import DeploymentModel, Weights
 from tests.property.world import World
+from tests.support import sessions
+from tests.support.invariants import violations
 
-REVISIONS = ("a", "b", "c")
+#: The first three are ready at the beginning.
+REVISIONS = ("a", "b", "c", "d")
 REF = DeploymentRef(env="local", id="talk", tenant="acme")
 
+PASSED = [Gate(name="loads", passed=True)]
+
 revisions = st.sampled_from(REVISIONS)
+users = st.sampled_from(("ann", "bob", "cat"))
 keys = st.sampled_from([f"k{number}" for number in range(40)])
 weights = st.sampled_from(
     [
@@ -29,21 +36,26 @@ weights = st.sampled_from(
         (("a", 0), ("b", 10_000)),
         (("b", 3_000), ("c", 7_000)),
         (("a", 1), ("b", 1), ("c", 9_998)),
+        (("c", 5_000), ("d", 5_000)),
     ]
 )
 #: Mostly the way forward, so that revisions are often ready.
-targets = st.sampled_from([*Lifecycle, Lifecycle.WARMING, Lifecycle.READY, Lifecycle.READY])
+targets = st.sampled_from([*Lifecycle, *4 * [Lifecycle.WARMING], *4 * [Lifecycle.READY]])
 
 
 class DeploymentMachine(ComparingMachine):
-    """One deployment with three revisions."""
+    """One deployment with four revisions, and conversations of three users."""
 
     def __init__(self, world: World) -> None:
         super().__init__(world)
-        self.calls = Deployments(self.store)
+        self.calls = self.store.deployments
+        self.engine = Deployments(self.store)
         self.model = DeploymentModel()
         new = NewDeployment(env=REF.env, id=REF.id, tenant="acme", app="bot")
         world.run(self.calls.create(new))
+        for revision in REVISIONS[:3]:
+            self.stage(revision=revision)
+            self.make_ready(revision=revision)
 
     @rule(revision=revisions)
     def stage(self, *, revision: str) -> None:
@@ -53,9 +65,37 @@ class DeploymentMachine(ComparingMachine):
 
     @rule(revision=revisions)
     def make_ready(self, *, revision: str) -> None:
-        """Take the short way, as far as it is legal."""
-        for target in (Lifecycle.WARMING, Lifecycle.READY):
-            self.move(revision=revision, to=target, seen=None)
+        """Take the short way, as far as it is legal; the gates pass."""
+        self.move(revision=revision, to=Lifecycle.WARMING, seen=None)
+        if self.model.states.get(revision) == "warming":
+            version = self.model.versions[revision]
+            self.world.run(self.engine.judge(REF, revision, PASSED, seen=version))
+            self.model.judge(revision)
+
+    @rule(revision=revisions)
+    def drain(self, *, revision: str) -> None:
+        """Drain a revision, or count again what needs it."""
+
+        async def call() -> tuple[str, int, int]:
+            found = await self.engine.drain(REF, revision)
+            return found.lifecycle.value, found.version, found.running + found.waiting
+
+        self._agree(call(), lambda: self.model.drain(revision))
+
+    @rule(user=users, revision=revisions)
+    def talk(self, *, user: str, revision: str) -> None:
+        """Deliver a message of a user; a router has chosen any revision."""
+
+        async def call() -> None:
+            await sessions.deliver(self.store, user=user, requires=(capability(revision),))
+
+        self._agree(call(), lambda: self.model.talk(user, revision))
+
+    @rule(user=users)
+    def end(self, *, user: str) -> None:
+        """End a conversation, and drop what it has buffered."""
+        if self.model.talks.pop(user, None) is not None:
+            self.world.run(self.store.sessions.finish(sessions.key_of(user).id, ""))
 
     @rule(
         revision=revisions,
@@ -121,6 +161,14 @@ class DeploymentMachine(ComparingMachine):
             for entry in split.entries:
                 since = model.since(entry.revision, split.generation)
                 assert entry.since == (since if entry.weight_bps else 0)
+
+    @invariant()
+    def needs_are_counted(self) -> None:
+        """As many as there are, and the sets agree with the records."""
+        found = self.world.run(self.calls.needs(REVISIONS))
+        counts = {revision: needs.running + needs.waiting for revision, needs in found.items()}
+        assert counts == {revision: self.model.needs(revision) for revision in REVISIONS}
+        assert violations(self.world.dump()) == []
 
     @invariant()
     def only_ready_revisions_are_routable(self) -> None:

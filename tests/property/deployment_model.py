@@ -32,6 +32,10 @@ class DeploymentModel:
     splits: list[Weights] = field(default_factory=lambda: [()])
     #: What keys did, the newest last: key, what was asked, generation.
     keys: list[tuple[str, object, int]] = field(default_factory=list)
+    #: Revisions that start nothing more, whatever a router believes.
+    closed: set[str] = field(default_factory=set)
+    #: The revision of each user's conversation that is under way.
+    talks: dict[str, str] = field(default_factory=dict)
 
     @property
     def generation(self) -> int:
@@ -73,6 +77,33 @@ class DeploymentModel:
                 raise Refused("revision_routable")
             self.states[revision], self.versions[revision] = target, version + 1
         return self.states[revision], self.versions[revision]
+
+    def drain(self, revision: str) -> tuple[str, int, int]:
+        """Drain a revision; returns where it is, and how many need it."""
+        if self.states.get(revision) != "inactive":
+            self.move(revision, "draining", None)
+        if self.states[revision] == "draining":
+            self.closed.add(revision)
+            if not self.needs(revision):
+                self.move(revision, "inactive", None)
+        return self.states[revision], self.versions[revision], self.needs(revision)
+
+    def judge(self, revision: str) -> None:
+        """Pass the gates of a revision that warms up: it starts conversations again."""
+        self.move(revision, "ready", self.versions[revision])
+        self.closed.discard(revision)
+
+    def needs(self, revision: str) -> int:
+        """Return how many conversations are under way on a revision."""
+        return sum(needed == revision for needed in self.talks.values())
+
+    def talk(self, user: str, revision: str) -> None:
+        """Receive a message: it reaches the conversation that is under way, or starts one."""
+        if user in self.talks:
+            return
+        if revision in self.closed:
+            raise Refused("revision_draining")
+        self.talks[user] = revision
 
     def set_split(self, weights: Weights, expected: int, key: str) -> int:
         """Set the split; returns its generation."""

@@ -11,7 +11,7 @@ from holdfast.model.retry import Backoff, RetryPolicy
 
 LANES = ("fast", "slow")
 TENANTS = ("acme", "beta", "coyote")
-CAPABILITIES = ("cpu", "gpu")
+CAPABILITIES = ("cpu", "gpu", "rev:blue")
 KINDS = ("mail", "ocr")
 STEPS = ("fetch", "parse", "store")
 LARGE = b"x" * 100
@@ -55,7 +55,7 @@ contents = st.fixed_dictionaries(
         "lane": lanes,
         "input": _mostly_without(b"1", b"", LARGE),
         "priority": _mostly_without(1, -1, 5, 1000),
-        "requires": _mostly_without(("cpu",), ("cpu", "gpu")),
+        "requires": _mostly_without(("cpu",), ("cpu", "gpu"), ("rev:blue",)),
         "delay_ms": _mostly_without(0, 1, 1_000),
         "deadline_ms": _mostly_without(1, 1_000, 10_000, 100_000),
         "attempt_timeout_ms": _mostly_without(1, 500, 2_000, 100_000),

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 from holdfast.errors import HoldfastError
 from holdfast.store.budgets import Budgets
+from holdfast.store.deployments import Deployments
 from holdfast.store.executions import Executions
 from holdfast.store.graphs import Graphs
 from holdfast.store.lanes import Lanes
@@ -134,6 +135,7 @@ class World:
         store.outboxes = Outboxes(store)
         store.waitpoints = Waitpoints(store)
         store.sessions = Sessions(store)
+        store.deployments = Deployments(store)
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         """Run to the end."""

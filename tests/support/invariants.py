@@ -15,6 +15,7 @@ import msgspec
 from holdfast.model.states import TERMINAL, AttemptKind, Hold, State, state_vector
 from holdfast.model.waitpoints import WAIT_REASONS
 from tests.support.graph_invariants import GRAPH_FAMILIES, graph_problems, graph_timers
+from tests.support.revision_invariants import REVISION_FAMILIES, revision_problems
 from tests.support.session_invariants import (
     HOLDS,
     SESSION_FAMILIES,
@@ -46,6 +47,9 @@ _FAMILIES = frozenset("xirtnlswcgqpyzkf") | {
     *("secrets", "sealing"),
     *GRAPH_FAMILIES,
     *SESSION_FAMILIES,
+    *REVISION_FAMILIES,
+    *("envs", "env", "deployments", "dtenants", "dchanges", "deployment", "dlog", "split"),
+    *("revisions", "revision", "draining", "packs", "pack", "blob"),
     *("stream", "frames", "live", "doc", "tails"),
     *("schedule", "plan", "schedules", "dues", "fired", "lined"),
     *("unarchived", "o", "objects", "state", "state_due", "state_meta"),
@@ -140,6 +144,7 @@ class _Partition:
         yield from check_waits(self._families, self._records, self._now_ms)
         yield from graph_problems(self._families, self._records)
         yield from session_problems(self._families, self._records)
+        yield from revision_problems(self._families, self._records)
         yield from self._check_schedules()
         yield from self._check_unarchived()
 

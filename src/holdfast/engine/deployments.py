@@ -35,6 +35,8 @@ from holdfast.store.store import Store
 _POLL_S = 5.0
 #: Deployments that one call reads.
 _PAGE = 100
+#: Nothing can have started on a revision in these states, or can still run.
+_UNUSED = frozenset({Lifecycle.STAGED, Lifecycle.FAILED, Lifecycle.ARCHIVED})
 #: A capability is a name, and `rev:` comes before the id.
 _REVISION_CHARS = bounds.NAME_CHARS - 4
 
@@ -57,7 +59,8 @@ class Deployments(deployments.Deployments):
     @override
     async def get(self, ref: DeploymentRef) -> Deployment:
         deployment = await self._deployments.get(ref)
-        needs = await self._deployments.needs([one.id for one in deployment.revisions])
+        started = [one.id for one in deployment.revisions if one.lifecycle not in _UNUSED]
+        needs = await self._deployments.needs(started)
         return with_needs(deployment, needs)
 
     @override

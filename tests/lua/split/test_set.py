@@ -70,6 +70,7 @@ async def test_equal_content_is_a_no_op(store: Store, clock: Clock) -> None:
     again = await route(store, ref, key="other", blue=10_000, green=0)
     assert again.generation == 1
     assert await described(store, ref) == before
+    assert await route(store, ref, key="other", blue=10_000, green=0) == again
     await refused_key(store, ref, "other", green=10_000)
 
 

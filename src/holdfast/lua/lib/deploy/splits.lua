@@ -52,8 +52,9 @@ function splits.misfit(tag, name, entries)
   return nil
 end
 
-local function remember(split, call, entries)
-  table.insert(split.keys, 1, { key = call.key, to = call.to, generation = split.generation, entries = entries })
+local function remember(split, call)
+  local done = { key = call.key, to = call.to, generation = split.generation, entries = split.entries }
+  table.insert(split.keys, 1, done)
   split.keys[MOST_KEYS + 1] = nil
 end
 
@@ -63,7 +64,7 @@ local function save(tag, name, split) server.call('SET', keys.split(tag, name), 
 --- calls, and for a rollback the generation it goes back to. Returns the split.
 function splits.apply(tag, name, split, entries, call, now)
   if splits.is_same(split.entries, entries) then
-    remember(split, call, entries)
+    remember(split, call)
     save(tag, name, split)
     return split
   end
@@ -79,7 +80,7 @@ function splits.apply(tag, name, split, entries, call, now)
     routed[i] = { entry[1], entry[2], entry[2] > 0 and (already and already[3] or generation) or 0 }
   end
   split = { generation = generation, entries = routed, at = now, by = call.by, past = past, keys = split.keys }
-  remember(split, call, routed)
+  remember(split, call)
   save(tag, name, split)
   local event = {
     event = call.to and 'rolled_back' or 'split',
