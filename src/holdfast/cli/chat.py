@@ -77,6 +77,15 @@ def chat(
         str | None,
         typer.Option("--record", metavar="FILE", help="Of a pack: write a test from the chat."),
     ] = None,
+    allow_private: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--allow-private",
+            metavar="ADDRESS",
+            help="Of a pack: an address that it may call although it is not public, such as "
+            "127.0.0.1:8099. Repeatable.",
+        ),
+    ] = None,
     store: AppStoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -86,7 +95,9 @@ def chat(
     line of the transcript is an object on a line.
     """
     configure_logging("error", as_json=as_json)
-    pack = pack_chat.load(target, name, fakes=fakes, record=record)
+    pack = pack_chat.load(
+        target, name, fakes=fakes, record=record, allow_private=allow_private or ()
+    )
     app = load_app(target) if pack is None else pack.app
     app.store = store or app.store
     if not is_remote(app.store):
@@ -101,6 +112,7 @@ def chat(
     given = {"--user": user, "--conversation": conversation, "--tenant": tenant, "--store": store}
     given["--fakes"] = fakes
     options = [part for option, value in given.items() if value for part in (option, value)]
+    options += [part for address in allow_private or () for part in ("--allow-private", address)]
     back = shlex.join(["holdfast", "chat", target, pack.flow if pack else chosen, *options])
     talk = Talk(app, chosen, key, as_json=as_json, pack=pack)
     if not as_json:
@@ -182,7 +194,7 @@ class Talk:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, self._leaving.set)
-        async with self._app, _working(self._app) as engine:
+        async with self._app, self._answering(), _working(self._app) as engine:
             talking = asyncio.ensure_future(self._talk(engine))
             leaving = asyncio.ensure_future(self._leaving.wait())
             try:
@@ -198,6 +210,11 @@ class Talk:
         if sys.stdin.isatty() and not self._as_json:
             output.say("")
         return self._leaving.is_set()
+
+    def _answering(self) -> contextlib.AbstractAsyncContextManager[None]:
+        if self._pack is None:
+            return contextlib.nullcontext()
+        return self._pack.answering(self._app.engine)
 
     async def _talk(self, engine: Engine) -> None:
         shown = await self._show_earlier(engine)
