@@ -38,7 +38,7 @@ async def collect(ctx: Context, numbers: list[int]) -> int:
 async def stories(tmp_path: Path) -> AsyncIterator[Path]:
     """A folder in which a worker runs."""
     write_shop(tmp_path, STORIES)
-    with background(["worker", "shop:app", "--keep-logs", "info"], tmp_path) as worker:
+    with background(["worker", "shop:app"], tmp_path) as worker:
         await worker.wait_for_text("holdfast is running shop:app")
         yield tmp_path
 
@@ -73,9 +73,12 @@ async def test_parents_and_children_name_each_other(stories: Path) -> None:
     assert asked("show", children[0], folder=stories)["execution"]["parent"] == parent
     listed = asked("ls", "--parent", parent, folder=stories)["items"]
     assert [one["id"] for one in listed] == children[::-1]
-    told = done("logs", parent, folder=stories).splitlines()
-    assert [line.split()[2] for line in told] == ["created", "claimed", "log", "completed"]
-    assert "collecting 2 numbers" in told[2]
+    events = done("history", parent, folder=stories).splitlines()
+    assert [line.split()[2] for line in events] == ["created", "claimed", "completed"]
+    (line,) = done("logs", parent, "-f", folder=stories).splitlines()
+    assert line.split()[2:] == ["info", "#1", "collecting", "2", "numbers"]
+    assert done("logs", parent, "--level", "warning", folder=stories) == ""
+    assert asked("logs", parent, folder=stories)["message"] == "collecting 2 numbers"
     assert {one["id"] for one in asked("show", parent, folder=stories)["children"]} == {*children}
 
 

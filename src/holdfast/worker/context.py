@@ -96,7 +96,10 @@ class Context:
         self.trace: Trace = Trace()
         self._main = asyncio.current_task()
         self._thread = threading.get_ident()
-        self._keep_logs = keep_logs
+        #: The log lines that the execution keeps, if the worker is set to keep some.
+        self.lines: logs.KeptLines | None = (
+            None if keep_logs is None else logs.KeptLines(keep_logs, self._expect_lines)
+        )
         self._encode_input = encode_input
         #: The lease was lost; set once, from the event loop.
         self.lost: bool = False
@@ -109,16 +112,15 @@ class Context:
     @cached_property
     def logger(self) -> logs.TaskLogger:
         """A logger that adds tenant, execution, kind and attempt to its lines."""
-        level = self._keep_logs
-        kept = None if level is None else logs.KeptLines(level, self._keep_line)
-        return logs.TaskLogger(self._claim, kept)
+        return logs.TaskLogger(self._claim, self.lines)
 
-    def _keep_line(self, line: bytes) -> None:
-        """Stream a line of the log, whichever thread it comes from."""
+    def _expect_lines(self, many: bool) -> None:  # noqa: FBT001 - a callback
+        """Plan to stream lines of the log, whichever thread they come from."""
         if threading.get_ident() == self._thread:
-            self.stream.note(line)
+            self.stream.expect_lines(many=many)
         elif self._main is not None:
-            self._main.get_loop().call_soon_threadsafe(lambda: self.stream.note(line))
+            loop = self._main.get_loop()
+            loop.call_soon_threadsafe(lambda: self.stream.expect_lines(many=many))
 
     def lose(self) -> None:
         """Record that the lease was lost."""

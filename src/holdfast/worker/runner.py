@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import contextvars
 import inspect
 import logging
 from dataclasses import replace
@@ -88,6 +89,8 @@ class Runner:
         try:
             context, kept = await self._context(task, claim)
             self.running[claim.key] = context
+            if context.lines is not None:
+                context.lines.start(context.now())
             with context.trace.attempt(claim):
                 await self._attempt(task, context, kept)
         except Continued as again:
@@ -217,7 +220,9 @@ class Runner:
         else:
             if task.signature.context is not None:
                 arguments[task.signature.context] = self._blocking(context)
-            returned, value = await self._threads.run(partial(task.fn, **arguments))
+            # The thread gets the context variables of the attempt: its log lines, its span.
+            call = partial(contextvars.copy_context().run, task.fn, **arguments)
+            returned, value = await self._threads.run(call)
         if returned:
             return value
         if isinstance(value, StopIteration):

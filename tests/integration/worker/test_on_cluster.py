@@ -27,6 +27,7 @@ async def test_tasks_run_on_all_partitions_and_keep_their_leases(
     @app.task
     async def long(ctx: Context) -> int:
         await asyncio.sleep(1.5)
+        ctx.logger.info("asks a child")
         child = await ctx.submit(double, 21)
         await ctx.step("note", str, 1)
         return await ctx.result(child)
@@ -39,6 +40,8 @@ async def test_tasks_run_on_all_partitions_and_keep_their_leases(
         for parent in parents:
             assert await parent.result(timeout=20) == 42
             assert (await parent.describe()).attempts == 1
+            (line,) = (await app.engine.streams.logs(parent.id)).lines
+            assert line.message == "asks a child"
         (worker,) = await app.engine.workers.list()
         assert worker.slots == 100
     async with app:
