@@ -88,7 +88,7 @@ async def test_all_that_failed_are_replayed_by_a_filter(stories: Path) -> None:
         given = f'{{"number": {number}}}'
         failed = asked("submit", "shelf.fetch", "-i", given, folder=stories)["id"]
         assert holdfast("result", failed, "--wait", "10", folder=stories).returncode == 1
-    filters = ("--failed", "--kind", "shelf.fetch", "--error", "ValueError")
+    filters = ("--state", "failed", "--kind", "shelf.fetch", "--error", "ValueError")
     planned = asked("replay", *filters, "--dry-run", folder=stories)
     assert (planned["dry_run"], len(planned["replayed"]), planned["refused"]) == (True, 2, [])
     assert asked("ls", "--state", "failed", folder=stories)["items"][0]["replays"] == 0
@@ -99,7 +99,18 @@ async def test_all_that_failed_are_replayed_by_a_filter(stories: Path) -> None:
     assert asked("show", failed, folder=stories)["execution"]["replays"] == 1
 
 
-@pytest.mark.parametrize("wrong", [(), ("x", "--failed"), ("x", "--dry-run"), ("x", "--kind", "k")])
-def test_replay_takes_an_id_or_a_filter(wrong: tuple[str, ...], tmp_path: Path) -> None:
-    """Nothing is replayed by mistake."""
-    assert holdfast("replay", *wrong, folder=tmp_path).returncode == 2
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        ("replay",),
+        ("replay", "x", "--failed"),
+        ("replay", "x", "--dry-run"),
+        ("replay", "x", "--kind", "k"),
+        ("resume",),
+        ("resume", "x", "--mismatched"),
+        ("resume", "x", "--since", "1h"),
+    ],
+)
+def test_replay_and_resume_take_an_id_or_a_filter(wrong: tuple[str, ...], tmp_path: Path) -> None:
+    """Nothing is changed by mistake."""
+    assert holdfast(*wrong, folder=tmp_path).returncode == 2

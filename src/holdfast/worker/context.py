@@ -50,6 +50,7 @@ from holdfast.worker.outcomes import AttemptLost, AttemptPaused, Continued, Inte
 from holdfast.worker.slots import Slots
 from holdfast.worker.stepping import result_encoding, try_step
 from holdfast.worker.streaming import Stream
+from holdfast.worker.versions import Versions
 from holdfast.worker.waiting import OnTimeout, TaskWaitpoint, Waiting, WaitOptions, WaitpointOptions
 
 if TYPE_CHECKING:
@@ -86,6 +87,7 @@ class Context:
         self._claim = claim
         self._slots = slots
         self._journal = Journal(claim.id, claim.steps)
+        self.versions: Versions = Versions(self._journal, self.record)
         self._waiting = Waiting(self, engine)
         self._lease_ms = lease_ms
         self._claimed_on_clock = time.monotonic()
@@ -98,7 +100,7 @@ class Context:
         self._thread = threading.get_ident()
         #: The log lines that the execution keeps, if the worker is set to keep some.
         self.lines: logs.KeptLines | None = (
-            None if keep_logs is None else logs.KeptLines(keep_logs, self._expect_lines)
+            logs.KeptLines(keep_logs, self._expect_lines) if keep_logs else None
         )
         self._encode_input = encode_input
         #: The lease was lost; set once, from the event loop.
@@ -377,6 +379,16 @@ class Context:
             return str(moment_ms(self.now()) + duration_ms).encode()
 
         return int(await self.once(name or self.number("sleep"), make))
+
+    async def version(self, name: str, current: int) -> int:
+        """Return the version of a part of the code that this execution follows, from 1.
+
+        The first call records `current`. An execution that was past this line before the code had
+        it keeps 1, so it goes on as the old code did. Call it outside parallel steps.
+        """
+        self.check()
+        parallel = asyncio.current_task() is not self._main
+        return await self.versions.get(name, current, parallel=parallel)
 
     async def continue_as(self, *args: Any, **kwargs: Any) -> NoReturn:
         """Start the task again with other arguments and an empty journal, in one atomic call.
