@@ -20,18 +20,17 @@ import msgspec
 
 from holdfast.model import bounds
 from holdfast.model.executions import Claim
-from holdfast.model.log_lines import LEVELS, level_name
+from holdfast.model.log_lines import LEVELS, LINES, level_name
 from holdfast.model.moments import to_ms
 from holdfast.worker import tracebacks
 
 #: The maximum for one attempt; further lines go only to the log of the worker.
 MOST_LINES = 1_000
 _LINE_CHARS = 4_000
+_NAME_CHARS = 200
 
 #: As many lines are sent before their time.
 _MANY = 250
-#: How much of a frame lines may fill. The longest line, with its traceback escaped, fits.
-_PACKED_BYTES = bounds.FRAME_BYTES - 100
 _FULL = f"the log of this attempt is full: lines after the first {MOST_LINES} are dropped"
 
 _encode = msgspec.json.Encoder().encode
@@ -48,6 +47,8 @@ def fields(claim: Claim) -> dict[str, Any]:
 
 
 class _Line(msgspec.Struct, omit_defaults=True, gc=False):
+    """A line as it is stored."""
+
     at: int
     level: str
     message: str
@@ -65,7 +66,7 @@ class KeptLines:
         #: The number of the lowest level to keep.
         self.least: int = LEVELS[level]
         self._expect = expect
-        self._waiting: deque[bytes] = deque()
+        self._waiting: deque[_Line] = deque()
         self._count = 0
         #: What the process's clock lacks to the store's.
         self._ahead_ms = 0.0
@@ -86,7 +87,7 @@ class KeptLines:
         line = _Line(at, level_name(record.levelno), message, logger)
         if record.exc_info and record.exc_info[1]:
             line.traceback = tracebacks.text(record.exc_info[1])[-_LINE_CHARS:]
-        self._waiting.append(_encoded(line))
+        self._waiting.append(line)
         waiting = len(self._waiting)
         if waiting % _MANY == 1:
             self._expect(waiting > 1)
@@ -95,16 +96,7 @@ class KeptLines:
         """Take the waiting lines, packed into few payloads: a frame costs more than a line."""
         # Other threads only add, so this many are there.
         lines = [self._waiting.popleft() for _ in range(len(self._waiting))]
-        if sum(map(len, lines)) + len(lines) < _PACKED_BYTES:
-            yield from [_packed(lines)] if lines else []
-            return
-        start, size = 0, 0
-        for end, length in enumerate(map(len, lines)):
-            if size + length > _PACKED_BYTES:
-                yield _packed(lines[start:end])
-                start, size = end, 0
-            size += length + 1
-        yield _packed(lines[start:])
+        return _packed(lines) if lines else iter(())
 
 
 #: The lines of the attempt whose code runs.
@@ -169,7 +161,7 @@ class _Capture(logging.Handler):
         if not record.name.startswith("holdfast."):
             kept = _running.get()
             if kept is not None and record.levelno >= kept.least:
-                kept.add(record, record.name)
+                kept.add(record, record.name[:_NAME_CHARS])
         last = logging.lastResort
         if len(logging.root.handlers) == 1 and last and record.levelno >= last.level:
             # Without this handler, logging would not be configured and print warnings.
@@ -193,8 +185,15 @@ def capturing() -> Iterator[None]:
             logging.root.removeHandler(_capture)
 
 
-def _packed(lines: list[bytes]) -> bytes:
-    return b'{"lines":[' + b",".join(lines) + b"]}"
+def _packed(lines: list[_Line]) -> Iterator[bytes]:
+    """Yield payloads that hold these lines; the longest line, escaped, fits into one."""
+    payload = _encoded(lines)
+    if len(payload) <= bounds.FRAME_BYTES or len(lines) == 1:
+        yield payload
+    else:
+        half = len(lines) // 2
+        yield from _packed(lines[:half])
+        yield from _packed(lines[half:])
 
 
 def _message(record: logging.LogRecord) -> str:
@@ -213,12 +212,13 @@ def _exception(exc_info: Any) -> Any:
     return sys.exc_info() if exc_info and not isinstance(exc_info, tuple) else exc_info
 
 
-def _encoded(line: _Line) -> bytes:
+def _encoded(lines: list[_Line]) -> bytes:
     try:
-        return _encode(line)
+        return _encode({LINES: lines})
     except UnicodeEncodeError:
-        for name in line.__struct_fields__:
-            text = getattr(line, name)
-            if isinstance(text, str):
-                setattr(line, name, text.encode("utf-8", "replace").decode())
-        return _encode(line)
+        for line in lines:
+            for name in line.__struct_fields__:
+                text = getattr(line, name)
+                if isinstance(text, str):
+                    setattr(line, name, text.encode("utf-8", "replace").decode())
+        return _encode({LINES: lines})

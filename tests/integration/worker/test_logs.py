@@ -127,6 +127,32 @@ async def test_the_lines_of_an_attempt_are_bounded(app: App, working: Working) -
     assert len(lines[0]) == 4_000
 
 
+async def test_the_strangest_line_is_kept(app: App, working: Working) -> None:
+    """Characters that JSON escapes, halves of characters, an error with a long message."""
+    ugly = "\x01" * 5_000
+
+    @app.task
+    async def work(ctx: Context) -> None:
+        ctx.logger.info("half of one: %s", "\ud800")
+        try:
+            raise ValueError(ugly)  # noqa: TRY301
+        except ValueError:
+            ctx.logger.exception(ugly)
+        ctx.logger.info("%d boxes", "no")
+
+    logging.raiseExceptions = False
+    try:
+        async with working():
+            handle = await work.submit()
+            await handle.result(timeout=5)
+    finally:
+        logging.raiseExceptions = True
+    half, long, wrong = await kept(app, handle.id)
+    assert half.message == "half of one: ?"
+    assert long.message == "\x01" * 4_000
+    assert wrong.message == "%d boxes"
+
+
 async def test_the_place_of_a_line_is_that_of_the_task(
     app: App, working: Working, caplog: pytest.LogCaptureFixture
 ) -> None:
