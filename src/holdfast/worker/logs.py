@@ -83,8 +83,11 @@ class KeptLines:
             return
         self._count += 1
         at = int(self._ahead_ms + 1000 * record.created)
-        message = _FULL if self._count > MOST_LINES else _message(record)
-        line = _Line(at, level_name(record.levelno), message, logger)
+        # A handler that formats records leaves the message there.
+        message = record.__dict__.get("message") or _message(record)
+        if self._count > MOST_LINES:
+            message = _FULL
+        line = _Line(at, level_name(record.levelno), message[:_LINE_CHARS], logger)
         if record.exc_info and record.exc_info[1]:
             line.traceback = tracebacks.text(record.exc_info[1])[-_LINE_CHARS:]
         self._waiting.append(line)
@@ -120,7 +123,6 @@ class TaskLogger(logging.LoggerAdapter[logging.Logger]):
         if shown:
             self.logger.handle(record)
         if kept is not None:
-            # A handler has formatted the message by now, most likely.
             kept.add(record)
 
     def _record(
@@ -199,10 +201,9 @@ def _packed(lines: list[_Line]) -> Iterator[bytes]:
 def _message(record: logging.LogRecord) -> str:
     """Return the text of a line; logging itself reports one that cannot be formatted."""
     try:
-        message: str = record.__dict__.get("message") or record.getMessage()
+        return record.getMessage()
     except Exception:  # noqa: BLE001 - formatting a line may raise anything
-        message = record.msg if isinstance(record.msg, str) else "a line that cannot be formatted"
-    return message[:_LINE_CHARS]
+        return record.msg if isinstance(record.msg, str) else "a line that cannot be formatted"
 
 
 def _exception(exc_info: Any) -> Any:

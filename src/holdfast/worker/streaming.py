@@ -129,7 +129,7 @@ class Stream:
         """Buffer the log lines that wait."""
         if self._attempt.lines is not None:
             for payload in self._attempt.lines.take():
-                self._gather(NewFrame(type="log", payload=payload))
+                self._gather(NewFrame.of_lines(payload))
 
     def _gather(self, frame: NewFrame) -> None:
         self._gathered.append(frame)
