@@ -55,7 +55,6 @@ def dev(
         return
     where = listen or os.environ.get(LISTEN_VARIABLE) or DEFAULT_LISTEN
     command = [sys.executable, "-m", "holdfast.cli", "worker", target, "--slots", str(slots)]
-    command += ["--keep-logs", "info"]
     command += ["--lease", "5s", "--parent", str(os.getpid()), "--listen", where]
     command += [part for name in capabilities or () for part in ("--capability", name)]
     command += ["--json"] if as_json else []

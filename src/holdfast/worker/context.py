@@ -50,6 +50,7 @@ from holdfast.worker.outcomes import AttemptLost, AttemptPaused, Continued, Inte
 from holdfast.worker.slots import Slots
 from holdfast.worker.stepping import result_encoding, try_step
 from holdfast.worker.streaming import Stream
+from holdfast.worker.versions import Versions
 from holdfast.worker.waiting import OnTimeout, TaskWaitpoint, Waiting, WaitOptions, WaitpointOptions
 
 if TYPE_CHECKING:
@@ -86,6 +87,7 @@ class Context:
         self._claim = claim
         self._slots = slots
         self._journal = Journal(claim.id, claim.steps)
+        self.versions: Versions = Versions(self._journal, self.record)
         self._waiting = Waiting(self, engine)
         self._lease_ms = lease_ms
         self._claimed_on_clock = time.monotonic()
@@ -96,7 +98,10 @@ class Context:
         self.trace: Trace = Trace()
         self._main = asyncio.current_task()
         self._thread = threading.get_ident()
-        self._keep_logs = keep_logs
+        #: The log lines that the execution keeps, if the worker is set to keep some.
+        self.lines: logs.KeptLines | None = (
+            logs.KeptLines(keep_logs, self._expect_lines) if keep_logs else None
+        )
         self._encode_input = encode_input
         #: The lease was lost; set once, from the event loop.
         self.lost: bool = False
@@ -109,16 +114,15 @@ class Context:
     @cached_property
     def logger(self) -> logs.TaskLogger:
         """A logger that adds tenant, execution, kind and attempt to its lines."""
-        level = self._keep_logs
-        kept = None if level is None else logs.KeptLines(level, self._keep_line)
-        return logs.TaskLogger(self._claim, kept)
+        return logs.TaskLogger(self._claim, self.lines)
 
-    def _keep_line(self, line: bytes) -> None:
-        """Stream a line of the log, whichever thread it comes from."""
+    def _expect_lines(self, many: bool) -> None:  # noqa: FBT001 - a callback
+        """Plan to stream lines of the log, whichever thread they come from."""
         if threading.get_ident() == self._thread:
-            self.stream.note(line)
+            self.stream.expect_lines(many=many)
         elif self._main is not None:
-            self._main.get_loop().call_soon_threadsafe(lambda: self.stream.note(line))
+            loop = self._main.get_loop()
+            loop.call_soon_threadsafe(lambda: self.stream.expect_lines(many=many))
 
     def lose(self) -> None:
         """Record that the lease was lost."""
@@ -375,6 +379,16 @@ class Context:
             return str(moment_ms(self.now()) + duration_ms).encode()
 
         return int(await self.once(name or self.number("sleep"), make))
+
+    async def version(self, name: str, current: int) -> int:
+        """Return the version of a part of the code that this execution follows, from 1.
+
+        The first call records `current`. An execution that was past this line before the code had
+        it keeps 1, so it goes on as the old code did. Call it outside parallel steps.
+        """
+        self.check()
+        parallel = asyncio.current_task() is not self._main
+        return await self.versions.get(name, current, parallel=parallel)
 
     async def continue_as(self, *args: Any, **kwargs: Any) -> NoReturn:
         """Start the task again with other arguments and an empty journal, in one atomic call.
