@@ -6,6 +6,8 @@ READY  := $(VENV)/.ready
 JOBS   ?= auto
 
 .DEFAULT_GOAL := help
+# The tests start hundreds of processes; without bytecode each would compile the package.
+unexport PYTHONDONTWRITEBYTECODE
 .PHONY: help run test check browser fmt bench lock clean
 
 help: ## list the commands

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import re
 import tempfile
 import time
@@ -10,6 +11,7 @@ from statistics import median, quantiles
 
 import msgspec
 
+from bench.http import Connection, serving
 from holdfast import App, Chat, WorkerSettings
 from holdfast.engine import Engine
 from holdfast.model.session_keys import SessionKey
@@ -19,7 +21,7 @@ ROUNDS = 500
 AT_ONCE = 100
 TURNS_EACH = 30
 LONG = 1_000
-PARKED = 2_000
+PARKED = int(os.environ.get("HOLDFAST_PARKED", "2000"))
 NAME = "echo"
 
 
@@ -41,6 +43,7 @@ async def measure_conversations() -> dict[str, float]:
                 await chat.say(received.text)
 
         async with app.worker(WorkerSettings(slots=400)):
+            over_http = await _over_http(f"embedded://{folder}")
             engine = _near(app)
             idle = await _turns(engine, "ann", ROUNDS)
             start = time.perf_counter()
@@ -58,6 +61,7 @@ async def measure_conversations() -> dict[str, float]:
     return {
         "message to reply, idle, p50 ms": median(idle),
         "message to reply, idle, p99 ms": quantiles(idle, n=100)[98],
+        "message to reply over HTTP, p50 ms": median(over_http),
         f"turns/s, {AT_ONCE} sessions at once": AT_ONCE * TURNS_EACH / seconds,
         f"turn {LONG:,} / turn 10, time": median(late) / median(early),
         f"turn {LONG:,} / turn 50, bytes read": read_late / read_early,
@@ -80,6 +84,24 @@ async def _turns(engine: Engine, user: str, count: int) -> list[float]:
         if len(answer.replies) != 1:
             raise RuntimeError(answer)
         latencies.append((time.perf_counter() - start) * 1000)
+    return latencies
+
+
+async def _over_http(store: str) -> list[float]:
+    """Send messages to a server of its own, one after another; returns ms for each reply."""
+    latencies = []
+    async with serving(store) as address:
+        connection = await Connection.open(address)
+        for number in range(ROUNDS):
+            payload = {"text": f"message {number}"}
+            activity = {"id": f"m{number}", "conversation": "bob", "user": "bob"}
+            body = msgspec.json.encode({"activity": activity | {"payload": payload}})
+            start = time.perf_counter()
+            answer = await connection.call("POST", f"/v1/conversations/{NAME}/activities", body)
+            if len(msgspec.json.decode(answer)["replies"]) != 1:
+                raise RuntimeError(answer)
+            latencies.append((time.perf_counter() - start) * 1000)
+        connection.close()
     return latencies
 
 

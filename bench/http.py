@@ -72,7 +72,8 @@ class Connection:
 
 
 @contextlib.asynccontextmanager
-async def _server(store: str) -> AsyncIterator[tuple[str, int]]:
+async def serving(store: str) -> AsyncIterator[tuple[str, int]]:
+    """Run a server as its users do; yields its address."""
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "holdfast.cli", "server", "--store", store, "--json"),
         *("--listen", "127.0.0.1:0", "--rate", "0", "--log-level", "error"),
@@ -192,7 +193,7 @@ async def measure_http() -> dict[str, float]:
         store = f"embedded://{folder}"
         async with (
             open_engine(store, maintenance=False) as engine,
-            _server(store) as address,
+            serving(store) as address,
         ):
             figures = {"claim and complete by the client /s": await _far(engine, address)}
             connections = [await Connection.open(address) for _ in range(CONNECTIONS)]

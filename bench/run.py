@@ -31,6 +31,7 @@ from bench.graphs import measure_graphs
 from bench.http import measure_http
 from bench.limits import measure_limits
 from bench.queues import measure_queues, queue_costs
+from bench.routing import measure_routing
 from bench.sdk import measure_sdk
 from bench.streams import measure_streams
 from bench.waits import measure_waits
@@ -129,6 +130,9 @@ async def measure(results: dict[str, Figures], *, backlog: int) -> None:
     results["graphs"] = await measure_graphs()
     print("flows ...", flush=True)
     results["flows"] = await measure_flows()
+    async with _fresh_engine() as engine:
+        print("routing ...", flush=True)
+        results["routing"] = await measure_routing(engine)
     async with _fresh_engine() as engine:
         print("message queues ...", flush=True)
         results["queues"] = await measure_queues(engine)

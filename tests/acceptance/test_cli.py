@@ -18,6 +18,7 @@ import pytest
 
 from holdfast.engine import Engine, open_engine
 from holdfast.testing.polling import wait_for
+from tests.support import commands
 
 COMMAND = str(Path(sys.executable).with_name("holdfast"))
 TIMEOUT_S = 30
@@ -80,15 +81,9 @@ def holdfast(
     *args: str, folder: Path, stdin: str = "", **variables: str
 ) -> subprocess.CompletedProcess[str]:
     """Run a command to its end."""
-    return subprocess.run(
-        [COMMAND, *args],
-        cwd=folder,
-        env={**environment(), **variables},
-        input=stdin,
-        capture_output=True,
-        text=True,
-        timeout=TIMEOUT_S,
-        check=False,
+    variables = {**environment(), **variables}
+    return commands.run(
+        args, folder=folder, environment=variables, typed=stdin, timeout_s=TIMEOUT_S
     )
 
 
@@ -108,7 +103,7 @@ def asked(*args: str, folder: Path) -> Any:
 class Background:
     """A command that runs while a test goes on."""
 
-    process: subprocess.Popen[bytes]
+    process: commands.Command
     log: Path
 
     def text(self) -> str:
@@ -136,10 +131,10 @@ def background(args: Sequence[str], folder: Path, **variables: str) -> Iterator[
     """Start a command; both its streams go to a file."""
     log = folder / f"{args[0]}.log"
     with log.open("wb") as stream:
-        process = subprocess.Popen(
-            [COMMAND, *args],
-            cwd=folder,
-            env={**environment(), **variables},
+        process = commands.start(
+            args,
+            folder=folder,
+            environment={**environment(), **variables},
             stdout=stream,
             stderr=stream,
         )

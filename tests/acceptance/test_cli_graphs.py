@@ -7,7 +7,6 @@ import json
 import os
 import re
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +15,8 @@ import pytest
 from holdfast.engine import Engine, open_engine
 from holdfast.model.executions import Failure
 from tests.acceptance.processes import ROOT, python
+from tests.support import commands
 from tests.support.graphs import edges, members
-
-COMMAND = str(Path(sys.executable).with_name("holdfast"))
 
 
 @pytest.fixture
@@ -27,14 +25,8 @@ def store_url(tmp_path: Path) -> str:
 
 
 def holdfast(store_url: str, *args: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [COMMAND, *args],
-        capture_output=True,
-        text=True,
-        timeout=30,
-        check=False,
-        env={**os.environ, "HOLDFAST_STORE": store_url},
-    )
+    environment = {**os.environ, "HOLDFAST_STORE": store_url}
+    return commands.run(args, folder=Path.cwd(), environment=environment, timeout_s=30)
 
 
 def shown(store_url: str, *args: str) -> Any:

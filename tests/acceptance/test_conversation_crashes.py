@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from holdfast.model.session_keys import SessionKey
 from holdfast.model.sessions import Activity, Entry
 from holdfast.model.waitpoints import NewSignal, Source, WaitpointState
 from tests.acceptance.processes import ROOT, environment
+from tests.support import commands
 
 pytestmark = pytest.mark.timeout(240)
 
@@ -116,15 +116,15 @@ async def working(folder: Path) -> AsyncIterator[None]:
 async def _keep_working(folder: Path, started: asyncio.Event) -> None:
     while True:
         with (folder / "worker.log").open("a") as log:
-            process = await asyncio.create_subprocess_exec(
-                *(sys.executable, "-m", "tests.acceptance.apps.support_worker", str(folder)),
-                cwd=ROOT,
-                env=environment(folder) | {"HOLDFAST_STORE": f"embedded://{folder / 'store'}"},
-                stdout=asyncio.subprocess.PIPE,
+            process = await commands.talk(
+                [str(folder)],
+                module="tests.acceptance.apps.support_worker",
+                folder=ROOT,
+                environment=environment(folder)
+                | {"HOLDFAST_STORE": f"embedded://{folder / 'store'}"},
                 stderr=log,
             )
         try:
-            assert process.stdout is not None
             line = await process.stdout.readline()
             assert line == b"ready\n", (folder / "worker.log").read_text()
             started.set()

@@ -10,7 +10,6 @@ import contextlib
 import os
 import signal
 import time
-from asyncio.subprocess import Process
 from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import cycle, islice
@@ -25,6 +24,7 @@ from holdfast.model.session_keys import SessionKey
 from holdfast.model.sessions import Entry
 from holdfast.testing.polling import wait_for
 from holdfast.testing.servers import TestServer, start_server
+from tests.support.commands import Talking
 from tests.support.dump import dump_keys
 from tests.support.http_servers import holdfast_process, server_process
 from tests.support.invariants import violations
@@ -67,8 +67,8 @@ class Site:
 
     url: str
     servers: list[str]
-    processes: list[Process]
-    workers: list[Process]
+    processes: list[Talking]
+    workers: list[Talking]
     http: aiohttp.ClientSession
 
     async def send(self, server: str, user: str, number: int) -> list[str]:
@@ -225,7 +225,7 @@ class Customers:
 
 
 @contextlib.contextmanager
-def frozen(processes: Iterable[Process]) -> Iterator[None]:
+def frozen(processes: Iterable[Talking]) -> Iterator[None]:
     """Stop processes while the block runs."""
     for process in processes:
         process.send_signal(signal.SIGSTOP)

@@ -126,7 +126,7 @@ async def _lives_without_library(url: str, servers: list[TestServer]) -> None:
         await _drain(engine)
         with pytest.raises(StoreFull):
             await engine.submit("work", id="d")
-        _check_heartbeats(store)
+        await asyncio.to_thread(_check_heartbeats, store)
         # A process that starts now gets in, too.
         async with open_store(url) as later:
             assert later.partitions == store.partitions

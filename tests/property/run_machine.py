@@ -12,6 +12,7 @@ from tests.property.budget_machine import BudgetMachine
 from tests.property.comparing import ComparingMachine
 from tests.property.deployment_machine import DeploymentMachine
 from tests.property.machine import LifecycleMachine
+from tests.property.pins_machine import PinsMachine
 from tests.property.queue_machine import QueueMachine
 from tests.property.quota_machine import QuotaMachine
 from tests.property.running import thorough
@@ -28,6 +29,7 @@ MACHINES: dict[str, tuple[type[ComparingMachine], int, int]] = {
     "quotas": (QuotaMachine, 50, 50),
     "queues": (QueueMachine, 50, 30),
     "sessions": (SessionsMachine, 50, 40),
+    "pins": (PinsMachine, 60, 40),
     "waits": (WaitsMachine, 25, 40),
     "deployments": (DeploymentMachine, 40, 40),
 }

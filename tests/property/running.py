@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import warnings
 
 from hypothesis import HealthCheck, Phase, settings
 
@@ -27,8 +26,6 @@ def run_alone(module: str, *args: str) -> None:
 
 def thorough(examples: int, *, large: int, steps: int = 50) -> settings:
     """Return settings for so many examples, more with LARGE, and twice as long."""
-    # Hypothesis looks into every imported module, and some old ones of glide complain.
-    warnings.filterwarnings("ignore", "Importing from 'glide", DeprecationWarning)
     return settings(
         max_examples=large if LARGE else examples,
         stateful_step_count=2 * steps if LARGE else steps,

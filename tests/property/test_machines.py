@@ -10,7 +10,8 @@ pytestmark = pytest.mark.timeout(LIMIT_S + 10)
 
 
 @pytest.mark.parametrize(
-    "machine", ["lifecycle", "streams", "budgets", "quotas", "queues", "waits", "deployments"]
+    "machine",
+    ["lifecycle", "streams", "budgets", "quotas", "queues", "pins", "waits", "deployments"],
 )
 def test_random_operations_agree_with_the_model(machine: str) -> None:
     """Whatever is called in whatever order, store and model agree and the indexes hold."""

@@ -8,6 +8,7 @@ import httpx
 from prometheus_client.parser import text_string_to_metric_families
 
 from holdfast.errors import QueueNotFound
+from holdfast.model.pins import Finding
 from holdfast.server.metrics import MOST_LANES, OTHER_LANES
 from holdfast.testing.clock import Clock
 from tests.server.conftest import Site
@@ -73,6 +74,16 @@ async def test_a_queue_that_is_removed_meanwhile_is_left_out(
     assert value(found, "store_up") == 1
     names = {dict(labels)["queue"] for name, labels in found if name == "holdfast_queue_messages"}
     assert names == {"here"}
+
+
+async def test_pins_are_counted_by_what_calls_found(site: Site, anyone: httpx.AsyncClient) -> None:
+    """Each scrape adds what came since the last one."""
+    counts = site.engine.router.pins.counts
+    for hits in (2, 5):
+        counts[Finding.HIT] = hits
+        figures_now = await figures(anyone)
+        assert value(figures_now, "pins_total", result="hit") == hits
+        assert value(figures_now, "pins_total", result="skipped") == 0
 
 
 async def test_lanes_cannot_flood_the_labels(site: Site, anyone: httpx.AsyncClient) -> None:

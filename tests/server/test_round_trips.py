@@ -11,7 +11,7 @@ from holdfast.model.ids import new_id
 from holdfast.server.http.declare import Route
 from holdfast.server.routes import all_routes
 from holdfast.store.valkey import library
-from holdfast.store.valkey.client import Command
+from holdfast.store.valkey.wire import Command
 from tests.server.conftest import OURS, THEIRS, Site
 from tests.server.samples import request_of, send, values_of
 

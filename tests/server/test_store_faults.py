@@ -15,8 +15,10 @@ from holdfast.engine import Engine
 from holdfast.server.auth import identity
 from holdfast.server.http import openapi, problems
 from holdfast.store.store import Store, StoreSettings
-from holdfast.store.valkey.client import CallFailed, Client, Command
+from holdfast.store.valkey.client import Client
+from holdfast.store.valkey.failures import CallFailed
 from holdfast.store.valkey.urls import StoreUrl
+from holdfast.store.valkey.wire import Command
 from holdfast.testing.servers import TestServer, start_server
 from tests.server.answers.recipes import ROUTES, WAYS, Stage, staged, ways_of
 from tests.server.samples import Request

@@ -7,7 +7,8 @@ from collections.abc import Awaitable, Callable, Iterator
 from typing import Any
 from unittest import mock
 
-from holdfast.store.valkey.client import Client, Command
+from holdfast.store.valkey.client import Client
+from holdfast.store.valkey.wire import Command
 
 
 @contextlib.contextmanager

@@ -19,13 +19,14 @@ from holdfast.cli.process.loading import load_app
 from holdfast.cli.terminal import output
 from holdfast.cli.terminal.dialogue import YOU, Screen, Typed
 from holdfast.cli.terminal.failures import INTERRUPTED
-from holdfast.cli.terminal.opening import is_remote, parse_store
+from holdfast.cli.terminal.opening import parse_store
 from holdfast.cli.terminal.options import AppStoreOption, AppTarget, JsonOption
 from holdfast.cli.worker import configure_logging
 from holdfast.errors import InvalidInput, SessionNotFound
 from holdfast.model.names import DEFAULT_TENANT
 from holdfast.model.session_keys import SessionKey
 from holdfast.model.sessions import Activity, Entry, Session, SessionState, Transcript
+from holdfast.model.store_urls import is_remote
 from holdfast.operate.live_session import watch
 
 if TYPE_CHECKING:

@@ -12,6 +12,7 @@ from holdfast.cli.terminal import opening, output
 from holdfast.cli.terminal.groups import Settings
 from holdfast.cli.terminal.options import JsonOption, StoreOption
 from holdfast.model.redaction import hide_secrets
+from holdfast.model.store_urls import is_remote
 
 app: typer.Typer = typer.Typer(cls=Settings)
 
@@ -47,7 +48,7 @@ def effective(store: str | None) -> dict[str, object]:
 
 def _about(text: str) -> dict[str, object]:
     """Return the settings that the URL of the store or server contains."""
-    if opening.is_remote(text):
+    if is_remote(text):
         return {"store": hide_secrets(text), "store.tls": text.startswith("https:")}
     url = opening.parse_store(text)
     return {

@@ -19,6 +19,7 @@ from holdfast.cli.server import DEFAULT_LISTEN, LISTEN_VARIABLE, Listen, server
 from holdfast.cli.terminal import opening, output
 from holdfast.cli.terminal.failures import INTERRUPTED, WRONG_USAGE
 from holdfast.cli.terminal.options import AppStoreOption, JsonOption, OptionalAppTarget
+from holdfast.model.store_urls import is_remote
 
 LOOK_EVERY_S = 0.3
 #: How long tasks may take to finish at a reload; later they continue in the new process.
@@ -47,7 +48,7 @@ def dev(
     as_json: JsonOption = False,
 ) -> None:
     """Run an app for development: a store, HTTP and a worker that reloads changed files."""
-    if store is not None and not opening.is_remote(store):
+    if store is not None and not is_remote(store):
         opening.parse_store(store)
     if target is None:
         server(listen=listen, store=store, as_json=as_json, log_level="warning")

@@ -14,6 +14,7 @@ from holdfast.cli.terminal.failures import FAILED, one_line
 from holdfast.cli.terminal.options import JsonOption, StoreOption
 from holdfast.model.findings import Finding, Level
 from holdfast.model.redaction import hide_secrets
+from holdfast.model.store_urls import is_remote
 from holdfast.store.valkey.urls import StoreUrl
 
 _MARKS = {Level.OK: "ok", Level.WARNING: "WARNING", Level.ERROR: "ERROR"}
@@ -39,7 +40,7 @@ def doctor(
     Exits with 1 if the store is unsound.
     """
     text = opening.existing(store, create=False)
-    if opening.is_remote(text) and not (fix or drift):
+    if is_remote(text) and not (fix or drift):
         name = text
         findings = opening.ask(text, lambda engine: engine.operability.doctor())
     else:

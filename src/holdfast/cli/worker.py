@@ -12,9 +12,10 @@ from holdfast.cli.process.loading import load_app
 from holdfast.cli.process.serving import serve
 from holdfast.cli.terminal import inputs
 from holdfast.cli.terminal.failures import INTERRUPTED
-from holdfast.cli.terminal.opening import is_remote, parse_store
+from holdfast.cli.terminal.opening import parse_store
 from holdfast.cli.terminal.options import AppStoreOption, AppTarget, JsonOption
 from holdfast.errors import InvalidInput
+from holdfast.model.store_urls import is_remote
 from holdfast.tracing import set_up_from_environment
 from holdfast.worker.worker import WorkerSettings
 

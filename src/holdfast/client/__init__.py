@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from holdfast.client.client import Client, is_remote
+from holdfast.client.client import Client
 
-__all__ = ["Client", "is_remote"]
+__all__ = ["Client"]

@@ -17,11 +17,6 @@ KEY_VARIABLE = "HOLDFAST_KEY"
 CALL_TIMEOUT_MS = 15_000
 
 
-def is_remote(store: str) -> bool:
-    """Whether a store's URL is that of a server."""
-    return store.startswith(("http://", "https://"))
-
-
 class Client(api.Engine):
     """Holdfast over HTTP, with the same calls as an engine on the store itself.
 

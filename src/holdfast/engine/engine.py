@@ -36,6 +36,7 @@ from holdfast.fencing.leases import Leases
 from holdfast.model.pulse import Pulse
 from holdfast.operate.operability import Operability
 from holdfast.queues import Queues, QueueTicker
+from holdfast.routing import Router, StorePins
 from holdfast.services import Supervisor
 from holdfast.store.engine import StoreEngine
 from holdfast.store.store import Store, StoreSettings, open_store
@@ -65,6 +66,7 @@ class Engine(StoreEngine):
         self.schedules: Schedules = Schedules(store)
         self.api_keys: ApiKeys = ApiKeys(store)
         self.audit: Audit = Audit(store)
+        self.router: Router = Router(StorePins(store))
         self.archive: StoreArchive = StoreArchive(store)
         self.writer_leases: Leases = Leases(StoreObjects(store))
         self.changes: Changes = Changes(store)

@@ -41,6 +41,7 @@ from holdfast.model.sessions import Session
 from holdfast.model.states import State
 from holdfast.store.declarations import blamed
 from holdfast.store.store import Store
+from holdfast.store.valkey.blocking import BlockingStore
 
 
 class Executions(api.Executions):
@@ -125,9 +126,6 @@ class Executions(api.Executions):
 
     @override
     def beats(self, *, timeout_s: float) -> Beats:
-        # This loads a second client library, which only workers need.
-        from holdfast.store.valkey.blocking import BlockingStore  # noqa: PLC0415
-
         return BlockingStore(self._store, timeout_s=timeout_s)
 
     @override

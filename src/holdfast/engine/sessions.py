@@ -131,6 +131,7 @@ class Sessions(api.Sessions):
         async with self._waiters.waiter(session_id) as news:
             process = self._waiters.process
             delivered = await self._deliver(name, activity, sender, revision, process)
+            self._waiters.notify(session_id, knowing=news)
             # A message that is known already was answered before the store noted who listens.
             listened_at = -math.inf if delivered.duplicate else loop.time()
             is_answered = delivered.duplicate or delivered.execution is None

@@ -39,10 +39,15 @@ class Waiters:
             if not waiters:
                 self._waiters.pop(execution_id, None)
 
+    def notify(self, execution_id: str, *, knowing: asyncio.Event | None = None) -> None:
+        """Notify the waiters for an execution, but not the one that knows."""
+        for event in self._waiters.get(execution_id, ()):
+            if event is not knowing:
+                event.set()
+
     def _on_message(self, message: str) -> None:
         _, _, execution_id = message.partition(" ")
-        for event in self._waiters.get(execution_id, ()):
-            event.set()
+        self.notify(execution_id)
 
 
 async def news_or_poll(event: asyncio.Event, poll_s: float) -> None:

@@ -103,3 +103,12 @@ JITTER_MS = 86_400_000
 EVERY_MIN_MS = 100
 CRON_CHARS = 256
 FIRE_TIMES = 1_000
+
+#: Revisions that one deployment routes to.
+REVISIONS = 100
+GENERATION = 10**12
+#: Bytes of each part of a pin's key, after percent-encoding.
+PIN_PART_BYTES = 256
+PINS = 1_000_000
+PIN_TTL_MS = 30 * 86_400_000
+COOKIE_CHARS = 1_024

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import secrets
 import time
@@ -33,6 +34,7 @@ def id_of_key(tenant: str, key: str) -> str:
     return "k" + _encode(int.from_bytes(digest, "big"), 12)
 
 
+@functools.lru_cache(4096)
 def session_id(key: bytes) -> str:
     """Return the id of the session with this key."""
     digest = hashlib.blake2b(key, digest_size=15, person=b"session").digest()

@@ -31,8 +31,9 @@ from holdfast.operate.findings import Facts
 from holdfast.store.engine import StoreEngine
 from holdfast.store.store import Store, StoreSettings
 from holdfast.store.valkey import boot, library
-from holdfast.store.valkey.client import CallFailed, Client
+from holdfast.store.valkey.client import Client
 from holdfast.store.valkey.embedded import EmbeddedServer
+from holdfast.store.valkey.failures import CallFailed
 from holdfast.store.valkey.urls import StoreUrl
 
 #: Called with the number of executions compared since the last call, and the total.

@@ -20,6 +20,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, gene
 from holdfast.engine import Engine
 from holdfast.errors import HoldfastError, QueueNotFound
 from holdfast.model.executions import Claim
+from holdfast.model.pins import Finding
 from holdfast.model.queues import GroupStats
 from holdfast.model.services import ServiceStatus
 from holdfast.model.states import AttemptKind
@@ -53,6 +54,7 @@ class Metrics:
         self._read_at = -FRESH_S
         self._incidents_seen: dict[str, int] = {}
         self._restarts_seen: dict[str, int] = {}
+        self._pins_seen: Tally[Finding] = Tally()
         self._count_calls()
         self._count_work()
         self._look_at_store()
@@ -91,6 +93,12 @@ class Metrics:
             "outcome",
             buckets=_LONG,
         )
+
+        self._pins = self._add(
+            Counter, "pins_total", "Calls for the pin of a session, by what they found.", "result"
+        )
+        for finding in Finding:
+            self._pins.labels(finding)
 
     def _look_at_store(self) -> None:
         self._executions = self._add(
@@ -171,6 +179,7 @@ class Metrics:
         self._waits.set(waits)
         self._tails.set(tails)
         self._note_services(engine.services.statuses())
+        self._note_pins(engine.router.pins.counts)
         now = time.monotonic()
         if now - self._read_at >= FRESH_S:
             self._read_at = now
@@ -186,6 +195,11 @@ class Metrics:
             restarts = status.restarts - self._restarts_seen.get(status.name, 0)
             self._restarts_seen[status.name] = status.restarts
             self._service_restarts.labels(status.name).inc(restarts)
+
+    def _note_pins(self, counts: Tally[Finding]) -> None:
+        for finding, count in (counts - self._pins_seen).items():
+            self._pins.labels(finding).inc(count)
+        self._pins_seen = counts.copy()
 
     async def _read(self, engine: Engine) -> None:
         started = time.perf_counter()

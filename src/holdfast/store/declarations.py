@@ -74,7 +74,9 @@ class Declarations:
         if not any(declarations.values()):
             return list(items)
         answers: list[NewExecution | InvalidInput] = []
-        ends_at = time.thread_time() + CHECKS_S
+        # Reading this clock is a system call.
+        check = check and any(item.check for item in items)
+        ends_at = time.thread_time() + CHECKS_S if check else 0.0
         checked = 0
         for item in items:
             declared = declarations.get((item.tenant, item.kind))

@@ -30,6 +30,7 @@ from holdfast.store.leases import Leases
 from holdfast.store.objects import Objects
 from holdfast.store.outboxes import Outboxes
 from holdfast.store.packs import Packs
+from holdfast.store.pins import Pins
 from holdfast.store.queries import Queries
 from holdfast.store.queues import Queues
 from holdfast.store.quotas import Quotas
@@ -93,6 +94,7 @@ class Store:
         self.services: Services = Services(self)
         self.graphs: Graphs = Graphs(self)
         self.sessions: Sessions = Sessions(self)
+        self.pins: Pins = Pins(self)
         self.streams: Streams = Streams(self)
         self.schedules: Schedules = Schedules(self)
         self.budgets: Budgets = Budgets(self)

@@ -9,12 +9,11 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mappi
 from typing import Any, Concatenate, Literal, ParamSpec, Self, TypeVar, Unpack, overload
 
 from holdfast.api import Engine
-from holdfast.client import Client, is_remote
-from holdfast.engine import open_engine
 from holdfast.errors import TaskError, TaskNotFound
 from holdfast.model import checks
 from holdfast.model.schedules import NewSchedule
 from holdfast.model.sessions import Send
+from holdfast.model.store_urls import is_remote
 from holdfast.store.store import StoreSettings
 from holdfast.worker.chat import Chat
 from holdfast.worker.consumers import DEFAULT_BACKLOG, Consumer
@@ -145,7 +144,11 @@ class App:
 
     def _open(self) -> contextlib.AbstractAsyncContextManager[Engine]:
         if is_remote(self.store):
+            from holdfast.client import Client  # noqa: PLC0415 - only remote apps need it
+
             return Client(self.store, key=self._key)
+        from holdfast.engine import open_engine  # noqa: PLC0415 - only near apps need it
+
         return open_engine(self.store, self._settings)
 
     def attach(self, engine: Engine) -> Self:

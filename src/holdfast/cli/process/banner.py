@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from holdfast.cli import tasks
 from holdfast.cli.terminal import opening, output
 from holdfast.model.redaction import hide_secrets
+from holdfast.model.store_urls import is_remote
 from holdfast.store.valkey import urls
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ def as_value(target: str, app: App, worker: Worker) -> dict[str, Any]:
 
 
 def _shown(store: str) -> str:
-    if opening.is_remote(store):
+    if is_remote(store):
         return hide_secrets(store)
     url = urls.parse(store)
     return f"{url} (embedded, fsync {url.fsync})" if url.path is not None else str(url)
@@ -68,7 +69,7 @@ def _shown(store: str) -> str:
 
 def _store_option(text: str) -> str | None:
     """Return the --store that other commands need to find the store, or None for the default."""
-    if opening.is_remote(text):
+    if is_remote(text):
         return hide_secrets(text)
     url = urls.parse(text)
     if url == urls.parse(opening.store_text(None)[0]):

@@ -16,6 +16,7 @@ from holdfast.errors import (
     StoreUnavailable,
     Unauthorized,
 )
+from holdfast.model.store_urls import is_remote
 from holdfast.store.valkey import urls
 from holdfast.store.valkey.urls import StoreUrl
 
@@ -42,11 +43,6 @@ def store_text(option: str | None) -> tuple[str, str]:
     if url := os.environ.get(STORE_VARIABLE):
         return url, STORE_VARIABLE
     return DEFAULT_STORE, "default"
-
-
-def is_remote(text: str) -> bool:
-    """Whether the URL is that of a server, not of a store."""
-    return text.startswith(("http://", "https://"))
 
 
 def parse_store(text: str) -> StoreUrl:

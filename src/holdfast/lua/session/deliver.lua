@@ -111,7 +111,7 @@ local function run(tag, args)
     if effect == 'i' then interrupt(tag, id, session, rec, number, now) end
     execution = conversations.start(tag, id, session, item, { number }, now)
   end
-  sessions.notify(tag, id, now)
+  sessions.notify(tag, id, now, process)
   if process ~= '' then sessions.listen(tag, id, process, now) end
   return { 'ok', EFFECTS[effect], number, effect ~= 'p' and execution or '', 0 }
 end

@@ -1,23 +1,22 @@
 """A blocking connection for threads that must not depend on an event loop: heartbeats.
 
-The asyncio client delivers all replies through one event loop, so it cannot serve a thread whose
-purpose is to continue when that loop is blocked.
+It has an event loop of its own, which runs only while a call is under way.
 """
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
-
-import valkey
-from valkey.cluster import ClusterNode, ValkeyCluster
 
 from holdfast.errors import HoldfastError, StoreUnavailable
 from holdfast.model.workers import Beat
 from holdfast.store.leases import Held, group_by_tag, renew_args, renewal
 from holdfast.store.store import Store
 from holdfast.store.valkey.call import refusal_of
+from holdfast.store.valkey.client import Client
+from holdfast.store.valkey.failures import CallFailed
 from holdfast.store.workers import register_args
 
 
@@ -26,25 +25,15 @@ class BlockingStore:
 
     def __init__(self, store: Store, *, timeout_s: float) -> None:
         self._store = store
-        url = store.url
-        options: dict[str, Any] = {
-            "username": url.username,
-            "password": url.password,
-            "ssl": url.tls,
-            "socket_timeout": timeout_s,
-            "socket_connect_timeout": timeout_s,
-        }
-        if url.cluster:
-            node: Any = ClusterNode
-            nodes = [node(host, port) for host, port in url.addresses]
-            self._client: Any = ValkeyCluster(startup_nodes=nodes, **options)
-        else:
-            host, port = url.addresses[0]
-            self._client = valkey.Valkey(host=host, port=port, **options)
+        self._timeout_ms = round(timeout_s * 1000)
+        self._runner = asyncio.Runner(loop_factory=asyncio.new_event_loop)
+        self._client: Client | None = None
 
     def close(self) -> None:
         """Close the connection."""
-        self._client.close()
+        if self._client is not None:
+            self._runner.run(self._client.close())
+        self._runner.close()
 
     def renew(self, held: Sequence[Held], lease_ms: int) -> list[datetime | HoldfastError]:
         """Extend leases: the new expiry or an error for each, in order."""
@@ -67,19 +56,31 @@ class BlockingStore:
 
     def _call(self, function: str, tag: str, *args: str) -> list[Any]:
         try:
-            reply: list[Any] = self._send(function, tag, *args)
-        except (valkey.ValkeyError, OSError) as error:
-            message = f"the store cannot be reached ({error})"
-            raise StoreUnavailable(message, function=function) from error
+            reply = self._runner.run(self._send(function, tag, *args))
+        except CallFailed as failure:
+            message = f"the store cannot be reached ({failure.text})"
+            raise StoreUnavailable(message, function=function) from failure
         if reply[0] != b"ok":
             raise refusal_of(reply[1:])
         return reply[1:]
 
-    def _send(self, function: str, tag: str, *args: str) -> Any:
+    async def _send(self, function: str, tag: str, *args: str) -> list[Any]:
+        if self._client is None:
+            timeout_ms = self._timeout_ms
+            url = self._store.url
+            self._client = await Client.connect(
+                url, timeout_ms=timeout_ms, try_timeout_ms=timeout_ms
+            )
+        call = (function, "1", tag, *args)
         try:
-            return self._client.fcall(function, 1, tag, *args)
-        except valkey.ResponseError as error:
-            if "Function not found" not in str(error):
+            reply: list[Any] = await self._client.call(("FCALL", *call))
+        except CallFailed as failure:
+            if not failure.answered:
+                # The connection ended while the loop stood still.
+                return await self._client.call(("FCALL", *call))  # type: ignore[no-any-return]
+            if "Function not found" not in failure.text:
                 raise
-        # The next call from the event loop loads the library, if there is room for it.
-        return self._client.eval(self._store.loader.script(function), 1, tag, *args)
+            # The next call from the event loop loads the library, if there is room for it.
+            script = self._store.loader.script(function)
+            reply = await self._client.call(("EVAL", script, *call[1:]))
+        return reply

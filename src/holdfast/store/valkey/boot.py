@@ -11,7 +11,8 @@ from holdfast.errors import StoreIncompatible, StoreUnavailable
 from holdfast.model import partitions
 from holdfast.store.valkey import library
 from holdfast.store.valkey.call import final_error
-from holdfast.store.valkey.client import CallFailed, Client
+from holdfast.store.valkey.client import Client
+from holdfast.store.valkey.failures import CallFailed
 from holdfast.store.valkey.library import Library
 
 log: logging.Logger = logging.getLogger(__name__)

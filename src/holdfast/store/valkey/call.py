@@ -17,7 +17,8 @@ from holdfast.outages import Outage
 from holdfast.store import restrictions
 from holdfast.store.restrictions import Restriction
 from holdfast.store.valkey import library
-from holdfast.store.valkey.client import CallFailed, Client
+from holdfast.store.valkey.client import Client
+from holdfast.store.valkey.failures import CallFailed
 
 if TYPE_CHECKING:
     from holdfast.store.valkey.loader import Loader

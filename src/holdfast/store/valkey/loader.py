@@ -11,7 +11,8 @@ import time
 
 from holdfast.outages import Outage
 from holdfast.store.valkey import boot, library
-from holdfast.store.valkey.client import CallFailed, Client
+from holdfast.store.valkey.client import Client
+from holdfast.store.valkey.failures import CallFailed
 
 #: How long to wait after a denial: the library is large, and every call would send it.
 _DENIED_S = 1.0

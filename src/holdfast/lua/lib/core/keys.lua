@@ -63,6 +63,9 @@ function keys.outgoing(tag, sender) return tag .. ':outgoing:' .. sender end
 function keys.revision_waits(tag, id) return tag .. ':revwaits:' .. id end
 function keys.revision_runs(tag, id) return tag .. ':revruns:' .. id end
 function keys.revision_closed(tag, id) return tag .. ':revclosed:' .. id end
+-- Pins of sessions to revisions. SCOPE is ENV:DEPLOYMENT:TENANT, each percent-encoded.
+function keys.pins(tag, scope) return tag .. ':pins:' .. scope end
+function keys.pin_ends(tag, scope) return tag .. ':pin_ends:' .. scope end
 
 -- Where ready work waits: lane > route > tenant > execution.
 function keys.routes(tag, lane) return tag .. ':routes:' .. lane end

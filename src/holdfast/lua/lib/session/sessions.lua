@@ -83,11 +83,11 @@ function sessions.rest(tag, id, session, now)
   timers.set(tag, 'c:' .. id, now + keep_ms(tag, session), now)
 end
 
---- Notify every process that reads live.
-function sessions.notify(tag, id, now)
+--- Notify every process that reads live, but not the one that knows.
+function sessions.notify(tag, id, now, knowing)
   local key = keys.listeners(tag, id)
   for _, process in ipairs(server.call('ZRANGE', key, now, '+inf', 'BYSCORE', 'LIMIT', 0, MOST_LISTENERS)) do
-    wake.process(tag, process, 'session ' .. id)
+    if process ~= knowing then wake.process(tag, process, 'session ' .. id) end
   end
 end
 
