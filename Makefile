@@ -19,12 +19,13 @@ run: $(READY) ## see the life of an execution, crash included, on an embedded st
 test: check browser ## everything CI runs: the checks, then all tests
 	@$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup tests
 
-check: $(READY) ## format, lint, types, import layers, sizes, Lua
+check: $(READY) ## format, lint, types, import layers, sizes, reserved words, Lua
 	@$(BIN)/ruff format --check -q .
 	@$(BIN)/ruff check -q .
 	@$(BIN)/mypy
 	@found=$$($(BIN)/lint-imports --no-cache) || { echo "$$found"; exit 1; }; echo "$$found" | tail -n 5
 	@$(BIN)/python tools/check_sizes.py
+	@$(BIN)/python tools/check_words.py
 	@$(BIN)/python tools/check_lua.py
 
 browser: ## install a Chromium for the tests of pages, where that can be done; else they are skipped

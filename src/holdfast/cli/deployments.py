@@ -133,6 +133,27 @@ def create(
 
 
 @app.command()
+def explain(
+    deployment: DeploymentId,
+    session: Annotated[str, typer.Argument(metavar="SESSION", help="The id of the session.")],
+    *,
+    env: EnvOption = "local",
+    tenant: TenantOption = None,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Explain to which revision the next message of a session would go."""
+    named = ref(deployment, env, tenant)
+    found = opening.ask(store, lambda engine: engine.deployments.explain(named, session))
+    if as_json:
+        output.emit(found)
+        return
+    output.say(f"{found.revision or 'no revision'}, by {found.reason}")
+    for step in found.steps:
+        output.say(f"- {step}")
+
+
+@app.command()
 def events(
     deployment: DeploymentId,
     *,

@@ -19,6 +19,7 @@ from holdfast.server.views.deployments import (
     DeploymentView,
     EventPage,
     EventView,
+    RouteView,
     SplitView,
 )
 from holdfast.server.views.fields import (
@@ -113,6 +114,20 @@ async def describe(call: Call, env: str, d: str, query: TenantQuery) -> Deployme
     """Read a deployment, its split, and its revisions with what needs each of them."""
     ref = named(call, env, d, query)
     return DeploymentView.of(await call.engine.deployments.get(ref))
+
+
+class ExplainQuery(TenantQuery, kw_only=True):
+    """Whose next message."""
+
+    #: The id of a session, or of one that does not exist yet.
+    session: Key
+
+
+@routes.get(ONE + "/explain", errors=FIND, query_example={"session": "s1"})
+async def explain(call: Call, env: str, d: str, query: ExplainQuery) -> RouteView:
+    """Explain where the next message of a session would go: `wait`, `pin`, `cookie`, `weights`."""
+    ref = named(call, env, d, query)
+    return RouteView.of(await call.engine.deployments.explain(ref, query.session))
 
 
 class EventsQuery(TenantQuery):

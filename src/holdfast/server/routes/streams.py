@@ -214,7 +214,7 @@ class LogQuery(Query):
 @routes.get(
     "/v1/executions/{id}/logs", owner=EXECUTION, query_example={"level": "info", "limit": "100"}
 )
-async def logs(call: Call, id: str, query: LogQuery) -> LogPage:  # noqa: A002
+async def logs(call: Call, id: str, query: LogQuery) -> LogPage:
     """Read the log lines of an execution that its workers kept, oldest first.
 
     To follow them live, read `log` events of its stream.

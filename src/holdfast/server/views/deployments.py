@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from holdfast.model.deployments import Deployment, DeploymentEvent, Split, SplitEntry
+from holdfast.model.deployments import (
+    Deployment,
+    DeploymentEvent,
+    RouteCandidate,
+    RouteExplanation,
+    Split,
+    SplitEntry,
+)
 from holdfast.model.envs import Env
 from holdfast.model.packs import StoredPack
 from holdfast.model.revisions import Gate, Revision
@@ -85,6 +92,21 @@ class DeploymentView(ModelView, model=Deployment):
             past=[SplitView.of(split) for split in deployment.past],
             revisions=[RevisionView.of(revision) for revision in deployment.revisions],
         )
+
+
+class RouteCandidateView(ModelView, model=RouteCandidate):
+    """A revision that a message could go to."""
+
+
+class RouteView(ModelView, model=RouteExplanation):
+    """Where the next message of a session would go, and why."""
+
+    candidates: list[RouteCandidateView]
+
+    @classmethod
+    def of(cls, route: RouteExplanation) -> RouteView:
+        """Show an explanation."""
+        return cls.copy(route, candidates=[RouteCandidateView.of(one) for one in route.candidates])
 
 
 class DeploymentPageView(View):
