@@ -59,6 +59,26 @@ OfTenant = Annotated[
     typer.Option("--tenant", help="Whose session it is.", show_default=DEFAULT_TENANT),
 ]
 
+FakesOption = Annotated[
+    str | None,
+    typer.Option(
+        "--fakes", metavar="FILE", help="Of a pack: the test file whose fakes answer its calls."
+    ),
+]
+RecordOption = Annotated[
+    str | None,
+    typer.Option("--record", metavar="FILE", help="Of a pack: write a test from the chat."),
+]
+PrivateOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--allow-private",
+        metavar="ADDRESS",
+        help="Of a pack: an address that it may call although it is not public, such as "
+        "127.0.0.1:8099. Repeatable.",
+    ),
+]
+
 
 def chat(
     target: AppTarget,
@@ -67,25 +87,9 @@ def chat(
     user: User = None,
     conversation: Dialogue = None,
     tenant: OfTenant = None,
-    fakes: Annotated[
-        str | None,
-        typer.Option(
-            "--fakes", metavar="FILE", help="Of a pack: the test file whose fakes answer its calls."
-        ),
-    ] = None,
-    record: Annotated[
-        str | None,
-        typer.Option("--record", metavar="FILE", help="Of a pack: write a test from the chat."),
-    ] = None,
-    allow_private: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--allow-private",
-            metavar="ADDRESS",
-            help="Of a pack: an address that it may call although it is not public, such as "
-            "127.0.0.1:8099. Repeatable.",
-        ),
-    ] = None,
+    fakes: FakesOption = None,
+    record: RecordOption = None,
+    allow_private: PrivateOption = None,
     store: AppStoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
