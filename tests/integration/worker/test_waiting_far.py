@@ -8,7 +8,13 @@ import pytest
 from pydantic import BaseModel
 
 from holdfast import App, Context, Denied, Handle, WaitTimedOut
-from holdfast.errors import InvalidPayload, InvalidToken, WaitpointClosed
+from holdfast.errors import (
+    InvalidPayload,
+    InvalidToken,
+    SignalNotAllowed,
+    TaskError,
+    WaitpointClosed,
+)
 from holdfast.model.states import State
 from holdfast.model.waitpoints import Effect, NewSignal, Source, Waitpoint, WaitpointState
 from holdfast.testing.polling import wait_for
@@ -143,3 +149,36 @@ async def test_signing_keys_are_rotated(app: App) -> None:
     ring = await app.engine.keyring.ring()
     assert (ring.current, ring.previous) == ("k2", before)
     assert len({key.fingerprint() for key in ring.keys.values()}) == 2
+
+
+async def test_named_people_approve_with_their_own_tokens(app: App, working: Working) -> None:
+    """Each link is one person's, in every attempt; a token of the pair twice is one approval."""
+    links: list[dict[str, str]] = []
+
+    @app.task(retries=at_once(2))
+    async def ask(ctx: Context) -> int:
+        point = await ctx.waitpoint("release", approvers=["ann", "ben", "cid"])
+        links.append(point.links("https://x.example"))
+        with pytest.raises(TaskError, match="by person"):
+            point.link("https://x.example")
+        getattr(app.engine.waitpoints, "_made", {}).clear()
+        if len(links) == 1:
+            raise ValueError("once more")
+        return len(await ctx.wait_for(point, need=2))
+
+    async with working():
+        handle = await ask.submit()
+        point = await until_it_waits(handle)
+        assert links[0] == links[1]
+        assert (sorted(links[0]), point.personal) == (["ann", "ben", "cid"], True)
+        tokens = {person: link.partition("#")[2] for person, link in links[0].items()}
+        signal = NewSignal(waitpoint=point.id, name="approve")
+        signals = app.engine.waitpoints
+        with pytest.raises(SignalNotAllowed):
+            await signals.signal(signal)
+        assert await signals.signal(signal, tokens["ann"]) is Effect.APPENDED
+        assert await signals.signal(signal, tokens["ann"]) is Effect.DUPLICATE
+        assert (await signals.read(point.id, tokens["ben"])).came == ("ann",)
+        assert await signals.signal(signal, tokens["ben"]) is Effect.RESUMED
+        assert await handle.result(timeout=10) == 2
+    assert tokens["ann"] not in repr(await app.engine.steps(handle.id))

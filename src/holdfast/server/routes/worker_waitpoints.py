@@ -39,6 +39,8 @@ class NewWaitpointBody(Body):
     signals: Annotated[tuple[str, ...], Meta(max_length=bounds.SIGNAL_NAMES)] = ()
     #: The identities of sources that it accepts; empty accepts all.
     answerers: Annotated[tuple[Key, ...], Meta(max_length=bounds.ANSWERERS)] = ()
+    #: Each answerer gets a token, and only this token proves who answers.
+    personal: bool = False
     #: The question for people.
     title: Annotated[str, Meta(max_length=bounds.TITLE_CHARS)] = ""
     #: Your name for it. Preparing it again under the same key returns the same waitpoint.

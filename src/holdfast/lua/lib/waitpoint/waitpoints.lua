@@ -2,6 +2,7 @@
 ---   name, made, stamp    what and since when        until   when it closes by itself
 ---   state                pending (prepared), open (part of a wait), closed (why: its reason)
 ---   names, answerers     which signals and sources it accepts; absent: all
+---   personal             each of the answerers has a token, which says who answers
 ---   uses, used           how many signals by token it accepts, and got
 ---   schema, title        opaque to Lua: checked and shown by the caller
 ---   held                 numbers of the signals that came before the wait
