@@ -24,6 +24,7 @@ from holdfast.api.sessions import Sessions
 from holdfast.api.streams import Streams
 from holdfast.api.tasks import Tasks
 from holdfast.api.waitpoints import Waitpoints
+from holdfast.api.webhooks import Webhooks
 from holdfast.api.workers import Workers
 from holdfast.api.writer_leases import WriterLeases
 from holdfast.model.pulse import Pulse
@@ -64,6 +65,7 @@ class Engine(ABC):
     api_keys: ApiKeys
     audit: Audit
     keyring: SigningKeys
+    webhooks: Webhooks
     writer_leases: WriterLeases
     archive: Archive
     feeds: Feeds

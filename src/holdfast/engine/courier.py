@@ -2,7 +2,7 @@
 
 A call touches one partition. An execution that ends therefore writes to the outbox of its partition
 that its quotas have room again, and a quota writes to its own that an execution may continue; a
-signal that grants more of a budget writes the new limit.
+signal that grants more of a budget writes the new limit, and a waitpoint with a webhook its id.
 The process that wrote an entry delivers it immediately; the courier of any process with maintenance
 delivers what is left behind. An entry may arrive twice; all receivers expect that.
 """
@@ -13,10 +13,12 @@ import asyncio
 import logging
 from collections.abc import Sequence
 
-from holdfast.errors import BudgetNotFound, HoldfastError
-from holdfast.outages import level
+from holdfast.errors import BudgetNotFound, ExecutionNotFound, HoldfastError
+from holdfast.model.waitpoints import parse_waitpoint_id
+from holdfast.model.webhooks import delivery
+from holdfast.outages import level, will_pass
 from holdfast.store import channels
-from holdfast.store.outboxes import Raise, Release, WakeUp, parse
+from holdfast.store.outboxes import Announce, Raise, Release, WakeUp, parse
 from holdfast.store.store import Store
 
 log: logging.Logger = logging.getLogger(__name__)
@@ -81,6 +83,7 @@ class Courier:
             self._release([word for word in words if isinstance(word, Release)]),
             self._wake([word for word in words if isinstance(word, WakeUp)]),
             *(self._raise(word) for word in words if isinstance(word, Raise)),
+            *(self._announce(word) for word in words if isinstance(word, Announce)),
         )
         return await self._store.outboxes.clear(tag, entries) > 0
 
@@ -93,6 +96,18 @@ class Courier:
             return
         # The executions that wait for the budget are in the outbox of its partition.
         self.poke(await budgets.tag(word.budget))
+
+    async def _announce(self, word: Announce) -> None:
+        execution_id, _ = parse_waitpoint_id("waitpoint", word.waitpoint)
+        try:
+            tenant = await self._store.queries.owner(execution_id)
+        except ExecutionNotFound:
+            return
+        (answer,) = await self._store.executions.create([delivery(word.waitpoint, tenant)])
+        if isinstance(answer, HoldfastError):
+            if will_pass(answer):
+                raise answer
+            log.warning("cannot announce waitpoint %s: %s", word.waitpoint, answer)
 
     async def _release(self, releases: Sequence[Release]) -> None:
         quotas: dict[str, list[tuple[str, str, str, Sequence[str]]]] = {}

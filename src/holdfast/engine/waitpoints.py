@@ -63,7 +63,13 @@ class Waitpoints(api.Waitpoints):
         ring, points = await asyncio.gather(
             self._keys.ring(), self._store.prepare(execution_id, lease.fence, items)
         )
+        self._announce(execution_id, items)
         return [_with_token(point, ring) for point in points]
+
+    def _announce(self, execution_id: str, items: Sequence[NewWaitpoint | Prepared]) -> None:
+        """Call the webhooks of new waitpoints soon; if this process dies, another one does."""
+        if any(isinstance(item, NewWaitpoint) and item.on_open for item in items):
+            self._courier.poke(self._tag_of(execution_id))
 
     @override
     async def suspend(
@@ -105,6 +111,7 @@ class Waitpoints(api.Waitpoints):
                 reason=reason,
             ),
         )
+        self._announce(execution_id, items)
         if answer.state is State.SUSPENDED:
             self._admission.ended(execution_id, lease)
         return replace(answer, waitpoints=[_with_token(one, ring) for one in answer.waitpoints])

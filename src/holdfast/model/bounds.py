@@ -35,6 +35,7 @@ SIGNAL_BYTES = 64 << 10
 SIGNAL_DEPTH = 64
 ANSWERERS = 64
 TITLE_CHARS = 256
+URL_CHARS = 2_048
 SCHEMA_BYTES = 16 << 10
 #: Larger inputs are not checked against published schemas.
 TASK_SCHEMA_BYTES = 64 << 10

@@ -16,6 +16,7 @@ from holdfast.model.conditions import signal_name
 from holdfast.model.moments import to_ms
 from holdfast.model.states import State
 from holdfast.model.tokens import Grant, Token
+from holdfast.model.urls import check_url
 
 _WAITPOINT_ID = re.compile(r"(.+)~w([1-9][0-9]{0,8})\Z")
 
@@ -70,6 +71,8 @@ class NewWaitpoint:
     personal: bool = False
     #: The question for people.
     title: str = ""
+    #: The URL of a webhook that is called with the tokens once it can be answered.
+    on_open: str | None = field(default=None, repr=False)
     #: A key of the caller: preparing it again with the same key returns the same waitpoint.
     key: str | None = None
     #: Its answer raises the limit of a budget. Only the engine sets this.
@@ -92,6 +95,8 @@ class NewWaitpoint:
             checks.text("waitpoint.answerers", identity, bounds.ID_CHARS, empty=False)
         self._check_personal()
         checks.text("waitpoint.title", self.title, bounds.TITLE_CHARS)
+        if self.on_open is not None:
+            check_url("waitpoint.on_open", self.on_open)
         if self.key is not None:
             checks.text("waitpoint.key", self.key, bounds.ID_CHARS, empty=False)
 
@@ -159,6 +164,8 @@ class Waitpoint:
     token: Token | None = None
     #: The tokens by person, instead of one that all share.
     tokens: Mapping[str, Token] = field(default_factory=dict)
+    #: The webhook that announces it. Such an address may itself be a secret, so no reply has it.
+    on_open: str | None = field(default=None, repr=False)
     #: The question for more of a budget, if it asks one.
     asks: Asks | None = None
 

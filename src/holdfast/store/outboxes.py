@@ -40,11 +40,20 @@ class Raise:
     limit: str
 
 
-def parse(entry: bytes) -> Release | WakeUp | Raise:
+@dataclass(frozen=True, slots=True)
+class Announce:
+    """A waitpoint that can be answered, for the webhook that it names."""
+
+    waitpoint: str
+
+
+def parse(entry: bytes) -> Release | WakeUp | Raise | Announce:
     """Decode an entry."""
     word, execution_id, *rest = entry.decode().split("\n")
     if word == "w":
         return WakeUp(execution_id, rest[0])
+    if word == "h":
+        return Announce(execution_id)
     if word == "l":
         return Raise(execution_id, *rest)
     epoch, used, *limits = rest

@@ -115,6 +115,8 @@ class WaitpointOptions(TypedDict, total=False):
     approvers: Sequence[str]
     #: What people are asked.
     title: str
+    #: The URL of a webhook that is called with the tokens once the waitpoint can be answered.
+    on_open: str
 
 
 class WaitOptions(TypedDict, total=False):
@@ -127,6 +129,8 @@ class WaitOptions(TypedDict, total=False):
     title: str
     #: Identities of the sources that may answer, as senders state them; none means all.
     answerers: Sequence[str]
+    #: The URL of a webhook that is called with the tokens once the waitpoint can be answered.
+    on_open: str
 
 
 class _Came(msgspec.Struct, omit_defaults=True):
@@ -159,6 +163,7 @@ class Waiting:
             signals=tuple(options.get("signals", ())),
             **_people(options.get("answerers", ()), options.get("approvers", ())),
             title=options.get("title", ""),
+            on_open=options.get("on_open"),
         )
         step = self._context.number(f"waitpoint:{name}")
         claim = self._context.claim
@@ -313,11 +318,12 @@ def _item(
             name=waitpoint,
             schema=_json_schema(schema),
             title=title,
+            on_open=options.get("on_open"),
             **_people(answerers, people),
         )
         return item, schema
-    if title or answerers or people:
-        message = "set title, answerers and approvers of a prepared waitpoint in ctx.waitpoint(...)"
+    if title or answerers or people or "on_open" in options:
+        message = "set title, answerers, approvers and on_open in ctx.waitpoint(...)"
         raise InvalidInput(message, field="waitpoint")
     return waitpoint, waitpoint.schema if schema is None else schema
 

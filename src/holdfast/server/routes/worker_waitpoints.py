@@ -43,6 +43,8 @@ class NewWaitpointBody(Body):
     personal: bool = False
     #: The question for people.
     title: Annotated[str, Meta(max_length=bounds.TITLE_CHARS)] = ""
+    #: The URL of a webhook that is called with the tokens once the waitpoint can be answered.
+    on_open: Annotated[str, Meta(max_length=bounds.URL_CHARS)] | None = None
     #: Your name for it. Preparing it again under the same key returns the same waitpoint.
     key: Key | None = None
 

@@ -60,7 +60,7 @@ class SignalPage(View):
 class WaitpointView(
     ModelView,
     model=Waitpoint,
-    hide=("token", "tokens", "asks"),
+    hide=("token", "tokens", "on_open", "asks"),
     rename={"execution_id": "execution"},
     own=("id", "execution_id"),
 ):

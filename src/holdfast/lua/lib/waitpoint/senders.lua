@@ -28,9 +28,10 @@ end
 function senders.refuse_person(id, number, point, person)
   if not point.personal and person == '' then return nil end
   if point.personal and lists(point.answerers, person) then return nil end
-  return reply.no('signal_not_allowed', 'id', waitpoints.id(id, number), 'by', 'from',
-    'accepted', point.personal and table.concat(point.answerers, ', ') or 'the holder of its one token',
-    'got', person ~= '' and person or 'an unnamed source')
+  local accepted = point.personal and table.concat(point.answerers, ', ') or 'the holder of its one token'
+  local got = person ~= '' and person or 'an unnamed source'
+  local waitpoint = waitpoints.id(id, number)
+  return reply.no('signal_not_allowed', 'id', waitpoint, 'by', 'from', 'accepted', accepted, 'got', got)
 end
 
 --- Why the sender may not, before anything is said about the state. At a waitpoint with a token for each

@@ -1,0 +1,255 @@
+"""Webhooks that announce waitpoints: signed, retried, dead letters, crashes."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections.abc import AsyncIterator
+from typing import Any
+
+import msgspec
+import pytest
+from aiohttp import web
+
+from holdfast.engine.announcing import LEASE_MS, Announcer
+from holdfast.engine.engine import Engine
+from holdfast.engine.posting import HOSTS_VARIABLE, NotDelivered, check_address
+from holdfast.errors import ExecutionNotFound
+from holdfast.model.executions import Execution
+from holdfast.model.states import State
+from holdfast.model.waitpoints import Effect, NewSignal, NewWaitpoint
+from holdfast.model.webhooks import KIND, LANE, verify
+from holdfast.testing.clock import Clock
+from holdfast.testing.polling import wait_for
+from tests.integration.engine.test_waitpoints import running, waiting
+
+
+class Receiver:
+    """A web server that keeps what it is sent, and answers as a test says."""
+
+    def __init__(self) -> None:
+        self.came: list[tuple[dict[str, str], bytes]] = []
+        #: The answers to come; then 204.
+        self.answers: list[int] = []
+        #: Cleared, it does not answer.
+        self.ready = asyncio.Event()
+        self.ready.set()
+        self.url = ""
+
+    async def __call__(self, request: web.BaseRequest) -> web.Response:
+        """Keep a message."""
+        self.came.append((dict(request.headers), await request.read()))
+        await self.ready.wait()
+        return web.Response(status=self.answers.pop(0) if self.answers else 204)
+
+    async def messages(self, count: int) -> list[Any]:
+        """Wait for messages and return their bodies."""
+
+        async def arrived() -> bool:
+            return len(self.came) >= count
+
+        await wait_for(arrived)
+        return [msgspec.json.decode(body) for _, body in self.came]
+
+
+@pytest.fixture
+async def receiver(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Receiver]:
+    """A receiver on this machine, which the environment allows."""
+    monkeypatch.setenv(HOSTS_VARIABLE, "127.0.0.1")
+    monkeypatch.setenv("HOLDFAST_PUBLIC_URL", "https://holdfast.example/")
+    receiver = Receiver()
+    runner = web.ServerRunner(web.Server(receiver))
+    await runner.setup()
+    site = web.TCPSite(runner, "127.0.0.1", 0)
+    await site.start()
+    host, port = runner.addresses[0][:2]
+    receiver.url = f"http://{host}:{port}/hook?key=hidden"
+    yield receiver
+    receiver.ready.set()
+    await runner.cleanup()
+
+
+@contextlib.asynccontextmanager
+async def announcing(engine: Engine) -> AsyncIterator[asyncio.Task[None]]:
+    """Run an announcer."""
+    announcer = Announcer(engine.store, engine.executions, engine.keyring, engine.webhooks)
+    task = asyncio.ensure_future(announcer.run())
+    yield task
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+
+
+async def ended(engine: Engine, delivery_id: str) -> Execution:
+    """Wait for the end of a delivery."""
+
+    async def has_ended() -> bool:
+        try:
+            return await engine.outcome(delivery_id) is not None
+        except ExecutionNotFound:
+            return False
+
+    await wait_for(has_ended)
+    return await engine.describe(delivery_id)
+
+
+def asked(receiver: Receiver, **fields: Any) -> NewWaitpoint:
+    """Return a waitpoint that a webhook announces."""
+    return NewWaitpoint(name="release", on_open=receiver.url, **fields)
+
+
+async def test_a_webhook_gives_each_person_their_link(engine: Engine, receiver: Receiver) -> None:
+    """Signed for its tenant; the tokens in it count; neither address nor token is stored."""
+    point = asked(receiver, answerers=("ann", "ben"), personal=True, title="Release?")
+    condition = {"count": 2, "distinct": "sources", "of": [{"waitpoint": "release"}]}
+    async with announcing(engine):
+        _, (made,) = await waiting(
+            engine, point, condition=condition, fields={"tenant": "acme"}, timeout_ms=60_000
+        )
+        (message,) = await receiver.messages(1)
+        delivery = await ended(engine, made.id.replace("~w", "~h"))
+    ((headers, body),) = receiver.came
+    secret = await engine.webhooks.secret("acme")
+    assert verify(secret, headers, body, time.time()) == delivery.id
+    assert (delivery.kind, delivery.lane, delivery.tenant) == (KIND, LANE, "acme")
+    assert await engine.result(delivery.id) == b'{"status":204}'
+    assert (message["type"], message["execution"]["id"]) == (
+        "waitpoint.opened",
+        made.execution_id,
+    )
+    assert message["waitpoint"]["title"] == "Release?"
+    assert message["waitpoint"]["until_ms"] is not None
+    assert message["tokens"] == {name: one.reveal() for name, one in made.tokens.items()}
+    for person, link in message["links"].items():
+        assert link == f"https://holdfast.example/answer/{made.id}#{message['tokens'][person]}"
+    signal = NewSignal(waitpoint=made.id, name="approve")
+    assert await engine.waitpoints.signal(signal, message["tokens"]["ann"]) is Effect.APPENDED
+    assert b"hidden" not in await engine.input(delivery.id)
+
+
+async def test_a_message_is_tried_again_until_it_arrives(
+    engine: Engine, receiver: Receiver, clock: Clock
+) -> None:
+    """With the same id, later and later; a prepared waitpoint is announced when it is made."""
+    receiver.answers = [503, 302]
+    async with announcing(engine):
+        claim = await running(engine)
+        (made,) = await engine.waitpoints.prepare(claim.id, claim.lease, [asked(receiver)])
+        for tries in (1, 2):
+            await receiver.messages(tries)
+
+            async def is_delayed() -> bool:
+                found = await engine.describe(f"{claim.id}~h1")
+                return found.state is State.DELAYED
+
+            await wait_for(is_delayed)
+            await clock.advance_and_tick(10_000)
+        messages = await receiver.messages(3)
+        await ended(engine, f"{claim.id}~h1")
+    assert {headers["webhook-id"] for headers, _ in receiver.came} == {f"{claim.id}~h1"}
+    assert made.token is not None
+    assert messages[2]["token"] == made.token.reveal()
+    attempts = await engine.attempts(f"{claim.id}~h1")
+    assert [one.error and one.error["message"] for one in attempts] == [
+        "127.0.0.1 answered with 503",
+        "127.0.0.1 answered with 302",
+        None,
+    ]
+
+
+async def test_a_dead_letter_is_a_failed_execution(engine: Engine, receiver: Receiver) -> None:
+    """It says why, and a replay sends it again."""
+    receiver.answers = [410]
+    async with announcing(engine):
+        claim, _ = await waiting(engine, asked(receiver))
+        dead = await ended(engine, f"{claim.id}~h1")
+        assert (dead.state, dead.error and dead.error["type"]) == (State.FAILED, "NotDelivered")
+        await engine.replay(dead.id)
+        await receiver.messages(2)
+        assert (await ended(engine, dead.id)).state is State.COMPLETED
+
+
+async def test_a_process_that_dies_before_the_courier(engine: Engine, receiver: Receiver) -> None:
+    """The entry is in the outbox with the waitpoint; carried twice, it is one message."""
+    claim = await running(engine)
+    item = asked(receiver, key="k")
+    await engine.store.waitpoints.prepare(claim.id, claim.lease.fence, [item])
+    await engine.store.waitpoints.prepare(claim.id, claim.lease.fence, [item])
+    tag = engine.store.tag_of(claim.id)
+    entries = await engine.store.outboxes.read(tag)
+    assert entries == [f"h\n{claim.id}~w1".encode()]
+    for _ in range(2):
+        await engine.courier._carry(tag, entries)
+    assert await engine.store.outboxes.read(tag) == []
+    async with announcing(engine):
+        await ended(engine, f"{claim.id}~h1")
+    assert len(receiver.came) == 1
+
+
+async def test_a_process_that_dies_while_it_calls(
+    engine: Engine, receiver: Receiver, clock: Clock
+) -> None:
+    """Its lease ends, and another process sends the message again, with the same id."""
+    receiver.ready.clear()
+    async with announcing(engine):
+        claim, _ = await waiting(engine, asked(receiver))
+        await receiver.messages(1)
+    receiver.ready.set()
+    await clock.advance_and_tick(LEASE_MS + 1)
+    async with announcing(engine):
+        await ended(engine, f"{claim.id}~h1")
+    first, second = (headers["webhook-id"] for headers, _ in receiver.came)
+    assert first == second
+
+
+async def test_nothing_is_announced_that_is_over_or_anothers(
+    engine: Engine, receiver: Receiver
+) -> None:
+    """Closed waitpoints, and executions of this kind that somebody else submitted."""
+    claim, (point,) = await waiting(engine, asked(receiver), fields={"tenant": "acme"})
+    await engine.courier.settle()
+    await engine.waitpoints.revoke(point.id)
+    _, (other,) = await waiting(engine, asked(receiver), fields={"tenant": "acme"})
+    message = msgspec.json.encode({"waitpoint": other.id})
+    forged = await engine.submit(KIND, lane=LANE, input=message, tenant="evil", check=False)
+    async with announcing(engine):
+        for delivery, why in (
+            (f"{claim.id}~h1", "the waitpoint is closed: revoked"),
+            (forged.id, "nothing is to be announced"),
+        ):
+            await ended(engine, delivery)
+            result = msgspec.json.decode(await engine.result(delivery))
+            assert result == {"skipped": why}
+        await ended(engine, other.id.replace("~w", "~h"))
+    assert len(receiver.came) == 1
+
+
+async def test_an_address_inside_the_network_is_refused(
+    engine: Engine, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Unless the environment lists it; by name, too."""
+    monkeypatch.setenv(HOSTS_VARIABLE, "*.internal")
+    _, port = receiver.url.split("/")[2].split(":")
+    async with announcing(engine):
+        for url in (
+            receiver.url,
+            f"http://localhost:{port}/",
+            f"http://[::ffff:127.0.0.1]:{port}/",
+        ):
+            claim, _ = await waiting(engine, NewWaitpoint(name="gate", on_open=url))
+            dead = await ended(engine, f"{claim.id}~h1")
+            assert dead.state is State.FAILED
+            assert "not public" in str(dead.error)
+    assert receiver.came == []
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["10.0.0.1", "169.254.169.254", "::1", "fe80::1%eth0", "::ffff:10.0.0.1", "224.0.0.1"],
+)
+def test_addresses(address: str) -> None:
+    """Private, link-local, loopback and multicast ones need to be allowed by name."""
+    with pytest.raises(NotDelivered, match="not public"):
+        check_address("x.example", address, ["*.internal"])
+    check_address("X.internal", address, ["*.internal"])
+    check_address("x.example", "93.184.216.34", [])
