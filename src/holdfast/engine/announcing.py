@@ -1,7 +1,8 @@
 """The announcer: delivers webhooks, which are executions of a kind of its own.
 
-A waitpoint with `on_open` writes to the outbox of its partition when it is created; the courier
-turns the entry into an execution; one of the announcers claims it, calls the receiver, and
+A waitpoint with `on_open` writes to the outbox of its partition when it is created, an execution or
+a graph with `on_end` when it ends; the courier turns the entry into an execution; one of the
+announcers claims it, calls the receiver, and
 completes or fails it. Nothing secret is stored: tokens are signed for each try.
 """
 
@@ -20,13 +21,14 @@ import msgspec
 from holdfast.api.keyring import SigningKeys
 from holdfast.engine.executions import Executions
 from holdfast.engine.webhooks import Webhooks
-from holdfast.errors import ExecutionNotFound, HoldfastError
-from holdfast.model.executions import Claim, Failure
+from holdfast.errors import HoldfastError, NotFound
+from holdfast.model.executions import Claim, Execution, Failure
 from holdfast.model.moments import to_ms
 from holdfast.model.waitpoints import Waitpoint, WaitpointState, parse_waitpoint_id
 from holdfast.model.webhooks import KIND, LANE, Message, headers
 from holdfast.outages import level
 from holdfast.store.store import Store
+from holdfast.store.webhooks import Subject
 
 if TYPE_CHECKING:
     from holdfast.engine.posting import Poster
@@ -91,35 +93,54 @@ class Announcer:
 
     async def _send(self, poster: Poster, claim: Claim) -> dict[str, Any]:
         """Send a message and return what to record of it."""
-        waitpoint = msgspec.json.decode(claim.input, type=Message).waitpoint
-        execution_id, number = parse_waitpoint_id("waitpoint", waitpoint)
-        try:
-            execution = await self._store.queries.describe(execution_id)
-            points, _ = await self._store.waitpoints.of(execution_id)
-        except ExecutionNotFound:
-            return {"skipped": "the execution no longer exists"}
-        point, url = points[number - 1], points[number - 1].on_open
         # Anybody can submit an execution of this kind, so nothing is taken from it but a name.
-        if execution.tenant != claim.tenant or url is None:
-            return {"skipped": "nothing is to be announced"}
-        if point.state is WaitpointState.CLOSED:
-            return {"skipped": f"the waitpoint is closed: {point.why}"}
-        body = msgspec.json.encode(
-            {
-                "type": "waitpoint.opened",
-                "waitpoint": _shown(point),
-                "execution": {
-                    "id": execution.id,
-                    "kind": execution.kind,
-                    "tenant": execution.tenant,
-                },
-                **await self._rights(point),
-            }
-        )
-        now = time.time()
+        message = msgspec.json.decode(claim.input, type=Message)
+        try:
+            if message.what == "waitpoint":
+                url, content = await self._opened(message, claim.tenant)
+            else:
+                url, content = await self._ended(message.what, message, claim.tenant)
+        except NotFound:
+            return {"skipped": "it no longer exists"}
+        except _Skipped as reason:
+            return {"skipped": str(reason)}
+        body, now = msgspec.json.encode(content), time.time()
         secrets = await self._webhooks.secrets(claim.tenant, int(now * 1000))
         status = await poster.post(url, headers(secrets, claim.id, int(now), body), body)
         return {"status": status}
+
+    async def _opened(self, message: Message, tenant: str) -> tuple[str, dict[str, Any]]:
+        execution_id, number = parse_waitpoint_id("waitpoint", message.id)
+        execution = await self._store.queries.describe(execution_id)
+        points, _ = await self._store.waitpoints.of(execution_id)
+        point = points[number - 1] if number <= len(points) else None
+        if execution.tenant != tenant or point is None or point.on_open is None:
+            raise _Skipped(_NOTHING)
+        if point.state is WaitpointState.CLOSED:
+            raise _Skipped(f"the waitpoint is closed: {point.why}")
+        return point.on_open, {
+            "type": "waitpoint.opened",
+            "waitpoint": _shown(point),
+            "execution": _named(execution),
+            **await self._rights(point),
+        }
+
+    async def _ended(
+        self, what: Subject, message: Message, tenant: str
+    ) -> tuple[str, dict[str, Any]]:
+        ending = await self._store.webhooks.ending(what, message.id)
+        if ending.tenant != tenant or ending.url is None:
+            raise _Skipped(_NOTHING)
+        if ending.ended_ms != message.ended_ms:
+            raise _Skipped(f"the {what} runs again, or ended again")
+        shown: dict[str, Any] = {"id": message.id, "tenant": tenant}
+        if what == "execution":
+            execution = await self._store.queries.describe(message.id)
+            shown = {**_named(execution), "attempts": execution.attempts, "error": None}
+            if execution.error is not None:
+                shown["error"] = {name: execution.error.get(name) for name in ("type", "message")}
+        shown |= {"state": ending.state, "ended_ms": ending.ended_ms}
+        return ending.url, {"type": f"{what}.ended", what: shown}
 
     async def _rights(self, point: Waitpoint) -> dict[str, Any]:
         """Return the tokens that a receiver passes on, and links if the server has an address."""
@@ -132,6 +153,17 @@ class Announcer:
         if point.personal:
             return {"tokens": tokens, "links": links}
         return {"token": tokens[""], "link": links.get("")}
+
+
+class _Skipped(Exception):
+    """There is nothing to announce."""
+
+
+_NOTHING = "nothing is to be announced"
+
+
+def _named(execution: Execution) -> dict[str, Any]:
+    return {"id": execution.id, "kind": execution.kind, "tenant": execution.tenant}
 
 
 def _shown(point: Waitpoint) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 A call touches one partition. An execution that ends therefore writes to the outbox of its partition
 that its quotas have room again, and a quota writes to its own that an execution may continue; a
-signal that grants more of a budget writes the new limit, and a waitpoint with a webhook its id.
+signal that grants more of a budget writes the new limit, and what a webhook announces its id.
 The process that wrote an entry delivers it immediately; the courier of any process with maintenance
 delivers what is left behind. An entry may arrive twice; all receivers expect that.
 """
@@ -13,9 +13,9 @@ import asyncio
 import logging
 from collections.abc import Sequence
 
-from holdfast.errors import BudgetNotFound, ExecutionNotFound, HoldfastError
+from holdfast.errors import BudgetNotFound, HoldfastError, NotFound
 from holdfast.model.waitpoints import parse_waitpoint_id
-from holdfast.model.webhooks import delivery
+from holdfast.model.webhooks import Message, delivery
 from holdfast.outages import level, will_pass
 from holdfast.store import channels
 from holdfast.store.outboxes import Announce, Raise, Release, WakeUp, parse
@@ -98,16 +98,22 @@ class Courier:
         self.poke(await budgets.tag(word.budget))
 
     async def _announce(self, word: Announce) -> None:
-        execution_id, _ = parse_waitpoint_id("waitpoint", word.waitpoint)
+        message = Message(what=word.what, id=word.id, ended_ms=word.ended_ms)
         try:
-            tenant = await self._store.queries.owner(execution_id)
-        except ExecutionNotFound:
+            tenant = await self._tenant_of(message)
+        except NotFound:
             return
-        (answer,) = await self._store.executions.create([delivery(word.waitpoint, tenant)])
+        (answer,) = await self._store.executions.create([delivery(message, tenant)])
         if isinstance(answer, HoldfastError):
             if will_pass(answer):
                 raise answer
-            log.warning("cannot announce waitpoint %s: %s", word.waitpoint, answer)
+            log.warning("cannot announce %s %s: %s", word.what, word.id, answer)
+
+    async def _tenant_of(self, message: Message) -> str:
+        if message.what == "waitpoint":
+            execution_id, _ = parse_waitpoint_id("waitpoint", message.id)
+            return await self._store.queries.owner(execution_id)
+        return (await self._store.webhooks.ending(message.what, message.id)).tenant
 
     async def _release(self, releases: Sequence[Release]) -> None:
         quotas: dict[str, list[tuple[str, str, str, Sequence[str]]]] = {}

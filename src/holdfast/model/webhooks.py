@@ -14,6 +14,7 @@ import binascii
 import hmac
 from base64 import b64decode, b64encode
 from collections.abc import Iterable, Mapping
+from typing import Literal
 
 import msgspec
 
@@ -34,21 +35,30 @@ TOLERANCE_S = 300
 _PREFIX = "whsec_"
 
 
-class Message(msgspec.Struct):
-    """The input of a delivery: what it is about. The address is read from the store."""
-
-    waitpoint: str
+Announced = Literal["waitpoint", "execution", "graph"]
 
 
-def delivery(waitpoint: str, tenant: str) -> NewExecution:
-    """Return the execution that announces a waitpoint; the same for the same waitpoint."""
-    execution_id, number = parse_waitpoint_id("waitpoint", waitpoint)
+class Message(msgspec.Struct, frozen=True):
+    """The input of a delivery: what it is about. All the rest is read from the store."""
+
+    what: Announced
+    id: str
+    #: When the execution or the graph ended, which it may do more than once.
+    ended_ms: int = 0
+
+
+def delivery(message: Message, tenant: str) -> NewExecution:
+    """Return the execution that delivers a message; the same for the same message."""
+    delivery_id = f"{message.id}~~e{message.ended_ms}"
+    if message.what == "waitpoint":
+        execution_id, number = parse_waitpoint_id("waitpoint", message.id)
+        delivery_id = f"{execution_id}~~h{number}"
     return NewExecution(
         kind=KIND,
         lane=LANE,
-        id=f"{execution_id}~h{number}",
+        id=delivery_id,
         tenant=tenant,
-        input=msgspec.json.encode(Message(waitpoint)),
+        input=msgspec.json.encode(message),
         retry=POLICY,
         check=False,
         unset=frozenset(),

@@ -13,16 +13,18 @@ import pytest
 from aiohttp import web
 
 from holdfast.engine.announcing import LEASE_MS, Announcer
+from holdfast.engine.courier import Courier
 from holdfast.engine.engine import Engine
 from holdfast.engine.posting import HOSTS_VARIABLE, NotDelivered, check_address
-from holdfast.errors import ExecutionNotFound
-from holdfast.model.executions import Execution
+from holdfast.errors import ExecutionNotFound, IdempotencyConflict
+from holdfast.model.executions import Execution, Failure, NewExecution
 from holdfast.model.states import State
 from holdfast.model.waitpoints import Effect, NewSignal, NewWaitpoint
 from holdfast.model.webhooks import KIND, LANE, verify
 from holdfast.testing.clock import Clock
 from holdfast.testing.polling import wait_for
 from tests.integration.engine.test_waitpoints import running, waiting
+from tests.support.lifecycle import claim_one
 
 
 class Receiver:
@@ -107,7 +109,7 @@ async def test_a_webhook_gives_each_person_their_link(engine: Engine, receiver: 
             engine, point, condition=condition, fields={"tenant": "acme"}, timeout_ms=60_000
         )
         (message,) = await receiver.messages(1)
-        delivery = await ended(engine, made.id.replace("~w", "~h"))
+        delivery = await ended(engine, made.id.replace("~w", "~~h"))
     ((headers, body),) = receiver.came
     secret = await engine.webhooks.secret("acme")
     assert verify(secret, headers, body, time.time()) == delivery.id
@@ -139,17 +141,17 @@ async def test_a_message_is_tried_again_until_it_arrives(
             await receiver.messages(tries)
 
             async def is_delayed() -> bool:
-                found = await engine.describe(f"{claim.id}~h1")
+                found = await engine.describe(f"{claim.id}~~h1")
                 return found.state is State.DELAYED
 
             await wait_for(is_delayed)
             await clock.advance_and_tick(10_000)
         messages = await receiver.messages(3)
-        await ended(engine, f"{claim.id}~h1")
-    assert {headers["webhook-id"] for headers, _ in receiver.came} == {f"{claim.id}~h1"}
+        await ended(engine, f"{claim.id}~~h1")
+    assert {headers["webhook-id"] for headers, _ in receiver.came} == {f"{claim.id}~~h1"}
     assert made.token is not None
     assert messages[2]["token"] == made.token.reveal()
-    attempts = await engine.attempts(f"{claim.id}~h1")
+    attempts = await engine.attempts(f"{claim.id}~~h1")
     assert [one.error and one.error["message"] for one in attempts] == [
         "127.0.0.1 answered with 503",
         "127.0.0.1 answered with 302",
@@ -162,7 +164,7 @@ async def test_a_dead_letter_is_a_failed_execution(engine: Engine, receiver: Rec
     receiver.answers = [410]
     async with announcing(engine):
         claim, _ = await waiting(engine, asked(receiver))
-        dead = await ended(engine, f"{claim.id}~h1")
+        dead = await ended(engine, f"{claim.id}~~h1")
         assert (dead.state, dead.error and dead.error["type"]) == (State.FAILED, "NotDelivered")
         await engine.replay(dead.id)
         await receiver.messages(2)
@@ -182,7 +184,7 @@ async def test_a_process_that_dies_before_the_courier(engine: Engine, receiver: 
         await engine.courier._carry(tag, entries)
     assert await engine.store.outboxes.read(tag) == []
     async with announcing(engine):
-        await ended(engine, f"{claim.id}~h1")
+        await ended(engine, f"{claim.id}~~h1")
     assert len(receiver.came) == 1
 
 
@@ -197,7 +199,7 @@ async def test_a_process_that_dies_while_it_calls(
     receiver.ready.set()
     await clock.advance_and_tick(LEASE_MS + 1)
     async with announcing(engine):
-        await ended(engine, f"{claim.id}~h1")
+        await ended(engine, f"{claim.id}~~h1")
     first, second = (headers["webhook-id"] for headers, _ in receiver.came)
     assert first == second
 
@@ -210,17 +212,17 @@ async def test_nothing_is_announced_that_is_over_or_anothers(
     await engine.courier.settle()
     await engine.waitpoints.revoke(point.id)
     _, (other,) = await waiting(engine, asked(receiver), fields={"tenant": "acme"})
-    message = msgspec.json.encode({"waitpoint": other.id})
+    message = msgspec.json.encode({"what": "waitpoint", "id": other.id})
     forged = await engine.submit(KIND, lane=LANE, input=message, tenant="evil", check=False)
     async with announcing(engine):
         for delivery, why in (
-            (f"{claim.id}~h1", "the waitpoint is closed: revoked"),
+            (f"{claim.id}~~h1", "the waitpoint is closed: revoked"),
             (forged.id, "nothing is to be announced"),
         ):
             await ended(engine, delivery)
             result = msgspec.json.decode(await engine.result(delivery))
             assert result == {"skipped": why}
-        await ended(engine, other.id.replace("~w", "~h"))
+        await ended(engine, other.id.replace("~w", "~~h"))
     assert len(receiver.came) == 1
 
 
@@ -237,7 +239,7 @@ async def test_an_address_inside_the_network_is_refused(
             f"http://[::ffff:127.0.0.1]:{port}/",
         ):
             claim, _ = await waiting(engine, NewWaitpoint(name="gate", on_open=url))
-            dead = await ended(engine, f"{claim.id}~h1")
+            dead = await ended(engine, f"{claim.id}~~h1")
             assert dead.state is State.FAILED
             assert "not public" in str(dead.error)
     assert receiver.came == []
@@ -253,3 +255,99 @@ def test_addresses(address: str) -> None:
         check_address("x.example", address, ["*.internal"])
     check_address("X.internal", address, ["*.internal"])
     check_address("x.example", "93.184.216.34", [])
+
+
+# Ends
+
+
+async def test_the_end_of_an_execution(engine: Engine, receiver: Receiver) -> None:
+    """Completed, failed with its error, cancelled: each is announced once, signed, no payload."""
+    async with announcing(engine):
+        ids = [(await engine.submit("work", on_end=receiver.url, input=b'"in"')).id for _ in "abc"]
+        done, failed, cancelled = ids
+        claim = await claim_one(engine.store, done)
+        for _ in range(2):
+            await engine.complete(done, claim.lease, b'"out"')
+        claim = await claim_one(engine.store, failed)
+        failure = Failure(type="ValueError", message="no", details={"secret": 1})
+        await engine.fail(failed, claim.lease, failure)
+        await engine.cancel(cancelled, "not needed")
+        await engine.courier.carry_all()
+        messages = {one["execution"]["id"]: one for one in await receiver.messages(3)}
+    shown = {name: messages[name]["execution"] for name in ids}
+    assert {message["type"] for message in messages.values()} == {"execution.ended"}
+    assert [shown[name]["state"] for name in ids] == ["completed", "failed", "cancelled"]
+    assert shown[failed]["error"] == {"type": "ValueError", "message": "no"}
+    assert shown[done]["error"] is None
+    secret = await engine.webhooks.secret("default")
+    for headers, body in receiver.came:
+        assert verify(secret, headers, body, time.time()).startswith(tuple(ids))
+        assert b'"out"' not in body
+    assert len(receiver.came) == 3
+
+
+async def test_the_end_of_a_graph(engine: Engine, receiver: Receiver) -> None:
+    """When all members have ended; its members have webhooks of their own or none."""
+    async with announcing(engine):
+        members = {"a": NewExecution(kind="k"), "b": NewExecution(kind="k", on_end=receiver.url)}
+        graph = await engine.graphs.submit(members, on_end=receiver.url, tenant="acme")
+        for key in ("a", "b"):
+            claim = await claim_one(engine.store, f"{graph.id}~{key}")
+            await engine.complete(claim.id, claim.lease)
+        await engine.courier.carry_all()
+        messages = {one["type"]: one for one in await receiver.messages(2)}
+    assert messages["graph.ended"]["graph"]["state"] == "completed"
+    assert messages["graph.ended"]["graph"]["id"] == graph.id
+    assert messages["execution.ended"]["execution"]["id"] == f"{graph.id}~b"
+
+
+async def test_each_end_is_announced_and_an_old_one_is_not(
+    engine: Engine, receiver: Receiver, clock: Clock
+) -> None:
+    """After a replay the first end is over; nobody else can announce an end that never was."""
+    one = (await engine.submit("work", on_end=receiver.url)).id
+    claim = await claim_one(engine.store, one)
+    await engine.complete(one, claim.lease)
+    await engine.courier.carry_all()
+    first = clock.now_ms
+    await clock.advance(5)
+    await engine.replay(one)
+    message = msgspec.json.encode({"what": "execution", "id": one, "ended_ms": clock.now_ms})
+    forged = (await engine.submit(KIND, lane=LANE, input=message, check=False)).id
+    async with announcing(engine):
+        for delivery in (f"{one}~~e{first}", forged):
+            await ended(engine, delivery)
+            result = msgspec.json.decode(await engine.result(delivery))
+            assert result == {"skipped": "the execution runs again, or ended again"}
+        claim = await claim_one(engine.store, one)
+        await engine.complete(one, claim.lease)
+        await engine.courier.carry_all()
+        (message,) = await receiver.messages(1)
+    assert message["execution"]["ended_ms"] == clock.now_ms
+
+
+async def test_a_process_that_dies_with_the_end_still_to_be_announced(
+    engine: Engine, receiver: Receiver
+) -> None:
+    """The end and its entry are one write; without a webhook there is no entry."""
+    plain = (await engine.submit("work")).id
+    told = (await engine.submit("work", on_end=receiver.url)).id
+    for execution_id in (plain, told):
+        claim = await claim_one(engine.store, execution_id)
+        await engine.store.executions.complete(claim.id, claim.lease, b"null", "")
+    entries = [
+        entry for tag in engine.store.tags() for entry in await engine.store.outboxes.read(tag)
+    ]
+    assert [entry.split(b"\n")[:2] for entry in entries] == [[b"e", told.encode()]]
+    async with announcing(engine):
+        await Courier(engine.store).carry_all()
+        await receiver.messages(1)
+
+
+async def test_a_task_declares_its_webhook(engine: Engine) -> None:
+    """A repeated submission with another address is a conflict; the same one is the same."""
+    fields: dict[str, Any] = {"idempotency_key": "k", "on_end": "https://a.example/"}
+    first = await engine.submit("work", **fields)
+    assert (await engine.submit("work", **fields)).id == first.id
+    with pytest.raises(IdempotencyConflict):
+        await engine.submit("work", **{**fields, "on_end": "https://b.example/"})

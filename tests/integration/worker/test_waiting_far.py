@@ -15,6 +15,7 @@ from holdfast.errors import (
     TaskError,
     WaitpointClosed,
 )
+from holdfast.model.listing import Filter
 from holdfast.model.states import State
 from holdfast.model.waitpoints import Effect, NewSignal, Source, Waitpoint, WaitpointState
 from holdfast.testing.polling import wait_for
@@ -182,3 +183,29 @@ async def test_named_people_approve_with_their_own_tokens(app: App, working: Wor
         assert await signals.signal(signal, tokens["ben"]) is Effect.RESUMED
         assert await handle.result(timeout=10) == 2
     assert tokens["ann"] not in repr(await app.engine.steps(handle.id))
+
+
+async def test_ends_are_announced_wherever_the_webhook_is_given(app: App, working: Working) -> None:
+    """By the task, by a submission and by a graph, near and over HTTP; replies do not show it."""
+
+    @app.task(on_end="https://localhost/")
+    async def work(ctx: Context) -> None:
+        del ctx
+
+    async with working():
+        plain, other = await work.submit(), await work.options(on_end=None).submit()
+        async with app.graph(on_end="https://localhost/") as graph:
+            node = graph.add(work.options(on_end=None))
+        for handle in (plain, other, node.handle):
+            await handle.result(timeout=10)
+
+        async def deliveries() -> set[str]:
+            page = await app.engine.list(Filter(kind="holdfast.webhook"))
+            return {item.id.partition("~~")[0] for item in page.items}
+
+        async def are_two() -> bool:
+            return len(await deliveries()) == 2
+
+        await wait_for(are_two)
+        assert await deliveries() == {plain.id, graph.id}
+        assert "localhost" not in repr(await app.engine.describe(plain.id))

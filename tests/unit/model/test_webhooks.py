@@ -7,7 +7,7 @@ import pytest
 from holdfast.errors import InvalidInput, InvalidToken
 from holdfast.model.urls import check_url
 from holdfast.model.waitpoints import NewWaitpoint
-from holdfast.model.webhooks import delivery, headers, secret_of, verify
+from holdfast.model.webhooks import Message, delivery, headers, secret_of, verify
 
 SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"  # noqa: S105 - of the specification
 BODY = b'{"test": 2432232314}'
@@ -41,11 +41,14 @@ def test_a_receiver_verifies() -> None:
         verify("whsec_?", signed, BODY, SENT_S)
 
 
-def test_a_delivery_is_named_after_its_waitpoint() -> None:
+def test_a_delivery_is_named_after_what_it_announces() -> None:
     """The same each time, so that it is created once."""
-    item = delivery("acme=x1~w3", "acme")
-    assert (item.id, item.tenant, item.kind) == ("acme=x1~h3", "acme", "holdfast.webhook")
-    assert item == delivery("acme=x1~w3", "acme")
+    message = Message(what="waitpoint", id="acme=x1~w3")
+    item = delivery(message, "acme")
+    assert (item.id, item.tenant, item.kind) == ("acme=x1~~h3", "acme", "holdfast.webhook")
+    assert item == delivery(message, "acme")
+    ended = delivery(Message(what="graph", id="acme=g1", ended_ms=7), "acme")
+    assert ended.id == "acme=g1~~e7"
 
 
 @pytest.mark.parametrize(

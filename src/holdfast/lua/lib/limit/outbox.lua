@@ -4,6 +4,7 @@
 ---   w EXECUTION LIMIT                 a limit has room for an execution that waits for it
 ---   l WAITPOINT BUDGET DIMENSION N    the answer to an execution that asked for more of a budget
 ---   h WAITPOINT                       a waitpoint can be answered, which its webhook announces
+---   e EXECUTION ENDED, g GRAPH ENDED  it ended at this time, which its webhook announces
 --- @requires lib/core/keys lib/core/wake
 local outbox = {}
 
