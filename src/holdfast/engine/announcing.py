@@ -129,7 +129,7 @@ class Announcer:
         self, what: Subject, message: Message, tenant: str
     ) -> tuple[str, dict[str, Any]]:
         ending = await self._store.webhooks.ending(what, message.id)
-        if ending.tenant != tenant or ending.url is None:
+        if ending is None or ending.tenant != tenant or ending.url is None:
             raise _Skipped(_NOTHING)
         if ending.ended_ms != message.ended_ms:
             raise _Skipped(f"the {what} runs again, or ended again")

@@ -13,7 +13,7 @@ import asyncio
 import logging
 from collections.abc import Sequence
 
-from holdfast.errors import BudgetNotFound, HoldfastError, NotFound
+from holdfast.errors import BudgetNotFound, HoldfastError
 from holdfast.model.waitpoints import parse_waitpoint_id
 from holdfast.model.webhooks import Message, delivery
 from holdfast.outages import level, will_pass
@@ -99,9 +99,8 @@ class Courier:
 
     async def _announce(self, word: Announce) -> None:
         message = Message(what=word.what, id=word.id, ended_ms=word.ended_ms)
-        try:
-            tenant = await self._tenant_of(message)
-        except NotFound:
+        tenant = await self._tenant_of(message)
+        if tenant is None:
             return
         (answer,) = await self._store.executions.create([delivery(message, tenant)])
         if isinstance(answer, HoldfastError):
@@ -109,11 +108,14 @@ class Courier:
                 raise answer
             log.warning("cannot announce %s %s: %s", word.what, word.id, answer)
 
-    async def _tenant_of(self, message: Message) -> str:
+    async def _tenant_of(self, message: Message) -> str | None:
+        """Return whose this is, or None if it no longer exists."""
         if message.what == "waitpoint":
             execution_id, _ = parse_waitpoint_id("waitpoint", message.id)
-            return await self._store.queries.owner(execution_id)
-        return (await self._store.webhooks.ending(message.what, message.id)).tenant
+            ending = await self._store.webhooks.ending("execution", execution_id)
+        else:
+            ending = await self._store.webhooks.ending(message.what, message.id)
+        return None if ending is None else ending.tenant
 
     async def _release(self, releases: Sequence[Release]) -> None:
         quotas: dict[str, list[tuple[str, str, str, Sequence[str]]]] = {}
