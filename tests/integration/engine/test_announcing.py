@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import sys
 import time
 from collections.abc import AsyncIterator
 from typing import Any
@@ -21,8 +22,10 @@ from holdfast.model.executions import Execution, Failure, NewExecution
 from holdfast.model.states import State
 from holdfast.model.waitpoints import Effect, NewSignal, NewWaitpoint
 from holdfast.model.webhooks import KIND, LANE, verify
+from holdfast.store.store import Store
 from holdfast.testing.clock import Clock
 from holdfast.testing.polling import wait_for
+from holdfast.testing.servers import TestServer
 from tests.integration.engine.test_waitpoints import running, waiting
 from tests.support.lifecycle import claim_one
 
@@ -202,6 +205,43 @@ async def test_a_process_that_dies_while_it_calls(
         await ended(engine, f"{claim.id}~~h1")
     first, second = (headers["webhook-id"] for headers, _ in receiver.came)
     assert first == second
+
+
+#: A process that delivers until it is killed.
+PROCESS = """
+import asyncio, sys
+from holdfast.engine import open_engine
+from holdfast.store.store import StoreSettings
+
+async def main():
+    async with open_engine(sys.argv[1], StoreSettings(fake_clock=True)):
+        await asyncio.Event().wait()
+
+asyncio.run(main())
+"""
+
+
+async def test_a_process_that_is_killed_while_it_calls(
+    single_server: TestServer, single_store: Store, receiver: Receiver
+) -> None:
+    """The same with a real process and `kill -9`: nothing is lost, and the end is announced."""
+    engine, clock = Engine(single_store), Clock(single_store)
+    one = (await engine.submit("work", on_end=receiver.url)).id
+    claim = await claim_one(single_store, one)
+    await engine.complete(one, claim.lease)
+    receiver.ready.clear()
+    url = f"valkey://127.0.0.1:{single_server.port}?prefix={single_store.prefix}&partitions=1"
+    process = await asyncio.create_subprocess_exec(sys.executable, "-c", PROCESS, url)
+    await receiver.messages(1)
+    process.kill()
+    await process.wait()
+    receiver.ready.set()
+    await clock.advance_and_tick(LEASE_MS + 1)
+    async with announcing(engine):
+        await receiver.messages(2)
+        (delivery,) = {headers["webhook-id"] for headers, _ in receiver.came}
+        assert (await ended(engine, delivery)).reclaims == 1
+    await engine.close()
 
 
 async def test_nothing_is_announced_that_is_over_or_anothers(
