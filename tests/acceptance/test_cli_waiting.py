@@ -31,6 +31,11 @@ async def pay(ctx: Context) -> str:
 
 
 @app.task
+async def launch(ctx: Context) -> int:
+    return len(await ctx.wait_for("launch", approvers=["ann", "ben", "cid"], need=2))
+
+
+@app.task
 async def ask(ctx: Context) -> object:
     return await ctx.wait_for("anything")
 
@@ -87,6 +92,22 @@ async def test_two_approve(desk: Shop) -> None:
     assert point not in done("waitpoints", "ls", folder=folder)
     late = holdfast("approve", point, "--as", "ann", folder=folder)
     assert (late.returncode, "waitpoint_closed" in late.stderr) == (1, True)
+
+
+async def test_named_people_approve_with_their_tokens(desk: Shop) -> None:
+    """Not under their names alone, and one of them not twice."""
+    execution_id, point = await _suspended(desk, "launch")
+    refused = holdfast("approve", point, "--as", "ann", folder=desk.folder)
+    assert "accepts only signals with a token of ann, ben, cid" in refused.stderr
+    ann = done("waitpoints", "token", point, "--for", "ann", folder=desk.folder)
+    for effect in ("appended", "duplicate"):
+        shown = done("approve", point, "--token", "-", folder=desk.folder, stdin=ann)
+        assert shown.startswith(effect)
+    ben = await desk.engine.waitpoints.token(point, reader="test", person="ben")
+    done("approve", point, "--token", "-", folder=desk.folder, stdin=ben.reveal())
+    assert _result(execution_id, desk.folder) == 2
+    secret = done("webhooks", "secret", folder=desk.folder).strip()
+    assert secret == await desk.engine.webhooks.secret("default")
 
 
 async def test_a_wait_with_a_timeout_says_until_when(desk: Shop) -> None:

@@ -22,7 +22,15 @@ from holdfast.operate import findings
 from holdfast.services import Supervisor, supervisor
 from holdfast.testing.polling import wait_for
 
-NAMES = ["ticker", "courier", "scheduler", "queue ticker", "reporter", "archiver"]
+NAMES = [
+    "ticker",
+    "courier",
+    "scheduler",
+    "queue ticker",
+    "announcer",
+    "reporter",
+    "archiver",
+]
 
 
 class Failing:

@@ -112,6 +112,40 @@ async def test_people_approve(site: Site, anyone: httpx.AsyncClient, page: Page)
 
 
 @in_a_browser
+async def test_a_personal_link(site: Site, anyone: httpx.AsyncClient, page: Page) -> None:
+    """It says who answers, asks no name, and has a field for each property of the schema."""
+    schema = {
+        "type": "object",
+        "properties": {
+            "amount": {"type": "integer", "title": "Amount"},
+            "by": {"enum": ["mail", "post"]},
+            "note": {"anyOf": [{"type": "string"}, {"type": "null"}]},
+            "express": {"type": "boolean"},
+        },
+        "required": ["amount", "by"],
+        "additionalProperties": False,
+    }
+    one, _, point = await prepared(
+        anyone, answerers=["ann", "ben"], personal=True, schema=schema, title="Pay?"
+    )
+    await page.goto(f"{site.url}/answer/{point['id']}#{point['tokens']['ben']}")
+    await expect(page.get_by_text("You answer as ben.")).to_be_visible()
+    for label in ("Your name", "Answer in JSON", "Comment"):
+        await expect(page.get_by_label(label)).to_be_hidden()
+    said = page.get_by_role("status")
+    await page.get_by_role("button", name="Approve").click()
+    await expect(said).to_contain_text("The answer does not fit the question")
+    await page.get_by_label("Amount").fill("40")
+    await page.get_by_label("by").select_option("post")
+    await page.get_by_label("express").check()
+    await page.get_by_role("button", name="Approve").click()
+    await expect(said).to_contain_text("Thank you")
+    (came,) = (await anyone.get(f"/v1/executions/{one}/signals")).json()["items"]
+    assert came["payload"] == {"amount": 40, "by": "post", "express": True}
+    assert came["source"] == {"type": "person", "identity": "ben"}
+
+
+@in_a_browser
 async def test_a_link_that_was_cut_is_told_so(site: Site, page: Page) -> None:
     """And so is a wrong token."""
     await page.goto(f"{site.url}/answer/x1~w1")

@@ -52,7 +52,9 @@ async def assert_unready(client: httpx.AsyncClient, why: str) -> None:
     assert response.headers["retry-after"] == "1"
 
 
-@pytest.mark.parametrize("name", ["ticker", "courier", "scheduler", "queue ticker", "reporter"])
+@pytest.mark.parametrize(
+    "name", ["ticker", "courier", "scheduler", "queue ticker", "announcer", "reporter"]
+)
 async def test_a_service_that_stopped_is_not_ready_until_it_runs_again(
     own_store: TestServer, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -49,9 +49,9 @@ async def test_whoever_has_the_token_reads_what_is_asked_for(
 ) -> None:
     """The same over HTTP, in the client and near the store; and nothing of another waitpoint."""
     _, _, point = await prepared(anyone, title="How much?", schema={"type": "integer"})
-    token = point.pop("token")
+    token, _ = point.pop("token"), point.pop("tokens")
     response = await anyone.post(f"/v1/signals/{point['id']}/read", json={"token": token})
-    assert (response.status_code, response.json()) == (200, point)
+    assert (response.status_code, response.json()) == (200, {**point, "person": ""})
     async with Client(site.url) as client:
         far = await client.waitpoints.read(point["id"], token)
     assert far == await site.engine.waitpoints.read(point["id"], token)
@@ -259,3 +259,26 @@ async def test_a_lease_has_no_unknown_fields(anyone: httpx.AsyncClient) -> None:
     assert code_of(refused) == (422, "invalid_input")
     done = await anyone.post(f"/v1/executions/{one}/complete", json={"lease": held})
     assert done.status_code == 200
+
+
+async def test_an_operator_cannot_answer_as_an_approver(site: Site) -> None:
+    """Workers send the tokens of people; a key that may only operate cannot read them."""
+    async with site.client(await site.key("worker", "submitter")) as worker:
+        one, _, point = await prepared(worker, answerers=["ann", "ben"], personal=True)
+        assert (point["token"], sorted(point["tokens"])) == ("", ["ann", "ben"])
+        where = f"/v1/executions/{one}/waitpoints/{point['id']}/token"
+        again = await worker.get(where, params={"person": "ann"})
+        assert again.json()["token"] == point["tokens"]["ann"]
+        for person in ("", "dan"):
+            response = await worker.get(where, params={"person": person})
+            assert code_of(response) == (403, "signal_not_allowed")
+    async with site.client(await site.key("operator")) as operator:
+        response = await operator.get(where, params={"person": "ann"})
+        assert code_of(response) == (403, "forbidden")
+        assert code_of(await operator.get(where)) == (403, "signal_not_allowed")
+        body = {"token": point["tokens"]["ann"]}
+        read = await operator.post(f"/v1/signals/{point['id']}/read", json=body)
+        assert (read.json()["person"], read.json()["personal"]) == ("ann", True)
+        swapped = {**body, "name": "approve", "source": {"type": "user", "identity": "ben"}}
+        response = await operator.post(f"/v1/signals/{point['id']}", json=swapped)
+        assert code_of(response) == (403, "signal_not_allowed")

@@ -28,6 +28,7 @@ from holdfast.api.sessions import Sessions
 from holdfast.api.streams import Streams
 from holdfast.api.tasks import Tasks
 from holdfast.api.waitpoints import Waitpoints
+from holdfast.api.webhooks import Webhooks
 from holdfast.api.workers import Workers
 from holdfast.api.writer_leases import WriterLeases
 from holdfast.model.pulse import Pulse
@@ -69,6 +70,7 @@ class Engine(ABC):
     audit: Audit
     keyring: SigningKeys
     secrets: Secrets
+    webhooks: Webhooks
     writer_leases: WriterLeases
     archive: Archive
     envs: Envs

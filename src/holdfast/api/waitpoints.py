@@ -63,8 +63,9 @@ class Waitpoints(ABC):
     async def signal(self, item: NewSignal, token: str | None = None) -> Effect:
         """Send a signal, with a token, or without one as an operator.
 
-        With a token, errors reveal nothing about a waitpoint unless the token is valid. An answer
-        to an execution that asks for more of a budget raises its limit before this returns.
+        With a token, errors reveal nothing about a waitpoint unless the token is valid. A personal
+        waitpoint accepts only the tokens of its people, and takes the source from the token. An
+        answer to an execution that asks for more of a budget raises its limit before this returns.
         """
 
     @abstractmethod
@@ -88,8 +89,11 @@ class Waitpoints(ABC):
         """Close a waitpoint; return why it is closed. Its token becomes invalid."""
 
     @abstractmethod
-    async def token(self, waitpoint: str, *, reader: str) -> Token:
-        """Return the token of a waitpoint, newly signed. The history records who read it."""
+    async def token(self, waitpoint: str, *, reader: str, person: str = "") -> Token:
+        """Return the token of a waitpoint, newly signed. The history records who read it.
+
+        A personal waitpoint has one for each `person`; raises SignalNotAllowed for anybody else.
+        """
 
     @abstractmethod
     async def of(self, execution_id: str) -> list[Waitpoint]:

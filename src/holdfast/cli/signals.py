@@ -22,6 +22,7 @@ from holdfast.cli.waitpoints import Answered, find, user
 from holdfast.errors import InvalidInput
 from holdfast.model.listing import Filter
 from holdfast.model.states import State
+from holdfast.model.tokens import person_of
 from holdfast.model.waitpoints import Effect, NewSignal, Source
 
 if TYPE_CHECKING:
@@ -33,6 +34,12 @@ Payload = Annotated[
 Identity = Annotated[
     str | None,
     typer.Option("--as", metavar="IDENTITY", help="Who answers; the default is your user name."),
+]
+TokenOption = Annotated[
+    str | None,
+    typer.Option(
+        "--token", metavar="@FILE", help="The token, yours if you are an approver: @FILE or -."
+    ),
 ]
 Comment = Annotated[str, typer.Option("--comment", help="A comment, added to the payload.")]
 
@@ -51,12 +58,13 @@ def approve(
     comment: Comment = "",
     payload: Payload = None,
     identity: Identity = None,
+    token: TokenOption = None,
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Approve: send a signal named `approve`."""
     body = _decision(payload, comment, approved=True)
-    _send(store, Answer(waitpoint, "approve", body, identity), as_json=as_json)
+    _send(store, Answer(waitpoint, "approve", body, identity), token, as_json=as_json)
 
 
 def deny(
@@ -65,12 +73,13 @@ def deny(
     comment: Comment = "",
     payload: Payload = None,
     identity: Identity = None,
+    token: TokenOption = None,
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Deny: send a signal named `deny`."""
     body = _decision(payload, comment, approved=False)
-    _send(store, Answer(waitpoint, "deny", body, identity), as_json=as_json)
+    _send(store, Answer(waitpoint, "deny", body, identity), token, as_json=as_json)
 
 
 def signal(
@@ -85,18 +94,14 @@ def signal(
     correlation: Annotated[
         str, typer.Option("--correlation", help="A correlation id, kept with the signal.")
     ] = "",
-    token: Annotated[
-        str | None,
-        typer.Option("--token", metavar="@FILE", help="The waitpoint's token: @FILE or - (stdin)."),
-    ] = None,
+    token: TokenOption = None,
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Send a signal to a waitpoint."""
     body = b"null" if payload is None else inputs.payload(payload)
-    revealed = None if token is None else inputs.secret("token", token)
     answer = Answer(waitpoint, name, body, identity, key=key, correlation=correlation)
-    _send(store, answer, revealed, as_json=as_json)
+    _send(store, answer, token, as_json=as_json)
 
 
 def resume(
@@ -162,22 +167,25 @@ class Answer:
     key: str | None = None
     correlation: str = ""
 
-    async def signal(self, engine: Engine) -> NewSignal:
+    async def signal(self, engine: Engine, token: str | None) -> NewSignal:
         """Return the signal; raise InvalidInput if the execution waits at several waitpoints."""
+        person = "" if token is None else person_of(token)
         return NewSignal(
             waitpoint=await find(engine, self.waitpoint),
             name=self.name,
             payload=self.payload,
-            source=Source(type="user", identity=self.identity or user()),
+            source=Source(type="user", identity=self.identity or person or user()),
             idempotency_key=self.key,
             correlation=self.correlation,
         )
 
 
-def _send(store: str | None, answer: Answer, token: str | None = None, *, as_json: bool) -> None:
+def _send(store: str | None, answer: Answer, token: str | None, *, as_json: bool) -> None:
+    revealed = None if token is None else inputs.secret("token", token)
+
     async def work(engine: Engine) -> tuple[str, Effect]:
-        signal = await answer.signal(engine)
-        return signal.waitpoint, await engine.waitpoints.signal(signal, token)
+        signal = await answer.signal(engine, revealed)
+        return signal.waitpoint, await engine.waitpoints.signal(signal, revealed)
 
     waitpoint, effect = opening.ask(store, work)
     output.answer(

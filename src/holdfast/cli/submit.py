@@ -65,6 +65,12 @@ Retention = Annotated[
         show_default="the task's, or as configured",
     ),
 ]
+OnEnd = Annotated[
+    str | None,
+    typer.Option(
+        "--on-end", metavar="URL", help="A webhook to call when it has ended.", show_default=_IF_ANY
+    ),
+]
 MaxReclaims = Annotated[
     int | None,
     typer.Option(
@@ -124,6 +130,7 @@ def submit(
     deadline: Deadline = None,
     timeout: Timeout = None,
     retention: Retention = None,
+    on_end: OnEnd = None,
     retries: Retries = None,
     max_reclaims: MaxReclaims = None,
     key: Key = None,
@@ -150,16 +157,15 @@ def submit(
         "priority": priority,
         "retry": _policy(retries),
         "max_reclaims": max_reclaims,
+        "on_end": on_end,
         "idempotency_key": key,
         "id": execution_id,
-        "tags": inputs.pairs("tag", tag) if tag else None,
-        "requires": inputs.names(requires) if requires else None,
+        **_lists(tag, requires),
         **_times(delay=delay, deadline=deadline, attempt_timeout=timeout, retention=retention),
         **_limits(budget, quota, debounce, throttle),
     }
-    fields = {name: value for name, value in given.items() if value is not None}
     note = output.nothing if as_json else output.note
-    work = functools.partial(_work, kind=kind, fields=fields, note=note, wait=wait)
+    work = functools.partial(_work, kind=kind, fields=_stated(given), note=note, wait=wait)
     _show(*opening.ask(store, work, create=True, maintenance=wait), as_json=as_json)
 
 
@@ -170,6 +176,17 @@ def _show(submitted: Submitted, outcome: Outcome | None, *, as_json: bool) -> No
         output.emit(submitted)
     else:
         output.say(submitted.id)
+
+
+def _stated(given: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in given.items() if value is not None}
+
+
+def _lists(tags: list[str] | None, requires: list[str] | None) -> dict[str, Any]:
+    return {
+        "tags": inputs.pairs("tag", tags) if tags else None,
+        "requires": inputs.names(requires) if requires else None,
+    }
 
 
 def _policy(retries: int | None) -> RetryPolicy | None:

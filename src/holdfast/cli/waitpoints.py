@@ -17,6 +17,7 @@ from holdfast.model.waitpoints import Inbox, InboxItem, Signal, Waitpoint, Waitp
 
 if TYPE_CHECKING:
     from holdfast.api import Engine
+    from holdfast.model.tokens import Token
 
 app: typer.Typer = typer.Typer(cls=Noun)
 
@@ -104,7 +105,7 @@ def show(
             point.why,
             times.stamp(point.created_at),
             times.stamp(point.until),
-            f"{point.kid}/{point.fingerprint}",
+            f"{point.kid}/{point.fingerprint or 'one per person'}",
         )
         for point in points
     ]
@@ -133,10 +134,20 @@ def _fields(item: Signal | InboxItem) -> dict[str, object]:
 
 @app.command()
 def token(
-    waitpoint: WaitpointId, *, store: StoreOption = None, as_json: JsonOption = False
+    waitpoint: WaitpointId,
+    *,
+    person: Annotated[
+        str, typer.Option("--for", metavar="PERSON", help="The approver whose token it is.")
+    ] = "",
+    store: StoreOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Print the token of a waitpoint. The execution's history records that you read it."""
-    revealed = opening.ask(store, lambda engine: engine.waitpoints.token(waitpoint, reader=user()))
+
+    async def work(engine: Engine) -> Token:
+        return await engine.waitpoints.token(waitpoint, reader=user(), person=person)
+
+    revealed = opening.ask(store, work)
     output.answer(
         {"waitpoint": waitpoint, "kid": revealed.kid, "token": revealed.reveal()},
         revealed.reveal(),

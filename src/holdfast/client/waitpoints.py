@@ -20,7 +20,7 @@ from holdfast.model import bounds, checks
 from holdfast.model.executions import Lease
 from holdfast.model.ids import new_id
 from holdfast.model.states import State
-from holdfast.model.tokens import Grant, Token
+from holdfast.model.tokens import Grant, Token, received
 from holdfast.model.waitpoints import (
     Effect,
     Inbox,
@@ -47,7 +47,7 @@ class RemoteWaitpoints(api.Waitpoints):
         #: The tenant whose inbox is read by default.
         self._tenant = http.tenant or EVERY_TENANT
         #: Tokens of waitpoints created here, so that the server does not record another read.
-        self._made: OrderedDict[str, Token] = OrderedDict()
+        self._made: OrderedDict[tuple[str, str], Token] = OrderedDict()
 
     # For the holder of a lease
 
@@ -95,16 +95,17 @@ class RemoteWaitpoints(api.Waitpoints):
 
     def _noted(self, view: Mapping[str, Any]) -> Waitpoint:
         point = _waitpoint(view)
-        if point.token is not None:
-            self._made[point.id] = point.token
+        own = {} if point.token is None else {"": point.token}
+        for person, token in (own | dict(point.tokens)).items():
+            self._made[point.id, person] = token
             while len(self._made) > _MOST_REMEMBERED:
                 self._made.popitem(last=False)
         return point
 
     @override
     async def token_of(self, grant: Grant) -> Token:
-        made = self._made.get(grant.waitpoint)
-        return made or await self.token(grant.waitpoint, reader="")
+        made = self._made.get((grant.waitpoint, grant.person))
+        return made or await self.token(grant.waitpoint, reader="", person=grant.person)
 
     # For those who answer
 
@@ -153,9 +154,9 @@ class RemoteWaitpoints(api.Waitpoints):
         return str((await self._http.post(_at(waitpoint, "revoke")))["why"])
 
     @override
-    async def token(self, waitpoint: str, *, reader: str) -> Token:
+    async def token(self, waitpoint: str, *, reader: str, person: str = "") -> Token:
         del reader
-        reply = await self._http.get(_at(waitpoint, "token"))
+        reply = await self._http.get(_at(waitpoint, "token"), person=person or None)
         return Token(reply["kid"], reply["fingerprint"], reply["token"])
 
     @override
@@ -233,6 +234,7 @@ def _signal_body(item: NewSignal, token: str) -> dict[str, Any]:
 
 def _waitpoint(view: Mapping[str, Any]) -> Waitpoint:
     token = view.get("token")
+    tokens = {person: received(text) for person, text in view.get("tokens", {}).items()}
     return Waitpoint(
         id=view["id"],
         execution_id=view["execution"],
@@ -245,6 +247,7 @@ def _waitpoint(view: Mapping[str, Any]) -> Waitpoint:
         why=view["why"],
         signals=tuple(view["signals"]),
         answerers=tuple(view["answerers"]),
+        personal=view.get("personal", False),
         title=view["title"],
         uses=view["uses"],
         used=view["used"],
@@ -253,5 +256,6 @@ def _waitpoint(view: Mapping[str, Any]) -> Waitpoint:
         schema=view["schema"],
         kid=view["kid"],
         fingerprint=view["fingerprint"],
-        token=token and Token(view["kid"], view["fingerprint"], token),
+        token=Token(view["kid"], view["fingerprint"], token) if token else None,
+        tokens=tokens,
     )

@@ -54,6 +54,8 @@ class Claimer(api.Claimer):
         self._hopeful = set(tags)
         self._woken = asyncio.Event()
         self._next_poll = 0.0
+        #: How often all partitions are asked, in case an announcement was lost.
+        self.poll_s: float = POLL_S
         self._stopped = False
 
     async def open(self) -> None:
@@ -114,7 +116,7 @@ class Claimer(api.Claimer):
         now = asyncio.get_running_loop().time()
         if now >= self._next_poll:
             self._hopeful.update(self._rotation)
-            self._next_poll = now + POLL_S
+            self._next_poll = now + self.poll_s
         claims: list[Claim] = []
         problem: HoldfastError | None = None
         for _ in range(len(self._rotation)):

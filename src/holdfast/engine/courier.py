@@ -2,7 +2,7 @@
 
 A call touches one partition. An execution that ends therefore writes to the outbox of its partition
 that its quotas have room again, and a quota writes to its own that an execution may continue; a
-signal that grants more of a budget writes the new limit.
+signal that grants more of a budget writes the new limit, and what a webhook announces its id.
 The process that wrote an entry delivers it immediately; the courier of any process with maintenance
 delivers what is left behind. An entry may arrive twice; all receivers expect that.
 """
@@ -14,9 +14,11 @@ import logging
 from collections.abc import Sequence
 
 from holdfast.errors import BudgetNotFound, HoldfastError
-from holdfast.outages import level
+from holdfast.model.waitpoints import parse_waitpoint_id
+from holdfast.model.webhooks import Message, delivery
+from holdfast.outages import level, will_pass
 from holdfast.store import channels
-from holdfast.store.outboxes import Raise, Release, WakeUp, parse
+from holdfast.store.outboxes import Announce, Raise, Release, WakeUp, parse
 from holdfast.store.store import Store
 
 log: logging.Logger = logging.getLogger(__name__)
@@ -81,6 +83,7 @@ class Courier:
             self._release([word for word in words if isinstance(word, Release)]),
             self._wake([word for word in words if isinstance(word, WakeUp)]),
             *(self._raise(word) for word in words if isinstance(word, Raise)),
+            *(self._announce(word) for word in words if isinstance(word, Announce)),
         )
         return await self._store.outboxes.clear(tag, entries) > 0
 
@@ -93,6 +96,26 @@ class Courier:
             return
         # The executions that wait for the budget are in the outbox of its partition.
         self.poke(await budgets.tag(word.budget))
+
+    async def _announce(self, word: Announce) -> None:
+        message = Message(what=word.what, id=word.id, ended_ms=word.ended_ms)
+        tenant = await self._tenant_of(message)
+        if tenant is None:
+            return
+        (answer,) = await self._store.executions.create([delivery(message, tenant)])
+        if isinstance(answer, HoldfastError):
+            if will_pass(answer):
+                raise answer
+            log.warning("cannot announce %s %s: %s", word.what, word.id, answer)
+
+    async def _tenant_of(self, message: Message) -> str | None:
+        """Return whose this is, or None if it no longer exists."""
+        if message.what == "waitpoint":
+            execution_id, _ = parse_waitpoint_id("waitpoint", message.id)
+            ending = await self._store.webhooks.ending("execution", execution_id)
+        else:
+            ending = await self._store.webhooks.ending(message.what, message.id)
+        return None if ending is None else ending.tenant
 
     async def _release(self, releases: Sequence[Release]) -> None:
         quotas: dict[str, list[tuple[str, str, str, Sequence[str]]]] = {}

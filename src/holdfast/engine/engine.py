@@ -10,6 +10,7 @@ from typing_extensions import override
 from holdfast.api.assembly import add_nouns
 from holdfast.archive.store_archive import StoreArchive
 from holdfast.engine.admission import Admission
+from holdfast.engine.announcing import Announcer
 from holdfast.engine.api_keys import ApiKeys
 from holdfast.engine.asking import Asking
 from holdfast.engine.audit import Audit
@@ -29,6 +30,7 @@ from holdfast.engine.sessions import Sessions
 from holdfast.engine.streams import Streams
 from holdfast.engine.ticker import Ticker
 from holdfast.engine.waitpoints import Waitpoints
+from holdfast.engine.webhooks import Webhooks
 from holdfast.engine.workers import Workers
 from holdfast.errors import GraphFinished
 from holdfast.fencing.in_store import StoreObjects
@@ -48,6 +50,7 @@ class Engine(StoreEngine):
     def __init__(self, store: Store) -> None:
         self.store = store
         self.keyring: SigningKeys = SigningKeys(store)
+        self.webhooks: Webhooks = Webhooks(self.keyring)
         self.streams: Streams = Streams(store)
         self.payloads: Payloads = Payloads(store)
         self.graphs: Graphs = Graphs(store, self.payloads)
@@ -75,13 +78,14 @@ class Engine(StoreEngine):
         add_nouns(self, "holdfast.engine", store)
 
     def start_services(self) -> None:
-        """Fire timers and schedules, and deliver messages between partitions."""
+        """Fire timers and schedules, deliver messages between partitions, and call webhooks."""
         for service in (
             Ticker(self.store, self.courier),
             self.courier,
             Scheduler(self.store),
             QueueTicker(self.store),
             Drainer(self.store),
+            Announcer(self.store, self.executions, self.keyring, self.webhooks),
             Reporter(self.store, self.services),
         ):
             self.services.start(service)

@@ -63,7 +63,13 @@ class Waitpoints(api.Waitpoints):
         ring, points = await asyncio.gather(
             self._keys.ring(), self._store.prepare(execution_id, lease.fence, items)
         )
+        self._announce(execution_id, items)
         return [_with_token(point, ring) for point in points]
+
+    def _announce(self, execution_id: str, items: Sequence[NewWaitpoint | Prepared]) -> None:
+        """Call the webhooks of new waitpoints soon; if this process dies, another one does."""
+        if any(isinstance(item, NewWaitpoint) and item.on_open for item in items):
+            self._courier.poke(self._tag_of(execution_id))
 
     @override
     async def suspend(
@@ -105,6 +111,7 @@ class Waitpoints(api.Waitpoints):
                 reason=reason,
             ),
         )
+        self._announce(execution_id, items)
         if answer.state is State.SUSPENDED:
             self._admission.ended(execution_id, lease)
         return replace(answer, waitpoints=[_with_token(one, ring) for one in answer.waitpoints])
@@ -183,13 +190,14 @@ class Waitpoints(api.Waitpoints):
         return await self._store.revoke(*parse_waitpoint_id("waitpoint", waitpoint))
 
     @override
-    async def token(self, waitpoint: str, *, reader: str) -> Token:
+    async def token(self, waitpoint: str, *, reader: str, person: str = "") -> Token:
         checks.text("reader", reader, bounds.ID_CHARS, empty=False)
+        checks.text("person", person, bounds.ID_CHARS)
         execution_id, number = parse_waitpoint_id("waitpoint", waitpoint)
         ring, point = await asyncio.gather(
-            self._keys.ring(), self._store.token(execution_id, number, reader)
+            self._keys.ring(), self._store.token(execution_id, number, reader, person)
         )
-        return ring.sign(point.grant())
+        return ring.sign(point.grant(person))
 
     @override
     async def of(self, execution_id: str) -> list[Waitpoint]:
@@ -221,7 +229,7 @@ class Waitpoints(api.Waitpoints):
 
 def _sender(ring: KeyRing, token: str, waitpoint: str) -> Sender:
     grant, key = ring.verify(token, waitpoint)
-    return Sender(made_ms=grant.made_ms, grace_until_ms=key.until_ms)
+    return Sender(made_ms=grant.made_ms, grace_until_ms=key.until_ms, person=grant.person)
 
 
 def _keyed(item: NewWaitpoint) -> NewWaitpoint:
@@ -245,11 +253,17 @@ def _own(item: NewWaitpoint | Prepared, execution_id: str) -> NewWaitpoint | int
 
 
 def _described(point: Waitpoint, ring: KeyRing) -> Waitpoint:
-    return replace(point, kid=ring.current, fingerprint=fingerprint(point.grant()))
+    # Personal tokens have fingerprints of their own; the waitpoint has none.
+    shared = None if point.personal else fingerprint(point.grant())
+    return replace(point, kid=ring.current, fingerprint=shared)
 
 
 def _with_token(point: Waitpoint, ring: KeyRing) -> Waitpoint:
-    return replace(_described(point, ring), token=ring.sign(point.grant()))
+    described = _described(point, ring)
+    if point.personal:
+        tokens = {person: ring.sign(point.grant(person)) for person in point.answerers}
+        return replace(described, tokens=tokens)
+    return replace(described, token=ring.sign(point.grant()))
 
 
 def _parse_cursor(cursor: str | None) -> tuple[int, str]:

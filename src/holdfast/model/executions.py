@@ -17,6 +17,7 @@ from holdfast.model.quotas import Window
 from holdfast.model.retry import RetryPolicy
 from holdfast.model.session_keys import SessionRef
 from holdfast.model.states import AttemptKind, Hold, State, StateVector, state_vector
+from holdfast.model.urls import check_url
 from holdfast.model.waitpoints import Signal
 
 ExecutionId = NewType("ExecutionId", str)
@@ -37,6 +38,7 @@ OPTIONS = frozenset(
         "tags",
         "budgets",
         "quotas",
+        "on_end",
     }
 )
 #: Stands for the options that have their default value.
@@ -79,6 +81,8 @@ class NewExecution:
     budgets: tuple[str, ...] = ()
     #: Quotas that must admit it before it starts.
     quotas: tuple[str, ...] = ()
+    #: The URL of a webhook that is called when it has ended.
+    on_end: str | None = field(default=None, repr=False)
     #: The last submission with this key wins: it starts when no other has come for the window.
     debounce: Window | None = None
     #: The first submission with this key wins: later ones within the window return it.
@@ -111,6 +115,8 @@ class NewExecution:
             names = checks.names("requires", self.requires, bounds.CAPABILITIES)
             object.__setattr__(self, "requires", names)
         object.__setattr__(self, "tags", checks.tags("tags", self.tags))
+        if self.on_end is not None:
+            check_url("on_end", self.on_end)
         if self.traceparent is not None:
             checks.traceparent("traceparent", self.traceparent)
         self._check_times()
@@ -206,6 +212,8 @@ class NewExecution:
         content = [getattr(self, name) for name in _FIELDS if name not in _NAMING]
         said = references.value_of(self.input) if is_compared else self.input
         content += [said, self.run_at and to_ms(self.run_at)]
+        if self.on_end is not None:
+            content.append(self.on_end)
         packed = msgspec.msgpack.encode(content, order="deterministic")
         return hashlib.blake2b(packed, digest_size=9).hexdigest()
 
@@ -216,7 +224,7 @@ DEFAULTS: dict[str, Any] = {f.name: f.default for f in fields(NewExecution)} | {
 GIVEN = tuple(name for name in _FIELDS if name not in {"unset", "said"})
 _SLOTS = tuple(getattr(NewExecution, name) for name in _FIELDS)
 _NAMING = frozenset(
-    {"id", "idempotency_key", "run_at", "input", "traceparent", "check", "unset", "said"}
+    {"id", "idempotency_key", "run_at", "input", "traceparent", "check", "unset", "said", "on_end"}
 )
 _CLASHES = {"debounce": ("throttle", "delay_ms", "run_at"), "throttle": ("debounce",)}
 _DURATIONS = (

@@ -22,6 +22,7 @@ from holdfast.model import bounds, checks
 from holdfast.model.executions import Event, ExecutionId, NewExecution
 from holdfast.model.partitions import ROOT_SEPARATOR
 from holdfast.model.states import State
+from holdfast.model.urls import check_url
 
 _INPUT = re.compile(r"[^\x00-\x1f\x7f]{1,128}\Z")
 
@@ -306,9 +307,13 @@ class NewGraph:
     retention_ms: int | None = None
     #: Budgets that all its members spend from.
     budgets: tuple[str, ...] = ()
+    #: The URL of a webhook that is called when it has ended.
+    on_end: str | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         checks.instance("graph", self.shape, Shape)
+        if self.on_end is not None:
+            check_url("on_end", self.on_end)
         budgets = checks.names("budgets", self.budgets, bounds.BUDGETS, check=checks.limit)
         object.__setattr__(self, "budgets", budgets)
         checks.name("tenant", self.tenant)
@@ -344,7 +349,8 @@ class NewGraph:
         """Return a short digest of the content."""
         is_named = self.id is not None or self.idempotency_key is not None
         shape = self.shape.digest(is_compared=is_named)
-        return f"{shape}.{self.deadline_ms or 0}.{self.retention_ms or 0}"
+        digest = f"{shape}.{self.deadline_ms or 0}.{self.retention_ms or 0}"
+        return digest if self.on_end is None else f"{digest}.{self.on_end}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -446,7 +452,15 @@ _BAD = frozenset({State.FAILED, State.CANCELLED, State.EXPIRED})
 
 
 #: The fields of a graph besides its shape.
-GRAPH_FIELDS = ("id", "tenant", "deadline_ms", "idempotency_key", "retention_ms", "budgets")
+GRAPH_FIELDS = (
+    "id",
+    "tenant",
+    "deadline_ms",
+    "idempotency_key",
+    "retention_ms",
+    "budgets",
+    "on_end",
+)
 
 
 def graph_failure(view: GraphView) -> GraphFailed:

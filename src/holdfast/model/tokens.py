@@ -37,6 +37,8 @@ class Grant(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=
     until_ms: int | None = None
     signals: tuple[str, ...] = ()
     uses: int | None = None
+    #: The only person who may answer with it, at a waitpoint that has a token for each person.
+    person: str = ""
 
 
 class Token:
@@ -85,7 +87,7 @@ class KeyRing:
     def sign(self, grant: Grant) -> Token:
         """Make a token, signed with the current key."""
         key = self.keys[self.current]
-        head = f"{_VERSION}.{key.kid}.{_encode(msgspec.json.encode(grant))}"
+        head = f"{_VERSION}.{key.kid}.{_encode(_written(grant))}"
         return Token(key.kid, fingerprint(grant), f"{head}.{_signature(head, key.secret)}")
 
     def verify(self, text: object, waitpoint_id: str) -> tuple[Grant, SigningKey]:
@@ -115,16 +117,35 @@ _INVALID = "the token is not valid here"
 
 def waitpoint_of(text: str) -> str | None:
     """Return the waitpoint that a token names, without verifying the token."""
+    grant = _claimed(text)
+    return None if grant is None else grant.waitpoint
+
+
+def person_of(text: str) -> str:
+    """Return the person that a token names, empty if none, without verifying the token."""
+    grant = _claimed(text)
+    return "" if grant is None else grant.person
+
+
+def _claimed(text: str) -> Grant | None:
     match = _FORM.match(text) if len(text) <= bounds.TOKEN_CHARS else None
     try:
-        return None if match is None else _decode(match[2]).waitpoint
+        return None if match is None else _decode(match[2])
     except InvalidToken:
         return None
 
 
+def received(text: str) -> Token:
+    """Return a token that a server sent, without verifying it."""
+    match = _FORM.match(text)
+    if match is None:
+        raise InvalidToken(_INVALID)
+    return Token(match[1], fingerprint(_decode(match[2])), text)
+
+
 def fingerprint(grant: Grant) -> str:
     """Return the fingerprint of a token for lists and logs, the same for every signing key."""
-    return hashlib.sha256(b"holdfast token\0" + msgspec.json.encode(grant)).hexdigest()[:16]
+    return hashlib.sha256(b"holdfast token\0" + _written(grant)).hexdigest()[:16]
 
 
 def check_kid(value: object) -> str:
@@ -148,6 +169,12 @@ def check_secret(value: object) -> bytes:
 
 
 _LEAST_SECRET_BYTES = 16
+
+
+def _written(grant: Grant) -> bytes:
+    """Return the JSON of a grant. Without a person it ends earlier, as older versions expect it."""
+    values = msgspec.structs.astuple(grant)
+    return msgspec.json.encode(values if grant.person else values[:-1])
 
 
 def _signature(head: str, secret: bytes) -> str:

@@ -16,6 +16,7 @@ from holdfast.model.conditions import signal_name
 from holdfast.model.moments import to_ms
 from holdfast.model.states import State
 from holdfast.model.tokens import Grant, Token
+from holdfast.model.urls import check_url
 
 _WAITPOINT_ID = re.compile(r"(.+)~w([1-9][0-9]{0,8})\Z")
 
@@ -66,8 +67,12 @@ class NewWaitpoint:
     signals: tuple[str, ...] = ()
     #: The identities of the sources it accepts; none means all.
     answerers: tuple[str, ...] = ()
+    #: Each answerer has a token, and only this token proves who answers.
+    personal: bool = False
     #: The question for people.
     title: str = ""
+    #: The URL of a webhook that is called with the tokens once it can be answered.
+    on_open: str | None = field(default=None, repr=False)
     #: A key of the caller: preparing it again with the same key returns the same waitpoint.
     key: str | None = None
     #: Its answer raises the limit of a budget. Only the engine sets this.
@@ -88,9 +93,22 @@ class NewWaitpoint:
             signal_name("waitpoint.signals", signal)
         for identity in self.answerers:
             checks.text("waitpoint.answerers", identity, bounds.ID_CHARS, empty=False)
+        self._check_personal()
         checks.text("waitpoint.title", self.title, bounds.TITLE_CHARS)
+        if self.on_open is not None:
+            check_url("waitpoint.on_open", self.on_open)
         if self.key is not None:
             checks.text("waitpoint.key", self.key, bounds.ID_CHARS, empty=False)
+
+    def _check_personal(self) -> None:
+        if not checks.flag("waitpoint.personal", self.personal):
+            return
+        if not self.answerers or len(set(self.answerers)) < len(self.answerers):
+            checks.refuse(
+                "waitpoint.answerers", "must name different people, one at least", self.answerers
+            )
+        if self.uses is not None:
+            checks.refuse("waitpoint.uses", "cannot be combined with personal", self.uses)
 
     @classmethod
     def from_fields(cls, values: Any) -> Self:
@@ -130,6 +148,8 @@ class Waitpoint:
     why: str | None = None
     signals: tuple[str, ...] = ()
     answerers: tuple[str, ...] = ()
+    #: Whether each answerer has a token of their own.
+    personal: bool = False
     title: str = ""
     uses: int | None = None
     used: int = 0
@@ -142,11 +162,15 @@ class Waitpoint:
     fingerprint: str | None = None
     #: Only for waitpoints that this call created or named.
     token: Token | None = None
+    #: The tokens by person, instead of one that all share.
+    tokens: Mapping[str, Token] = field(default_factory=dict)
+    #: The webhook that announces it. Such an address may itself be a secret, so no reply has it.
+    on_open: str | None = field(default=None, repr=False)
     #: The question for more of a budget, if it asks one.
     asks: Asks | None = None
 
-    def grant(self) -> Grant:
-        """Return the rights of its token."""
+    def grant(self, person: str = "") -> Grant:
+        """Return the rights of its token, or of the token of a person."""
         return Grant(
             waitpoint=self.id,
             name=self.name,
@@ -154,6 +178,7 @@ class Waitpoint:
             until_ms=None if self.expires_at is None else to_ms(self.expires_at),
             signals=self.signals,
             uses=self.uses,
+            person=person,
         )
 
 

@@ -71,6 +71,7 @@ def item_fields(item: NewExecution, execution_id: str, limits: str = "") -> dict
         "key": item.idempotency_key,
         "limits": limits or None,
         "trace": item.traceparent,
+        "on_end": item.on_end,
     }
     fields: dict[str, object] = {k: v for k, v in optional.items() if v is not None}
     fields |= {

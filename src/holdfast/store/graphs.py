@@ -106,6 +106,7 @@ class Graphs(Domain):
             "deadline": new.deadline_ms,
             "keep": new.retention_ms,
             "budgets": ",".join(new.budgets) or None,
+            "on_end": new.on_end,
         }
         fields |= {name: value for name, value in optional.items() if value is not None}
         chunks = _chunks(graph_id, new.shape, await self._attach(new.shape))

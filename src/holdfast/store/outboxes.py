@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from holdfast.model.limit_refs import LimitRef
+from holdfast.model.webhooks import Announced
 from holdfast.store.domain import Domain
 
 ENTRIES = 500
+_ANNOUNCED: dict[str, Announced] = {"h": "waitpoint", "e": "execution", "g": "graph"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +42,23 @@ class Raise:
     limit: str
 
 
-def parse(entry: bytes) -> Release | WakeUp | Raise:
+@dataclass(frozen=True, slots=True)
+class Announce:
+    """Something that a webhook announces: an open waitpoint, or the end of the others."""
+
+    what: Announced
+    id: str
+    #: When it ended, in ms.
+    ended_ms: int = 0
+
+
+def parse(entry: bytes) -> Release | WakeUp | Raise | Announce:
     """Decode an entry."""
     word, execution_id, *rest = entry.decode().split("\n")
     if word == "w":
         return WakeUp(execution_id, rest[0])
+    if word in _ANNOUNCED:
+        return Announce(_ANNOUNCED[word], execution_id, int(rest[0]) if rest else 0)
     if word == "l":
         return Raise(execution_id, *rest)
     epoch, used, *limits = rest

@@ -51,6 +51,7 @@ from holdfast.store.valkey.loader import Loader
 from holdfast.store.valkey.subscriptions import Subscriptions
 from holdfast.store.valkey.urls import StoreUrl
 from holdfast.store.waitpoints import Waitpoints
+from holdfast.store.webhooks import Webhooks
 from holdfast.store.workers import Workers
 
 
@@ -105,6 +106,7 @@ class Store:
         self.quotas: Quotas = Quotas(self)
         self.rules: Rules = Rules(self)
         self.outboxes: Outboxes = Outboxes(self)
+        self.webhooks: Webhooks = Webhooks(self)
         self.queues: Queues = Queues(self)
         self.objects: Objects = Objects(self)
         self.archives: Archives = Archives(self)

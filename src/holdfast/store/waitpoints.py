@@ -51,6 +51,8 @@ class Sender:
     made_ms: int | None = None
     #: When the grace of the token's key ends.
     grace_until_ms: int | None = None
+    #: The person that the token names.
+    person: str = ""
 
 
 class Waitpoints(Domain):
@@ -146,6 +148,7 @@ class Waitpoints(Domain):
                 fitting,
                 request,
                 limit,
+                sender.person,
             )
             if word != b"check":
                 return Effect(word.decode()), bool(answer[1])
@@ -176,11 +179,13 @@ class Waitpoints(Domain):
         _, why = await self._call.write("hf_waitpoint_revoke", tag, execution_id, str(number))
         return str(why.decode())
 
-    async def token(self, execution_id: str, number: int, reader: str) -> Waitpoint:
+    async def token(
+        self, execution_id: str, number: int, reader: str, person: str = ""
+    ) -> Waitpoint:
         """Return the parts of its token; the history records who asked."""
         tag = self._store.tag_of(execution_id)
         (packed,) = await self._call.write(
-            "hf_waitpoint_token", tag, execution_id, str(number), new_id(), reader
+            "hf_waitpoint_token", tag, execution_id, str(number), new_id(), reader, person
         )
         return _point(execution_id, number, packed)
 
@@ -193,6 +198,7 @@ class Waitpoints(Domain):
             str(number),
             str(sender.made_ms),
             "" if sender.grace_until_ms is None else str(sender.grace_until_ms),
+            sender.person,
         )
         return _point(execution_id, number, packed)
 
@@ -239,7 +245,9 @@ def encode_waitpoint(item: NewWaitpoint) -> bytes:
         "uses": item.uses,
         "names": item.signals or None,
         "answerers": item.answerers or None,
+        "personal": item.personal or None,
         "title": item.title or None,
+        "on_open": item.on_open,
         "key": item.key,
         "asks": None if item.asks is None else asdict(item.asks),
         "schema": None if item.schema is None else schemas.encode("schema", item.schema).decode(),
@@ -267,7 +275,9 @@ def _point(execution_id: str, number: int, packed: bytes) -> Waitpoint:
         why=get("why"),
         signals=tuple(get("names", ())),
         answerers=tuple(get("answerers", ())),
+        personal=get("personal", False),
         title=get("title", ""),
+        on_open=get("on_open"),
         uses=get("uses"),
         used=get("used", 0),
         wanted=get("wanted"),

@@ -47,7 +47,8 @@ class Answers:
                 at = self._asked_at.setdefault(point.id, now) + answer.after
                 if at <= now:
                     self._given[execution.id, execution.replays, point.name] += 1
-                    await engine.waitpoints.signal(_signal(point, answer))
+                    token = await _token(engine, point, answer.source.identity)
+                    await engine.waitpoints.signal(_signal(point, answer), token)
                     return True, []
                 later.append(at)
         return False, later
@@ -61,6 +62,13 @@ class Answers:
             left = [answer for answer in self.all if answer.waitpoint == point.name][given:]
             if left and point.state is WaitpointState.OPEN:
                 yield point, left[0]
+
+
+async def _token(engine: Engine, point: Waitpoint, person: str) -> str | None:
+    """Return the token of a person, if the waitpoint asks for it."""
+    if not point.personal:
+        return None
+    return (await engine.waitpoints.token(point.id, reader="test", person=person)).reveal()
 
 
 def _signal(point: Waitpoint, answer: Answer) -> NewSignal:

@@ -353,6 +353,7 @@ class App:
         retention: Duration | None = None,
         idempotency_key: str | None = None,
         budgets: Sequence[str] = (),
+        on_end: str | None = None,
     ) -> Graph:
         """Build a graph of tasks: `async with app.graph() as g: ...`."""
         return Graph(
@@ -362,6 +363,7 @@ class App:
             retention=retention,
             idempotency_key=idempotency_key,
             budgets=tuple(budgets),
+            on_end=on_end,
         )
 
     def before(self, hook: F) -> F:

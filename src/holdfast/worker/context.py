@@ -51,7 +51,14 @@ from holdfast.worker.slots import Slots
 from holdfast.worker.stepping import result_encoding, try_step
 from holdfast.worker.streaming import Stream
 from holdfast.worker.versions import Versions
-from holdfast.worker.waiting import OnTimeout, TaskWaitpoint, Waiting, WaitOptions, WaitpointOptions
+from holdfast.worker.waiting import (
+    Approvers,
+    OnTimeout,
+    TaskWaitpoint,
+    Waiting,
+    WaitOptions,
+    WaitpointOptions,
+)
 
 if TYPE_CHECKING:
     from holdfast.worker.task import Task
@@ -263,7 +270,8 @@ class Context:
         waitpoint: str | TaskWaitpoint[Any],
         *,
         schema: type[M],
-        approvers: int,
+        approvers: Approvers,
+        need: int | None = None,
         **options: Unpack[WaitOptions],
     ) -> list[M]: ...
     @overload
@@ -273,6 +281,7 @@ class Context:
         *,
         schema: type[M],
         approvers: None = None,
+        need: None = None,
         **options: Unpack[WaitOptions],
     ) -> M: ...
     @overload
@@ -281,7 +290,8 @@ class Context:
         waitpoint: str | TaskWaitpoint[Any],
         *,
         schema: Mapping[str, Any] | None = None,
-        approvers: int | None = None,
+        approvers: Approvers | None = None,
+        need: int | None = None,
         **options: Unpack[WaitOptions],
     ) -> Any: ...
     async def wait_for(
@@ -289,17 +299,20 @@ class Context:
         waitpoint: str | TaskWaitpoint[Any],
         *,
         schema: Any = None,
-        approvers: int | None = None,
+        approvers: Approvers | None = None,
+        need: int | None = None,
         **options: Unpack[WaitOptions],
     ) -> Any:
         """Wait for an answer without holding a worker's slot, and return its payload.
 
-        With `approvers` it needs signals named `approve` from that many different sources and
-        returns all their payloads; one named `deny` raises Denied. After `timeout` the task
+        With a number of `approvers` it needs signals named `approve` from that many different
+        sources and returns all their payloads; one named `deny` raises Denied. With names of
+        approvers each of these people has a token, and `need` of them must approve, by default
+        all. After `timeout` the task
         gets WaitTimedOut, or the execution fails, is cancelled, expires, or waits for an
         operator, as `on_timeout` says.
         """
-        return await self._waiting.answer(waitpoint, schema, approvers, options)
+        return await self._waiting.answer(waitpoint, schema, approvers, need, options)
 
     async def wait_until(
         self,

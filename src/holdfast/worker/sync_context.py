@@ -23,7 +23,13 @@ from holdfast.worker.outcomes import AttemptPaused
 from holdfast.worker.pools import ThreadPool
 from holdfast.worker.stepping import result_encoding, try_step_blocking
 from holdfast.worker.streaming import SyncStream
-from holdfast.worker.waiting import OnTimeout, TaskWaitpoint, WaitOptions, WaitpointOptions
+from holdfast.worker.waiting import (
+    Approvers,
+    OnTimeout,
+    TaskWaitpoint,
+    WaitOptions,
+    WaitpointOptions,
+)
 
 if TYPE_CHECKING:
     from holdfast.worker.task import Task
@@ -144,7 +150,8 @@ class SyncContext:
         waitpoint: str | TaskWaitpoint[Any],
         *,
         schema: type[M],
-        approvers: int,
+        approvers: Approvers,
+        need: int | None = None,
         **options: Unpack[WaitOptions],
     ) -> list[M]: ...
     @overload
@@ -154,6 +161,7 @@ class SyncContext:
         *,
         schema: type[M],
         approvers: None = None,
+        need: None = None,
         **options: Unpack[WaitOptions],
     ) -> M: ...
     @overload
@@ -162,7 +170,8 @@ class SyncContext:
         waitpoint: str | TaskWaitpoint[Any],
         *,
         schema: Mapping[str, Any] | None = None,
-        approvers: int | None = None,
+        approvers: Approvers | None = None,
+        need: int | None = None,
         **options: Unpack[WaitOptions],
     ) -> Any: ...
     def wait_for(
@@ -170,12 +179,15 @@ class SyncContext:
         waitpoint: str | TaskWaitpoint[Any],
         *,
         schema: Any = None,
-        approvers: int | None = None,
+        approvers: Approvers | None = None,
+        need: int | None = None,
         **options: Unpack[WaitOptions],
     ) -> Any:
         """Wait for an answer without holding a worker's slot, and return its payload."""
         return self._wait(
-            self._context.wait_for(waitpoint, schema=schema, approvers=approvers, **options)
+            self._context.wait_for(
+                waitpoint, schema=schema, approvers=approvers, need=need, **options
+            )
         )
 
     def wait_until(

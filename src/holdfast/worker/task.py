@@ -63,6 +63,7 @@ class TaskFields(TypedDict, total=False):
     requires: Sequence[str]
     max_reclaims: int | None
     retention: Duration | None
+    on_end: str | None
     tags: Mapping[str, str]
     id: str | None
     idempotency_key: str | None
@@ -90,6 +91,8 @@ class TaskOptions:
     requires: Sequence[str] = ()
     max_reclaims: int | None = None
     retention: Duration | None = None
+    #: The URL of a webhook that is called when an execution has ended.
+    on_end: str | None = None
     tags: Mapping[str, str] = field(default_factory=dict)
     id: str | None = None
     idempotency_key: str | None = None
@@ -131,6 +134,7 @@ class TaskOptions:
             idempotency_key=self.idempotency_key,
             tags=self.tags,
             retention_ms=optional_ms("retention", self.retention),
+            on_end=self.on_end,
             budgets=cast("tuple[str, ...]", self.budgets),
             quotas=cast("tuple[str, ...]", self.quotas),
             debounce=_window("debounce", self.debounce),

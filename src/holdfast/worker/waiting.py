@@ -30,6 +30,9 @@ M = TypeVar("M")
 #: What happens after the timeout; `raise` continues the task and raises WaitTimedOut in it.
 OnTimeout = Literal["raise", "fail", "cancel", "expire", "escalate"]
 
+#: How many different sources must approve, or the names of the people who may.
+Approvers = int | Sequence[str]
+
 _PUBLIC_URL = "HOLDFAST_PUBLIC_URL"
 
 
@@ -39,17 +42,32 @@ class TaskWaitpoint(Generic[M]):
 
     id: str
     name: str
-    #: The right to answer: `token.reveal()` returns it.
-    token: Token = field(repr=False)
+    #: The right to answer, by person; without approvers, one for all under an empty name.
+    tokens: Mapping[str, Token] = field(repr=False)
     schema: Any = field(default=None, repr=False)
+
+    @property
+    def token(self) -> Token:
+        """The right to answer: `token.reveal()` returns it."""
+        if "" not in self.tokens:
+            message = f"each approver of {self.name} has a token: use tokens or links(), by person"
+            raise TaskError(message)
+        return self.tokens[""]
 
     def link(self, base_url: str | None = None) -> str:
         """Return the URL for an answer. The token is in the fragment, which no server logs."""
+        return self._link(self.token, base_url)
+
+    def links(self, base_url: str | None = None) -> dict[str, str]:
+        """Return the URL of each approver, by person. Each answers only as that person."""
+        return {person: self._link(token, base_url) for person, token in self.tokens.items()}
+
+    def _link(self, token: Token, base_url: str | None) -> str:
         base = base_url or os.environ.get(_PUBLIC_URL)
         if not base:
             message = f"a link needs the address of the server: pass base_url, or set {_PUBLIC_URL}"
             raise TaskError(message)
-        return f"{base.rstrip('/')}/answer/{quote(self.id, safe=':@~')}#{self.token.reveal()}"
+        return f"{base.rstrip('/')}/answer/{quote(self.id, safe=':@~')}#{token.reveal()}"
 
 
 class Journaled(Protocol):
@@ -91,10 +109,14 @@ class WaitpointOptions(TypedDict, total=False):
     uses: int | None
     #: The signals it accepts, `*` at the end of a name stands for the rest; none means all.
     signals: Sequence[str]
-    #: Identities of the sources that may answer; none means all.
+    #: Identities of the sources that may answer, as senders state them; none means all.
     answerers: Sequence[str]
+    #: The people who may answer, each with a token of their own that proves who answers.
+    approvers: Sequence[str]
     #: What people are asked.
     title: str
+    #: The URL of a webhook that is called with the tokens once the waitpoint can be answered.
+    on_open: str
 
 
 class WaitOptions(TypedDict, total=False):
@@ -105,8 +127,10 @@ class WaitOptions(TypedDict, total=False):
     on_timeout: OnTimeout
     #: What people are asked.
     title: str
-    #: Identities of the sources that may answer; none means all.
+    #: Identities of the sources that may answer, as senders state them; none means all.
     answerers: Sequence[str]
+    #: The URL of a webhook that is called with the tokens once the waitpoint can be answered.
+    on_open: str
 
 
 class _Came(msgspec.Struct, omit_defaults=True):
@@ -137,8 +161,9 @@ class Waiting:
             expires_ms=optional_ms("expires", options.get("expires")),
             uses=options.get("uses"),
             signals=tuple(options.get("signals", ())),
-            answerers=tuple(options.get("answerers", ())),
+            **_people(options.get("answerers", ()), options.get("approvers", ())),
             title=options.get("title", ""),
+            on_open=options.get("on_open"),
         )
         step = self._context.number(f"waitpoint:{name}")
         claim = self._context.claim
@@ -148,33 +173,36 @@ class Waiting:
             with self._context.holding():
                 (point,) = await self._engine.waitpoints.prepare(claim.id, claim.lease, [keyed])
             # The journal stores what is needed to make the token, never the token.
+            if point.personal:
+                return msgspec.json.encode([point.grant(person) for person in point.answerers])
             return msgspec.json.encode(point.grant())
 
-        grant = msgspec.json.decode(await self._context.once(step, prepare), type=Grant)
-        token = await self._engine.waitpoints.token_of(grant)
-        return TaskWaitpoint(grant.waitpoint, grant.name, token, schema)
+        grants = _grants(await self._context.once(step, prepare))
+        tokens = {grant.person: await self._engine.waitpoints.token_of(grant) for grant in grants}
+        return TaskWaitpoint(grants[0].waitpoint, grants[0].name, tokens, schema)
 
     async def answer(
         self,
         waitpoint: str | TaskWaitpoint[Any],
         schema: Any,
-        approvers: int | None,
+        approvers: Approvers | None,
+        need: int | None,
         options: WaitOptions,
     ) -> Any:
         """Wait at one waitpoint; returns the payload, or those of all approvers."""
-        item, schema = _item(waitpoint, schema, options)
+        people = () if isinstance(approvers, int | None) else _names(approvers)
+        item, schema = _item(waitpoint, schema, people, options)
+        need = _needed(approvers, need, people or tuple(getattr(item, "tokens", ())))
         came = await self.until(
             [item],
-            {"waitpoint": item.name}
-            if approvers is None
-            else approval_condition(item.name, approvers),
+            {"waitpoint": item.name} if need is None else approval_condition(item.name, need),
             step=f"wait:{item.name}",
             timeout=options.get("timeout"),
             on_timeout=options.get("on_timeout", "raise"),
-            reason="signal" if approvers is None else "approval",
+            reason="signal" if need is None else "approval",
         )
         encoding = Encoding("schema", Any if isinstance(schema, Mapping | None) else schema)
-        if approvers is None:
+        if need is None:
             return encoding.decode(came[-1].payload)
         return [encoding.decode(signal.payload) for signal in approved(came)]
 
@@ -229,6 +257,13 @@ def unrecorded_answer(claim: Claim) -> tuple[str, bytes] | None:
     return step, _encode(claim.signals)
 
 
+def _grants(recorded: bytes) -> list[Grant]:
+    """Return the grants of a waitpoint from the journal: one for each person, or the only one."""
+    if recorded.startswith(b"[["):
+        return msgspec.json.decode(recorded, type=list[Grant])
+    return [msgspec.json.decode(recorded, type=Grant)]
+
+
 def _json_schema(schema: Any) -> Any:
     """Return the JSON Schema of a type; a mapping is one already."""
     if schema is None or isinstance(schema, Mapping):
@@ -236,11 +271,37 @@ def _json_schema(schema: Any) -> Any:
     return schemas.checkable(Encoding("schema", schema).adapter.json_schema())
 
 
-def approval_condition(name: str, approvers: int) -> Mapping[str, Any]:
+def _names(approvers: object) -> tuple[str, ...]:
+    if not isinstance(approvers, list | tuple) or not approvers:
+        checks.refuse("approvers", "must be a number, or a list of names", approvers)
+    return tuple(approvers)
+
+
+def _people(answerers: Sequence[str], approvers: Sequence[str]) -> dict[str, Any]:
+    """Return who may answer, as fields of a waitpoint."""
+    if answerers and approvers:
+        checks.refuse("answerers", "cannot be combined with the names of approvers", answerers)
+    return {"answerers": tuple(approvers or answerers), "personal": bool(approvers)}
+
+
+def _needed(approvers: Approvers | None, need: int | None, people: Sequence[str]) -> int | None:
+    """Return how many must approve, or None if any signal is an answer."""
+    if isinstance(approvers, int):
+        if need is not None:
+            checks.refuse("need", "is for approvers who are named", need)
+        return approvers
+    if need is None:
+        return None if approvers is None else len(people)
+    if people in {(), ("",)}:
+        checks.refuse("need", "is for approvers who are named", need)
+    return checks.integer("need", need, 1, len(people))
+
+
+def approval_condition(name: str, count: int) -> Mapping[str, Any]:
     """Return the condition that this many different people approve, or one denies."""
-    checks.integer("approvers", approvers, 1, bounds.BATCH_ITEMS)
+    checks.integer("approvers", count, 1, bounds.BATCH_ITEMS)
     approved = {"waitpoint": name, "signal": "approve"}
-    enough = {"count": approvers, "distinct": "sources", "of": [approved]}
+    enough = {"count": count, "distinct": "sources", "of": [approved]}
     return {"any": [enough, {"waitpoint": name, "signal": "deny"}]}
 
 
@@ -256,17 +317,21 @@ def approved(came: Sequence[Signal]) -> list[Signal]:
 
 
 def _item(
-    waitpoint: str | TaskWaitpoint[Any], schema: Any, options: WaitOptions
+    waitpoint: str | TaskWaitpoint[Any], schema: Any, people: Sequence[str], options: WaitOptions
 ) -> tuple[NewWaitpoint | TaskWaitpoint[Any], Any]:
     """Return the waitpoint to wait at, new or prepared, and its schema."""
-    title, answerers = options.get("title", ""), tuple(options.get("answerers", ()))
+    title, answerers = options.get("title", ""), options.get("answerers", ())
     if isinstance(waitpoint, str):
         item = NewWaitpoint(
-            name=waitpoint, schema=_json_schema(schema), title=title, answerers=answerers
+            name=waitpoint,
+            schema=_json_schema(schema),
+            title=title,
+            on_open=options.get("on_open"),
+            **_people(answerers, people),
         )
         return item, schema
-    if title or answerers:
-        message = "set title and answerers of a prepared waitpoint in ctx.waitpoint(...)"
+    if title or answerers or people or "on_open" in options:
+        message = "set title, answerers, approvers and on_open in ctx.waitpoint(...)"
         raise InvalidInput(message, field="waitpoint")
     return waitpoint, waitpoint.schema if schema is None else schema
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
 from holdfast import App, Context, Denied, SyncContext, WaitTimedOut
-from holdfast.errors import InvalidPayload
+from holdfast.errors import InvalidInput, InvalidPayload
 from holdfast.testing import NotIdle, TestApp, crash_everywhere
 from holdfast.testing.plugin import Attach
 
@@ -35,6 +36,25 @@ async def release(ctx: Context, order: str) -> str:
         return "too late"
     await ctx.step("ship", released.append, order)
     return f"shipped {order}"
+
+
+@app.task
+async def launch(ctx: Context) -> int:
+    """Two of three people must approve, each with a token of their own."""
+    return len(await ctx.wait_for("launch", approvers=["ann", "ben", "cid"], need=2))
+
+
+@app.task
+async def mistaken(ctx: Context, mistake: str) -> None:
+    mistakes: dict[str, dict[str, Any]] = {
+        "number": {"approvers": 2, "need": 1},
+        "nobody": {"need": 1},
+        "more": {"approvers": ["ann"], "need": 2},
+        "none": {"approvers": []},
+        "twice": {"approvers": ["ann", "ann"]},
+        "both": {"approvers": ["ann"], "answerers": ["ben"]},
+    }
+    await ctx.wait_for("launch", **mistakes[mistake])
 
 
 @app.task
@@ -170,3 +190,19 @@ async def test_crashes_of_a_task_whose_wait_times_out(t: TestApp) -> None:
     """The timeout passes in every run."""
     report = await crash_everywhere(t, patient)
     assert report.result == "nobody answered"
+
+
+async def test_crashes_of_a_task_whose_approvers_have_names(t: TestApp) -> None:
+    """The kit answers with the token of the source; one person twice is not two."""
+    t.answer("launch", "approve", source="ann")
+    t.answer("launch", "approve", source="ann")
+    t.answer("launch", "approve", source="cid", after=60)
+    report = await crash_everywhere(t, launch)
+    assert report.result == 2
+
+
+async def test_need_is_for_people_with_names(t: TestApp) -> None:
+    """A number of approvers is the need itself, and nobody can be needed twice."""
+    for mistake in ("number", "nobody", "more", "none", "twice", "both"):
+        with pytest.raises(InvalidInput):
+            await t.call(mistaken, mistake)

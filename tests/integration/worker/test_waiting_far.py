@@ -8,7 +8,14 @@ import pytest
 from pydantic import BaseModel
 
 from holdfast import App, Context, Denied, Handle, WaitTimedOut
-from holdfast.errors import InvalidPayload, InvalidToken, WaitpointClosed
+from holdfast.errors import (
+    InvalidPayload,
+    InvalidToken,
+    SignalNotAllowed,
+    TaskError,
+    WaitpointClosed,
+)
+from holdfast.model.listing import Filter
 from holdfast.model.states import State
 from holdfast.model.waitpoints import Effect, NewSignal, Source, Waitpoint, WaitpointState
 from holdfast.testing.polling import wait_for
@@ -143,3 +150,62 @@ async def test_signing_keys_are_rotated(app: App) -> None:
     ring = await app.engine.keyring.ring()
     assert (ring.current, ring.previous) == ("k2", before)
     assert len({key.fingerprint() for key in ring.keys.values()}) == 2
+
+
+async def test_named_people_approve_with_their_own_tokens(app: App, working: Working) -> None:
+    """Each link is one person's, in every attempt; a token of the pair twice is one approval."""
+    links: list[dict[str, str]] = []
+
+    @app.task(retries=at_once(2))
+    async def ask(ctx: Context) -> int:
+        point = await ctx.waitpoint("release", approvers=["ann", "ben", "cid"])
+        links.append(point.links("https://x.example"))
+        with pytest.raises(TaskError, match="by person"):
+            point.link("https://x.example")
+        getattr(app.engine.waitpoints, "_made", {}).clear()
+        if len(links) == 1:
+            raise ValueError("once more")
+        return len(await ctx.wait_for(point, need=2))
+
+    async with working():
+        handle = await ask.submit()
+        point = await until_it_waits(handle)
+        assert links[0] == links[1]
+        assert (sorted(links[0]), point.personal) == (["ann", "ben", "cid"], True)
+        tokens = {person: link.partition("#")[2] for person, link in links[0].items()}
+        signal = NewSignal(waitpoint=point.id, name="approve")
+        signals = app.engine.waitpoints
+        with pytest.raises(SignalNotAllowed):
+            await signals.signal(signal)
+        assert await signals.signal(signal, tokens["ann"]) is Effect.APPENDED
+        assert await signals.signal(signal, tokens["ann"]) is Effect.DUPLICATE
+        assert (await signals.read(point.id, tokens["ben"])).came == ("ann",)
+        assert await signals.signal(signal, tokens["ben"]) is Effect.RESUMED
+        assert await handle.result(timeout=10) == 2
+    assert tokens["ann"] not in repr(await app.engine.steps(handle.id))
+
+
+async def test_ends_are_announced_wherever_the_webhook_is_given(app: App, working: Working) -> None:
+    """By the task, by a submission and by a graph, near and over HTTP; replies do not show it."""
+
+    @app.task(on_end="https://localhost/")
+    async def work(ctx: Context) -> None:
+        del ctx
+
+    async with working():
+        plain, other = await work.submit(), await work.options(on_end=None).submit()
+        async with app.graph(on_end="https://localhost/") as graph:
+            node = graph.add(work.options(on_end=None))
+        for handle in (plain, other, node.handle):
+            await handle.result(timeout=10)
+
+        async def deliveries() -> set[str]:
+            page = await app.engine.list(Filter(kind="holdfast.webhook"))
+            return {item.id.partition("~~")[0] for item in page.items}
+
+        async def are_two() -> bool:
+            return len(await deliveries()) == 2
+
+        await wait_for(are_two)
+        assert await deliveries() == {plain.id, graph.id}
+        assert "localhost" not in repr(await app.engine.describe(plain.id))

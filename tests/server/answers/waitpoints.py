@@ -45,6 +45,12 @@ async def _closed(stage: Stage, name: str) -> Request:
     return await stage.request(name, values)
 
 
+@way("signal_not_allowed", READ)
+async def _of_nobody(stage: Stage, name: str) -> Request:
+    point = await _prepared(stage, answerers=("ann",), personal=True)
+    return await stage.request(name, {"id": point.execution_id, "wp": point.id})
+
+
 @way(200, RESUME)
 async def _suspended(stage: Stage, name: str) -> Request:
     claim = await stage.claimed()

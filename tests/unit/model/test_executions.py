@@ -188,6 +188,7 @@ OTHER: dict[str, Any] = {
     "retention_ms": 6,
     "budgets": ("b1",),
     "quotas": ("q1",),
+    "on_end": "https://other.example/",
 }
 WINDOWS = ("debounce", "throttle")
 

@@ -114,7 +114,7 @@ def test_what_is_not_a_token(text: Any) -> None:
     "grant",
     [
         *(b"", b"[]", b"{}", b"null", b"\xff", b'["e~w1"]', b'["e~w1","gate","x"]'),
-        b'["e~w1","gate",1,null,[],null,"more"]',
+        b'["e~w1","gate",1,null,[],null,"ann","more"]',
         b'{"waitpoint":"e~w1","name":"gate","made_ms":1}',
     ],
 )

@@ -1,6 +1,6 @@
 --- Create a graph: its members, given here or staged before, appear atomically.
 --- @key tag the partition
---- @arg id @arg fields in msgpack: tenant, digest, nonce, members, staged, key, deadline, keep, budgets
+--- @arg id @arg fields in msgpack: tenant, digest, nonce, members, staged, key, deadline, keep, budgets, on_end
 --- @arg items per member two values: its fields in msgpack, its input
 --- @ok created | duplicate, VERSION
 --- @no id_conflict | idempotency_conflict | lane_draining | staging_lost
@@ -23,7 +23,7 @@ local function compose(fields, now, born)
     state = 'running', tenant = fields.tenant, born = born, revision = 1,
     members = fields.members, open = fields.members,
     digest = fields.digest, nonce = fields.nonce, key = fields.key, keep = fields.keep,
-    budgets = fields.budgets,
+    budgets = fields.budgets, on_end = fields.on_end,
   }
   if fields.deadline then
     graph.deadline_span, graph.deadline = fields.deadline, now + fields.deadline

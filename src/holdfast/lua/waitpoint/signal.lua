@@ -8,6 +8,7 @@
 --- @arg fitting leaves whose expression holds, comma separated
 --- @arg request id of this call: repeated, it gets its first answer
 --- @arg limit that the answer grants to who asks for more of a budget, or empty
+--- @arg person that the token names, or empty
 --- @ok EFFECT NUMBER, and 1 if it answers who asks for more, else 0
 --- @ok check VERSION SCHEMA and per leaf with an expression: LEAF EXPRESSION
 --- @no invalid_token | token_expired | waitpoint_not_found | waitpoint_closed | token_used_up
@@ -74,7 +75,7 @@ end
 
 local NAMES = {
   'id', 'number', 'made', 'grace_until', 'key', 'name', 'payload', 'type', 'identity', 'correlation',
-  'version', 'fitting', 'request', 'limit',
+  'version', 'fitting', 'request', 'limit', 'person',
 }
 
 local function run(tag, args)

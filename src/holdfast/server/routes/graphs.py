@@ -112,6 +112,8 @@ class GraphBody(Body):
     deadline_ms: PositiveMs | None = None
     idempotency_key: Key | None = None
     retention_ms: DurationMs | None = None
+    #: The URL of a webhook that is called when it has ended.
+    on_end: Annotated[str, Meta(max_length=bounds.URL_CHARS)] | None = None
     #: Budgets that all its members charge.
     budgets: Annotated[tuple[LimitName, ...], Meta(max_length=bounds.BUDGETS)] = ()
 
@@ -157,6 +159,7 @@ async def create(call: Call, query: CheckQuery, body: GraphBody) -> Answer[Submi
         deadline_ms=body.deadline_ms,
         idempotency_key=body.idempotency_key,
         retention_ms=body.retention_ms,
+        on_end=body.on_end,
         budgets=body.budgets,
     )
     view = SubmittedGraphView(

@@ -10,7 +10,7 @@ from holdfast import errors
 from holdfast.errors import HoldfastError, InvalidInput, InvalidToken
 from holdfast.model import bounds, names
 from holdfast.model.api_keys import Role
-from holdfast.model.tokens import waitpoint_of
+from holdfast.model.tokens import person_of, waitpoint_of
 from holdfast.model.waitpoints import Effect, NewSignal, Source, parse_waitpoint_id
 from holdfast.server.auth.identity import Identity
 from holdfast.server.http import problems
@@ -123,6 +123,13 @@ async def send(call: Call, waitpoint: str, body: SignalBody) -> EffectView:
     return EffectView(effect=effect)
 
 
+class QuestionView(WaitpointView):
+    """A waitpoint, as the holder of a token reads it."""
+
+    #: The person that the token names; empty if it names none.
+    person: str
+
+
 class TokenBody(Body):
     """The token that authorizes an answer."""
 
@@ -140,10 +147,11 @@ class TokenBody(Body):
     ),
     example={"token": _TOKEN_EXAMPLE},
 )
-async def read(call: Call, waitpoint: str, body: TokenBody) -> WaitpointView:
+async def read(call: Call, waitpoint: str, body: TokenBody) -> QuestionView:
     """Read a waitpoint with its token: its question and its deadline. No API key is needed."""
     full = _full_id(waitpoint, body.token)
-    return WaitpointView.of(await call.engine.waitpoints.read(full, body.token))
+    point = await call.engine.waitpoints.read(full, body.token)
+    return QuestionView.copy(point, person=person_of(body.token))
 
 
 async def _tenant(call: Call, waitpoint: str) -> str | None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from msgspec import UNSET, Raw, UnsetType
+from typing import Annotated
+
+from msgspec import UNSET, Meta, Raw, UnsetType
 
 from holdfast import errors
-from holdfast.model import names
+from holdfast.model import bounds, names
 from holdfast.model.api_keys import Role
 from holdfast.model.audit import AuditLog
 from holdfast.model.waitpoints import parse_waitpoint_id
@@ -42,6 +44,13 @@ async def list_signals(call: Call, id: str) -> SignalPage:
     return SignalPage(items=[SignalView.of(signal) for signal in signals])
 
 
+class TokenQuery(Query):
+    """Whose token to read."""
+
+    #: One of the answerers of a personal waitpoint.
+    person: Annotated[str, Meta(max_length=bounds.ID_CHARS)] = ""
+
+
 class TokenView(View):
     """The token of a waitpoint. Anyone who has it can answer."""
 
@@ -54,18 +63,28 @@ class TokenView(View):
     "/v1/executions/{id}/waitpoints/{wp}/token",
     role=(Role.WORKER, Role.OPERATOR),
     owner=EXECUTION,
-    errors=(errors.WaitpointNotFound, errors.WaitpointClosed, errors.StoreFull),
+    errors=(
+        errors.WaitpointNotFound,
+        errors.WaitpointClosed,
+        errors.SignalNotAllowed,
+        errors.StoreFull,
+    ),
     audit=AuditLog.CONTROL,
 )
-async def read_token(call: Call, id: str, wp: str) -> Answer[TokenView]:
+async def read_token(call: Call, id: str, wp: str, query: TokenQuery) -> Answer[TokenView]:
     """Read the token of a waitpoint, signed with the current key.
 
     The history of the execution and the audit log record who read it. If the execution asks for
-    more of a budget at the waitpoint, only callers who may raise its limit can read the token.
+    more of a budget at the waitpoint, only callers who may raise its limit can read the token. The
+    token of a person is for the workers that send it: an operator cannot answer as that person.
     """
     _check_of(id, wp)
+    if query.person and not call.identity.may((Role.WORKER,)):
+        raise errors.Forbidden(
+            f"the token of a person needs an API key with the role {Role.WORKER}"
+        )
     await _check_may_raise(call, id, wp)
-    token = await call.engine.waitpoints.token(wp, reader=_who(call))
+    token = await call.engine.waitpoints.token(wp, reader=_who(call), person=query.person)
     view = TokenView(token=token.reveal(), kid=token.kid, fingerprint=token.fingerprint)
     return Answer(view, 200, {"Cache-Control": "no-store"})
 

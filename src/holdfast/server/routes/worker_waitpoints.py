@@ -39,8 +39,12 @@ class NewWaitpointBody(Body):
     signals: Annotated[tuple[str, ...], Meta(max_length=bounds.SIGNAL_NAMES)] = ()
     #: The identities of sources that it accepts; empty accepts all.
     answerers: Annotated[tuple[Key, ...], Meta(max_length=bounds.ANSWERERS)] = ()
+    #: Each answerer gets a token, and only this token proves who answers.
+    personal: bool = False
     #: The question for people.
     title: Annotated[str, Meta(max_length=bounds.TITLE_CHARS)] = ""
+    #: The URL of a webhook that is called with the tokens once the waitpoint can be answered.
+    on_open: Annotated[str, Meta(max_length=bounds.URL_CHARS)] | None = None
     #: Your name for it. Preparing it again under the same key returns the same waitpoint.
     key: Key | None = None
 

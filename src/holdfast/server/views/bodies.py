@@ -120,6 +120,8 @@ class ExecutionBody(Body):
     budgets: Annotated[tuple[LimitName, ...], Meta(max_length=bounds.BUDGETS)] | UnsetType = UNSET
     #: Quotas that must admit it before it starts.
     quotas: Annotated[tuple[LimitName, ...], Meta(max_length=bounds.QUOTAS)] | UnsetType = UNSET
+    #: The URL of a webhook that is called when it has ended.
+    on_end: Annotated[str, Meta(max_length=bounds.URL_CHARS)] | UnsetType | None = UNSET
     #: The last submission with this key runs, once no other has arrived for the window.
     debounce: WindowBody | None = None
     #: The first submission with this key runs; others within its window return it.

@@ -60,7 +60,7 @@ class SignalPage(View):
 class WaitpointView(
     ModelView,
     model=Waitpoint,
-    hide=("token", "asks"),
+    hide=("token", "tokens", "on_open", "asks"),
     rename={"execution_id": "execution"},
     own=("id", "execution_id"),
 ):
@@ -80,13 +80,17 @@ class WaitpointPage(View):
 class PreparedView(WaitpointView):
     """A waitpoint that the call created or named, with its token."""
 
+    #: Empty if each person has a token.
     token: str
+    #: The tokens by person, of a personal waitpoint.
+    tokens: dict[str, str]
 
     @classmethod
     def of(cls, waitpoint: Waitpoint) -> PreparedView:
         """Show a waitpoint and its token."""
         token = waitpoint.token.reveal() if isinstance(waitpoint.token, Token) else ""
-        return cls.copy(waitpoint, token=token)
+        tokens = {person: token.reveal() for person, token in waitpoint.tokens.items()}
+        return cls.copy(waitpoint, token=token, tokens=tokens)
 
 
 class PreparedPage(View):

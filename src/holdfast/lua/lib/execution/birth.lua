@@ -6,7 +6,7 @@ local birth = {}
 local KEPT = {
   'tenant', 'lane', 'kind', 'requires', 'priority', 'retry', 'give_up', 'attempt_timeout',
   'max_reclaims', 'max_replays', 'keep', 'key', 'digest', 'nonce', 'tagged', 'limited', 'trace',
-  'rev',
+  'rev', 'on_end',
 }
 
 --- The record of a new execution, as it is written.
@@ -33,7 +33,7 @@ end
 
 local COPIED = {
   'tenant', 'lane', 'kind', 'requires', 'priority', 'retry', 'give_up', 'attempt_timeout',
-  'max_reclaims', 'max_replays', 'keep', 'tagged', 'rev',
+  'max_reclaims', 'max_replays', 'keep', 'tagged', 'rev', 'on_end',
 }
 
 --- An item with the options of an execution that exists, for one that follows it.

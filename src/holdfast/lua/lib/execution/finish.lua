@@ -2,6 +2,7 @@
 --- @requires lib/core/keys lib/core/record lib/core/index lib/execution/ready lib/core/settings
 --- @requires lib/core/timers lib/core/log lib/core/wake lib/waitpoint/waitpoints lib/stream/frames
 --- @requires lib/admin/schedules lib/limit/limits lib/execution/children
+--- @requires lib/limit/outbox
 --- @with lib/graph/resolve lib/session/conversations
 local finish = {}
 
@@ -37,6 +38,7 @@ function finish.now(tag, id, rec, state, now, changes, entry)
   end
   if rec.waitpoints then waitpoints.close_all(tag, id, rec, now) end
   if watched then finish.announce(tag, id, state) end
+  if rec.on_end then outbox.put(tag, now, 'e', id, now) end
   if rec.schedule then schedules.ended(tag, id, now) end
   -- lib/graph/resolve.lua and lib/session/conversations.lua, which themselves end executions.
   if rec.graph then finish.resolve(tag, id, rec, now) end

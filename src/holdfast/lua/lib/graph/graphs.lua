@@ -6,10 +6,11 @@
 ---   deadline, deadline_span, keep, due   `due`: end of the staging, or of the retention
 ---   mute   all or pending: members are being ended, so their ends are not passed on
 ---   cancel, reason, cancelled   policy and reason of a cancel, how many it ended; expired
+---   on_end   the address of the webhook that announces its end
 ---   budgets   of all members, comma separated
 ---   reopening   a replay is under way: how many members there were before it
 ---   ended, replays, watched; lost: a member is or was kept for others though a join does without it
---- @requires lib/core/keys lib/core/timers lib/core/settings lib/core/wake
+--- @requires lib/core/keys lib/core/timers lib/core/settings lib/core/wake lib/limit/outbox
 local graphs = {}
 
 local LONGEST_LOG = 200
@@ -107,6 +108,7 @@ function graphs.finish(tag, id, now)
   graphs.write(tag, id, graph, { 'state', state, 'ended', now, 'due', now + keep })
   graphs.note(tag, id, { at = now, event = 'ended', state = state })
   graphs.arm(tag, id, graph, now)
+  if graph.on_end then outbox.put(tag, now, 'g', id, now) end
   if not graph.watched then return end
   wake_watchers(tag, id, graph)
   server.call('DEL', keys.graph_watchers(tag, id))

@@ -3,6 +3,8 @@
 ---   r EXECUTION EPOCH USED LIMIT...   give back what this grant was admitted to
 ---   w EXECUTION LIMIT                 a limit has room for an execution that waits for it
 ---   l WAITPOINT BUDGET DIMENSION N    the answer to an execution that asked for more of a budget
+---   h WAITPOINT                       a waitpoint can be answered, which its webhook announces
+---   e EXECUTION ENDED, g GRAPH ENDED  it ended at this time, which its webhook announces
 --- @requires lib/core/keys lib/core/wake
 local outbox = {}
 

@@ -2,11 +2,13 @@
 ---   name, made, stamp    what and since when        until   when it closes by itself
 ---   state                pending (prepared), open (part of a wait), closed (why: its reason)
 ---   names, answerers     which signals and sources it accepts; absent: all
+---   personal             each of the answerers has a token, which says who answers
 ---   uses, used           how many signals by token it accepts, and got
 ---   schema, title        opaque to Lua: checked and shown by the caller
+---   on_open              the address of the webhook that announces it, opaque to Lua
 ---   held                 numbers of the signals that came before the wait
 ---   asks                 of one that asks for more of a budget, see lib/waitpoint/asking.lua
---- @requires lib/core/keys lib/core/record lib/core/timers lib/core/stamps
+--- @requires lib/core/keys lib/core/record lib/core/timers lib/core/stamps lib/limit/outbox
 local waitpoints = {}
 
 --- A conversation may wait many times; its closed waitpoints are kept to answer late senders.
@@ -71,6 +73,7 @@ function waitpoints.add(tag, id, rec, spec, state, now)
   for _, tenant in ipairs({ rec.tenant, '' }) do
     server.call('ZADD', keys.open_waitpoints(tag, tenant), stamp, waitpoints.id(id, number))
   end
+  if spec.on_open then outbox.put(tag, now, 'h', waitpoints.id(id, number)) end
   return number, spec
 end
 

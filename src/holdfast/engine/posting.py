@@ -1,0 +1,109 @@
+"""POSTs to addresses that users chose: public ones, and hosts that the environment allows.
+
+A server must not become a way into the network that it runs in. So a host that resolves to a
+private, loopback or link-local address is refused, unless HOLDFAST_WEBHOOK_HOSTS lists it. The
+check is in the resolver: the address that was checked is the address that is called.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import ipaddress
+import os
+from collections.abc import Mapping, Sequence
+from socket import AddressFamily
+from urllib.parse import urlsplit
+
+import aiohttp
+from aiohttp.abc import AbstractResolver, ResolveResult
+from typing_extensions import override
+
+#: Hosts that may have addresses that are not public, with `*`, separated by commas.
+HOSTS_VARIABLE = "HOLDFAST_WEBHOOK_HOSTS"
+_TIMEOUT = aiohttp.ClientTimeout(total=20, connect=5)
+
+
+class NotDelivered(Exception):
+    """A receiver was not reached, or refused the message."""
+
+    def __init__(self, problem: str, *, again: bool = True) -> None:
+        super().__init__(problem)
+        #: Whether another try makes sense.
+        self.again: bool = again
+
+
+class _PublicOnly(AbstractResolver):
+    """Resolves names, and refuses addresses that are not public."""
+
+    def __init__(self, allowed: Sequence[str]) -> None:
+        self._allowed = allowed
+        self._resolver = aiohttp.ThreadedResolver()
+
+    @override
+    async def resolve(
+        self, host: str, port: int = 0, family: AddressFamily = AddressFamily.AF_INET
+    ) -> list[ResolveResult]:
+        found = await self._resolver.resolve(host, port, family)
+        for one in found:
+            check_address(host, one["host"], self._allowed)
+        return found
+
+    @override
+    async def close(self) -> None:
+        await self._resolver.close()
+
+
+def check_address(host: str, address: str, allowed: Sequence[str]) -> None:
+    """Raise NotDelivered if the address of a host may not be called."""
+    if any(fnmatch.fnmatchcase(host.lower(), pattern) for pattern in allowed):
+        return
+    # An IPv6 address may carry its zone, or an IPv4 address.
+    parsed = ipaddress.ip_address(address.partition("%")[0])
+    mapped = parsed.ipv4_mapped if isinstance(parsed, ipaddress.IPv6Address) else None
+    if not (mapped or parsed).is_global or parsed.is_multicast:
+        problem = f"{host} has an address that is not public; {HOSTS_VARIABLE} can allow it"
+        raise NotDelivered(problem, again=False)
+
+
+class Poster:
+    """Sends messages; opened for as long as it is used."""
+
+    def __init__(self) -> None:
+        listed = os.environ.get(HOSTS_VARIABLE, "").lower()
+        self._allowed = [host.strip() for host in listed.split(",") if host.strip()]
+        connector = aiohttp.TCPConnector(resolver=_PublicOnly(self._allowed), use_dns_cache=False)
+        self._session = aiohttp.ClientSession(
+            connector=connector, timeout=_TIMEOUT, cookie_jar=aiohttp.DummyCookieJar()
+        )
+
+    async def close(self) -> None:
+        """Close all connections."""
+        await self._session.close()
+
+    async def post(self, url: str, headers: Mapping[str, str], body: bytes) -> int:
+        """Send a message; return the status of its receiver, or raise NotDelivered."""
+        host = urlsplit(url).hostname or ""
+        try:
+            # The resolver is not asked about a host that is an address itself.
+            address = str(ipaddress.ip_address(host.partition("%")[0]))
+        except ValueError:
+            pass
+        else:
+            check_address(host, address, self._allowed)
+        try:
+            async with self._session.post(
+                url,
+                data=body,
+                headers={**headers, "Content-Type": "application/json"},
+                # A redirect would lead to an address that nobody chose.
+                allow_redirects=False,
+            ) as response:
+                status = response.status
+        except (aiohttp.ClientError, TimeoutError, OSError) as error:
+            raise NotDelivered(f"{host} cannot be reached: {type(error).__name__}") from error
+        if not 200 <= status < 300:  # noqa: PLR2004 - the statuses of success
+            raise NotDelivered(f"{host} answered with {status}", again=status != _GONE)
+        return status
+
+
+_GONE = 410
