@@ -27,6 +27,7 @@ NAMES = [
     "courier",
     "scheduler",
     "queue ticker",
+    "drainer",
     "announcer",
     "reporter",
     "archiver",

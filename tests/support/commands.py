@@ -19,6 +19,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
 
+#: Where Python looks for modules before all others.
+_SOURCE = "PYTHONPATH"
 _FORKING = Path(__file__).with_name("forking.py")
 
 
@@ -97,7 +99,9 @@ def start(
 class Talking:
     """A command whose output is read while it runs, like a process of asyncio."""
 
-    def __init__(self, command: Command, stdout: asyncio.StreamReader) -> None:
+    def __init__(
+        self, command: Command | subprocess.Popen[bytes], stdout: asyncio.StreamReader
+    ) -> None:
         self._command = command
         self.pid = command.pid
         self.stdout = stdout
@@ -109,9 +113,9 @@ class Talking:
 
     async def wait(self) -> int:
         """Wait for the exit code."""
-        while (code := self._command.poll()) is None:
-            await asyncio.to_thread(self._command.look, 0.5)
-        return code
+        while True:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                return await asyncio.to_thread(self._command.wait, 0.5)
 
     def send_signal(self, number: int) -> None:
         """Send a signal, unless the command has ended."""
@@ -143,7 +147,7 @@ async def talk(
     )
     with os.fdopen(sender, "wb") as stdout:
         command = await asyncio.to_thread(
-            start,
+            start if environment.get(_SOURCE) == os.environ.get(_SOURCE) else _start_fresh,
             args,
             folder=folder,
             environment=environment,
@@ -152,6 +156,26 @@ async def talk(
             module=module,
         )
     return Talking(command, reader)
+
+
+def _start_fresh(
+    args: Sequence[str],
+    *,
+    folder: Path,
+    environment: Mapping[str, str],
+    stdout: IO[Any],
+    stderr: IO[Any],
+    module: str = "",
+) -> subprocess.Popen[bytes]:
+    """Start a process that imports other modules than this one."""
+    return subprocess.Popen(
+        [sys.executable, "-m", module or "holdfast.cli", *args],
+        cwd=folder,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=stdout,
+        stderr=stderr,
+    )
 
 
 def run(

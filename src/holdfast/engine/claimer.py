@@ -99,7 +99,7 @@ class Claimer(api.Claimer):
             self._hopeful.update(self._rotation)
         while True:
             self._woken.clear()
-            claims = await self._ask(limit, lease_ms, request)
+            claims = [] if self._stopped else await self._ask(limit, lease_ms, request)
             if claims or self._stopped or loop.time() >= deadline:
                 return await self._payloads.open_claims(claims)
             await self._wait(min(deadline, self._next_poll), given_up)

@@ -94,6 +94,7 @@ class Worker:
         self.kinds: tuple[str, ...] = tuple(sorted(app.tasks))
         self._slots = Slots(settings.slots)
         self._draining = asyncio.Event()
+        self._claimer: Claimer | None = None
         self._releasing = False
         self._started = asyncio.Event()
         self._attempts: dict[tuple[str, int], asyncio.Task[None]] = {}
@@ -112,11 +113,13 @@ class Worker:
     def drain(self) -> None:
         """Stop claiming; `run` returns when the running executions have ended."""
         self._draining.set()
+        if self._claimer is not None:
+            self._claimer.stop()
 
     def release(self) -> None:
         """Stop immediately and return all leases; the executions continue elsewhere."""
         self._releasing = True
-        self._draining.set()
+        self.drain()
         for context in list(self._runner.running.values()):
             context.released = True
             context.lose()
@@ -184,7 +187,8 @@ class Worker:
             lanes=self.lanes,
             capabilities=self.settings.capabilities,
             kinds=self.kinds,
-        ) as claimer:
+        ) as self._claimer:
+            claimer = self._claimer
             await insist(self._publish, self._draining)
             declaring = await self._declare()
             self._started.set()
@@ -195,7 +199,6 @@ class Worker:
             await asyncio.gather(self._draining.wait(), consuming, declaring)
             # A claim under way is not cancelled: its leases would be lost until they expire.
             self._slots.close()
-            claimer.stop()
             await claiming
         while self._attempts:
             await asyncio.wait(set(self._attempts.values()))
