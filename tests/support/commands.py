@@ -15,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
 
@@ -145,9 +145,11 @@ async def talk(
     await loop.connect_read_pipe(
         lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(receiver, "rb")
     )
+    is_own = environment.get(_SOURCE) == os.environ.get(_SOURCE)
+    starting: Callable[..., Command | subprocess.Popen[bytes]] = start if is_own else _start_fresh
     with os.fdopen(sender, "wb") as stdout:
         command = await asyncio.to_thread(
-            start if environment.get(_SOURCE) == os.environ.get(_SOURCE) else _start_fresh,
+            starting,
             args,
             folder=folder,
             environment=environment,
