@@ -43,10 +43,11 @@ from holdfast.worker import logs
 from holdfast.worker.budget import ContextBudget
 from holdfast.worker.durations import Duration, to_ms
 from holdfast.worker.encoding import Encoding
+from holdfast.worker.gathering import gathered
 from holdfast.worker.graphs import Graph
 from holdfast.worker.handle import Handle
 from holdfast.worker.journal import Journal
-from holdfast.worker.outcomes import AttemptLost, AttemptPaused, Continued, Interruption
+from holdfast.worker.outcomes import AttemptLost, AttemptPaused, Continued
 from holdfast.worker.slots import Slots
 from holdfast.worker.stepping import result_encoding, try_step
 from holdfast.worker.streaming import Stream
@@ -368,12 +369,7 @@ class Context:
 
     async def gather(self, *steps: Awaitable[R]) -> list[R]:
         """Run steps in parallel; the first that fails cancels the others."""
-        try:
-            async with asyncio.TaskGroup() as group:
-                tasks = [group.create_task(_as_coroutine(step)) for step in steps]
-        except BaseExceptionGroup as problems:
-            raise _first(problems) from None
-        return [task.result() for task in tasks]
+        return await gathered(steps)
 
     async def sleep(self, duration: Duration, *, name: str | None = None) -> None:
         """Sleep durably; a long sleep returns the worker's slot and survives crashes."""
@@ -495,16 +491,3 @@ class Context:
                 return result.result()
             finally:
                 result.cancel()
-
-
-def _first(problems: BaseExceptionGroup[BaseException]) -> BaseException:
-    """Return the error to raise for a group of parallel steps: control flow first."""
-    signals = problems.subgroup(Interruption)
-    error: BaseException = signals or problems
-    while isinstance(error, BaseExceptionGroup):
-        error = error.exceptions[0]
-    return error
-
-
-async def _as_coroutine(step: Awaitable[R]) -> R:
-    return await step
