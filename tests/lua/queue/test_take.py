@@ -122,3 +122,19 @@ async def test_wrong_queues_are_refused(engine: Engine, dump: Dump) -> None:
     await refused(engine.queues.move("f", "q", 1), "queue_conflict", dump)
     await refused(engine.queues.move("q", "q", 1), "invalid_input", dump)
     await refused(engine.queues.redrive("nowhere"), "queue_not_found", dump)
+
+
+async def test_a_dead_letter_comes_back_behind_what_its_group_has_yet_to_take_in(
+    engine: Engine,
+) -> None:
+    """A group of a FANOUT queue reads in the order of arrival, and a redrive is an arrival."""
+    await engine.queues.define("q", mode="fanout", max_attempts=1, dead_letter="dead")
+    await engine.queues.add_group("q", "g")
+    await push(engine, b"1")
+    held = await read(engine, group="g")
+    await push(engine, b"2")
+    await settle(engine, "nack", *held)
+    assert await engine.queues.redrive("dead") == 1
+    found = await engine.queues.peek("q", group="g", count=10)
+    assert [message.payload for message in found] == [b"2", b"1"]
+    assert await payloads(engine, 1, group="g") == [b"2"]

@@ -11,6 +11,8 @@ local function arrive(q, many)
     if q.mode == 'work' then
       own[#own + 1] = one
     elseif rec.only then
+      -- What the group has yet to take in comes first.
+      if queue_groups.is_behind(q, rec.only) then q.mixed = '1' end
       queue_groups.hold(q, rec.only, { one })
     else
       log[#log + 1] = rec.position

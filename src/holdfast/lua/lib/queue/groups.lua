@@ -59,6 +59,11 @@ local function advance(q, group, from, to)
   server.call('ZREMRANGEBYSCORE', gone, '-inf', least)
 end
 
+--- Whether a group has yet to take in arrivals.
+function queue_groups.is_behind(q, group)
+  return server.call('ZCOUNT', keys.arrivals(q.tag), '(' .. queue_groups.cursor(q, group), '+inf') > 0
+end
+
 --- Take in up to `count` arrivals, or more where ranks differ from positions. Whether there are more.
 function queue_groups.take_in(q, group, count)
   if q.mode == 'work' then return false end
