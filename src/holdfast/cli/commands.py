@@ -59,6 +59,12 @@ _VERBS: dict[str, dict[str, Entry]] = {
             "SIGTERM or Ctrl-C drains; a second one stops at once.",
             "server",
         ),
+        "host": Entry(
+            "host",
+            "Serve the packs deployed in an env. "
+            "SIGTERM or Ctrl-C drains; a second one stops at once.",
+            "host",
+        ),
         "worker": Entry(
             "worker",
             "Run the tasks of an app. SIGTERM or Ctrl-C drains; a second one stops at once.",

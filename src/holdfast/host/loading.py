@@ -18,6 +18,7 @@ from holdfast.host.packs import Bundle, Pack
 from holdfast.host.packs import problems as pack_problems
 from holdfast.host.packs.definition import FlowFile
 from holdfast.model import bounds
+from holdfast.model import entries as entry_names
 from holdfast.worker.app import App
 from holdfast.worker.conversation import Conversation
 from holdfast.worker.task import Task
@@ -25,7 +26,7 @@ from holdfast.worker.task import Task
 
 def name_of(pack: Pack, flow: str) -> str:
     """Return the name of the conversation or task that an entry flow is. No two are the same."""
-    return f"{pack.id}:{flow}"
+    return entry_names.name_of(pack.id, flow)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ import socket
 from collections.abc import Awaitable, Iterator
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from holdfast.api import Claimer
 from holdfast.concurrency import first_of
@@ -65,6 +65,8 @@ class WorkerSettings:
     #: Conversations whose coroutine is kept while they wait for a message; others run again from
     #: their journal.
     kept: int = DEFAULT_KEPT
+    #: Publish the tasks for this tenant only; None publishes them for all tenants.
+    tenant: str | None = None
 
     def __post_init__(self) -> None:
         checks.name("name", self.name)
@@ -77,6 +79,8 @@ class WorkerSettings:
         checks.lease_ms("lease_ms", self.lease_ms)
         if self.keep_logs is not None:
             checks.one_of("keep_logs", self.keep_logs, logs.LEVELS)
+        if self.tenant is not None:
+            checks.name("tenant", self.tenant)
 
 
 class Worker:
@@ -196,7 +200,7 @@ class Worker:
 
     async def _publish(self) -> None:
         described = {name: task.describe() for name, task in self._app.tasks.items()}
-        await self._engine.tasks.publish(described)
+        await self._engine.tasks.publish(described, tenant=self.settings.tenant)
 
     async def _declare(self) -> Awaitable[None]:
         """Store what the app declares; returns a task that keeps trying if the store is full."""
@@ -285,8 +289,18 @@ def _lanes_of(app: App) -> tuple[str, ...]:
     return tuple(sorted({task.lane for task in app.tasks.values()})) or ("default",)
 
 
+class Stoppable(Protocol):
+    """Something that stops in two steps: it finishes its work, or drops it at once."""
+
+    def drain(self) -> None:
+        """Take no new work."""
+
+    def release(self) -> None:
+        """Stop immediately and return all leases."""
+
+
 @contextlib.contextmanager
-def stop_on_signals(worker: Worker) -> Iterator[None]:
+def stop_on_signals(worker: Stoppable) -> Iterator[None]:
     """Drain at the first SIGTERM or SIGINT, release everything at the second."""
     loop = asyncio.get_running_loop()
     seen = 0

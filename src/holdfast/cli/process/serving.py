@@ -90,7 +90,7 @@ async def _http(
 
 
 async def _run(worker: Worker, announce: Callable[[Worker], None], parent: int) -> bool:
-    with stop_on_signals(worker), _noting_ctrl_c() as interrupted:
+    with stop_on_signals(worker), noting_ctrl_c() as interrupted:
         running = asyncio.ensure_future(worker.run())
         watching = asyncio.ensure_future(_follow_parent(worker, parent))
         try:
@@ -104,7 +104,7 @@ async def _run(worker: Worker, announce: Callable[[Worker], None], parent: int) 
 
 
 @contextlib.contextmanager
-def _noting_ctrl_c() -> Iterator[asyncio.Event]:
+def noting_ctrl_c() -> Iterator[asyncio.Event]:
     """Treat Ctrl-C as SIGTERM, and record it for the exit code."""
     seen = asyncio.Event()
 

@@ -1,0 +1,120 @@
+"""The host: serves the revisions of an env, as their lifecycles say."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import AsyncIterator, Sequence
+
+from holdfast.concurrency import first_of, stop
+from holdfast.engine import Engine
+from holdfast.errors import HoldfastError
+from holdfast.host.serving import Serving
+from holdfast.host.settings import HostSettings
+from holdfast.model.deployments import Deployment
+from holdfast.model.revisions import Lifecycle, Revision
+from holdfast.outages import level
+from holdfast.worker.patience import pause
+
+log: logging.Logger = logging.getLogger(__name__)
+
+#: Packs that are loaded at once; the others wait.
+_LOADS_AT_ONCE = 2
+_PAUSE_S = 1.0
+
+
+class Host:
+    """Loads the revisions of packs that an env serves, and unloads them when nothing needs them.
+
+    Revisions of apps are served by workers, see `holdfast worker --revision`.
+    """
+
+    def __init__(self, engine: Engine, settings: HostSettings | None = None) -> None:
+        self.settings: HostSettings = settings or HostSettings()
+        self._engine = engine
+        self._serving: dict[str, Serving] = {}
+        #: Revisions that were unloaded and still finish what runs.
+        self._leaving: set[asyncio.Future[None]] = set()
+        self._loading = asyncio.Semaphore(_LOADS_AT_ONCE)
+        self._stopping = asyncio.Event()
+        #: Set when the revisions of the first look are known.
+        self.started: asyncio.Event = asyncio.Event()
+
+    @property
+    def loaded(self) -> tuple[str, ...]:
+        """The ids of the revisions that it works for now."""
+        return tuple(sorted(name for name, one in self._serving.items() if one.is_loaded))
+
+    def drain(self) -> None:
+        """Take no new work; `run` returns when the running executions have ended."""
+        self._stopping.set()
+
+    def release(self) -> None:
+        """Stop immediately and return all leases; the executions continue elsewhere."""
+        self._stopping.set()
+        for serving in self._serving.values():
+            serving.release()
+
+    @contextlib.asynccontextmanager
+    async def running(self) -> AsyncIterator[Host]:
+        """Serve while the block runs; then drain."""
+        serving = asyncio.ensure_future(self.run())
+        try:
+            await first_of(serving, self.started.wait())
+            yield self
+        finally:
+            self.drain()
+            await serving
+
+    async def run(self) -> None:
+        """Serve until drained."""
+        watching = asyncio.ensure_future(self._watch())
+        try:
+            await self._stopping.wait()
+        finally:
+            await stop(watching)
+            for serving in self._serving.values():
+                serving.drain()
+            ending = [one.running for one in self._serving.values()]
+            await asyncio.gather(*ending, *self._leaving, return_exceptions=True)
+
+    async def _watch(self) -> None:
+        """Follow the deployments of the env; an outage of the store is waited out."""
+        while True:
+            try:
+                async for changed in self._engine.deployments.watch(self.settings.env):
+                    for deployment in changed:
+                        self._follow(deployment)
+                    self.started.set()
+            except HoldfastError as error:
+                log.log(level(error), "deployments are not watched: %s", error)
+            await pause(self._stopping, _PAUSE_S)
+
+    def _follow(self, deployment: Deployment) -> None:
+        """Load what a deployment serves now, and unload what it does not."""
+        if deployment.pack is None or not self.settings.serves(deployment.tenant):
+            return
+        served = {one.id for one in deployment.served}
+        for revision in deployment.revisions:
+            if revision.id not in served and revision.id in self._serving:
+                self._unload(revision.id)
+        for revision in _sound_first(deployment.served):
+            serving = self._serving.get(revision.id)
+            if serving is not None:
+                serving.see(revision)
+                continue
+            self._serving[revision.id] = Serving(
+                self._engine, deployment.ref, revision, self.settings, self._loading
+            )
+
+    def _unload(self, revision_id: str) -> None:
+        serving = self._serving.pop(revision_id)
+        serving.drain()
+        self._leaving.add(serving.running)
+        serving.running.add_done_callback(self._leaving.discard)
+
+
+def _sound_first(revisions: Sequence[Revision]) -> list[Revision]:
+    """Return revisions that were ready before those that were never loaded."""
+    return sorted(revisions, key=lambda one: one.lifecycle is Lifecycle.WARMING)
