@@ -12,8 +12,10 @@ from holdfast.engine import Engine
 from holdfast.errors import HoldfastError
 from holdfast.host.serving import Serving
 from holdfast.host.settings import HostSettings
+from holdfast.model.activities import NewActivity
 from holdfast.model.deployments import Deployment
 from holdfast.model.revisions import Lifecycle, Revision
+from holdfast.model.sessions import TurnAnswer
 from holdfast.outages import level
 from holdfast.worker.patience import pause
 
@@ -66,6 +68,30 @@ class Host:
         finally:
             self.drain()
             await serving
+
+    async def handle_activity(
+        self, activity: NewActivity, *, deployment: str | None = None, wait_ms: int = 10_000
+    ) -> TurnAnswer:
+        """Deliver a message to the revision that answers it, wherever that is loaded.
+
+        This is `engine.activities.handle`, for programs that have a host at hand.
+        """
+        return await self._engine.activities.handle(
+            activity, deployment=deployment, wait_ms=wait_ms
+        )
+
+    async def handle_activity_for_revision(
+        self,
+        activity: NewActivity,
+        revision: str,
+        *,
+        deployment: str | None = None,
+        wait_ms: int = 10_000,
+    ) -> TurnAnswer:
+        """Deliver a message; a conversation that it starts runs on this revision."""
+        return await self._engine.activities.handle_for_revision(
+            activity, revision, deployment=deployment, wait_ms=wait_ms
+        )
 
     async def run(self) -> None:
         """Serve until drained."""

@@ -65,7 +65,7 @@ class WorkerSettings:
     #: Conversations whose coroutine is kept while they wait for a message; others run again from
     #: their journal.
     kept: int = DEFAULT_KEPT
-    #: Publish the tasks for this tenant only; None publishes them for all tenants.
+    #: Work for this tenant only; None works for all.
     tenant: str | None = None
 
     def __post_init__(self) -> None:
@@ -182,6 +182,7 @@ class Worker:
             lanes=self.lanes,
             capabilities=self.settings.capabilities,
             kinds=self.kinds,
+            tenant=self.settings.tenant,
         ) as claimer:
             await insist(self._publish, self._draining)
             declaring = await self._declare()

@@ -19,6 +19,7 @@ from holdfast.server.views.deployments import (
     DeploymentView,
     EventPage,
     EventView,
+    ExplanationView,
     SplitView,
 )
 from holdfast.server.views.fields import (
@@ -113,6 +114,23 @@ async def describe(call: Call, env: str, d: str, query: TenantQuery) -> Deployme
     """Read a deployment, its split, and its revisions with what needs each of them."""
     ref = named(call, env, d, query)
     return DeploymentView.of(await call.engine.deployments.get(ref))
+
+
+class ExplainQuery(TenantQuery):
+    """Whose next message."""
+
+    #: The id of a session, which may not exist yet.
+    session: Annotated[str, Meta(min_length=1, max_length=bounds.ID_CHARS)]
+
+
+@routes.get(ONE + "/explain", errors=FIND, query_example={"session": "s-1"})
+async def explain(call: Call, env: str, d: str, query: ExplainQuery) -> ExplanationView:
+    """Explain which revision the next message of a session would go to; nothing changes.
+
+    `reason` is what decides: `wait`, `pin`, `cookie` or `weights`.
+    """
+    ref = named(call, env, d, query)
+    return ExplanationView.of(await call.engine.activities.explain(ref, query.session))
 
 
 class EventsQuery(TenantQuery):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from holdfast.model.activities import Explanation, Standing
 from holdfast.model.deployments import Deployment, DeploymentEvent, Split, SplitEntry
 from holdfast.model.envs import Env
 from holdfast.model.packs import PackEntries, StoredPack
@@ -100,6 +101,22 @@ class DeploymentView(ModelView, model=Deployment):
             past=[SplitView.of(split) for split in deployment.past],
             revisions=[RevisionView.of(revision) for revision in deployment.revisions],
         )
+
+
+class StandingView(ModelView, model=Standing):
+    """A candidate and what speaks against it."""
+
+
+class ExplanationView(ModelView, model=Explanation):
+    """Where the next message of a session would go, and why."""
+
+    candidates: list[StandingView]
+
+    @classmethod
+    def of(cls, explanation: Explanation) -> ExplanationView:
+        """Show an explanation."""
+        candidates = [StandingView.of(one) for one in explanation.candidates]
+        return cls.copy(explanation, candidates=candidates)
 
 
 class DeploymentPageView(View):
