@@ -6,8 +6,6 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Literal
 
-import msgspec
-
 from holdfast.model import bounds, checks
 from holdfast.model.ids import new_id
 from holdfast.model.names import DEFAULT_TENANT
@@ -66,7 +64,8 @@ class Reason(StrEnum):
     WEIGHTS = "weights"
 
 
-class Standing(msgspec.Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Standing:
     """A candidate and what speaks against it."""
 
     revision: str
@@ -78,7 +77,8 @@ class Standing(msgspec.Struct, frozen=True):
     excluded: str | None
 
 
-class Explanation(msgspec.Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Explanation:
     """A decision with everything that was considered."""
 
     revision: str | None

@@ -86,7 +86,7 @@ class HandleBody(Body):
         errors.RateLimited,
     ),
     most_bytes=2 * bounds.MESSAGE_BYTES,
-    example={**EXAMPLE, "wait_ms": 100},
+    example={**EXAMPLE, "deployment": "shop", "wait_ms": 100},
 )
 async def handle(call: Call, env: str, tenant: str, body: HandleBody) -> Answer[AnswerView]:
     """Deliver a message to the revision that answers it, and wait until its turn ends.

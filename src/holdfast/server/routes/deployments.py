@@ -116,11 +116,12 @@ async def describe(call: Call, env: str, d: str, query: TenantQuery) -> Deployme
     return DeploymentView.of(await call.engine.deployments.get(ref))
 
 
-class ExplainQuery(TenantQuery):
+class ExplainQuery(Query):
     """Whose next message."""
 
     #: The id of a session, which may not exist yet.
-    session: Annotated[str, Meta(min_length=1, max_length=bounds.ID_CHARS)]
+    session: Key
+    tenant: Name | None = None
 
 
 @routes.get(ONE + "/explain", errors=FIND, query_example={"session": "s-1"})
