@@ -82,7 +82,8 @@ _VERBS: dict[str, dict[str, Entry]] = {
     "Deployments": {
         "deploy": Entry(
             "deploy",
-            "Build a pack, upload it, stage a revision of it and let hosts warm it up.",
+            "Build a pack, upload it, wait until a host has loaded it, and route new sessions "
+            "to it.",
             "deploy",
         ),
         "drain": Entry(

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from holdfast.cli.deployment_options import EnvOption
 from holdfast.cli.process.loading import load_app
 from holdfast.cli.process.serving import serve
 from holdfast.cli.terminal import inputs
@@ -66,6 +67,16 @@ def worker(
         ),
     ] = None,
     capabilities: Capabilities = None,
+    revision: Annotated[
+        str | None,
+        typer.Option(
+            "--revision",
+            metavar="ID",
+            help="Work for this revision of a deployment of the app.",
+            show_default="none",
+        ),
+    ] = None,
+    env: EnvOption = "local",
     name: Name = "worker",
     lease: Annotated[
         str, typer.Option("--lease", help="How soon the store notices that a worker has died.")
@@ -84,6 +95,7 @@ def worker(
         name=name,
         lanes=inputs.names(lanes or ()),
         capabilities=inputs.names(capabilities or ()),
+        revision=revision,
         slots=slots,
         threads=threads,
         lease_ms=inputs.duration_ms("lease", lease),
@@ -93,7 +105,7 @@ def worker(
     app.store = store or app.store
     if not is_remote(app.store):
         parse_store(app.store)
-    if serve(target, app, settings, as_json=as_json, parent=parent, listen=listen):
+    if serve(target, app, settings, as_json=as_json, parent=parent, listen=listen, env=env):
         raise typer.Exit(INTERRUPTED)
 
 

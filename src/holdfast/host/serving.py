@@ -25,7 +25,7 @@ from holdfast.host.packs.problems import Problem
 from holdfast.host.settings import LOAD_S, HostSettings
 from holdfast.model import bounds
 from holdfast.model.deployments import DeploymentRef
-from holdfast.model.revisions import Gate, Lifecycle, Revision, capability
+from holdfast.model.revisions import Gate, Lifecycle, Revision
 from holdfast.outages import level, will_pass
 from holdfast.worker.app import App
 from holdfast.worker.patience import pause
@@ -145,7 +145,8 @@ class Serving:
         """Work until the revision is unloaded, the host stops or an operator drains the worker."""
         settings = WorkerSettings(
             name=f"host.{self.ref.env}",
-            capabilities=(capability(self.revision.id), *self._settings.capabilities),
+            revision=self.revision.id,
+            capabilities=self._settings.capabilities,
             slots=self._settings.slots,
             lease_ms=self._settings.lease_ms,
             tenant=self.ref.tenant,

@@ -37,6 +37,7 @@ from holdfast.errors import LeaseLost, TaskError
 from holdfast.model import bounds, checks
 from holdfast.model.executions import Claim
 from holdfast.model.moments import to_ms as moment_ms
+from holdfast.model.revisions import capability, revision_of
 from holdfast.model.waitpoints import NewWaitpoint, Signal
 from holdfast.tracing import Trace
 from holdfast.worker import logs
@@ -53,7 +54,7 @@ from holdfast.worker.streaming import Stream
 from holdfast.worker.waiting import OnTimeout, TaskWaitpoint, Waiting, WaitOptions, WaitpointOptions
 
 if TYPE_CHECKING:
-    from holdfast.worker.task import Task
+    from holdfast.worker.task import Task, TaskFields
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -414,7 +415,12 @@ class Context:
         self._children += 1
         number = self._claim.continued * CHILDREN_BETWEEN + self._children
         child = f"{self.id}~{self._claim.replays}.{number}"
-        return await task.options(id=child, tenant=self._claim.tenant).submit(*args, **kwargs)
+        fields: TaskFields = {"id": child, "tenant": self._claim.tenant}
+        revision = revision_of(self._claim.requires)
+        if revision is not None and self._claim.kind in task.app.tasks:
+            # The child is of the same app, so it runs the same version of it.
+            fields["requires"] = (*task.template.requires, capability(revision))
+        return await task.options(**fields).submit(*args, **kwargs)
 
     @contextlib.asynccontextmanager
     async def _slot_lent(self) -> AsyncIterator[None]:

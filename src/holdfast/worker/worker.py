@@ -19,6 +19,7 @@ from holdfast.errors import HoldfastError, NotOverHttp, StoreFull
 from holdfast.model import bounds, checks
 from holdfast.model.executions import Claim
 from holdfast.model.ids import new_id
+from holdfast.model.revisions import capability
 from holdfast.model.workers import Beat
 from holdfast.outages import level
 from holdfast.worker import logs
@@ -53,6 +54,8 @@ class WorkerSettings:
     name: str = field(default_factory=lambda: "worker")
     lanes: tuple[str, ...] = ()
     capabilities: tuple[str, ...] = ()
+    #: It works for this revision of a deployment: it advertises the capability `rev:ID`.
+    revision: str | None = None
     #: The maximum number of concurrent executions.
     slots: int = 100
     #: Threads for `def` tasks.
@@ -72,6 +75,10 @@ class WorkerSettings:
         checks.name("name", self.name)
         checks.names("lanes", self.lanes, bounds.LANES)
         checks.names("capabilities", self.capabilities, bounds.CAPABILITIES)
+        if self.revision is not None:
+            checks.name("revision", self.revision)
+            advertised = (capability(self.revision), *self.capabilities)
+            object.__setattr__(self, "capabilities", tuple(dict.fromkeys(advertised)))
         checks.integer("slots", self.slots, 1, bounds.SLOTS)
         checks.integer("threads", self.threads, 1, bounds.SLOTS)
         checks.integer("processes", self.processes, 1, bounds.SLOTS)

@@ -14,7 +14,9 @@ import uvloop
 from holdfast.cli.process import banner
 from holdfast.cli.terminal import output
 from holdfast.errors import HoldfastError, StoreUnavailable
+from holdfast.model.session_keys import DEFAULT_ENV
 from holdfast.worker.app import App
+from holdfast.worker.revisions import judging
 from holdfast.worker.worker import Worker, WorkerSettings, stop_on_signals
 
 log: logging.Logger = logging.getLogger(__name__)
@@ -30,6 +32,7 @@ def serve(
     as_json: bool,
     parent: int,
     listen: str | None = None,
+    env: str = DEFAULT_ENV,
 ) -> bool:
     """Work until a signal stops the worker; return whether it was Ctrl-C.
 
@@ -44,7 +47,8 @@ def serve(
             def announce(worker: Worker) -> None:
                 banner.show(target, app, worker, as_json=as_json, try_line=bool(parent), url=url)
 
-            return await _run(Worker(app, settings), announce, parent)
+            judged = judging(app.engine, env, settings.revision)
+            return await _run(Worker(app, settings), announce, parent, judged)
 
     return uvloop.run(work())
 
@@ -89,7 +93,12 @@ async def _http(
         yield url
 
 
-async def _run(worker: Worker, announce: Callable[[Worker], None], parent: int) -> bool:
+async def _run(
+    worker: Worker,
+    announce: Callable[[Worker], None],
+    parent: int,
+    judged: contextlib.AbstractAsyncContextManager[None],
+) -> bool:
     with stop_on_signals(worker), noting_ctrl_c() as interrupted:
         running = asyncio.ensure_future(worker.run())
         watching = asyncio.ensure_future(_follow_parent(worker, parent))
@@ -97,7 +106,8 @@ async def _run(worker: Worker, announce: Callable[[Worker], None], parent: int) 
             await worker.wait_started(running)
             if not running.done():
                 announce(worker)
-            await running
+            async with judged:
+                await running
         finally:
             watching.cancel()
     return interrupted.is_set()
