@@ -17,7 +17,7 @@ from holdfast.engine import Engine, open_engine
 from holdfast.model.activities import NewActivity
 from holdfast.model.deployments import DeploymentRef, NewDeployment
 from holdfast.model.revisions import Lifecycle
-from holdfast.model.sessions import TurnAnswer
+from holdfast.model.sessions import Entry, TurnAnswer
 from holdfast.testing.servers import start_server
 from tests.acceptance.processes import environment
 from tests.support import commands
@@ -159,7 +159,7 @@ class User:
 
     async def check_transcript(self) -> None:
         """Each message was answered once, by what was said in return."""
-        lines = []
+        lines: list[Entry] = []
         if self.answers:
             session = self.answers[0].session
             after = 0

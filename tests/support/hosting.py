@@ -21,13 +21,15 @@ nodes:
 """
 
 
-def shop(word: str, *, head: str = "", flow: str = FLOW) -> PackUpload:
+def shop(word: str, *, head: str = "", flow: str = FLOW, job: bool = False) -> PackUpload:
     """Return a pack whose replies begin with a word."""
     files = {
         "pack.yaml": f"id: shop\nversion: 1.0.0\n{head}".encode(),
         "flows/main.yaml": flow.format(word=word).encode(),
         "README.md": word.encode(),
     }
+    if job:
+        files["flows/nightly.yaml"] = b"id: nightly\ntype: timer\nnodes: {a: {set: {}}}\n"
     return packs.upload_of(packs.build(pack_of(files)))
 
 

@@ -12,6 +12,7 @@ from holdfast.engine import Engine
 from holdfast.errors import HoldfastError
 from holdfast.host.serving import Serving
 from holdfast.host.settings import HostSettings
+from holdfast.host.timers import owner_of
 from holdfast.model.activities import NewActivity
 from holdfast.model.deployments import Deployment
 from holdfast.model.revisions import Lifecycle, Revision
@@ -125,13 +126,15 @@ class Host:
         for revision in deployment.revisions:
             if revision.id not in served and revision.id in self._serving:
                 self._unload(revision.id)
+        owner = owner_of(deployment)
         for revision in _sound_first(deployment.served):
+            owns = revision.id == owner
             serving = self._serving.get(revision.id)
             if serving is not None:
-                serving.see(revision)
+                serving.see(revision, owns=owns)
                 continue
             self._serving[revision.id] = Serving(
-                self._engine, deployment.ref, revision, self.settings, self._loading
+                self._engine, deployment.ref, revision, self.settings, self._loading, owns=owns
             )
 
     def _unload(self, revision_id: str) -> None:

@@ -18,6 +18,7 @@ from collections.abc import AsyncIterator
 from holdfast.concurrency import first_of
 from holdfast.engine import Engine
 from holdfast.errors import Conflict, HoldfastError, InvalidPack
+from holdfast.host import timers
 from holdfast.host.loading import declare_pack
 from holdfast.host.opening import open_runners
 from holdfast.host.packs import Bundle, PublicKey, Trust, bundle, load_archive
@@ -26,6 +27,7 @@ from holdfast.host.settings import LOAD_S, HostSettings
 from holdfast.model import bounds
 from holdfast.model.deployments import DeploymentRef
 from holdfast.model.revisions import Gate, Lifecycle, Revision
+from holdfast.model.schedules import NewSchedule
 from holdfast.outages import level, will_pass
 from holdfast.worker.app import App
 from holdfast.worker.patience import pause
@@ -63,6 +65,8 @@ class Serving:
         revision: Revision,
         settings: HostSettings,
         loading: asyncio.Semaphore,
+        *,
+        owns: bool,
     ) -> None:
         self.ref = ref
         self.revision = revision
@@ -72,13 +76,19 @@ class Serving:
         self._settings = settings
         self._loading = loading
         self._worker: Worker | None = None
+        self._plans: list[NewSchedule] = []
+        #: Whether the schedules of the deployment are to be those of this revision, and are.
+        self._owns = owns
+        self._has_schedules = False
         self._stopping = asyncio.Event()
         self._news = asyncio.Event()
         self.running: asyncio.Future[None] = asyncio.ensure_future(self._run())
 
-    def see(self, revision: Revision) -> None:
-        """Take notice of a change of the revision's lifecycle."""
+    def see(self, revision: Revision, *, owns: bool) -> None:
+        """Take notice of the revision's lifecycle, and whether it owns the schedules."""
         self.revision = revision
+        self._owns = owns
+        self._has_schedules = self._has_schedules and owns
         self._news.set()
 
     def drain(self) -> None:
@@ -128,7 +138,8 @@ class Serving:
                 runners = await stack.enter_async_context(opening)
                 app = App().attach(self._engine)
                 await asyncio.to_thread(declare_pack, app, packs, runners)
-            # Schedules belong to the routable revision, not to every one that is loaded.
+            # The worker must not put them: they belong to one revision of all that are loaded.
+            self._plans = timers.plans_of(self.ref, self.revision.id, app.schedules.values())
             app.schedules.clear()
             yield app
 
@@ -158,7 +169,8 @@ class Serving:
             await worker.wait_started(working)
             self.is_loaded = True
             log.info("revision %s of %s is loaded", self.revision.id, self.ref.id)
-            judging = asyncio.ensure_future(self._pass())
+            self._has_schedules = False
+            judging = asyncio.ensure_future(self._attend())
             await first_of(working, self._stopping.wait())
         finally:
             if judging is not None:
@@ -170,15 +182,27 @@ class Serving:
                 self._worker = None
         log.info("revision %s of %s is unloaded", self.revision.id, self.ref.id)
 
-    async def _pass(self) -> None:
-        """Report that all gates are passed, whenever the revision warms up."""
+    async def _attend(self) -> None:
+        """Pass all gates whenever the revision warms up, and take schedules over."""
         gates = [Gate(name=LOADS, passed=True), Gate(name=SIGNATURES, passed=True)]
         while True:
             self._news.clear()
-            if not await self._judge(gates):
+            if not (await self._judge(gates) and await self._take_schedules()):
                 await pause(self._stopping, FIRST_PAUSE_S)
                 continue
             await self._news.wait()
+
+    async def _take_schedules(self) -> bool:
+        """Make the schedules of the deployment those of this revision; returns whether they are."""
+        if not self._owns or self._has_schedules:
+            return True
+        try:
+            await timers.take_over(self._engine, self.ref, self._plans)
+        except HoldfastError as error:
+            log.log(level(error), "schedules of %s: %s", self.ref.id, error)
+            return False
+        self._has_schedules = True
+        return True
 
     async def _failed(self, error: Exception) -> None:
         """Fail a revision that warms up; another one is tried again."""

@@ -11,7 +11,7 @@ from holdfast.engine import Engine, open_engine
 from holdfast.host.builder import HostBuilder
 from holdfast.host.host import Host
 from holdfast.model.deployments import DeploymentRef
-from holdfast.model.revisions import Lifecycle
+from holdfast.model.revisions import Lifecycle, revision_of
 from holdfast.model.session_keys import SessionKey
 from holdfast.model.sessions import Activity, TurnAnswer
 from holdfast.testing.polling import wait_for
@@ -114,3 +114,32 @@ async def test_a_host_that_starts_again_loads_what_is_ready(engine: Engine) -> N
     async with hosting(engine) as host:
         await wait_for(lambda: _loaded(host, "a"))
         assert (await say(engine, "Ann", "ann", "a")).replies[0].text == "A: bye Ann"
+
+
+async def test_schedules_belong_to_the_revision_with_the_largest_weight(engine: Engine) -> None:
+    """The next revision takes them over; one that it lacks ends, and a paused one stays paused."""
+    plan = '{flow: nightly, cron: "0 3 * * *"}'
+    async with hosting(engine):
+        for revision, count in (("a", 2), ("b", 1)):
+            plans = ", ".join([plan] * count)
+            head = f"entry: main\nschedules: [{plans}]\n"
+            await stage(engine, revision, shop(revision, head=head, job=True))
+            await reached(engine, revision, Lifecycle.READY)
+            assert await _owners(engine) == ({"a"} if revision == "b" else set())
+            await shift(engine, revision)
+            await wait_for(lambda owner=revision: _owned_by(engine, owner))  # type: ignore[misc]
+            found = (await engine.schedules.list(tenant="default")).items
+            assert [one.plan.execution.kind for one in found] == ["shop:nightly"] * count
+            assert any(one.plan.paused for one in found) is (revision == "b")
+            first = next(one.plan.id for one in found if one.plan.id.startswith("shop:nightly:0"))
+            await engine.schedules.pause(first)
+        assert (await engine.schedules.trigger(first)).id
+
+
+async def _owners(engine: Engine) -> set[str | None]:
+    page = await engine.schedules.list(tenant="default")
+    return {revision_of(one.plan.execution.requires) for one in page.items}
+
+
+async def _owned_by(engine: Engine, revision: str) -> bool:
+    return await _owners(engine) == {revision}
