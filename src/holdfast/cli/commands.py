@@ -50,7 +50,7 @@ _VERBS: dict[str, dict[str, Entry]] = {
     "Run": {
         "dev": Entry(
             "dev",
-            "Run an app for development: a store, HTTP and a worker that reloads changed files.",
+            "Run an app or a pack for development: a store, HTTP, and what you save runs.",
             "dev",
         ),
         "server": Entry(

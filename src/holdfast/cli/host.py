@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 import uvloop
 
 from holdfast.cli.deployment_options import EnvOption
-from holdfast.cli.process.serving import noting_ctrl_c
 from holdfast.cli.terminal import inputs, opening, output
 from holdfast.cli.terminal.failures import INTERRUPTED
 from holdfast.cli.terminal.options import JsonOption, OwnStoreOption
 from holdfast.cli.worker import Capabilities, LogLevel, Slots, configure_logging
-from holdfast.concurrency import first_of
 from holdfast.tracing import set_up_from_environment
-from holdfast.worker.worker import stop_on_signals
 
 if TYPE_CHECKING:
-    from holdfast.host.host import Host
     from holdfast.host.settings import HostSettings
 
 
@@ -65,32 +60,34 @@ def host(
         lease_ms=inputs.duration_ms("lease", lease),
         trusted=trusted,
     )
+    serve(settings, store, as_json=as_json)
+
+
+def serve(
+    settings: HostSettings,
+    store: str | None,
+    *,
+    as_json: bool,
+    listen: str | None = None,
+    folder: Path | None = None,
+) -> None:
+    """Run a host; for `holdfast dev` also HTTP and a pack that is deployed on every save."""
+    from holdfast.cli.process.hosting import serve_host
+
     text, _ = opening.store_text(store)
     shown = str(opening.parse_store(text))
 
-    def announce(_host: Host) -> None:
+    def announce(url: str | None) -> None:
         if as_json:
-            output.emit({"event": "started", "env": env, "store": shown})
+            about = {"event": "started", "env": settings.env, "store": shown}
+            output.emit(about | ({"url": url} if url else {}))
             return
-        output.say(f"holdfast hosts the env {env}")
+        output.say(f"holdfast hosts the env {settings.env}")
         output.say(f"  store    {shown}")
         output.say(f"  tenants  {', '.join(sorted(settings.tenants)) or 'all'}")
+        if url is not None:
+            output.say(f"  http     {url}")
+            output.say(f"  docs     {url}/docs")
 
-    if uvloop.run(_serve(text, settings, announce)):
+    if uvloop.run(serve_host(text, settings, announce, listen=listen, folder=folder)):
         raise typer.Exit(INTERRUPTED)
-
-
-async def _serve(store: str, settings: HostSettings, announce: Callable[[Host], None]) -> bool:
-    """Serve until a signal stops the host; return whether it was Ctrl-C."""
-    from holdfast.engine import open_engine
-    from holdfast.host.host import Host
-
-    async with open_engine(store) as engine:
-        host = Host(engine, settings)
-        with stop_on_signals(host), noting_ctrl_c() as interrupted:
-            running = asyncio.ensure_future(host.run())
-            await first_of(running, host.started.wait())
-            if not running.done():
-                announce(host)
-            await running
-    return interrupted.is_set()

@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 
 import uvloop
 
+from holdfast.api import Engine
 from holdfast.cli.process import banner
 from holdfast.cli.terminal import output
 from holdfast.errors import HoldfastError, StoreUnavailable
@@ -42,7 +43,7 @@ def serve(
 
     async def work() -> bool:
         note = output.nothing if as_json else output.note
-        async with opened(app), _http(app, listen, note) as url:
+        async with opened(app), serving_http(app.engine, listen, note) as url:
 
             def announce(worker: Worker) -> None:
                 banner.show(target, app, worker, as_json=as_json, try_line=bool(parent), url=url)
@@ -70,22 +71,22 @@ async def opened(app: App) -> AsyncIterator[None]:
 
 
 @contextlib.asynccontextmanager
-async def _http(
-    app: App, listen: str | None, note: Callable[[str], None]
+async def serving_http(
+    engine: Engine, listen: str | None, note: Callable[[str], None]
 ) -> AsyncIterator[str | None]:
-    """Serve HTTP next to the worker; yield the URL, or None if HTTP cannot be served."""
-    from holdfast.engine import Engine
+    """Serve HTTP next to a worker or host; yield the URL, or None if HTTP cannot be served."""
+    from holdfast.engine import Engine as NearEngine
     from holdfast.server.run import serving
     from holdfast.server.settings import ServerSettings, parse_listen
 
-    if listen is None or not isinstance(app.engine, Engine):
+    if listen is None or not isinstance(engine, NearEngine):
         yield None
         return
 
     host, port = parse_listen(listen)
     async with contextlib.AsyncExitStack() as stack:
         try:
-            server = serving(app.engine, ServerSettings(host=host, port=port))
+            server = serving(engine, ServerSettings(host=host, port=port))
             _, url = await stack.enter_async_context(server)
         except HoldfastError as error:
             note(f"HTTP is not served: {error}")
