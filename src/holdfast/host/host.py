@@ -38,7 +38,7 @@ class Host:
         self._engine = engine
         self._serving: dict[str, Serving] = {}
         #: Revisions that were unloaded and still finish what runs.
-        self._leaving: set[asyncio.Future[None]] = set()
+        self._leaving: set[Serving] = set()
         self._loading = asyncio.Semaphore(_LOADS_AT_ONCE)
         self._stopping = asyncio.Event()
         #: Set when the revisions of the first look are known.
@@ -56,7 +56,7 @@ class Host:
     def release(self) -> None:
         """Stop immediately and return all leases; the executions continue elsewhere."""
         self._stopping.set()
-        for serving in self._serving.values():
+        for serving in (*self._serving.values(), *self._leaving):
             serving.release()
 
     @contextlib.asynccontextmanager
@@ -103,8 +103,8 @@ class Host:
             await stop(watching)
             for serving in self._serving.values():
                 serving.drain()
-            ending = [one.running for one in self._serving.values()]
-            await asyncio.gather(*ending, *self._leaving, return_exceptions=True)
+            ending = [*self._serving.values(), *self._leaving]
+            await asyncio.gather(*(one.running for one in ending), return_exceptions=True)
 
     async def _watch(self) -> None:
         """Follow the deployments of the env; an outage of the store is waited out."""
@@ -140,8 +140,8 @@ class Host:
     def _unload(self, revision_id: str) -> None:
         serving = self._serving.pop(revision_id)
         serving.drain()
-        self._leaving.add(serving.running)
-        serving.running.add_done_callback(self._leaving.discard)
+        self._leaving.add(serving)
+        serving.running.add_done_callback(lambda _: self._leaving.discard(serving))
 
 
 def _sound_first(revisions: Sequence[Revision]) -> list[Revision]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -90,11 +90,13 @@ def _known(bundle: Bundle, pack: Pack) -> Known:
     )
 
 
-def declare_pack(app: App, bundle: Bundle, runners: Runners) -> LoadedPack:
+def declare_pack(
+    app: App, bundle: Bundle, runners: Runners, *, requires: Sequence[str] | None = None
+) -> LoadedPack:
     """Declare the entry flows of packs in an app: conversations, or tasks for flows without one.
 
     They are named PACK:FLOW. Internal flows are reached from other flows only. Workers of the app
-    need the capabilities that the packs require. Raises InvalidPack.
+    need the capabilities `requires`, by default those that each pack requires. Raises InvalidPack.
     """
     flows = read_flows(bundle, runners)
     main = bundle.main.definition
@@ -104,7 +106,7 @@ def declare_pack(app: App, bundle: Bundle, runners: Runners) -> LoadedPack:
         if not file.is_entry:
             continue
         name = _checked_name(pack, file)
-        requires = pack.definition.requires
+        needed = pack.definition.requires if requires is None else requires
         if file.type in CONVERSING:
             conversations[file.id] = declare_flow(
                 app,
@@ -113,10 +115,10 @@ def declare_pack(app: App, bundle: Bundle, runners: Runners) -> LoadedPack:
                 name=name,
                 busy=main.busy.value,
                 welcome=main.welcome,
-                requires=requires,
+                requires=needed,
             )
         else:
-            jobs[file.id] = declare_job(app, flows, file.id, name=name, requires=requires)
+            jobs[file.id] = declare_job(app, flows, file.id, name=name, requires=needed)
     _declare_schedules(app, bundle, jobs)
     return LoadedPack(bundle, flows, conversations, jobs)
 

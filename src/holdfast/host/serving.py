@@ -94,10 +94,13 @@ class Serving:
     def drain(self) -> None:
         """Finish what runs, and unload; `running` is done then."""
         self._stopping.set()
+        if self._worker is None:
+            # It loads, or waits before it tries again.
+            self.running.cancel()
 
     def release(self) -> None:
         """Return all leases at once."""
-        self._stopping.set()
+        self.drain()
         if self._worker is not None:
             self._worker.release()
 
@@ -137,7 +140,8 @@ class Serving:
                 )
                 runners = await stack.enter_async_context(opening)
                 app = App().attach(self._engine)
-                await asyncio.to_thread(declare_pack, app, packs, runners)
+                # This host has what the packs require, so the revision alone says who may claim.
+                await asyncio.to_thread(declare_pack, app, packs, runners, requires=())
             # The worker must not put them: they belong to one revision of all that are loaded.
             self._plans = timers.plans_of(self.ref, self.revision.id, app.schedules.values())
             app.schedules.clear()

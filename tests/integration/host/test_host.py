@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 from collections.abc import AsyncIterator
 
@@ -143,3 +144,17 @@ async def _owners(engine: Engine) -> set[str | None]:
 
 async def _owned_by(engine: Engine, revision: str) -> bool:
     return await _owners(engine) == {revision}
+
+
+async def test_a_host_that_stops_does_not_wait_for_a_pack_that_loads(engine: Engine) -> None:
+    """The pack is loaded by the next host."""
+    await stage(engine, "a", shop("A"))
+    host = HostBuilder(engine).build()
+    running = asyncio.ensure_future(host.run())
+    await host.started.wait()
+    host.drain()
+    async with asyncio.timeout(5):
+        await running
+    assert host.loaded == ()
+    async with hosting(engine):
+        await reached(engine, "a", Lifecycle.READY)
