@@ -102,6 +102,8 @@ async def test_dev_deploys_a_pack_on_every_save(tmp_path: Path) -> None:
             await dev.wait_for_text("deployed hello 0.1.0", times=2)
             assert await _say(engine, "hi", "ben") == ["Good day. What is your name?"]
             assert await _say(engine, "Ann", "ann") == ["Nice to meet you, Ann."]
+        typed = holdfast("chat", "--deployment", "hello", folder=tmp_path, stdin="hi\nCyd\n")
+        assert "Great to meet you, Cyd." in typed.stdout, typed.stderr
         deployed = json.loads(done("deploy", "hello", "--json", folder=tmp_path))
         assert (deployed["lifecycle"], deployed["generation"]) == ("ready", 2)
         assert dev.end(signal.SIGINT) == 130

@@ -74,7 +74,7 @@ _VERBS: dict[str, dict[str, Entry]] = {
     "Conversations": {
         "chat": Entry(
             "chat",
-            "Talk with a conversation of an app; a worker for it runs here. Ctrl-D or Ctrl-C "
+            "Talk with a conversation of an app or a pack, or with a deployment. Ctrl-D or Ctrl-C "
             "leaves.",
             "chat",
         ),
