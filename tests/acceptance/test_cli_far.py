@@ -128,6 +128,7 @@ FAR = [
     Case("deployments create", Place.nothing, "@ --app talk --path /a", "deployments show @"),
     Case("deployments create", Place.deployment, "@ --pack shop"),
     Case("deployments events", Place.released, "@ --limit 3"),
+    Case("deployments explain", Place.released, "@ session-1"),
     Case("revisions ls", Place.released, "@"),
     Case("revisions stage", Place.deployment, "@ --id v3-@ --config '{}'", "revisions ls @"),
     Case("revisions stage", Place.deployment, "@ --id v1-@ --config '{\"a\": 1}'"),

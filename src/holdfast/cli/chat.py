@@ -63,24 +63,28 @@ OfTenant = Annotated[
 ]
 
 
+OfDeployment = Annotated[
+    str | None,
+    typer.Option("--deployment", metavar="ID", help="Talk with a deployment, not with an app."),
+]
+FakesFile = Annotated[
+    str | None,
+    typer.Option(
+        "--fakes", metavar="FILE", help="Of a pack: the test file whose fakes answer its calls."
+    ),
+]
+
+
 def chat(
     target: OptionalAppTarget = None,
     name: Name = None,
     *,
-    deployment: Annotated[
-        str | None,
-        typer.Option("--deployment", metavar="ID", help="Talk with a deployment, not with an app."),
-    ] = None,
+    deployment: OfDeployment = None,
     env: EnvOption = DEFAULT_ENV,
     user: User = None,
     conversation: Dialogue = None,
     tenant: OfTenant = None,
-    fakes: Annotated[
-        str | None,
-        typer.Option(
-            "--fakes", metavar="FILE", help="Of a pack: the test file whose fakes answer its calls."
-        ),
-    ] = None,
+    fakes: FakesFile = None,
     record: Annotated[
         str | None,
         typer.Option("--record", metavar="FILE", help="Of a pack: write a test from the chat."),

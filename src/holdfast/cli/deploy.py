@@ -66,16 +66,7 @@ def deploy(
     wait_s = inputs.duration_ms("wait", wait) / 1000
 
     async def work(engine: Engine) -> tuple[Revision, Split | None]:
-        from holdfast.host import deploying
-
-        revision = await deploying.upload(engine, upload, ref)
-        try:
-            async with asyncio.timeout(wait_s):
-                revision = await deploying.wait_ready(engine, ref, revision.id)
-        except TimeoutError:
-            return revision, None
-        split = None if no_shift else await deploying.shift(engine, ref, revision.id)
-        return revision, split
+        return await _deployed(engine, upload, ref, wait_s=wait_s, shifts=not no_shift)
 
     revision, split = opening.ask(store, work, create=True)
     output.answer(
@@ -94,6 +85,21 @@ def deploy(
     )
     if not no_shift and split is None:
         raise typer.Exit(FAILED)
+
+
+async def _deployed(
+    engine: Engine, upload: PackUpload, ref: DeploymentRef, *, wait_s: float, shifts: bool
+) -> tuple[Revision, Split | None]:
+    """Return the revision, and the split that routes to it if that is ready in time."""
+    from holdfast.host import deploying
+
+    revision = await deploying.upload(engine, upload, ref)
+    try:
+        async with asyncio.timeout(wait_s):
+            revision = await deploying.wait_ready(engine, ref, revision.id)
+    except TimeoutError:
+        return revision, None
+    return revision, await deploying.shift(engine, ref, revision.id) if shifts else None
 
 
 def _said(ref: DeploymentRef, upload: PackUpload, revision: Revision, split: Split | None) -> str:

@@ -46,6 +46,25 @@ KeepLogs = Annotated[
         show_default="none",
     ),
 ]
+Lanes = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--lane",
+        "--lanes",
+        metavar="LANE",
+        help="A lane to claim from; repeatable.",
+        show_default="the lanes of its tasks",
+    ),
+]
+OfRevision = Annotated[
+    str | None,
+    typer.Option(
+        "--revision",
+        metavar="ID",
+        help="Work for this revision of a deployment of the app.",
+        show_default="none",
+    ),
+]
 #: Set by `holdfast dev`: the process to follow, and where to serve HTTP.
 Parent = Annotated[int, typer.Option("--parent", hidden=True)]
 Listen = Annotated[str | None, typer.Option("--listen", hidden=True)]
@@ -56,26 +75,9 @@ def worker(
     *,
     slots: Slots = 100,
     threads: Threads = 32,
-    lanes: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--lane",
-            "--lanes",
-            metavar="LANE",
-            help="A lane to claim from; repeatable.",
-            show_default="the lanes of its tasks",
-        ),
-    ] = None,
+    lanes: Lanes = None,
     capabilities: Capabilities = None,
-    revision: Annotated[
-        str | None,
-        typer.Option(
-            "--revision",
-            metavar="ID",
-            help="Work for this revision of a deployment of the app.",
-            show_default="none",
-        ),
-    ] = None,
+    revision: OfRevision = None,
     env: EnvOption = "local",
     name: Name = "worker",
     lease: Annotated[

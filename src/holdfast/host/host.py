@@ -98,7 +98,9 @@ class Host:
         """Serve until drained."""
         watching = asyncio.ensure_future(self._watch())
         try:
-            await self._stopping.wait()
+            await first_of(watching, self._stopping.wait())
+            if watching.done():
+                watching.result()
         finally:
             await stop(watching)
             for serving in self._serving.values():

@@ -73,7 +73,8 @@ local function run(tag, args)
     'HSET', keys.revision(tag, id),
     'id', id, 'deployment', name, 'number', number, 'content', content,
     'digests', cmsgpack.pack(digests), 'archives', cmsgpack.pack(archives), 'signers', cmsgpack.pack(signers),
-    'flows', cmsgpack.pack(flows), 'config', config, 'lifecycle', 'staged', 'version', 1, 'staged_at', now, 'changed_at', now
+    'flows', cmsgpack.pack(flows), 'config', config,
+    'lifecycle', 'staged', 'version', 1, 'staged_at', now, 'changed_at', now
   )
   server.call('ZADD', keys.revisions(tag, name), number, id)
   deployments.changed(tag, name, now, { event = 'staged', by = by, revision = id })
