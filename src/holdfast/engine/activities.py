@@ -181,7 +181,7 @@ class Activities(activities.Activities):
         submitted = await self._executions.submit(
             target.name,
             tenant=activity.tenant,
-            input=b'{"input":%b}' % activity.payload,
+            input=b'{"input":%b}' % activity.content,
             requires=(capability(target.revision),),
             idempotency_key=f"{session}:{activity.id}",
         )

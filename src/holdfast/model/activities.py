@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Literal
 
+import msgspec
+
 from holdfast.model import bounds, checks
 from holdfast.model.ids import new_id
 from holdfast.model.names import DEFAULT_TENANT
@@ -32,12 +34,14 @@ class NewActivity:
     pack: str | None = None
     flow: str | None = None
     flow_type: str | None = None
+    #: What a user did, other than writing; the conversation gets it in the payload.
+    action: str | None = None
     #: Under which name the session sticks to a revision; by default its own.
     hint: str | None = None
 
     def __post_init__(self) -> None:
         self.to("-")
-        for name in ("endpoint", "pack", "flow", "flow_type"):
+        for name in ("endpoint", "pack", "flow", "flow_type", "action"):
             if getattr(self, name) is not None:
                 checks.name(name, getattr(self, name))
         if self.hint is not None:
@@ -52,7 +56,15 @@ class NewActivity:
             tenant=self.tenant,
             env=self.env,
         )
-        return Activity(key=key, payload=self.payload, id=self.id, kind=self.kind)
+        return Activity(key=key, payload=self.content, id=self.id, kind=self.kind)
+
+    @property
+    def content(self) -> bytes:
+        """The payload, with the action."""
+        checks.json_object("payload", self.payload, bounds.MESSAGE_BYTES)
+        if self.action is None:
+            return self.payload
+        return msgspec.json.encode({**msgspec.json.decode(self.payload), "action": self.action})
 
 
 class Reason(StrEnum):

@@ -163,6 +163,9 @@ async def test_a_flow_without_a_conversation_runs_once_for_each_activity(
     job = NewActivity(
         conversation="c", user="u", payload=b'{"a": 2, "b": 3}', kind="event", flow_type="job"
     )
+    assert NewActivity(conversation="c", user="u", payload=b"{}", action="go").content == (
+        b'{"action":"go"}'
+    )
     answer = await host.handle_activity(job)
     assert (answer.state, answer.replies, answer.revision) == ("completed", (), "a")
     assert answer.execution is not None

@@ -38,6 +38,8 @@ class ActivityBody(Body):
     pack: Name | None = None
     flow: Name | None = None
     flow_type: Name | None = None
+    #: What a user did, other than writing; the conversation gets it in the payload.
+    action: Name | None = None
     #: Under which name the session sticks to a revision; by default its own.
     hint: Key | None = None
 
@@ -69,6 +71,7 @@ class HandleBody(Body):
             pack=given.pack,
             flow=given.flow,
             flow_type=given.flow_type,
+            action=given.action,
             hint=given.hint,
         )
 
