@@ -74,8 +74,7 @@ _VERBS: dict[str, dict[str, Entry]] = {
     "Conversations": {
         "chat": Entry(
             "chat",
-            "Talk with a conversation of an app or a pack, or with a deployment. Ctrl-D or Ctrl-C "
-            "leaves.",
+            "Talk with a conversation of an app or a pack, or with a deployment. Ctrl-D leaves.",
             "chat",
         ),
     },
