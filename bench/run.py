@@ -31,6 +31,7 @@ from bench.flows import measure_flows
 from bench.graphs import measure_graphs
 from bench.http import measure_http
 from bench.limits import measure_limits
+from bench.logs import measure_logs
 from bench.queues import measure_queues, queue_costs
 from bench.routing import measure_routing
 from bench.sdk import measure_sdk
@@ -123,6 +124,8 @@ async def measure(results: dict[str, Figures], *, backlog: int) -> None:
         results["limits"] = await measure_limits(engine)
     print("tasks of the SDK ...", flush=True)
     results["SDK"] = await measure_sdk()
+    print("log lines of tasks ...", flush=True)
+    results["logs"] = await measure_logs()
     print("waiting for signals ...", flush=True)
     results["waiting"] = await measure_waits()
     print("conversations ...", flush=True)

@@ -288,24 +288,24 @@ async def test_show_has_attempts_steps_history_input_and_result(shop: Shop) -> N
     assert value["history"][0]["event"] == "created"
 
 
-async def test_logs_print_the_history_and_follow_to_the_end(shop: Shop) -> None:
+async def test_history_prints_the_events_and_follow_to_the_end(shop: Shop) -> None:
     """With -f the command ends when the execution has ended, having shown everything once."""
     gate = shop.folder / "gate-logs"
     held = await shop.submit("hold", {"gate": str(gate)})
-    with background(["logs", held, "-f", "--json"], shop.folder) as follower:
+    with background(["history", held, "-f", "--json"], shop.folder) as follower:
         await follower.wait_for_text("created")
         gate.touch()
         assert follower.process.wait(TIMEOUT_S) == 0
     events = [json.loads(line)["event"] for line in follower.text().splitlines()]
     assert events == ["created", "claimed", "completed"]
-    lines = done("logs", held, folder=shop.folder).splitlines()
+    lines = done("history", held, folder=shop.folder).splitlines()
     assert [line.split()[2] for line in lines] == events
 
 
 async def test_ctrl_c_ends_a_command_that_waits_with_130(shop: Shop) -> None:
     """Without a traceback."""
     stuck = await shop.submit("greet", lane="nobody")
-    with background(["logs", stuck, "--follow"], shop.folder) as follower:
+    with background(["history", stuck, "--follow"], shop.folder) as follower:
         await follower.wait_for_text("created")
         assert follower.end(signal.SIGINT) == 130
     assert len(follower.text().splitlines()) == 1

@@ -38,7 +38,7 @@ async def collect(ctx: Context, numbers: list[int]) -> int:
 async def stories(tmp_path: Path) -> AsyncIterator[Path]:
     """A folder in which a worker runs."""
     write_shop(tmp_path, STORIES)
-    with background(["worker", "shop:app", "--keep-logs", "info"], tmp_path) as worker:
+    with background(["worker", "shop:app"], tmp_path) as worker:
         await worker.wait_for_text("holdfast is running shop:app")
         yield tmp_path
 
@@ -73,9 +73,12 @@ async def test_parents_and_children_name_each_other(stories: Path) -> None:
     assert asked("show", children[0], folder=stories)["execution"]["parent"] == parent
     listed = asked("ls", "--parent", parent, folder=stories)["items"]
     assert [one["id"] for one in listed] == children[::-1]
-    told = done("logs", parent, folder=stories).splitlines()
-    assert [line.split()[2] for line in told] == ["created", "claimed", "log", "completed"]
-    assert "collecting 2 numbers" in told[2]
+    events = done("history", parent, folder=stories).splitlines()
+    assert [line.split()[2] for line in events] == ["created", "claimed", "completed"]
+    (line,) = done("logs", parent, "-f", folder=stories).splitlines()
+    assert line.split()[2:] == ["info", "#1", "collecting", "2", "numbers"]
+    assert done("logs", parent, "--level", "warning", folder=stories) == ""
+    assert asked("logs", parent, folder=stories)["message"] == "collecting 2 numbers"
     assert {one["id"] for one in asked("show", parent, folder=stories)["children"]} == {*children}
 
 
@@ -85,7 +88,7 @@ async def test_all_that_failed_are_replayed_by_a_filter(stories: Path) -> None:
         given = f'{{"number": {number}}}'
         failed = asked("submit", "shelf.fetch", "-i", given, folder=stories)["id"]
         assert holdfast("result", failed, "--wait", "10", folder=stories).returncode == 1
-    filters = ("--failed", "--kind", "shelf.fetch", "--error", "ValueError")
+    filters = ("--state", "failed", "--kind", "shelf.fetch", "--error", "ValueError")
     planned = asked("replay", *filters, "--dry-run", folder=stories)
     assert (planned["dry_run"], len(planned["replayed"]), planned["refused"]) == (True, 2, [])
     assert asked("ls", "--state", "failed", folder=stories)["items"][0]["replays"] == 0
@@ -96,7 +99,18 @@ async def test_all_that_failed_are_replayed_by_a_filter(stories: Path) -> None:
     assert asked("show", failed, folder=stories)["execution"]["replays"] == 1
 
 
-@pytest.mark.parametrize("wrong", [(), ("x", "--failed"), ("x", "--dry-run"), ("x", "--kind", "k")])
-def test_replay_takes_an_id_or_a_filter(wrong: tuple[str, ...], tmp_path: Path) -> None:
-    """Nothing is replayed by mistake."""
-    assert holdfast("replay", *wrong, folder=tmp_path).returncode == 2
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        ("replay",),
+        ("replay", "x", "--failed"),
+        ("replay", "x", "--dry-run"),
+        ("replay", "x", "--kind", "k"),
+        ("resume",),
+        ("resume", "x", "--mismatched"),
+        ("resume", "x", "--since", "1h"),
+    ],
+)
+def test_replay_and_resume_take_an_id_or_a_filter(wrong: tuple[str, ...], tmp_path: Path) -> None:
+    """Nothing is changed by mistake."""
+    assert holdfast(*wrong, folder=tmp_path).returncode == 2

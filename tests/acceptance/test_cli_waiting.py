@@ -130,7 +130,7 @@ async def test_a_signal_with_a_token(desk: Shop) -> None:
     assert _result(execution_id, folder) == [1]
     shown = done("waitpoints", "show", execution_id, folder=folder)
     assert "reply" in shown
-    assert "token_read" in done("logs", execution_id, folder=folder)
+    assert "token_read" in done("history", execution_id, folder=folder)
     listed = shown + done("waitpoints", "show", execution_id, "--json", folder=folder)
     listed += done("show", execution_id, "--json", folder=folder)
     assert token not in listed

@@ -118,6 +118,10 @@ async def test_near_and_far_are_the_same(site: Site) -> None:
         assert (await far_side.deployments.archive(ref, other.id)).lifecycle is Lifecycle.ARCHIVED
         assert await far_side.deployments.list("prod") == await near.deployments.list("prod")
         assert await far_side.deployments.events(ref) == await near.deployments.events(ref)
+        for session in ("nobody", "~?"):
+            explained = await far_side.deployments.explain(ref, session)
+            assert explained == await near.deployments.explain(ref, session)
+            assert (explained.revision, explained.reason) == (revision.id, "weights")
         with pytest.raises(NotOverHttp):
             far_side.deployments.watch("prod")
         with pytest.raises(NotOverHttp):

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 
-from holdfast.model.activities import Explanation, NewActivity
-from holdfast.model.deployments import DeploymentRef
+from holdfast.model.activities import NewActivity
 from holdfast.model.sessions import TurnAnswer
 
 
@@ -51,11 +50,4 @@ class Activities(ABC):
 
         For trying a revision out before the split routes to it. Nothing is pinned. Raises what
         `handle` raises, RevisionNotFound, and RevisionNotReady if it is not ready.
-        """
-
-    @abstractmethod
-    async def explain(self, ref: DeploymentRef, session: str) -> Explanation:
-        """Explain where the next message of a session would go; nothing changes.
-
-        Raises DeploymentNotFound, AmbiguousDeployment.
         """

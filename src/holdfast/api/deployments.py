@@ -12,6 +12,7 @@ from holdfast.model.deployments import (
     DeploymentPage,
     DeploymentRef,
     NewDeployment,
+    RouteExplanation,
     Split,
     SplitEntry,
 )
@@ -49,6 +50,13 @@ class Deployments(ABC):
     @abstractmethod
     async def events(self, ref: DeploymentRef, *, limit: int = 50) -> Sequence[DeploymentEvent]:
         """Return what happened to a deployment and who did it, the newest first."""
+
+    @abstractmethod
+    async def explain(self, ref: DeploymentRef, session: str) -> RouteExplanation:
+        """Explain where the next message of a session would go; nothing changes.
+
+        A session that does not exist yet is one without a wait.
+        """
 
     @abstractmethod
     def watch(self, env: str) -> AsyncIterator[Sequence[Deployment]]:

@@ -16,6 +16,7 @@ from holdfast.model.frames import (
     StreamSettings,
     Summary,
 )
+from holdfast.model.log_lines import LogPage
 
 
 class Tail(ABC):
@@ -70,6 +71,21 @@ class Streams(ABC):
     @abstractmethod
     async def read(self, execution_id: str, *, after: int = 0, limit: int = 100) -> FramePage:
         """Return the frames after a frame id, of all attempts in order."""
+
+    @abstractmethod
+    async def logs(
+        self,
+        execution_id: str,
+        *,
+        level: str = "debug",
+        limit: int = 100,
+        cursor: str | None = None,
+    ) -> LogPage:
+        """Return the log lines of an execution from a level on, of all attempts in order.
+
+        `cursor` is that of the page before, or the id of a line. One call looks through a bounded
+        number of frames, so a page may be short and still have a next one.
+        """
 
     @abstractmethod
     async def summary(self, execution_id: str) -> Summary:

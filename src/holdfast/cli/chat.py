@@ -8,7 +8,7 @@ import getpass
 import shlex
 import signal
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -62,16 +62,30 @@ OfTenant = Annotated[
     typer.Option("--tenant", help="Whose session it is.", show_default=DEFAULT_TENANT),
 ]
 
-
-OfDeployment = Annotated[
-    str | None,
-    typer.Option("--deployment", metavar="ID", help="Talk with a deployment, not with an app."),
-]
-FakesFile = Annotated[
+FakesOption = Annotated[
     str | None,
     typer.Option(
         "--fakes", metavar="FILE", help="Of a pack: the test file whose fakes answer its calls."
     ),
+]
+RecordOption = Annotated[
+    str | None,
+    typer.Option("--record", metavar="FILE", help="Of a pack: write a test from the chat."),
+]
+PrivateOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--allow-private",
+        metavar="ADDRESS",
+        help="Of a pack: an address that it may call although it is not public, such as "
+        "127.0.0.1:8099. Repeatable.",
+    ),
+]
+
+
+OfDeployment = Annotated[
+    str | None,
+    typer.Option("--deployment", metavar="ID", help="Talk with a deployment, not with an app."),
 ]
 
 
@@ -84,11 +98,9 @@ def chat(
     user: User = None,
     conversation: Dialogue = None,
     tenant: OfTenant = None,
-    fakes: FakesFile = None,
-    record: Annotated[
-        str | None,
-        typer.Option("--record", metavar="FILE", help="Of a pack: write a test from the chat."),
-    ] = None,
+    fakes: FakesOption = None,
+    record: RecordOption = None,
+    allow_private: PrivateOption = None,
     store: AppStoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -100,7 +112,9 @@ def chat(
     line of the transcript is an object on a line.
     """
     configure_logging("error", as_json=as_json)
-    partner = _partner(target, name, deployment, fakes, record)
+    partner = _partner(
+        target, name, deployment, fakes=fakes, record=record, allow_private=allow_private or ()
+    )
     app = partner.app
     app.store = store or app.store
     if not is_remote(app.store):
@@ -115,6 +129,7 @@ def chat(
     given = {"--user": user, "--conversation": conversation, "--tenant": tenant, "--store": store}
     given |= {"--fakes": fakes, "--env": None if env == DEFAULT_ENV else env}
     options = [part for option, value in given.items() if value for part in (option, value)]
+    options += [part for address in allow_private or () for part in ("--allow-private", address)]
     back = shlex.join(["holdfast", "chat", *partner.words, *options])
     talk = Talk(partner, key, as_json=as_json)
     if not as_json:
@@ -143,8 +158,10 @@ def _partner(
     target: str | None,
     name: str | None,
     deployment: str | None,
+    *,
     fakes: str | None,
     record: str | None,
+    allow_private: Sequence[str],
 ) -> Partner:
     """Return who answers; raises InvalidInput."""
     if deployment is not None and target is None:
@@ -155,7 +172,7 @@ def _partner(
     if target is None or deployment is not None:
         message = "target: name an app or a pack, or a deployment with --deployment"
         raise InvalidInput(message, field="target")
-    pack = pack_chat.load(target, name, fakes=fakes, record=record)
+    pack = pack_chat.load(target, name, fakes=fakes, record=record, allow_private=allow_private)
     if pack is not None:
         return Partner(pack.app, pack.name, (target, pack.flow), pack)
     app = load_app(target)
@@ -231,7 +248,7 @@ class Talk:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, self._leaving.set)
-        async with self._app, _working(self._app) as engine:
+        async with self._app, self._answering(), _working(self._app) as engine:
             talking = asyncio.ensure_future(self._talk(engine))
             leaving = asyncio.ensure_future(self._leaving.wait())
             try:
@@ -247,6 +264,11 @@ class Talk:
         if sys.stdin.isatty() and not self._as_json:
             output.say("")
         return self._leaving.is_set()
+
+    def _answering(self) -> contextlib.AbstractAsyncContextManager[None]:
+        if self._pack is None:
+            return contextlib.nullcontext()
+        return self._pack.answering(self._app.engine)
 
     async def _talk(self, engine: Engine) -> None:
         shown = await self._show_earlier(engine)

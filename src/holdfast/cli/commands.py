@@ -105,8 +105,13 @@ _VERBS: dict[str, dict[str, Entry]] = {
         ),
         "logs": Entry(
             "logs",
-            "Print the events of an execution, oldest first; with --json, one object per line.",
+            "Print the log lines of an execution, oldest first; with --json, one object per line.",
             "logs",
+        ),
+        "history": Entry(
+            "history",
+            "Print what happened to an execution, oldest first; with --json, one object per line.",
+            "history",
         ),
         "stream": Entry(
             "stream",

@@ -133,6 +133,27 @@ def create(
 
 
 @app.command()
+def explain(
+    deployment: DeploymentId,
+    session: Annotated[str, typer.Argument(metavar="SESSION", help="The id of the session.")],
+    *,
+    env: EnvOption = "local",
+    tenant: TenantOption = None,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Explain to which revision the next message of a session would go."""
+    named = ref(deployment, env, tenant)
+    found = opening.ask(store, lambda engine: engine.deployments.explain(named, session))
+    if as_json:
+        output.emit(found)
+        return
+    output.say(f"{found.revision or 'no revision'}, by {found.reason}")
+    for step in found.steps:
+        output.say(f"- {step}")
+
+
+@app.command()
 def events(
     deployment: DeploymentId,
     *,
@@ -150,33 +171,6 @@ def events(
         return
     rows = [(times.ago(one.at), one.event, _about(one), one.by or None) for one in found]
     output.show_table(("when", "event", "about", "by"), rows, nothing="nothing has happened")
-
-
-@app.command()
-def explain(
-    deployment: DeploymentId,
-    session: Annotated[str, typer.Argument(metavar="SESSION", help="The id of a session.")],
-    *,
-    env: EnvOption = "local",
-    tenant: TenantOption = None,
-    store: StoreOption = None,
-    as_json: JsonOption = False,
-) -> None:
-    """Explain which revision the next message of a session goes to. Changes nothing."""
-    named = ref(deployment, env, tenant)
-    found = opening.ask(store, lambda engine: engine.activities.explain(named, session))
-    if as_json:
-        output.emit(found)
-        return
-    where = f"revision {found.revision}" if found.revision else "no revision"
-    output.say(f"{where}, by {found.reason}")
-    for step in found.steps:
-        output.say(f"  {step}")
-    rows = [
-        (one.revision, f"{one.weight_bps / 100:g} %", f"{one.chance_bps / 100:g} %", one.excluded)
-        for one in found.candidates
-    ]
-    output.show_table(("revision", "weight", "chance", "excluded"), rows, nothing="no split yet")
 
 
 def _about(event: DeploymentEvent) -> str | None:

@@ -62,7 +62,6 @@ def dev(
         _host(Path(target), where, slots, capabilities or (), store, as_json=as_json)
         return
     command = [sys.executable, "-m", "holdfast.cli", "worker", target, "--slots", str(slots)]
-    command += ["--keep-logs", "info"]
     command += ["--lease", "5s", "--parent", str(os.getpid()), "--listen", where]
     command += [part for name in capabilities or () for part in ("--capability", name)]
     command += ["--json"] if as_json else []

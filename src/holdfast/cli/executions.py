@@ -6,9 +6,19 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from holdfast.cli import archived, replaying
+from holdfast.cli import archived, bulk
 from holdfast.cli.terminal import inputs, opening, output
-from holdfast.cli.terminal.options import ExecutionId, JsonOption, Reason, StoreOption
+from holdfast.cli.terminal.options import (
+    DryRun,
+    ErrorType,
+    ExecutionId,
+    JsonOption,
+    OfKind,
+    OfTenant,
+    Reason,
+    Since,
+    StoreOption,
+)
 from holdfast.errors import InvalidInput
 from holdfast.model.listing import Filter
 from holdfast.model.states import State
@@ -17,17 +27,6 @@ from holdfast.operate.picture import explain_archived
 if TYPE_CHECKING:
     from holdfast.api import Engine
     from holdfast.model.explanations import Explanation
-
-
-OfKind = Annotated[str | None, typer.Option("--kind", help="Only executions of this task.")]
-OfTenant = Annotated[str | None, typer.Option("--tenant", help="Only executions of this tenant.")]
-ErrorType = Annotated[
-    str | None,
-    typer.Option("--error", metavar="TYPE", help="Only executions with this type of error."),
-]
-Since = Annotated[
-    str | None, typer.Option("--since", help="Created at or after this time: 2h, 2026-01-31T12:00.")
-]
 
 
 def cancel(
@@ -49,14 +48,16 @@ def replay(
         str | None, typer.Argument(metavar="[ID]", help="The id of the execution.")
     ] = None,
     *,
-    failed: Annotated[
-        bool, typer.Option("--failed", help="Replay all failed executions that match the filters.")
-    ] = False,
+    failed: Annotated[bool, typer.Option("--failed", help="Short for --state failed.")] = False,
+    state: Annotated[
+        State | None,
+        typer.Option("--state", help="Replay all executions in this state that match the filters."),
+    ] = None,
     kind: OfKind = None,
     tenant: OfTenant = None,
     error: ErrorType = None,
     since: Since = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only list the executions.")] = False,
+    dry_run: DryRun = False,
     from_step: Annotated[
         str | None, typer.Option("--from-step", help="Discard this step and all later ones.")
     ] = None,
@@ -68,30 +69,27 @@ def replay(
     as_json: JsonOption = False,
 ) -> None:
     """Run ended executions again, from the beginning by default."""
-    filters = {"kind": kind, "tenant": tenant, "error": error, "since": since}
-    if failed == (execution_id is not None):
-        raise InvalidInput("replay: give the ID of an execution, or --failed", field="ID")
+    state = State.FAILED if failed and state is None else state
+    if (state is None) == (execution_id is None):
+        raise InvalidInput("replay: give the ID of an execution, or --state", field="ID")
+
+    async def again(engine: Engine, ended: str) -> State:
+        return await engine.replay(ended, keep_steps=keep_steps, from_step=from_step, reason=reason)
+
     if execution_id is None:
-        how = replaying.How(
-            keep_steps=keep_steps, from_step=from_step, reason=reason, dry_run=dry_run, error=error
+        query = Filter(state=state, kind=kind, tenant=tenant, since=inputs.moment("since", since))
+        bulk.run(
+            bulk.Change("replay", again, bulk.has_error(error), dry_run=dry_run),
+            *(query, store),
+            as_json=as_json,
         )
-        query = Filter(
-            state=State.FAILED, kind=kind, tenant=tenant, since=inputs.moment("since", since)
-        )
-        report = opening.ask(store, lambda engine: replaying.replay_failed(engine, query, how))
-        output.emit(report) if as_json else replaying.show(report)
         return
-    if dry_run or any(filters.values()):
-        raise InvalidInput("replay: --dry-run and filters need --failed", field="failed")
+    if dry_run or any((kind, tenant, error, since)):
+        raise InvalidInput("replay: --dry-run and filters need --state", field="state")
 
-    async def work(engine: Engine) -> str:
-        return await engine.replay(
-            execution_id, keep_steps=keep_steps, from_step=from_step, reason=reason
-        )
-
-    state = opening.ask(store, work)
-    done = {"id": execution_id, "state": state}
-    output.answer(done, f"replayed {execution_id}: it is {state}", as_json=as_json)
+    reached = opening.ask(store, lambda engine: again(engine, execution_id))
+    done = {"id": execution_id, "state": reached}
+    output.answer(done, f"replayed {execution_id}: it is {reached}", as_json=as_json)
 
 
 def prioritize(

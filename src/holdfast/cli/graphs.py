@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from holdfast.cli import drawing, logs
+from holdfast.cli import drawing, history
 from holdfast.cli.terminal import opening, output, times
 from holdfast.cli.terminal.groups import Noun
 from holdfast.cli.terminal.options import JsonOption, Reason, StoreOption
@@ -112,7 +112,7 @@ def _print(view: GraphView) -> None:
         output.say(line)
     output.say("\nHistory")
     for event in view.events[-_EVENTS:]:
-        output.say(logs.line(event))
+        output.say(history.line(event))
 
 
 @app.command()

@@ -30,6 +30,7 @@ _AWAITED = {
     "tool_result": "the result of a tool",
     "budget": "budget",
     "operator": "an operator",
+    "code": "code that fits",
 }
 
 _COLUMNS = ("id", "kind", "state", "lane", "tenant", "tries", "created", "note")

@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-import asyncio
+import contextlib
+from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from holdfast.cli import archived
 from holdfast.cli.terminal import opening, output, times
-from holdfast.cli.terminal.failures import one_line
+from holdfast.cli.terminal.failures import one_line, printable
 from holdfast.cli.terminal.options import ExecutionId, JsonOption, StoreOption
 from holdfast.errors import ExecutionNotFound
 from holdfast.model import bounds
-from holdfast.model.executions import Event
+from holdfast.model.log_lines import LEVELS, LogLine, check_level, lines_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from typing import Any
+    from collections.abc import Iterator
 
     from holdfast.api import Engine
-    from holdfast.model.frames import Frame
-
-_LOOK_EVERY_S = 0.3
 
 
 def logs(
@@ -31,90 +28,62 @@ def logs(
     follow: Annotated[
         bool, typer.Option("--follow", "-f", help="Continue until the execution ends.")
     ] = False,
+    level: Annotated[
+        str,
+        typer.Option("--level", metavar="LEVEL", help=f"The lowest level: {', '.join(LEVELS)}."),
+    ] = "debug",
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Print the events of an execution, oldest first; with --json, one object per line."""
-
-    def show(event: Event) -> None:
-        output.answer(event, line(event), as_json=as_json)
+    """Print the log lines of an execution, oldest first; with --json, one object per line."""
+    check_level(level)
 
     async def work(engine: Engine) -> None:
+        read = _follow if follow else _read
         try:
-            await _print(engine, execution_id, show, follow=follow)
+            async for line in read(engine, execution_id, level):
+                _show(line, as_json=as_json)
         except ExecutionNotFound as error:
-            for event in (await archived.get(engine, execution_id, error)).history():
-                show(event)
+            row = await archived.get(engine, execution_id, error)
+            for line in lines_of(row.frames(), level):
+                _show(line, as_json=as_json)
 
     opening.ask(store, work, maintenance=follow)
 
 
-async def _print(
-    engine: Engine, execution_id: str, show: Callable[[Event], None], *, follow: bool
-) -> None:
-    if follow:
-        await _follow(engine, execution_id, show)
-    else:
-        for event in await _story(engine, execution_id):
-            show(event)
-
-
-async def _follow(engine: Engine, execution_id: str, show: Callable[[Event], None]) -> None:
-    seen: Event | None = None
+async def _read(engine: Engine, execution_id: str, level: str) -> AsyncIterator[LogLine]:
+    cursor = None
     while True:
-        # Read the state first: if it is terminal, the history read after it is complete.
-        state = (await engine.describe(execution_id)).state
-        for event in news(await _story(engine, execution_id), seen):
-            show(event)
-            seen = event
-        if state.is_terminal:
+        page = await engine.streams.logs(
+            execution_id, level=level, limit=bounds.PAGE_ITEMS, cursor=cursor
+        )
+        for line in page.lines:
+            yield line
+        cursor = page.next_cursor
+        if cursor is None:
             return
-        await asyncio.sleep(_LOOK_EVERY_S)
 
 
-async def _story(engine: Engine, execution_id: str) -> list[Event]:
-    """Return the history of an execution and the kept lines of its log, by time."""
-    events = list(await engine.history(execution_id))
-    after, more = 0, True
-    while more:
-        page = await engine.streams.read(execution_id, after=after, limit=bounds.PAGE_ITEMS)
-        events += [_line_of(frame) for frame in page.frames if frame.type == "log"]
-        after, more = page.frames[-1].id if page.frames else after, page.more
-    return sorted(events, key=lambda event: event.at)
+async def _follow(engine: Engine, execution_id: str, level: str) -> AsyncIterator[LogLine]:
+    async with contextlib.aclosing(engine.streams.follow(execution_id)) as frames:
+        async for frame in frames:
+            for line in lines_of([frame], level):
+                yield line
 
 
-def _line_of(frame: Frame) -> Event:
-    content = frame.json()
-    data = content if isinstance(content, dict) else {"message": content}
-    return Event(at=frame.at, event="log", data={"attempt": frame.attempt, **data})
+def _show(line: LogLine, *, as_json: bool) -> None:
+    if as_json:
+        output.emit(line)
+        return
+    for text in _text(line):
+        output.say(text)
 
 
-def news(history: Sequence[Event], seen: Event | None) -> Sequence[Event]:
-    """Return the events after the last one shown; old events may have been dropped."""
-    for index in range(len(history) - 1, -1, -1):
-        if history[index] == seen:
-            return history[index + 1 :]
-    return history
-
-
-def line(event: Event) -> str:
-    """Return an event as a line."""
-    return f"{times.stamp(event.at)}  {event.event:<14}{facts(event.data)}".rstrip()
-
-
-def facts(data: Mapping[str, Any]) -> str:
-    """Return the data of an event in short. People count attempts from 1: `#1`, `#2`."""
-    parts = []
-    for name, value in data.items():
-        if value is None or value == "":
-            continue
-        if name == "error":
-            shown = ": ".join(str(value[k]) for k in ("type", "message") if value.get(k))
-            parts.append(f"error={one_line(shown)}")
-        elif name == "attempt":
-            parts.append(f"attempt #{value + 1}")
-        elif name in ("retry_at", "run_at"):
-            parts.append(f"{name}={times.stamp(value)}")
-        else:
-            parts.append(f"{name}={one_line(str(value))}")
-    return " ".join(parts)
+def _text(line: LogLine) -> Iterator[str]:
+    """Yield a line for people, then its traceback. People count attempts from 1: `#1`, `#2`."""
+    logger = f"{line.logger}: " if line.logger else ""
+    facts = "".join(f" {name}={value}" for name, value in line.fields.items())
+    message = one_line(f"{logger}{line.message}{facts}")
+    yield f"{times.stamp(line.at)}  {line.level:<9}#{line.attempt + 1}  {message}"
+    for text in (line.traceback or "").splitlines():
+        yield f"    {printable(text)}"

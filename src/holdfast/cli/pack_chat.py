@@ -1,16 +1,20 @@
-"""A pack at the other end of a chat: its fakes, and the test that is written from the chat."""
+"""A pack at the other end of a chat: what answers its calls, and the test made from it."""
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from holdfast.cli.terminal import output
 from holdfast.errors import InvalidInput
 
 if TYPE_CHECKING:
     from holdfast.api import Engine
+    from holdfast.host.flows.runners import Invocation, Runners
     from holdfast.host.loading import LoadedPack
+    from holdfast.host.packs import Bundle
     from holdfast.host.simulator.fakes import Answer, Call, Fakes
     from holdfast.host.simulator.recording import Recorder
     from holdfast.worker.app import App
@@ -22,14 +26,26 @@ class PackChat:
     """A conversation of a pack, with what it needs to run here."""
 
     def __init__(
-        self, app: App, pack: LoadedPack, flow: str | None, recorder: Recorder, file: Path | None
+        self,
+        app: App,
+        pack: LoadedPack,
+        flow: str | None,
+        *,
+        calls: _Calls,
+        recorder: Recorder,
+        file: Path | None,
     ) -> None:
         self.app = app
+        self._calls = calls
         #: The name of the conversation, and of its flow.
         self.name: str = pack.conversation(flow).name
         self.flow: str = self.name.partition(":")[2]
         self._recorder = recorder
         self._record = file
+
+    def answering(self, engine: Engine) -> contextlib.AbstractAsyncContextManager[None]:
+        """Let calls reach components, models and web servers while the block runs."""
+        return self._calls.answering(engine)
 
     def begin(self, lines: int) -> None:
         """Refuse to record a conversation that has begun before."""
@@ -52,7 +68,12 @@ class PackChat:
 
 
 def load(
-    target: str, flow: str | None, *, fakes: str | None, record: str | None
+    target: str,
+    flow: str | None,
+    *,
+    fakes: str | None,
+    record: str | None,
+    allow_private: Sequence[str],
 ) -> PackChat | None:
     """Load a pack to talk with; None if the target is not a pack but an app."""
     path = Path(target)
@@ -70,9 +91,10 @@ def load(
 
     bundle = packs.bundle(packs.load(path, packs.Trust(unsigned=True), quiet=True))
     app, recorder = App(), Recorder()
-    answering = runners(_Announcing(_read_fakes(fakes)).ask)
-    pack = declare_pack(app, bundle, recorder.runners(answering))
-    return PackChat(app, pack, flow, recorder, None if record is None else Path(record))
+    calls = _Calls(bundle, _read_fakes(fakes), allow_private)
+    pack = declare_pack(app, bundle, recorder.runners(runners(calls.ask, calls.runners())))
+    file = None if record is None else Path(record)
+    return PackChat(app, pack, flow, calls=calls, recorder=recorder, file=file)
 
 
 def _read_fakes(file: str | None) -> Fakes:
@@ -90,14 +112,63 @@ def _read_fakes(file: str | None) -> Fakes:
     return Fakes(tests[0].fakes if tests else ())
 
 
-class _Announcing:
-    """Says which calls nothing answers."""
+class _Calls:
+    """What answers the calls of a pack: fakes, then what the calls name.
 
-    def __init__(self, fakes: Fakes) -> None:
+    The runners are declared before the store is open, and exist while it is.
+    """
+
+    def __init__(self, bundle: Bundle, fakes: Fakes, allow_private: Iterable[str]) -> None:
+        self._bundle = bundle
         self._fakes = fakes
+        self._allow_private = tuple(allow_private)
+        self._real: Runners | None = None
+
+    @contextlib.asynccontextmanager
+    async def answering(self, engine: Engine) -> AsyncIterator[None]:
+        """Open the runners on a store. A server has none: there, only fakes answer."""
+        from holdfast.engine.engine import Engine as NearEngine
+        from holdfast.host.opening import open_runners
+
+        if not isinstance(engine, NearEngine):
+            yield
+            return
+        # The person who talks to a pack here could also run its Python files.
+        opened = open_runners(self._bundle, engine, allow_private=self._allow_private, trusted=True)
+        async with opened as self._real:
+            yield
 
     async def ask(self, call: Call) -> Answer | None:
+        """Answer a call with a fake, if there is one."""
         answer = await self._fakes.ask(call)
-        if answer is None:
-            output.note(f"no fake answers {call}; give a test file with --fakes")
+        if answer is None and self._real is None:
+            output.note(f"no fake answers {call}; give a test file with --fakes, or a --store")
         return answer
+
+    def runners(self) -> Runners:
+        """Return runners that use the real ones as soon as they exist."""
+        from holdfast.host.flows.runners import Runners
+
+        return Runners(
+            call=self._late("call"),
+            http=self._late("http"),
+            llm=self._late("llm"),
+            provider=self._late("provider"),
+            state=self._state,
+        )
+
+    def _late(self, kind: str) -> Any:
+        from holdfast.host.flows.runners import NodeFailed
+        from holdfast.host.simulator.fakes import NOT_FAKED
+
+        async def run(call: Any) -> Any:
+            if self._real is None:
+                raise NodeFailed(NOT_FAKED, f"nothing answers this {kind}")
+            return await getattr(self._real, kind)(call)
+
+        return run
+
+    async def _state(self, about: Invocation, names: Sequence[str]) -> Mapping[str, Any]:
+        if self._real is None or self._real.state is None:
+            return {}
+        return await self._real.state(about, names)

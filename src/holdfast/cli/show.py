@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from holdfast.cli import archived, logs, timeline
+from holdfast.cli import archived, history, timeline
 from holdfast.cli.terminal import opening, output, times
 from holdfast.cli.terminal.failures import one_line, printable
 from holdfast.cli.terminal.options import ExecutionId, JsonOption, StoreOption
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 #: Longer payloads are truncated; `--json` prints them in full.
 _PAYLOAD_CHARS = 300
 _STEP_CHARS = 80
-#: Only the last events are printed; `holdfast logs` prints all of them.
+#: Only the last events are printed; `holdfast history` prints all of them.
 _EVENTS = 20
 #: Outcomes of attempts that failed.
 _FAILED = ("failed", "timed_out")
@@ -107,9 +107,9 @@ def _print(shown: Picture) -> None:
             output.say(f"... more: holdfast ls --parent {execution.id}")
     output.say("\nHistory")
     if len(shown.history) > _EVENTS:
-        output.say(f"... {len(shown.history) - _EVENTS} earlier: holdfast logs {execution.id}")
+        output.say(f"... {len(shown.history) - _EVENTS} earlier: holdfast history {execution.id}")
     for event in shown.history[-_EVENTS:]:
-        output.say(logs.line(event))
+        output.say(history.line(event))
 
 
 def _facts(shown: Picture) -> Iterator[tuple[str, str]]:

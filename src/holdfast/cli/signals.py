@@ -8,9 +8,20 @@ from typing import TYPE_CHECKING, Annotated
 import msgspec
 import typer
 
+from holdfast.cli import bulk
 from holdfast.cli.terminal import inputs, opening, output
-from holdfast.cli.terminal.options import ExecutionId, JsonOption, StoreOption
+from holdfast.cli.terminal.options import (
+    DryRun,
+    JsonOption,
+    OfKind,
+    OfTenant,
+    Since,
+    StoreOption,
+)
 from holdfast.cli.waitpoints import Answered, find, user
+from holdfast.errors import InvalidInput
+from holdfast.model.listing import Filter
+from holdfast.model.states import State
 from holdfast.model.waitpoints import Effect, NewSignal, Source
 
 if TYPE_CHECKING:
@@ -89,25 +100,46 @@ def signal(
 
 
 def resume(
-    execution_id: ExecutionId,
+    execution_id: Annotated[
+        str | None, typer.Argument(metavar="[ID]", help="The id of the execution.")
+    ] = None,
     *,
+    mismatched: Annotated[
+        bool,
+        typer.Option(
+            "--mismatched", help="Resume all executions whose code did not fit, by the filters."
+        ),
+    ] = False,
+    kind: OfKind = None,
+    tenant: OfTenant = None,
+    since: Since = None,
+    dry_run: DryRun = False,
     payload: Payload = None,
     identity: Identity = None,
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Resume a suspended execution without the answer that it waits for."""
+    if mismatched == (execution_id is not None):
+        raise InvalidInput("resume: give the ID of an execution, or --mismatched", field="ID")
     body = b"null" if payload is None else inputs.payload(payload)
 
-    async def work(engine: Engine) -> str:
-        return await engine.waitpoints.resume(execution_id, body, identity=identity or user())
+    async def work(engine: Engine, held: str) -> State:
+        return await engine.waitpoints.resume(held, body, identity=identity or user())
 
-    state = opening.ask(store, work)
-    output.answer(
-        {"id": execution_id, "state": state},
-        f"resumed {execution_id}: it is {state}",
-        as_json=as_json,
-    )
+    if execution_id is None:
+        query = Filter(
+            state=State.SUSPENDED, kind=kind, tenant=tenant, since=inputs.moment("since", since)
+        )
+        change = bulk.Change("resume", work, bulk.is_misfit, dry_run=dry_run)
+        bulk.run(change, query, store, as_json=as_json)
+        return
+    if dry_run or any((kind, tenant, since)):
+        raise InvalidInput("resume: --dry-run and filters need --mismatched", field="mismatched")
+
+    state = opening.ask(store, lambda engine: work(engine, execution_id))
+    done = {"id": execution_id, "state": state}
+    output.answer(done, f"resumed {execution_id}: it is {state}", as_json=as_json)
 
 
 def _decision(payload: str | None, comment: str, *, approved: bool) -> bytes:

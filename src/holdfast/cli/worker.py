@@ -38,12 +38,11 @@ LogLevel = Annotated[
     str, typer.Option("--log-level", metavar="LEVEL", help=f"{', '.join(LEVELS)}.")
 ]
 KeepLogs = Annotated[
-    str | None,
+    str,
     typer.Option(
         "--keep-logs",
         metavar="LEVEL",
-        help="Keep lines of ctx.logger at or above this level for `holdfast logs`.",
-        show_default="none",
+        help="Keep log lines of tasks from this level on, for `holdfast logs`; `off` keeps none.",
     ),
 ]
 Lanes = Annotated[
@@ -84,7 +83,7 @@ def worker(
         str, typer.Option("--lease", help="How soon the store notices that a worker has died.")
     ] = "30s",
     log_level: LogLevel = "info",
-    keep_logs: KeepLogs = None,
+    keep_logs: KeepLogs = "info",
     store: AppStoreOption = None,
     as_json: JsonOption = False,
     parent: Parent = 0,
@@ -101,7 +100,7 @@ def worker(
         slots=slots,
         threads=threads,
         lease_ms=inputs.duration_ms("lease", lease),
-        keep_logs=keep_logs,
+        keep_logs=None if keep_logs == "off" else keep_logs,
     )
     app = load_app(target)
     app.store = store or app.store

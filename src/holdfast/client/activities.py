@@ -14,8 +14,7 @@ from holdfast.api.activities import Activities
 from holdfast.client import decode_sessions as decode
 from holdfast.client.http import Http, path
 from holdfast.model import bounds, checks
-from holdfast.model.activities import Explanation, NewActivity
-from holdfast.model.deployments import DeploymentRef
+from holdfast.model.activities import NewActivity
 from holdfast.model.sessions import TurnAnswer
 
 #: One long poll for the end of a turn; the next follows at once.
@@ -79,15 +78,6 @@ class RemoteActivities(Activities):
             done = response.status != HTTPStatus.ACCEPTED
             if done or poll_ms == left_ms:
                 return decode.answer(response.content, done=done)
-
-    @override
-    async def explain(self, ref: DeploymentRef, session: str) -> Explanation:
-        reply = await self._http.get(
-            path("envs", ref.env, "deployments", ref.id, "explain"),
-            session=session,
-            tenant=ref.tenant or self._tenant,
-        )
-        return msgspec.convert(reply, Explanation)
 
     def _whose(self, tenant: str) -> str:
         return (self._tenant or tenant) if tenant == "default" else tenant

@@ -19,6 +19,7 @@ from holdfast.model.deployments import (
     DeploymentPage,
     DeploymentRef,
     NewDeployment,
+    RouteExplanation,
     Split,
     SplitEntry,
     check_entries,
@@ -67,6 +68,12 @@ class RemoteDeployments(Deployments):
         checks.integer("limit", limit, 1, bounds.PAGE_ITEMS)
         reply = await self._send("GET", ref, "events", query={"limit": limit})
         return msgspec.convert(reply.decode()["items"], builtins.list[DeploymentEvent])
+
+    @override
+    async def explain(self, ref: DeploymentRef, session: str) -> RouteExplanation:
+        checks.text("session", session, bounds.ID_CHARS, empty=False)
+        reply = await self._send("GET", ref, "explain", query={"session": session})
+        return msgspec.convert(reply.decode(), RouteExplanation)
 
     @override
     def watch(self, env: str) -> AsyncIterator[Sequence[Deployment]]:

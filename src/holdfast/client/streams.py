@@ -34,6 +34,7 @@ from holdfast.model.frames import (
     Summary,
 )
 from holdfast.model.ids import new_id
+from holdfast.model.log_lines import LogLine, LogPage, check_level
 
 _UTF8, _BASE64 = "utf8", "base64"
 _TEXTS = frozenset({"text", "bytes"})
@@ -76,6 +77,21 @@ class RemoteStreams(api.Streams):
         page = _page(response.content)
         frames = tuple(_frame(frame) for frame in page.items)
         return FramePage(frames=frames, more=page.next_cursor is not None)
+
+    @override
+    async def logs(
+        self,
+        execution_id: str,
+        *,
+        level: str = "debug",
+        limit: int = 100,
+        cursor: str | None = None,
+    ) -> LogPage:
+        calls.check_page(limit)
+        query = {"level": check_level(level), "limit": limit, "cursor": cursor}
+        page = await self._http.get(_about(execution_id, "logs"), **query)
+        lines = [LogLine(**{**line, "at": moment(line["at"])}) for line in page["items"]]
+        return LogPage(lines=tuple(lines), next_cursor=page["next_cursor"])
 
     @override
     async def summary(self, execution_id: str) -> Summary:

@@ -9,6 +9,7 @@ from typing import NamedTuple, final
 from typing_extensions import override
 
 from holdfast.api import activities
+from holdfast.engine.deployments import table_of
 from holdfast.engine.executions import Executions
 from holdfast.engine.sessions import Sessions
 from holdfast.errors import (
@@ -20,11 +21,11 @@ from holdfast.errors import (
     SessionNotFound,
 )
 from holdfast.model import bounds, checks, entries
-from holdfast.model.activities import Explanation, NewActivity
+from holdfast.model.activities import NewActivity
 from holdfast.model.deployments import Deployment, DeploymentRef
 from holdfast.model.revisions import Lifecycle, capability
 from holdfast.model.sessions import Session, SessionState, TurnAnswer
-from holdfast.routing import Candidate, Router, RoutingTable
+from holdfast.routing import Router
 from holdfast.store.deployments import revision_in
 from holdfast.store.store import Store
 
@@ -93,14 +94,6 @@ class Activities(activities.Activities):
 
         return await self._handle(activity, choose, deployment, sender, wait_ms)
 
-    @override
-    async def explain(self, ref: DeploymentRef, session: str) -> Explanation:
-        checks.text("session", session, bounds.ID_CHARS, empty=False)
-        found = await self._deployments.get(ref)
-        waiting = await self._waiting(found, session)
-        wait = None if waiting is None else waiting.revision
-        return await self._router.explain(_table(found), session, wait=wait)
-
     async def _handle(
         self,
         activity: NewActivity,
@@ -140,7 +133,7 @@ class Activities(activities.Activities):
         waiting = await self._waiting(found, session)
         if waiting is not None:
             return waiting
-        decision = await self._router.route(_table(found), activity.hint or session)
+        decision = await self._router.route(table_of(found), activity.hint or session)
         if decision.revision is None:
             message = f"the deployment {found.id} routes to no revision: set its split"
             raise RevisionNotReady(message, deployment=found.id)
@@ -198,23 +191,6 @@ class Activities(activities.Activities):
             done=done,
             revision=target.revision,
         )
-
-
-def _table(found: Deployment) -> RoutingTable:
-    """Return what routing must know: the entries of the split, with their lifecycles."""
-    candidates = []
-    for entry in found.split.entries:
-        revision = found.revision(entry.revision)
-        candidates.append(
-            Candidate(
-                revision=entry.revision,
-                weight_bps=entry.weight_bps,
-                lifecycle=revision.lifecycle.value if revision else Lifecycle.ARCHIVED.value,
-                since=entry.since,
-            )
-        )
-    split = found.split
-    return RoutingTable(found.env, found.id, found.tenant, split.generation, tuple(candidates))
 
 
 def _target(found: Deployment, revision_id: str, activity: NewActivity) -> _Target:

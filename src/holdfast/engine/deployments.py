@@ -12,7 +12,7 @@ from typing_extensions import override
 
 from holdfast.api import deployments
 from holdfast.engine.waiters import news_or_poll
-from holdfast.errors import InvalidInput
+from holdfast.errors import InvalidInput, SessionNotFound
 from holdfast.model import bounds, calls, checks
 from holdfast.model.deployments import (
     Deployment,
@@ -20,6 +20,7 @@ from holdfast.model.deployments import (
     DeploymentPage,
     DeploymentRef,
     NewDeployment,
+    RouteExplanation,
     Split,
     SplitEntry,
     check_entries,
@@ -27,6 +28,8 @@ from holdfast.model.deployments import (
 from holdfast.model.ids import new_id
 from holdfast.model.packs import digest as check_digest
 from holdfast.model.revisions import Gate, Lifecycle, Revision
+from holdfast.model.sessions import SessionState
+from holdfast.routing import Candidate, Router, RoutingTable, StorePins
 from holdfast.store import channels
 from holdfast.store.deployments import revision_in, with_needs
 from holdfast.store.store import Store
@@ -48,6 +51,7 @@ class Deployments(deployments.Deployments):
     def __init__(self, store: Store) -> None:
         self._store = store
         self._deployments = store.deployments
+        self._router = Router(StorePins(store))
 
     @override
     async def create(self, new: NewDeployment) -> tuple[Deployment, bool]:
@@ -78,6 +82,26 @@ class Deployments(deployments.Deployments):
     ) -> builtins.list[DeploymentEvent]:
         checks.integer("limit", limit, 1, bounds.PAGE_ITEMS)
         return await self._deployments.events(ref, limit)
+
+    @override
+    async def explain(self, ref: DeploymentRef, session: str) -> RouteExplanation:
+        checks.text("session", session, bounds.ID_CHARS, empty=False)
+        deployment = await self._deployments.get(ref)
+        wait = await self._wait(deployment, session)
+        found = await self._router.explain(table_of(deployment), session, wait=wait)
+        return msgspec.convert(msgspec.to_builtins(found), RouteExplanation)
+
+    async def _wait(self, deployment: Deployment, session_id: str) -> str | None:
+        """Return the revision that a session of the tenant needs; None if it needs none."""
+        try:
+            checks.execution_id("session", session_id)
+            session = (await self._store.sessions.read(session_id)).session
+        except (SessionNotFound, InvalidInput):
+            return None
+        is_under_way = session.state is not SessionState.IDLE
+        is_own = session.key.tenant == deployment.tenant
+        known = session.revision is not None and deployment.revision(session.revision)
+        return session.revision if is_under_way and is_own and known else None
 
     @override
     async def watch(self, env: str) -> AsyncIterator[Sequence[Deployment]]:
@@ -235,6 +259,25 @@ class Deployments(deployments.Deployments):
         if to_generation is not None:
             checks.integer("to_generation", to_generation, 1, bounds.AMOUNT)
         return await self._deployments.rollback(ref, to_generation, _key(idempotency_key))
+
+
+def table_of(deployment: Deployment) -> RoutingTable:
+    """Return what routing must know about a deployment."""
+    entries = {entry.revision: entry for entry in deployment.split.entries}
+    routed = [revision for revision in deployment.revisions if revision.id in entries]
+    others = [revision for revision in deployment.served if revision.id not in entries]
+    unrouted = SplitEntry(revision="none", weight_bps=0)
+    candidates = tuple(
+        Candidate(
+            revision=revision.id,
+            weight_bps=entries.get(revision.id, unrouted).weight_bps,
+            lifecycle=revision.lifecycle.value,
+            since=entries.get(revision.id, unrouted).since,
+        )
+        for revision in [*routed, *others][: bounds.REVISIONS]
+    )
+    generation = deployment.split.generation
+    return RoutingTable(deployment.env, deployment.id, deployment.tenant, generation, candidates)
 
 
 def _check_revision(revision_id: str) -> str:

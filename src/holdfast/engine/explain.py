@@ -118,6 +118,8 @@ def _suspended(facts: ExplainFacts, wait: Awaited) -> Explanation:
         for point in wait.points
         if point.state is WaitpointState.OPEN
     ]
+    if execution.hold is Hold.CODE:
+        return Explanation(state=execution.state, why=_misfit(execution, wait), holds=holds)
     who = {point.name: point.answerers for point in wait.points}
     missing = conditions.missing(wait.condition, wait.seen, to_ms(facts.now), who)
     why = f"It waits for {missing or 'an operator'}"
@@ -127,6 +129,15 @@ def _suspended(facts: ExplainFacts, wait: Awaited) -> Explanation:
         left = max((execution.wait_until - facts.now).total_seconds(), 0)
         why += f"; {span(left)} left, then {_ON_TIMEOUT[execution.on_timeout or 'fail']}"
     return Explanation(state=execution.state, why=f"{why}.", holds=holds)
+
+
+def _misfit(execution: Execution, wait: Awaited) -> str:
+    """Return how the code of an execution does not fit its journal, and what to do."""
+    problem = " ".join(point.title for point in wait.points)
+    return (
+        f"Its code does not fit what it has recorded. {problem} "
+        f"Deploy code that fits, then run `holdfast resume {execution.id}`."
+    )
 
 
 def _conversing(facts: ExplainFacts, session: Session) -> Explanation:

@@ -10,7 +10,7 @@ from typing_extensions import override
 from holdfast import api
 from holdfast.engine.tails import Tail, Tails
 from holdfast.errors import TooLarge
-from holdfast.model import bounds, checks, merge_patch
+from holdfast.model import bounds, checks, log_lines, merge_patch
 from holdfast.model.executions import Lease
 from holdfast.model.frames import (
     Appended,
@@ -20,7 +20,11 @@ from holdfast.model.frames import (
     Summary,
 )
 from holdfast.model.ids import new_id
+from holdfast.model.log_lines import LogLine, LogPage
 from holdfast.store.store import Store
+
+#: How many pages of frames one call for log lines reads.
+_PAGES_OF_LOGS = 10
 
 
 class Streams(api.Streams):
@@ -80,6 +84,32 @@ class Streams(api.Streams):
         checks.integer("after", after, 0, bounds.FRAME_ID)
         checks.integer("limit", limit, 1, bounds.PAGE_ITEMS)
         return await self._streams.read(execution_id, after, limit)
+
+    @override
+    async def logs(
+        self,
+        execution_id: str,
+        *,
+        level: str = "debug",
+        limit: int = 100,
+        cursor: str | None = None,
+    ) -> LogPage:
+        checks.execution_id("id", execution_id)
+        checks.integer("limit", limit, 1, bounds.PAGE_ITEMS)
+        log_lines.check_level(level)
+        start = log_lines.position(cursor)
+        lines: list[LogLine] = []
+        after = max(start[0] - 1, 0)
+        for _ in range(_PAGES_OF_LOGS):
+            page = await self._streams.read(execution_id, after, bounds.PAGE_ITEMS)
+            found = log_lines.lines_of(page.frames, level)
+            lines += [line for line in found if log_lines.position(line.id) > start]
+            if len(lines) > limit:
+                return LogPage(lines=tuple(lines[:limit]), next_cursor=lines[limit - 1].id)
+            if not page.more:
+                return LogPage(lines=tuple(lines), next_cursor=None)
+            after = page.frames[-1].id
+        return LogPage(lines=tuple(lines), next_cursor=f"{after + 1}.0")
 
     @override
     async def summary(self, execution_id: str) -> Summary:

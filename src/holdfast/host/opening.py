@@ -19,6 +19,7 @@ from holdfast.host.tenant_state import TenantState
 from holdfast.host.vault import Vault
 from holdfast.host.web import Web
 from holdfast.host.web.nodes import HttpNodes
+from holdfast.model.session_keys import DEFAULT_ENV
 
 
 @contextlib.asynccontextmanager
@@ -29,6 +30,8 @@ async def open_runners(
     sandbox: SandboxSettings | None = None,
     allow_private: Iterable[str] = (),
     trusted: bool = False,
+    tenants: Iterable[str] = (),
+    env: str = DEFAULT_ENV,
 ) -> AsyncIterator[Runners]:
     """Load the components of packs and give what runs their nodes, while the block runs.
 
@@ -38,9 +41,11 @@ async def open_runners(
         sandbox: how components run.
         allow_private: addresses that packs may reach although they are not public.
         trusted: run Python components of packs that no trusted key has signed.
+        tenants: tenants whose keys of models must be set.
+        env: where they must be set.
 
     Raises:
-        InvalidPack: a component or a schema cannot be loaded.
+        InvalidPack: a component or a schema cannot be loaded, or a tenant lacks a key.
         NotOverHttp: the engine is a client of a server.
     """
     if not isinstance(engine, NearEngine):
@@ -56,10 +61,13 @@ async def open_runners(
         services = Services(states=states, vault=vault, web=web)
         components = await Components.load(bundle, box, services, trusted=trusted)
         stack.push_async_callback(components.close)
+        models = ModelNodes(bundle, web, vault, components)
+        for tenant in tenants:
+            await models.check(tenant, env)
         yield Runners(
             call=components,
             http=HttpNodes(web, vault, grants.flows),
-            llm=ModelNodes(bundle, web, vault, components),
+            llm=models,
             provider=ProviderNodes(bundle, components),
             state=TenantState(states, grants.flows),
         )

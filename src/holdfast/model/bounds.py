@@ -35,6 +35,8 @@ SIGNAL_BYTES = 64 << 10
 SIGNAL_DEPTH = 64
 ANSWERERS = 64
 TITLE_CHARS = 256
+#: The highest version of a part of a task's code.
+VERSION = 1_000_000
 SCHEMA_BYTES = 16 << 10
 #: Larger inputs are not checked against published schemas.
 TASK_SCHEMA_BYTES = 64 << 10

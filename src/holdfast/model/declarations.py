@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from holdfast.errors import InvalidInput
-from holdfast.model import bounds, checks, names, schemas
+from holdfast.model import bounds, checks, declared_limits, names, schemas
 from holdfast.model.executions import DEFAULTS, GIVEN, OPTIONS, NewExecution
 from holdfast.model.sessions import Busy
 
@@ -99,6 +99,7 @@ def check(kind: str, description: Any, tenant: str | None) -> None:
                     f"{kind}.options.{field}", "must belong to the tenant of the task", name
                 )
     checks.known_fields(f"{kind}.options", description.get("options") or {}, OPTIONS)
+    declared_limits.read(kind, description)
     if not isinstance(description.get("input", True), dict | bool):
         problem = "must be a JSON Schema: an object or a boolean"
         checks.refuse(f"{kind}.input", problem, description["input"])

@@ -169,6 +169,32 @@ _SERVED = frozenset({Lifecycle.WARMING, Lifecycle.READY, Lifecycle.DRAINING})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RouteCandidate:
+    """A revision that a message could go to, and what speaks against it."""
+
+    revision: str
+    weight_bps: int
+    lifecycle: str
+    #: The chance that a new session goes to it, in basis points.
+    chance_bps: int
+    #: Why no new session goes to it; None if one may.
+    excluded: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RouteExplanation:
+    """Where the next message of a session would go, and why."""
+
+    #: None if no revision takes new sessions.
+    revision: str | None
+    #: wait, pin, cookie or weights.
+    reason: str
+    candidates: tuple[RouteCandidate, ...]
+    #: One sentence for each step of the order, up to the one that decided.
+    steps: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DeploymentEvent:
     """Something that happened to a deployment."""
 

@@ -64,6 +64,8 @@ class Hold(StrEnum):
     CALLBACK = "callback"
     TOOL_RESULT = "tool_result"
     OPERATOR = "operator"
+    #: Its code does not fit its journal: for code that does.
+    CODE = "code"
     ESCALATED = "escalated"
     #: Submitted with debounce: later submissions may replace it.
     DEBOUNCE = "debounce"
@@ -108,6 +110,7 @@ _BLOCKING_REASON = {
     Hold.TOOL_RESULT: "waiting_for_tool_result",
     Hold.OPERATOR: "paused_by_operator",
     Hold.ESCALATED: "paused_by_operator",
+    Hold.CODE: "paused_by_operator",
     Hold.DEBOUNCE: "waiting_for_debounce",
     Hold.GRANT: "waiting_for_admission",
     Hold.BUDGET: "waiting_for_budget",

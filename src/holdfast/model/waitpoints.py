@@ -21,7 +21,7 @@ _WAITPOINT_ID = re.compile(r"(.+)~w([1-9][0-9]{0,8})\Z")
 
 ON_TIMEOUT = ("fail", "cancel", "expire", "resume", "escalate")
 #: What a wait may be for; this becomes the blocking reason.
-WAIT_REASONS = ("signal", "approval", "callback", "tool_result", "budget", "operator")
+WAIT_REASONS = ("signal", "approval", "callback", "tool_result", "budget", "operator", "code")
 
 
 def waitpoint_id(execution_id: str, number: int) -> str:

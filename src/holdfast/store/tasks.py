@@ -34,14 +34,19 @@ class Tasks(Domain):
 
     async def list(self, tenant: str | None = None) -> dict[str, dict[str, Any]]:
         """Return the descriptions by name; this tenant's own replace those for all tenants."""
+        published = await self.everything()
+        common = {kind: about for (owner, kind), about in published.items() if owner is None}
+        own = {kind: about for (owner, kind), about in published.items() if owner == tenant}
+        return dict(sorted({**common, **own}.items()))
+
+    async def everything(self) -> dict[tuple[str | None, str], dict[str, Any]]:
+        """Return all descriptions by tenant and name; None stands for all tenants."""
         (flat,) = await self._call.read("hf_task_list", self._store.global_tag)
-        common: dict[str, dict[str, Any]] = {}
-        own: dict[str, dict[str, Any]] = {}
+        published = {}
         for name, text in records.pairs(flat).items():
             owner, _, kind = name.decode().rpartition(_OF_TENANT)
-            if owner in ("", tenant):
-                (own if owner else common)[kind] = msgspec.json.decode(text)
-        return dict(sorted({**common, **own}.items()))
+            published[owner or None, kind] = msgspec.json.decode(text)
+        return published
 
     async def read(
         self, pairs: Sequence[tuple[str, str]]

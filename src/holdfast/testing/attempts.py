@@ -127,7 +127,14 @@ async def open_attempts(
     watched = _WatchedSlots(slots, watch.changed)
     processes = _NoProcesses(threads)
     runner = Runner(
-        app, slots=watched, lease_ms=lease_ms, threads=threads, processes=processes, kept=kept
+        app,
+        slots=watched,
+        lease_ms=lease_ms,
+        threads=threads,
+        processes=processes,
+        kept=kept,
+        # A test must notice it.
+        suspend_misfits=False,
     )
     runner.resources = _OverriddenResources(resources)
     attempts = Attempts(app, engine, watch, runner, watched)

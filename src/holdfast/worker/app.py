@@ -273,8 +273,9 @@ class App:
     ) -> str:
         """Declare a quota: a maximum of concurrent executions, or of starts per duration.
 
-        Workers that start create it if it does not exist; they never change an existing one.
-        Returns its name, for `@app.task(quotas=[...])`.
+        Workers that start create it if it does not exist; they never change an existing one, and
+        `holdfast doctor` shows where the two differ. Returns its name, for
+        `@app.task(quotas=[...])`.
         """
         return self.limits.add_quota(name, concurrent, starts, per)
 
@@ -282,17 +283,21 @@ class App:
         self,
         name: str,
         *,
+        hard: Mapping[str, int] | None = None,
         soft: Mapping[str, int] | None = None,
         reset: Duration | None = None,
         on_hard: str = "refuse",
-        **hard: int,
+        **dimensions: int,
     ) -> str:
-        """Declare a budget by its hard limits: `app.budget("llm", tokens=100_000, reset=86_400)`.
+        """Declare a budget: `app.budget("llm", hard={"tokens": 100_000}, reset=86_400)`.
 
-        Workers that start create it if it does not exist; they never change an existing one.
-        Returns its name, for `@app.task(budgets=[...])`.
+        A keyword is a hard limit, too: `tokens=100_000`. Workers that start create the budget if it
+        does not exist; they never change an existing one, and `holdfast doctor` shows where the two
+        differ. Returns its name, for `@app.task(budgets=[...])`.
         """
-        return self.limits.add_budget(name, hard, soft or {}, reset, on_hard)
+        return self.limits.add_budget(
+            name, {**dimensions, **(hard or {})}, soft or {}, reset, on_hard
+        )
 
     def consumer(
         self,

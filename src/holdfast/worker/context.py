@@ -37,7 +37,6 @@ from holdfast.errors import LeaseLost, TaskError
 from holdfast.model import bounds, checks
 from holdfast.model.executions import Claim
 from holdfast.model.moments import to_ms as moment_ms
-from holdfast.model.revisions import capability, revision_of
 from holdfast.model.waitpoints import NewWaitpoint, Signal
 from holdfast.tracing import Trace
 from holdfast.worker import logs
@@ -48,13 +47,15 @@ from holdfast.worker.graphs import Graph
 from holdfast.worker.handle import Handle
 from holdfast.worker.journal import Journal
 from holdfast.worker.outcomes import AttemptLost, AttemptPaused, Continued, Interruption
+from holdfast.worker.revisions import child_fields
 from holdfast.worker.slots import Slots
 from holdfast.worker.stepping import result_encoding, try_step
 from holdfast.worker.streaming import Stream
+from holdfast.worker.versions import Versions
 from holdfast.worker.waiting import OnTimeout, TaskWaitpoint, Waiting, WaitOptions, WaitpointOptions
 
 if TYPE_CHECKING:
-    from holdfast.worker.task import Task, TaskFields
+    from holdfast.worker.task import Task
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -87,6 +88,7 @@ class Context:
         self._claim = claim
         self._slots = slots
         self._journal = Journal(claim.id, claim.steps)
+        self.versions: Versions = Versions(self._journal, self.record)
         self._waiting = Waiting(self, engine)
         self._lease_ms = lease_ms
         self._claimed_on_clock = time.monotonic()
@@ -97,7 +99,10 @@ class Context:
         self.trace: Trace = Trace()
         self._main = asyncio.current_task()
         self._thread = threading.get_ident()
-        self._keep_logs = keep_logs
+        #: The log lines that the execution keeps, if the worker is set to keep some.
+        self.lines: logs.KeptLines | None = (
+            logs.KeptLines(keep_logs, self._expect_lines) if keep_logs else None
+        )
         self._encode_input = encode_input
         #: The lease was lost; set once, from the event loop.
         self.lost: bool = False
@@ -110,16 +115,15 @@ class Context:
     @cached_property
     def logger(self) -> logs.TaskLogger:
         """A logger that adds tenant, execution, kind and attempt to its lines."""
-        level = self._keep_logs
-        kept = None if level is None else logs.KeptLines(level, self._keep_line)
-        return logs.TaskLogger(self._claim, kept)
+        return logs.TaskLogger(self._claim, self.lines)
 
-    def _keep_line(self, line: bytes) -> None:
-        """Stream a line of the log, whichever thread it comes from."""
+    def _expect_lines(self, many: bool) -> None:  # noqa: FBT001 - a callback
+        """Plan to stream lines of the log, whichever thread they come from."""
         if threading.get_ident() == self._thread:
-            self.stream.note(line)
+            self.stream.expect_lines(many=many)
         elif self._main is not None:
-            self._main.get_loop().call_soon_threadsafe(lambda: self.stream.note(line))
+            loop = self._main.get_loop()
+            loop.call_soon_threadsafe(lambda: self.stream.expect_lines(many=many))
 
     def lose(self) -> None:
         """Record that the lease was lost."""
@@ -377,6 +381,16 @@ class Context:
 
         return int(await self.once(name or self.number("sleep"), make))
 
+    async def version(self, name: str, current: int) -> int:
+        """Return the version of a part of the code that this execution follows, from 1.
+
+        The first call records `current`. An execution that was past this line before the code had
+        it keeps 1, so it goes on as the old code did. Call it outside parallel steps.
+        """
+        self.check()
+        parallel = asyncio.current_task() is not self._main
+        return await self.versions.get(name, current, parallel=parallel)
+
     async def continue_as(self, *args: Any, **kwargs: Any) -> NoReturn:
         """Start the task again with other arguments and an empty journal, in one atomic call.
 
@@ -415,12 +429,8 @@ class Context:
         self._children += 1
         number = self._claim.continued * CHILDREN_BETWEEN + self._children
         child = f"{self.id}~{self._claim.replays}.{number}"
-        fields: TaskFields = {"id": child, "tenant": self._claim.tenant}
-        revision = revision_of(self._claim.requires)
-        if revision is not None and self._claim.kind in task.app.tasks:
-            # The child is of the same app, so it runs the same version of it.
-            fields["requires"] = (*task.template.requires, capability(revision))
-        return await task.options(**fields).submit(*args, **kwargs)
+        fields = child_fields(self._claim, task)
+        return await task.options(id=child, **fields).submit(*args, **kwargs)
 
     @contextlib.asynccontextmanager
     async def _slot_lent(self) -> AsyncIterator[None]:

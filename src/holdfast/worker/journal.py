@@ -5,6 +5,9 @@ otherwise the step runs and is recorded. Code that no longer fits its journal mu
 silently. So it is a mismatch if the code asks for a new step before it has asked for all recorded
 ones, or if the function ends without having asked for a recorded step. Parallel steps have no fixed
 order, so only the second rule applies to them.
+
+A version is a recorded number by which changed code finds out how an execution began. Code that
+has no more use for a version may stop asking for it, so no rule applies to versions.
 """
 
 from __future__ import annotations
@@ -15,6 +18,7 @@ from difflib import SequenceMatcher
 from holdfast.errors import DuplicateStep, JournalMismatch
 
 _MOST_SHOWN = 5
+_VERSION = "version:"
 #: Names that are more similar than this probably belong to the same step.
 _ALIKE = 0.6
 
@@ -55,6 +59,24 @@ class Journal:
             self._refuse_leftovers(name)
         return found
 
+    def version(self, name: str, current: int) -> tuple[str, int, bool]:
+        """Return the step of a version, the version, and whether it is recorded already.
+
+        An execution whose code ran past this point before the code had the version keeps 1.
+        """
+        step = _VERSION + name
+        if step not in self._recorded:
+            return step, 1 if self._leftovers() else current, False
+        recorded = int(self._recorded[step])
+        if recorded > current:
+            raise self._mismatch(
+                f"earlier attempts recorded version {recorded} of {name!r}, but the code knows "
+                f"only versions up to {current}. Was the code rolled back?",
+                expected=[step],
+                found=f"version {current}",
+            )
+        return step, recorded, True
+
     def has(self, name: str) -> bool:
         """Whether a step is recorded, without asking for it."""
         return name in self._recorded
@@ -74,20 +96,36 @@ class Journal:
 
     def _refuse_leftovers(self, new: str | None) -> None:
         """Raise JournalMismatch if the code has not asked for all recorded steps."""
-        expected = [name for name in self._recorded if name not in self._asked]
+        expected = self._leftovers()
         if not expected:
             return
         names = ", ".join(map(repr, expected[:_MOST_SHOWN]))
         if len(expected) > _MOST_SHOWN:
             names += f" and {len(expected) - _MOST_SHOWN} more"
         came = "its end" if new is None else f"the new step {new!r}"
-        raise JournalMismatch(
-            f"execution {self._execution_id}: earlier attempts recorded {names}, but the code "
-            f"reached {came} without asking for it. {_guess(expected[0], new)} Run the code as it "
-            "was to the end, or replay the execution without the recorded steps.",
-            id=self._execution_id,
+        raise self._mismatch(
+            f"earlier attempts recorded {names}, but the code reached {came} without asking for "
+            f"it. {_guess(expected[0], new)}",
             expected=expected,
             found="its end" if new is None else f"step {new!r}",
+        )
+
+    def _leftovers(self) -> list[str]:
+        """Return the recorded steps that the code has not asked for."""
+        return [
+            name
+            for name in self._recorded
+            if name not in self._asked and not name.startswith(_VERSION)
+        ]
+
+    def _mismatch(self, problem: str, *, expected: list[str], found: str) -> JournalMismatch:
+        return JournalMismatch(
+            f"execution {self._execution_id}: {problem} Deploy code that fits and resume the "
+            "execution, or replay it without the recorded steps.",
+            id=self._execution_id,
+            expected=expected,
+            found=found,
+            problem=problem[0].upper() + problem[1:],
         )
 
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from holdfast.api import Engine
 from holdfast.errors import Conflict, Forbidden, NotFound, TaskError
-from holdfast.model.budgets import NewBudget
-from holdfast.model.quotas import NewQuota
+from holdfast.model.declared_limits import DeclaredLimit
+from holdfast.model.executions import NewExecution
 from holdfast.worker.durations import Duration, optional_ms
 
 if TYPE_CHECKING:
@@ -23,16 +22,6 @@ _COMMANDS = {
     "quota": "holdfast quotas create {id} --max-concurrent N",
     "budget": "holdfast budgets create {id} --hard DIMENSION=AMOUNT",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class DeclaredLimit:
-    """A quota or budget that the app declares, to be created if it does not exist."""
-
-    noun: Literal["quota", "budget"]
-    id: str
-    #: The arguments of its creation.
-    fields: Mapping[str, Any]
 
 
 class DeclaredLimits:
@@ -56,8 +45,7 @@ class DeclaredLimits:
             "max_per_window": starts,
             "window_ms": optional_ms("per", per),
         }
-        NewQuota(id=quota_id, **fields)
-        return self._add(DeclaredLimit("quota", quota_id, fields))
+        return self._add(DeclaredLimit(noun="quota", id=quota_id, fields=fields))
 
     def add_budget(
         self,
@@ -77,8 +65,12 @@ class DeclaredLimits:
             "reset_ms": optional_ms("reset", reset),
             "on_hard": on_hard,
         }
-        NewBudget(id=budget_id, **fields)
-        return self._add(DeclaredLimit("budget", budget_id, fields))
+        return self._add(DeclaredLimit(noun="budget", id=budget_id, fields=fields))
+
+    def named_by(self, template: NewExecution) -> Iterator[DeclaredLimit]:
+        """Yield the declared limits that executions of a task are under."""
+        named = _named_by(template)
+        return (self._declared[key] for key in named if key in self._declared)
 
     def _add(self, limit: DeclaredLimit) -> str:
         if (limit.noun, limit.id) in self:
@@ -93,9 +85,7 @@ async def create_limits(app: App) -> None:
     for limit in app.limits:
         await _create(app.engine, limit)
     for task in app.tasks.values():
-        named = [("quota", name) for name in task.template.quotas]
-        named += [("budget", name) for name in task.template.budgets]
-        for noun, limit_id in named:
+        for noun, limit_id in _named_by(task.template):
             if (noun, limit_id) not in app.limits and not await _exists(app.engine, noun, limit_id):
                 command = _COMMANDS[noun].format(id=limit_id)
                 log.warning(
@@ -103,6 +93,11 @@ async def create_limits(app: App) -> None:
                     "refused: create it with `%s`, or declare it with app.%s(...)",
                     *(task.name, noun, limit_id, command, noun),
                 )
+
+
+def _named_by(template: NewExecution) -> list[tuple[str, str]]:
+    quotas = [("quota", name) for name in template.quotas]
+    return quotas + [("budget", name) for name in template.budgets]
 
 
 async def _create(engine: Engine, limit: DeclaredLimit) -> None:

@@ -1,4 +1,4 @@
-"""A worker that works for a revision of an app: it reports that the revision is loaded."""
+"""Workers of a revision of an app: they report that it is loaded, and keep children on it."""
 
 from __future__ import annotations
 
@@ -6,18 +6,39 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import AsyncIterator, Sequence
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from holdfast.api import Engine
 from holdfast.concurrency import stop
 from holdfast.errors import Conflict, HoldfastError, NotOverHttp
 from holdfast.model.deployments import Deployment
-from holdfast.model.revisions import Gate, Lifecycle
+from holdfast.model.executions import Claim
+from holdfast.model.revisions import Gate, Lifecycle, capability, revision_of
 from holdfast.outages import level
+
+if TYPE_CHECKING:
+    from holdfast.worker.task import Task
 
 log: logging.Logger = logging.getLogger(__name__)
 
 _LOADS = Gate(name="loads", passed=True)
 _PAUSE_S = 1.0
+
+
+class ChildFields(TypedDict, total=False):
+    """Options that a child gets from its parent."""
+
+    tenant: str
+    requires: Sequence[str]
+
+
+def child_fields(claim: Claim, task: Task[Any, Any, Any]) -> ChildFields:
+    """Return the tenant of a child, and the revision that it needs if it is of the same app."""
+    fields: ChildFields = {"tenant": claim.tenant}
+    revision = revision_of(claim.requires)
+    if revision is not None and claim.kind in task.app.tasks:
+        fields["requires"] = (*task.template.requires, capability(revision))
+    return fields
 
 
 @contextlib.asynccontextmanager

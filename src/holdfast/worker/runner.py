@@ -4,16 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import contextvars
 import inspect
 import logging
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from holdfast.errors import HoldfastError, InvalidInput, LeaseLost, TaskError, TooLarge
+from holdfast.errors import (
+    HoldfastError,
+    InvalidInput,
+    JournalMismatch,
+    LeaseLost,
+    TaskError,
+    TooLarge,
+    TooManyWaitpoints,
+)
 from holdfast.model import bounds, checks
 from holdfast.model.executions import Claim, Failure
-from holdfast.worker import logs, tracebacks
+from holdfast.worker import logs, misfits, tracebacks
 from holdfast.worker.chat import Chat
 from holdfast.worker.context import Context
 from holdfast.worker.conversation import Conversation
@@ -57,6 +66,7 @@ class Runner:
         processes: ProcessPool,
         keep_logs: str | None = None,
         kept: int = DEFAULT_KEPT,
+        suspend_misfits: bool = True,
     ) -> None:
         self._app = app
         self._engine = app.engine
@@ -65,6 +75,7 @@ class Runner:
         self._threads = threads
         self._processes = processes
         self._keep_logs = keep_logs
+        self._suspend_misfits = suspend_misfits
         self.resources: Resources = Resources()
         #: Conversations that wait for a message.
         self.parking: Parking = Parking(kept)
@@ -88,6 +99,8 @@ class Runner:
         try:
             context, kept = await self._context(task, claim)
             self.running[claim.key] = context
+            if context.lines is not None:
+                context.lines.start(context.now())
             with context.trace.attempt(claim):
                 await self._attempt(task, context, kept)
         except Continued as again:
@@ -217,7 +230,9 @@ class Runner:
         else:
             if task.signature.context is not None:
                 arguments[task.signature.context] = self._blocking(context)
-            returned, value = await self._threads.run(partial(task.fn, **arguments))
+            # The thread gets the context variables of the attempt: its log lines, its span.
+            call = partial(contextvars.copy_context().run, task.fn, **arguments)
+            returned, value = await self._threads.run(call)
         if returned:
             return value
         if isinstance(value, StopIteration):
@@ -238,6 +253,8 @@ class Runner:
         with contextlib.suppress(AttemptLost, HoldfastError):
             await context.flush()
         context.trace.fail(error)
+        if isinstance(error, JournalMismatch) and await self._suspended(context, error):
+            return
         failure = failure_of(error)
         state, retry_at = await self._engine.fail(claim.id, claim.lease, failure)
         log.warning(
@@ -251,6 +268,17 @@ class Runner:
             else (type(error), error, tracebacks.of_task(error)),
             extra=logs.fields(claim),
         )
+
+    async def _suspended(self, context: Context, error: JournalMismatch) -> bool:
+        """Suspend an execution whose code does not fit; returns False if it must fail instead."""
+        if isinstance(context, Chat) or not self._suspend_misfits:
+            return False
+        try:
+            await misfits.suspend(self._engine, context.claim, error)
+        except TooManyWaitpoints:
+            return False
+        log.error("suspended: %s", error, extra=logs.fields(context.claim))
+        return True
 
 
 def again_of(claim: Claim, payload: bytes) -> Claim:

@@ -62,6 +62,7 @@ class Attempt(Protocol):
     """The parts of an attempt that its stream needs."""
 
     lost: bool
+    lines: logs.KeptLines | None
 
     @property
     def claim(self) -> Claim:
@@ -110,20 +111,29 @@ class Stream:
         line = {**fields, "level": level, "message": message}
         await self._put("log", _JSON.encode(line))
 
-    def note(self, line: Payload) -> None:
-        """Buffer a log line without waiting; the next flush includes it.
+    def expect_lines(self, *, many: bool) -> None:
+        """Plan to send the log lines that wait; the next flush includes them.
 
-        It has no position among the task's frames: an attempt that continues may log other lines.
+        They have no position among the task's frames: an attempt that continues may log other
+        lines.
         """
         if self._attempt.lost:
             return
-        self._gathered.append(NewFrame(type="log", payload=line))
-        self._bytes += len(line)
-        if len(self._gathered) >= _MOST_GATHERED:
+        if many:
             self._unplan()
             self._start_flush()
         elif self._planned is None:
             self._planned = asyncio.get_running_loop().call_later(NOTED_S, self._start_flush)
+
+    def _take_lines(self) -> None:
+        """Buffer the log lines that wait."""
+        if self._attempt.lines is not None:
+            for payload in self._attempt.lines.take():
+                self._gather(NewFrame.of_lines(payload))
+
+    def _gather(self, frame: NewFrame) -> None:
+        self._gathered.append(frame)
+        self._bytes += len(frame.payload)
 
     async def event(self, name: str, data: Any = None, *, live: bool = False) -> None:
         """Stream something that happened."""
@@ -146,14 +156,26 @@ class Stream:
     async def flush(self) -> None:
         """Wait until all frames are in the store."""
         self._unplan()
+        self._take_lines()
         async with self._sending:
             while (self._sent or self._gathered) and not self._attempt.lost:
                 if self._sent is None:
-                    self._sent = new_id(), self._gathered[:_MOST_GATHERED]
-                    self._gathered = self._gathered[_MOST_GATHERED:]
-                    self._bytes = sum(len(frame.payload) for frame in self._gathered)
+                    self._sent = new_id(), self._batch()
                 await self._send(*self._sent)
                 self._sent = None
+
+    def _batch(self) -> list[NewFrame]:
+        """Take the next frames to send off the buffer."""
+        count, size = 0, 0
+        for frame in self._gathered[:_MOST_GATHERED]:
+            size += len(frame.payload)
+            if count and size > _MOST_GATHERED_BYTES:
+                size -= len(frame.payload)
+                break
+            count += 1
+        batch, self._gathered = self._gathered[:count], self._gathered[count:]
+        self._bytes -= size
+        return batch
 
     async def _send(self, key: str, frames: list[NewFrame]) -> None:
         claim = self._attempt.claim
@@ -175,8 +197,8 @@ class Stream:
         if placed and not _in_step.get():
             self._place += 1
             place = self._place
-        self._gathered.append(NewFrame(type=kind, payload=payload, live=live, place=place))
-        self._bytes += len(payload)
+        self._take_lines()
+        self._gather(NewFrame(type=kind, payload=payload, live=live, place=place))
         if len(self._gathered) >= _MOST_GATHERED or self._bytes >= _MOST_GATHERED_BYTES:
             await self.flush()
         elif self._planned is None:

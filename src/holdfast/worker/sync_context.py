@@ -193,6 +193,10 @@ class SyncContext:
             )
         )
 
+    def version(self, name: str, current: int) -> int:
+        """Return the version of a part of the code that this execution follows, from 1."""
+        return self._wait(self._context.versions.get(name, current))
+
     def continue_as(self, *args: Any, **kwargs: Any) -> NoReturn:
         """Start the task again with other arguments and an empty journal, in one atomic call."""
         self._wait(self._context.continue_as(*args, **kwargs))

@@ -246,12 +246,14 @@ class Task(Generic[P, R, C]):
         about = (self.fn.__doc__ or "").strip()
         options = self._template.chosen()
         options.pop("lane", None)
-        return {
+        description = {
             **self.signature.schema(),
             "lane": self.lane,
             "description": about,
             "options": options,
         }
+        limits = [limit.view() for limit in self.app.limits.named_by(self.template)]
+        return {**description, "limits": limits} if limits else description
 
     def arguments(self, payload: bytes) -> dict[str, Any]:
         """Return the arguments of the function from an input; raises InvalidInput."""

@@ -221,6 +221,14 @@ class Waiting:
         return came
 
 
+def unrecorded_answer(claim: Claim) -> tuple[str, bytes] | None:
+    """Return the step and the result of the wait that has just ended, if it is not recorded."""
+    run, _, step = (claim.resumed or "").partition(":")
+    if run != str(claim.run) or step in claim.steps:
+        return None
+    return step, _encode(claim.signals)
+
+
 def _json_schema(schema: Any) -> Any:
     """Return the JSON Schema of a type; a mapping is one already."""
     if schema is None or isinstance(schema, Mapping):

@@ -19,6 +19,7 @@ from holdfast.errors import HoldfastError, NotOverHttp, StoreFull
 from holdfast.model import bounds, checks
 from holdfast.model.executions import Claim
 from holdfast.model.ids import new_id
+from holdfast.model.log_lines import LEVELS
 from holdfast.model.revisions import capability
 from holdfast.model.workers import Beat
 from holdfast.outages import level
@@ -63,8 +64,8 @@ class WorkerSettings:
     #: Processes for tasks with pool="process".
     processes: int = field(default_factory=lambda: os.cpu_count() or 1)
     lease_ms: int = 30_000
-    #: The execution keeps lines of `ctx.logger` at or above this level; None keeps none.
-    keep_logs: str | None = None
+    #: Executions keep the log lines of their code at or above this level; None keeps none.
+    keep_logs: str | None = "info"
     #: Conversations whose coroutine is kept while they wait for a message; others run again from
     #: their journal.
     kept: int = DEFAULT_KEPT
@@ -85,7 +86,7 @@ class WorkerSettings:
         checks.integer("kept", self.kept, 0, bounds.SLOTS)
         checks.lease_ms("lease_ms", self.lease_ms)
         if self.keep_logs is not None:
-            checks.one_of("keep_logs", self.keep_logs, logs.LEVELS)
+            checks.one_of("keep_logs", self.keep_logs, LEVELS)
         if self.tenant is not None:
             checks.name("tenant", self.tenant)
 
@@ -156,14 +157,19 @@ class Worker:
         if not await self._register():
             return
         try:
-            async with self._sending():
-                await self._claim_until_drained()
+            with self._capturing():
+                async with self._sending():
+                    await self._claim_until_drained()
         finally:
             if not await self._threads.wait_idle(_THREADS_GRACE_S):
                 log.warning("some tasks in threads are still running; they end with the process")
             self._processes.close()
             await self._runner.close()
             await asyncio.to_thread(self._heartbeats.stop)
+
+    def _capturing(self) -> contextlib.AbstractContextManager[None]:
+        """Keep the records of all loggers, if lines are kept."""
+        return logs.capturing() if self.settings.keep_logs else contextlib.nullcontext()
 
     def _sending(self) -> contextlib.AbstractAsyncContextManager[None]:
         """Deliver replies of conversations through the app's senders, if it has some."""

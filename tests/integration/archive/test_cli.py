@@ -131,7 +131,7 @@ async def test_an_archiver_that_runs_moves_what_waits_and_stops_when_told(tmp_pa
 
 @pytest.mark.timeout(120)
 async def test_an_archived_execution_answers_what_one_in_the_store_does(tmp_path: Path) -> None:
-    """show, result, logs, stream and explain; near the store and over HTTP."""
+    """show, result, history, stream and explain; near the store and over HTTP."""
     holdfast("archive", "enable", f"file://{tmp_path}/archive", folder=tmp_path)
     execution_id, *_ = await end_some(tmp_path)
     holdfast("archive", "run", "--once", folder=tmp_path)
@@ -145,12 +145,12 @@ async def test_an_archived_execution_answers_what_one_in_the_store_does(tmp_path
                 await asyncio.to_thread(
                     holdfast, verb, execution_id, "--store", store, folder=tmp_path, as_json=False
                 )
-                for verb in ("show", "result", "logs", "stream", "explain")
+                for verb in ("show", "result", "history", "stream", "explain")
             ]
-            shown, result, logs, stream, why = texts
+            shown, result, events, stream, why = texts
             assert "in the archive" in shown
             assert result == '"done"\n'
-            assert [line.split()[2] for line in logs.splitlines()] == [
+            assert [line.split()[2] for line in events.splitlines()] == [
                 *("created", "claimed", "completed"),
             ]
             assert stream.startswith("Hello\n")

@@ -88,6 +88,9 @@ async def test_a_conversation_ends_on_the_revision_on_which_it_began(
         await engine.sessions.deliver(NAME, message("this"), revision="v2")
         session = await engine.sessions.get(first.session)
         assert (session.revision, session.execution) == ("v1", claim.id)
+        for user, revision, reason in (("ann", "v1", "wait"), ("dan", "v2", "weights")):
+            route_of = await engine.deployments.explain(TALK, message("", user).key.id)
+            assert (route_of.revision, route_of.reason) == (revision, reason)
         (again,) = await claimer.claim(1, 30_000)
         assert (await engine.deployments.drain(TALK, "v1")).running == 1
         await engine.complete(again.id, again.lease, b"null")

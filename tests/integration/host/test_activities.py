@@ -67,9 +67,9 @@ async def serve(engine: Engine, revision: str, word: str) -> None:
     await shift(engine, revision)
 
 
-async def reason(engine: Engine, session: str) -> tuple[str | None, Reason]:
+async def reason(engine: Engine, session: str) -> tuple[str | None, str]:
     """Where the next message would go, and why."""
-    explained = await engine.activities.explain(SHOP, session)
+    explained = await engine.deployments.explain(SHOP, session)
     return explained.revision, explained.reason
 
 

@@ -8,9 +8,13 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from types import ModuleType
 
+import pytest
 from aiohttp import web
 
 from holdfast import App
+from holdfast.client import Client
+from holdfast.engine import Engine
+from holdfast.errors import InvalidPack, NotOverHttp
 from holdfast.host.loading import declare_pack
 from holdfast.host.opening import open_runners
 from holdfast.host.packs import Bundle, bundle, load_folder
@@ -92,3 +96,22 @@ async def test_a_budget_that_is_used_up_ends_the_conversation(single_server: Tes
         *_, last = await talk.entries()
         assert b"come back tomorrow" in last.payload
         assert (await talk.test.engine.budgets.get("assistant")).usage["tokens"] <= 900
+
+
+async def test_a_tenant_without_a_key_is_found_when_the_pack_is_loaded(engine: Engine) -> None:
+    """The error names the model, the secret and the command that sets it."""
+    packs = bundle(load_folder(FOLDER))
+    await engine.secrets.set("MODEL_KEY", KEY, tenant="acme")
+    async with open_runners(packs, engine, trusted=True, tenants=["acme"]):
+        pass
+    with pytest.raises(InvalidPack, match=r"small.*MODEL_KEY.*other.*holdfast secrets set"):
+        async with open_runners(packs, engine, trusted=True, tenants=["acme", "other"]):
+            pass
+
+
+async def test_a_host_needs_the_store_itself() -> None:
+    """Secrets do not travel over HTTP."""
+    async with Client("http://127.0.0.1:1") as client:
+        with pytest.raises(NotOverHttp):
+            async with open_runners(bundle(load_folder(FOLDER)), client):
+                pass

@@ -55,8 +55,8 @@ async def test_a_deployment_answers_over_http(engine: Engine, url: str) -> None:
         assert [reply.text for reply in answer.replies] == ["A: name?"]
         assert (answer.deployment, answer.revision, answer.done) == ("shop", first.id, True)
         assert await far.activities.handle(message("hi", id="m-1")) == answer
-        explained = await far.activities.explain(REF, answer.session)
-        assert explained == await engine.activities.explain(REF, answer.session)
+        explained = await far.deployments.explain(REF, answer.session)
+        assert explained == await engine.deployments.explain(REF, answer.session)
         assert (explained.revision, explained.reason) == (first.id, Reason.WAIT)
         await shift(far, REF, ready.id)
         bye = await far.activities.handle(message("Ann"), deployment="shop")

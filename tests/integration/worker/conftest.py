@@ -12,8 +12,11 @@ import pytest
 from holdfast import App, Backoff, RetryPolicy, WorkerSettings
 from holdfast.client import Client
 from holdfast.engine import Engine, open_engine
+from holdfast.model.states import State
 from holdfast.server.run import serving
 from holdfast.server.settings import ServerSettings
+from holdfast.testing.polling import wait_for
+from holdfast.worker.handle import Handle
 from holdfast.worker.worker import Worker
 
 #: The shortest lease there is: a worker beats three times a second.
@@ -67,6 +70,16 @@ def working(app: App) -> Working:
             yield worker
 
     return run
+
+
+async def suspended(handle: Handle[Any]) -> str:
+    """Wait until an execution is suspended; returns why."""
+
+    async def probe() -> bool:
+        return await handle.state() is State.SUSPENDED
+
+    await wait_for(probe, timeout_s=5)
+    return (await handle.explain()).why
 
 
 def at_once(attempts: int) -> RetryPolicy:

@@ -7,6 +7,7 @@ import pytest
 from holdfast import App
 from holdfast.engine import Engine
 from holdfast.errors import InvalidInput, TaskError
+from holdfast.model.findings import Level
 from holdfast.testing import TestApp
 from tests.integration.worker.conftest import Working, near
 
@@ -70,6 +71,43 @@ async def test_a_limit_that_is_named_and_not_there_is_warned_of(
     assert "task order.pack names the quota packers, which does not exist" in quota
     assert "`holdfast quotas create packers --max-concurrent N`" in quota
     assert "`holdfast budgets create llm --hard DIMENSION=AMOUNT`" in budget
+
+
+async def test_the_doctor_shows_where_code_and_store_differ(
+    app: App, engine: Engine, working: Working
+) -> None:
+    """In the fields that code can declare; equal limits are in order."""
+    app.quota("packers", concurrent=2)
+    app.budget("llm", hard={"tokens": 1_000}, calls=5)
+
+    @app.task(quotas=["packers"], budgets=["llm"])
+    async def pack() -> None: ...
+
+    async with working():
+        report = await engine.operability.doctor()
+        (finding,) = [one for one in report if one.check == "limits"]
+        assert (finding.level, finding.text) == (Level.OK, "2 declared in code, as in the store")
+        await engine.quotas.set("packers", max_concurrent=7)
+        await engine.budgets.set("llm", limits={"tokens": {"hard": 500}, "calls": {"hard": 5}})
+        report = await app.engine.operability.doctor()
+        (finding,) = [one for one in report if one.check == "limits"]
+        assert finding.level is Level.WARNING
+        assert finding.text == (
+            "budget llm: hard limit of tokens is 500 in the store, 1,000 in code; "
+            "quota packers: max_concurrent is 7 in the store, 2 in code"
+        )
+        assert "holdfast quotas set" in str(finding.fix)
+        await engine.quotas.delete("packers")
+        report = await engine.operability.doctor()
+        (finding,) = [one for one in report if one.check == "limits"]
+        assert finding.text.endswith("quota packers does not exist")
+
+
+async def test_a_published_limit_must_be_one(app: App) -> None:
+    """Workers in other languages publish limits, too."""
+    for limits in ("packers", [{"noun": "lane", "id": "a"}], [{"noun": "quota", "id": "a b"}], [3]):
+        with pytest.raises(InvalidInput, match=r"limits|id|max_concurrent"):
+            await app.engine.tasks.publish({"pack": {"limits": limits}})
 
 
 @near

@@ -3,27 +3,29 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+import logging
+from datetime import timedelta
 
 import pytest
 
 from holdfast import App, Context, SyncContext
 from holdfast.engine import Engine
 from holdfast.errors import ExecutionFailed, InvalidInput
+from holdfast.model.log_lines import LogLine
+from holdfast.worker import logs
 from holdfast.worker.logs import MOST_LINES
 from holdfast.worker.worker import WorkerSettings
-from tests.integration.worker.conftest import Working
+from tests.integration.worker.conftest import Working, at_once
 
 ALSO_OVER_HTTP = True
 
 
-async def kept(engine: Engine, execution_id: str) -> list[dict[str, Any]]:
+async def kept(app: App, execution_id: str, level: str = "debug") -> list[LogLine]:
     """Return the lines that were kept, in order."""
-    page = await engine.streams.read(execution_id, limit=1_000)
-    return [frame.json() for frame in page.frames if frame.type == "log"]
+    return list((await app.engine.streams.logs(execution_id, level=level)).lines)
 
 
-async def test_lines_are_kept_from_a_level_on(app: App, engine: Engine, working: Working) -> None:
+async def test_lines_are_kept_from_a_level_on(app: App, working: Working) -> None:
     """Of async tasks, of threads, and of those that fail, with the traceback of their author."""
 
     @app.task
@@ -43,20 +45,22 @@ async def test_lines_are_kept_from_a_level_on(app: App, engine: Engine, working:
             ctx.logger.exception("giving up")
             raise
 
-    async with working(keep_logs="info"):
+    async with working():
         handles = [await work.submit(), await thread.submit(), await fails.submit()]
         for handle in handles[:2]:
             await handle.result(timeout=5)
         with pytest.raises(ExecutionFailed):
             await handles[2].result(timeout=5)
-    first, second, third = [await kept(engine, handle.id) for handle in handles]
-    assert first == [{"level": "info", "message": "packing 3 boxes"}]
-    assert second == [{"level": "warning", "message": "in a thread"}]
-    assert third[0]["message"] == "giving up"
-    assert third[0]["traceback"].endswith("ValueError: no stock\n")
+    first, second, third = [await kept(app, handle.id) for handle in handles]
+    assert [(line.level, line.message) for line in first] == [("info", "packing 3 boxes")]
+    assert [(line.level, line.message) for line in second] == [("warning", "in a thread")]
+    assert third[0].message == "giving up"
+    assert third[0].traceback is not None
+    assert third[0].traceback.endswith("ValueError: no stock\n")
+    assert await kept(app, handles[0].id, "warning") == []
 
 
-async def test_a_worker_keeps_nothing_unless_asked(
+async def test_a_worker_can_be_set_to_keep_nothing(
     app: App, engine: Engine, working: Working
 ) -> None:
     """And a task that logs nothing has no stream, whatever its worker does."""
@@ -68,10 +72,10 @@ async def test_a_worker_keeps_nothing_unless_asked(
     @app.task
     async def silent() -> None: ...
 
-    async with working():
+    async with working(keep_logs=None):
         handle = await work.submit()
         await handle.result(timeout=5)
-        assert await kept(engine, handle.id) == []
+        assert await kept(app, handle.id) == []
     async with working(keep_logs="debug"):
         handle = await silent.submit()
         await handle.result(timeout=5)
@@ -99,9 +103,7 @@ async def test_lines_are_there_while_the_task_runs(
         await handle.result(timeout=5)
 
 
-async def test_the_lines_of_an_attempt_are_bounded(
-    app: App, engine: Engine, working: Working
-) -> None:
+async def test_the_lines_of_an_attempt_are_bounded(app: App, working: Working) -> None:
     """The last one says so; a burst that leaves the loop no time is kept, too."""
 
     @app.task
@@ -112,17 +114,43 @@ async def test_the_lines_of_an_attempt_are_bounded(
     async with working(keep_logs="info"):
         handle = await chatty.submit()
         await handle.result(timeout=10)
-    frames: list[Any] = []
-    more = True
-    while more:
-        after = frames[-1].id if frames else 0
-        page = await engine.streams.read(handle.id, after=after, limit=100)
-        frames += page.frames
-        more = page.more
-    lines = [frame.json()["message"] for frame in frames]
+    lines: list[str] = []
+    cursor = None
+    while cursor is not None or not lines:
+        page = await app.engine.streams.logs(handle.id, limit=300, cursor=cursor)
+        assert len(page.lines) <= 300
+        lines += [line.message for line in page.lines]
+        cursor = page.next_cursor
     assert len(lines) == MOST_LINES + 1
+    assert [int(line.split()[1]) for line in lines[:-1]] == list(range(MOST_LINES))
     assert lines[-1] == "the log of this attempt is full: lines after the first 1000 are dropped"
     assert len(lines[0]) == 4_000
+
+
+async def test_the_strangest_line_is_kept(app: App, working: Working) -> None:
+    """Characters that JSON escapes, halves of characters, an error with a long message."""
+    ugly = "\x01" * 5_000
+
+    @app.task
+    async def work(ctx: Context) -> None:
+        ctx.logger.info("half of one: %s", "\ud800")
+        try:
+            raise ValueError(ugly)  # noqa: TRY301
+        except ValueError:
+            ctx.logger.exception(ugly)
+        ctx.logger.info("%d boxes", "no")
+
+    logging.raiseExceptions = False
+    try:
+        async with working():
+            handle = await work.submit()
+            await handle.result(timeout=5)
+    finally:
+        logging.raiseExceptions = True
+    half, long, wrong = await kept(app, handle.id)
+    assert half.message == "half of one: ?"
+    assert long.message == "\x01" * 4_000
+    assert wrong.message == "%d boxes"
 
 
 async def test_the_place_of_a_line_is_that_of_the_task(
@@ -138,6 +166,77 @@ async def test_the_place_of_a_line_is_that_of_the_task(
         await (await work.submit()).result(timeout=5)
     (record,) = [one for one in caplog.records if one.getMessage() == "here"]
     assert (record.filename, record.funcName) == ("test_logs.py", "work")
+
+
+async def test_records_of_every_logger_belong_to_the_execution_whose_code_runs(
+    app: App, working: Working
+) -> None:
+    """In steps, in asyncio tasks of the code, in threads; never those of others."""
+    library = logging.getLogger("some.library")
+    library.setLevel("INFO")
+
+    async def fetch(number: int) -> None:
+        await asyncio.sleep(0)
+        library.info("fetched %d", number)
+
+    @app.task
+    async def work(ctx: Context, number: int) -> None:
+        library.info("begins")
+        await ctx.step("fetch", fetch, number)
+        await asyncio.gather(fetch(number + 1), asyncio.to_thread(library.warning, "slow"))
+
+    @app.task
+    def thread(number: int) -> None:
+        library.error("shelf %d is empty", number)
+
+    async with working():
+        handles = [await work.submit(number) for number in (10, 20)] + [await thread.submit(3)]
+        for handle in handles:
+            await handle.result(timeout=5)
+        library.info("outside")
+    first, second, third = [await kept(app, handle.id) for handle in handles]
+    for lines, number in ((first, 10), (second, 20)):
+        words = sorted(line.message for line in lines)
+        assert words == ["begins", f"fetched {number}", f"fetched {number + 1}", "slow"]
+        assert {line.logger for line in lines} == {"some.library"}
+    assert [(line.level, line.message) for line in third] == [("error", "shelf 3 is empty")]
+    assert not any(isinstance(handler, logs._Capture) for handler in logging.root.handlers)
+
+
+async def test_lines_have_their_own_times_and_attempts(app: App, working: Working) -> None:
+    """Not the time at which they reached the store."""
+
+    @app.task(retries=at_once(2))
+    async def work(ctx: Context) -> None:
+        ctx.logger.info("first")
+        await asyncio.sleep(0.05)
+        ctx.logger.info("second")
+        if ctx.attempt == 0:
+            raise ValueError("again")
+
+    async with working():
+        handle = await work.submit()
+        await handle.result(timeout=5)
+    lines = await kept(app, handle.id)
+    assert [line.attempt for line in lines] == [0, 0, 1, 1]
+    for first, second in (lines[:2], lines[2:]):
+        assert second.at - first.at >= timedelta(milliseconds=45)
+    rest = await app.engine.streams.logs(handle.id, cursor=lines[1].id)
+    assert list(rest.lines) == lines[2:]
+    for cursor in ("7", "a.b", "1.", "1.2.3"):
+        with pytest.raises(InvalidInput, match="cursor"):
+            await app.engine.streams.logs(handle.id, cursor=cursor)
+
+
+def test_warnings_still_reach_the_terminal_of_a_process_without_logging(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Where the handler that keeps lines is the only one."""
+    monkeypatch.setattr(logging.root, "handlers", [])
+    with logs.capturing():
+        logging.getLogger("some.library").warning("look here")
+        logging.getLogger("some.library").info("not here")
+    assert capsys.readouterr().err == "look here\n"
 
 
 def test_a_level_must_be_one() -> None:

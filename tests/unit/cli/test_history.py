@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-from holdfast.cli import logs, timeline
+from holdfast.cli import history as events
+from holdfast.cli import timeline
 from holdfast.model.executions import Attempt, Event
 from holdfast.model.states import AttemptKind
 from holdfast.operate.timeline import of
@@ -31,21 +32,21 @@ def _attempt(index: int, start: float, end: float | None, outcome: str | None) -
 def test_only_news_follow() -> None:
     """Each event is shown once, in order."""
     first, second, third = _event(0, "created"), _event(1, "claimed"), _event(2, "completed")
-    assert logs.news([first, second], None) == [first, second]
-    assert logs.news([first, second, third], second) == [third]
-    assert logs.news([first], first) == []
+    assert events.news([first, second], None) == [first, second]
+    assert events.news([first, second, third], second) == [third]
+    assert events.news([first], first) == []
 
 
 def test_news_of_a_history_that_forgot_its_past_are_all_of_it() -> None:
     """A long history drops its oldest entries; nothing new may be missed."""
     history = [_event(number, "claimed", attempt=number) for number in range(5)]
-    assert logs.news(history[3:], history[0]) == history[3:]
+    assert events.news(history[3:], history[0]) == history[3:]
 
 
 def test_a_line_has_the_facts_in_short() -> None:
     """Attempts count from 1, errors are one line, empty facts are left out."""
     error = {"type": "ValueError", "message": "no\nway", "details": {"traceback": "..."}}
-    line = logs.line(_event(0, "failed", attempt=0, error=error, reason="", retry_at=START))
+    line = events.line(_event(0, "failed", attempt=0, error=error, reason="", retry_at=START))
     _, _, rest = line.partition("  ")
     assert rest.startswith("failed        attempt #1 error=ValueError: no way retry_at=")
     assert "reason" not in line

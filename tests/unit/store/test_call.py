@@ -35,6 +35,19 @@ CONTEXT = {
     "queue": "q1",
     "group": "g1",
     "mode": "work",
+    "env": "prod",
+    "deployment": "support",
+    "lifecycle": "ready",
+    "generation": 4,
+    "scope": "prod|acme|support",
+    "pack": "support",
+    "digest": "sha256:ab",
+    "tenant": "acme",
+    "expected": 3,
+    "names": "a, b",
+    "to": "draining",
+    "version": 5,
+    "bytes": 1_024,
 }
 
 
@@ -62,7 +75,7 @@ def test_every_specific_refusal_class_is_in_the_table() -> None:
     )
     made_in_python: set[type[HoldfastError]] = {errors.ResultNotReady}
     made_in_python |= {errors.ConversationNotFound, errors.ReplyRejected}
-    made_in_python |= {errors.FlowNotFound, errors.AmbiguousFlow}
+    made_in_python |= {errors.FlowNotFound, errors.AmbiguousFlow, errors.SecretUnreadable}
     made_in_python |= {errors.Held, errors.LostRace, errors.Fenced}
     given = {kind for kind, _ in call.REFUSALS.values()} - {errors.QueueFull}
     leaves = {

@@ -43,6 +43,39 @@ def test_an_empty_result_is_recorded_too() -> None:
     assert run(journal, "a") == [b""]
 
 
+def test_the_first_use_of_a_version_takes_the_current_one() -> None:
+    """At the end of what is recorded; later attempts find the recorded number."""
+    journal = journal_of("a")
+    run(journal, "a")
+    assert journal.version("ship", 2) == ("version:ship", 2, False)
+    later = Journal("x1", {"a": b"", "version:ship": b"2", "b": b""})
+    run(later, "a")
+    assert later.version("ship", 3) == ("version:ship", 2, True)
+
+
+def test_an_execution_that_is_past_a_new_version_keeps_1() -> None:
+    """Its next recorded step shows that the old code was there."""
+    journal = journal_of("a", "b")
+    run(journal, "a")
+    assert journal.version("ship", 2) == ("version:ship", 1, False)
+    assert run(journal, "b", "c") == [b"b", None]
+    journal.finish()
+
+
+def test_code_may_stop_asking_for_a_version() -> None:
+    """Once no execution follows the old one."""
+    journal = Journal("x1", {"a": b"a", "version:ship": b"2"})
+    assert run(journal, "a", "b") == [b"a", None]
+    journal.finish()
+
+
+def test_code_that_was_rolled_back_does_not_know_the_version() -> None:
+    """It must not guess."""
+    journal = Journal("x1", {"version:ship": b"3"})
+    with pytest.raises(JournalMismatch, match="only versions up to 2"):
+        journal.version("ship", 2)
+
+
 def test_a_repeated_name_is_refused_by_name() -> None:
     """Two steps of one name would share a result."""
     journal = journal_of()
@@ -73,6 +106,8 @@ def test_a_new_step_before_recorded_ones_is_a_mismatch() -> None:
         "id": "x1",
         "expected": ["charge", "mail"],
         "found": "step 'charge_card'",
+        "problem": "Earlier attempts recorded 'charge', 'mail', but the code reached the new step "
+        "'charge_card' without asking for it. Was step 'charge' renamed to 'charge_card'?",
     }
 
 

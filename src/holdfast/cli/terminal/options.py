@@ -62,3 +62,15 @@ OptionalAppTarget = Annotated[
 AppTarget = Annotated[
     str, typer.Argument(metavar="MODULE:APP", help="The app to run, such as shop.tasks:app.")
 ]
+
+#: Filters of commands that change many executions.
+OfKind = Annotated[str | None, typer.Option("--kind", help="Only executions of this task.")]
+OfTenant = Annotated[str | None, typer.Option("--tenant", help="Only executions of this tenant.")]
+ErrorType = Annotated[
+    str | None,
+    typer.Option("--error", metavar="TYPE", help="Only executions with this type of error."),
+]
+Since = Annotated[
+    str | None, typer.Option("--since", help="Created at or after this time: 2h, 2026-01-31T12:00.")
+]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Only list the executions.")]

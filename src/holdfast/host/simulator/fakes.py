@@ -158,6 +158,7 @@ def runners(ask: Ask, real: Runners | None = None) -> Runners:
         http=faked(_http_call, real.http),
         llm=faked(_model_call, real.llm),
         provider=faked(_provider_call, real.provider),
+        state=real.state,
     )
 
 
@@ -187,6 +188,7 @@ def watched(real: Runners, note: Callable[[Call, Answer], object]) -> Runners:
         http=noted(_http_call, real.http),
         llm=noted(_model_call, real.llm),
         provider=noted(_provider_call, real.provider),
+        state=real.state,
     )
 
 

@@ -1,8 +1,8 @@
 --- Write a value of a pack's state, if it has the expected version. Repeated with its token, it
 --- gets the same answer.
 --- @key tag the partition of the scope
---- @arg scope ENV|TENANT|PACK @arg name @arg value @arg expected version, 0: there is none,
---- empty: whatever it is @arg token of this call @arg ttl_ms or empty
+--- @arg scope ENV|TENANT|PACK @arg name @arg value
+--- @arg expected version; 0: there is none, empty: any @arg token of this call @arg ttl_ms or empty
 --- @ok VERSION
 --- @no version_conflict | state_full
 --- @flags write

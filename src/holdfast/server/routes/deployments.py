@@ -19,7 +19,7 @@ from holdfast.server.views.deployments import (
     DeploymentView,
     EventPage,
     EventView,
-    ExplanationView,
+    RouteView,
     SplitView,
 )
 from holdfast.server.views.fields import (
@@ -116,22 +116,18 @@ async def describe(call: Call, env: str, d: str, query: TenantQuery) -> Deployme
     return DeploymentView.of(await call.engine.deployments.get(ref))
 
 
-class ExplainQuery(Query):
+class ExplainQuery(TenantQuery, kw_only=True):
     """Whose next message."""
 
-    #: The id of a session, which may not exist yet.
+    #: The id of a session, or of one that does not exist yet.
     session: Key
-    tenant: Name | None = None
 
 
-@routes.get(ONE + "/explain", errors=FIND, query_example={"session": "s-1"})
-async def explain(call: Call, env: str, d: str, query: ExplainQuery) -> ExplanationView:
-    """Explain which revision the next message of a session would go to; nothing changes.
-
-    `reason` is what decides: `wait`, `pin`, `cookie` or `weights`.
-    """
+@routes.get(ONE + "/explain", errors=FIND, query_example={"session": "s1"})
+async def explain(call: Call, env: str, d: str, query: ExplainQuery) -> RouteView:
+    """Explain where the next message of a session would go: `wait`, `pin`, `cookie`, `weights`."""
     ref = named(call, env, d, query)
-    return ExplanationView.of(await call.engine.activities.explain(ref, query.session))
+    return RouteView.of(await call.engine.deployments.explain(ref, query.session))
 
 
 class EventsQuery(TenantQuery):

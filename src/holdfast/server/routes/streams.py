@@ -14,12 +14,14 @@ from holdfast.engine.tails import Tail
 from holdfast.model import bounds, checks
 from holdfast.model.api_keys import Role
 from holdfast.model.frames import END, RETRY, Frame, NewFrame
+from holdfast.model.log_lines import LogLine
 from holdfast.server.auth.owners import EXECUTION
 from holdfast.server.http.call import Call
 from holdfast.server.http.declare import CHANGING, Routes
 from holdfast.server.http.sse import LAST_EVENT_ID, MEDIA_TYPE, EventStream, Sse
 from holdfast.server.routes.worker_calls import LEASE_EXAMPLE, LOST
-from holdfast.server.views.fields import Body, LeaseBody, Name, PageLimit, Query, View
+from holdfast.server.views.derive import ModelView
+from holdfast.server.views.fields import Body, Cursor, LeaseBody, Name, PageLimit, Query, View
 from holdfast.server.views.times import rfc3339
 
 routes: Routes = Routes("streams", "The frames that executions emit while they run.")
@@ -186,6 +188,42 @@ async def _live(tail: Tail) -> AsyncIterator[Sse]:
         else:
             view = FrameView.of(frame)
             yield Sse(frame.type, view, view.id)
+
+
+class LogLineView(ModelView, model=LogLine):
+    """A line that a task logged."""
+
+
+class LogPage(View):
+    """Log lines of all attempts, in order."""
+
+    items: list[LogLineView]
+    next_cursor: str | None
+
+
+class LogQuery(Query):
+    """Which log lines to read."""
+
+    #: Lines of this level and above.
+    level: Literal["debug", "info", "warning", "error", "critical"] = "debug"
+    limit: PageLimit = 50
+    #: The cursor of the page before, or the id of a line to continue after.
+    cursor: Cursor | None = None
+
+
+@routes.get(
+    "/v1/executions/{id}/logs", owner=EXECUTION, query_example={"level": "info", "limit": "100"}
+)
+async def logs(call: Call, id: str, query: LogQuery) -> LogPage:
+    """Read the log lines of an execution that its workers kept, oldest first.
+
+    To follow them live, read `log` events of its stream.
+    """
+    page = await call.engine.streams.logs(
+        id, level=query.level, limit=query.limit, cursor=query.cursor
+    )
+    items = [LogLineView.of(line) for line in page.lines]
+    return LogPage(items=items, next_cursor=page.next_cursor)
 
 
 class SummaryView(View):

@@ -111,9 +111,9 @@ class SuspendBody(Body):
     timeout_ms: PositiveMs | None = None
     on_timeout: Literal["fail", "cancel", "expire", "resume", "escalate"] = "fail"
     #: The purpose of the wait, for `explain`.
-    reason: Literal["signal", "approval", "callback", "tool_result", "budget", "operator"] = (
-        "signal"
-    )
+    reason: Literal[
+        "signal", "approval", "callback", "tool_result", "budget", "operator", "code"
+    ] = "signal"
     #: Your name for this wait. It makes the call safe to repeat, and claims return it.
     key: Key | None = None
 

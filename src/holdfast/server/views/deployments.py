@@ -4,8 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from holdfast.model.activities import Explanation, Standing
-from holdfast.model.deployments import Deployment, DeploymentEvent, Split, SplitEntry
+from holdfast.model.deployments import (
+    Deployment,
+    DeploymentEvent,
+    RouteCandidate,
+    RouteExplanation,
+    Split,
+    SplitEntry,
+)
 from holdfast.model.envs import Env
 from holdfast.model.packs import PackEntries, StoredPack
 from holdfast.model.revisions import Gate, Revision
@@ -103,20 +109,19 @@ class DeploymentView(ModelView, model=Deployment):
         )
 
 
-class StandingView(ModelView, model=Standing):
-    """A candidate and what speaks against it."""
+class RouteCandidateView(ModelView, model=RouteCandidate):
+    """A revision that a message could go to."""
 
 
-class ExplanationView(ModelView, model=Explanation):
+class RouteView(ModelView, model=RouteExplanation):
     """Where the next message of a session would go, and why."""
 
-    candidates: list[StandingView]
+    candidates: list[RouteCandidateView]
 
     @classmethod
-    def of(cls, explanation: Explanation) -> ExplanationView:
+    def of(cls, route: RouteExplanation) -> RouteView:
         """Show an explanation."""
-        candidates = [StandingView.of(one) for one in explanation.candidates]
-        return cls.copy(explanation, candidates=candidates)
+        return cls.copy(route, candidates=[RouteCandidateView.of(one) for one in route.candidates])
 
 
 class DeploymentPageView(View):

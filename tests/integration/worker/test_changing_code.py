@@ -1,0 +1,179 @@
+"""Executions that continue under other code than they began with."""
+
+from __future__ import annotations
+
+import asyncio
+from functools import partial
+from typing import Any
+
+import pytest
+
+from holdfast import App, Context, SyncContext, WorkerSettings
+from holdfast.errors import ExecutionFailed
+from holdfast.model.states import Hold
+from holdfast.testing.polling import wait_for
+from holdfast.worker.handle import Handle
+from holdfast.worker.task import Task
+from tests.integration.worker.conftest import LEASE_MS, Working, suspended
+
+ALSO_OVER_HTTP = True
+
+
+class Shop:
+    """Runs versions of one task on one store, and keeps what their steps did."""
+
+    def __init__(self, app: App) -> None:
+        self._engine = app.engine
+        self.done: dict[str, list[str]] = {}
+        #: Names of orders that hang, until their worker stops.
+        self.hanging: set[str] = set()
+
+    async def rests(self, name: str, handle: Handle[Any]) -> bool:
+        """Whether an order hangs or has ended."""
+        return name in self.hanging or (await handle.state()).is_terminal
+
+    def version(self, number: int) -> tuple[App, Task[Any, Any, Any]]:
+        """Return an app with one version of the task."""
+        app = App().attach(self._engine)
+
+        @app.task(name="order")
+        async def order(ctx: Context, name: str) -> list[str]:
+            # The name says after how many steps an attempt of a version hangs.
+            left = dict(zip((1, 2), map(int, name.split(".")), strict=True)).get(number, 99)
+
+            async def step(what: str | None) -> None:
+                nonlocal left
+                if what is not None:
+                    await ctx.step(what, self.done.setdefault(name, []).append, what)
+                    left -= 1
+                if left == 0:
+                    self.hanging.add(name)
+                    await asyncio.Event().wait()
+
+            await step(None)
+            await _CODE[number](ctx, step)
+            return self.done[name]
+
+        return app, order
+
+
+async def first(_ctx: Context, step: Any) -> None:
+    """The code as it was."""
+    await step("charge")
+    await step("pack")
+    await step("mail")
+
+
+async def second(ctx: Context, step: Any) -> None:
+    """Adds a check before the charge, renames a step, and adds one at the end."""
+    if await ctx.version("check", 2) >= 2:
+        await step("check")
+    await step("charge")
+    await step("wrap" if await ctx.version("wrapping", 2) >= 2 else "pack")
+    await step("mail")
+    await step("archive")
+
+
+async def third(ctx: Context, step: Any) -> None:
+    """Also removes the mail, and archives before it wraps."""
+    if await ctx.version("check", 2) >= 2:
+        await step("check")
+    await step("charge")
+    wrapping = await ctx.version("wrapping", 3)
+    if wrapping >= 3:
+        await step("archive")
+        await step("wrap")
+        return
+    await step("wrap" if wrapping == 2 else "pack")
+    await step("mail")
+    await step("archive")
+
+
+_CODE = {1: first, 2: second, 3: third}
+
+
+async def test_executions_live_through_three_versions(app: App) -> None:
+    """They stop after any step of a version; nothing fails, no step runs twice."""
+    shop = Shop(app)
+    names = [f"{first}.{second}" for first in range(4) for second in range(6)]
+    handles: dict[str, Handle[Any]] = {}
+    for number in (1, 2, 3):
+        other, order = shop.version(number)
+        async with other.worker(WorkerSettings(lease_ms=LEASE_MS)) as worker:
+            for name in names if number == 1 else ():
+                handles[name] = await order.submit(name)
+
+            try:
+                for name, handle in handles.items():
+                    await wait_for(partial(shop.rests, name, handle))
+            finally:
+                shop.hanging.clear()
+                worker.release()
+    for name, handle in handles.items():
+        steps = await handle.result(timeout=5)
+        assert steps == shop.done[name]
+        assert len(steps) == len(set(steps))
+        # What the first version had recorded decides.
+        assert ("check" in steps) is (name[0] == "0")
+        assert {"pack", "wrap"} & set(steps) == {"pack" if name[0] in "23" else "wrap"}
+
+
+async def test_a_mismatch_waits_for_code_that_fits_and_loses_nothing(
+    app: App, working: Working
+) -> None:
+    """Not even the answer of a person that the code did not reach."""
+    fits = False
+    asked: list[str] = []
+
+    @app.task
+    async def release(ctx: Context) -> str:
+        if not fits and ctx.claim.steps:
+            await ctx.step("scan", asked.append, "scan")
+        await ctx.step("build", asked.append, "build")
+        answer: str = await ctx.wait_for("approval")
+        return answer
+
+    async with working():
+        handle = await release.submit()
+        await suspended(handle)
+        await handle.signal("approval", "yes")
+
+        async def misfit() -> bool:
+            return (await handle.describe()).hold is Hold.CODE
+
+        await wait_for(misfit)
+        assert "Was step 'scan' added" in await suspended(handle)
+        fits = True
+        await app.engine.waitpoints.resume(handle.id, identity="ops")
+        assert await handle.result(timeout=5) == "yes"
+        assert asked == ["build"]
+
+
+async def test_threads_have_versions_too(app: App, working: Working) -> None:
+    """Asked twice, the answer is the same."""
+
+    @app.task
+    def work(ctx: SyncContext) -> list[int]:
+        ctx.step("a", int)
+        return [ctx.version("x", 3), ctx.version("x", 3)]
+
+    async with working():
+        handle = await work.submit()
+        assert await handle.result(timeout=5) == [3, 3]
+        steps = await app.engine.steps(handle.id)
+    assert [(step.name, step.result) for step in steps] == [("a", b"0"), ("version:x", b"3")]
+
+
+async def test_a_version_is_not_asked_for_among_parallel_steps(app: App, working: Working) -> None:
+    """There, recorded steps of other branches would look like those of old code."""
+
+    async def branch(ctx: Context) -> int:
+        return await ctx.version("x", 2)
+
+    @app.task(retries=3)
+    async def work(ctx: Context) -> None:
+        await ctx.gather(branch(ctx), ctx.step("a", int))
+
+    async with working():
+        with pytest.raises(ExecutionFailed, match="outside parallel steps"):
+            await (await work.submit()).result(timeout=5)
