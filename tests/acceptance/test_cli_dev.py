@@ -7,6 +7,9 @@ import os
 import signal
 from pathlib import Path
 
+from holdfast.engine import Engine, open_engine
+from holdfast.host.packs import starting
+from holdfast.model.activities import NewActivity
 from holdfast.testing.polling import wait_for
 from tests.acceptance.test_cli import SHOP, TIMEOUT_S, background, done, holdfast, write_shop
 
@@ -81,3 +84,34 @@ async def test_work_of_a_killed_dev_is_not_left_to_an_orphan(tmp_path: Path) -> 
         worker = int(said["instance"].split(".")[-2])
         dev.process.kill()
         await _wait_until_gone(worker)
+
+
+async def test_dev_deploys_a_pack_on_every_save(tmp_path: Path) -> None:
+    """A mistake changes nothing; a conversation under way stays with what it began with."""
+    starting.write(tmp_path / "hello", starting.files("hello", "hello"))
+    flow = tmp_path / "hello" / "flows" / "main.yaml"
+    text = flow.read_text()
+    with background(["dev", "hello", "--listen", "127.0.0.1:0"], tmp_path) as dev:
+        await dev.wait_for_text("deployed hello 0.1.0")
+        store = f"embedded://{tmp_path}/.holdfast"
+        async with open_engine(store, maintenance=False) as engine:
+            assert await _say(engine, "hi", "ann") == ["Hello. What is your name?"]
+            flow.write_text(text.replace("out: greet", "out: nowhere"))
+            await dev.wait_for_text("not deployed: ")
+            flow.write_text(text.replace("Hello.", "Good day.").replace("Nice", "Great"))
+            await dev.wait_for_text("deployed hello 0.1.0", times=2)
+            assert await _say(engine, "hi", "ben") == ["Good day. What is your name?"]
+            assert await _say(engine, "Ann", "ann") == ["Nice to meet you, Ann."]
+        typed = holdfast("chat", "--deployment", "hello", folder=tmp_path, stdin="hi\nCyd\n")
+        assert "Great to meet you, Cyd." in typed.stdout, typed.stderr
+        deployed = json.loads(done("deploy", "hello", "--json", folder=tmp_path))
+        assert (deployed["lifecycle"], deployed["generation"]) == ("ready", 2)
+        assert dev.end(signal.SIGINT) == 130
+    assert "Traceback" not in dev.text()
+
+
+async def _say(engine: Engine, text: str, user: str) -> list[str]:
+    payload = json.dumps({"text": text}).encode()
+    activity = NewActivity(conversation="c", user=user, payload=payload)
+    answer = await engine.activities.handle(activity, wait_ms=20_000)
+    return [reply.text for reply in answer.replies]

@@ -276,6 +276,7 @@ LOCAL = {
     "archive run": "--once",
     "archive verify": "",
     "dev": "",
+    "host": "",
     "secrets rotate": "",
     "server": "--listen 127.0.0.1:0",
 }

@@ -92,6 +92,10 @@ DERIVED: dict[str, Callable[[Mapping[str, str]], str]] = {
 }
 
 
+async def _tenant(_engine: Engine, tenant: str) -> str:
+    return tenant
+
+
 async def _env(_engine: Engine, _tenant: str) -> str:
     return "local"
 
@@ -216,6 +220,7 @@ MAKERS: dict[str, Make] = {
     "sessions.id": _session,
     "env": _env,
     "d": deployment,
+    "tenant": _tenant,
 }
 
 

@@ -167,12 +167,17 @@ async def test_an_unsafe_archive_is_refused(site: Site) -> None:
 async def test_commands_about_deployments(far: Far, tmp_path: Path) -> None:
     """One release, command by command."""
     folder = write_folder(tmp_path, files_of())
-    deployed = await far("deploy", str(folder), "--tenant", "acme")
+    deploy = ("deploy", str(folder), "--tenant", "acme", "--wait", "1s")
+    deployed = await far(*deploy, "--no-shift")
     assert (deployed["deployment"], deployed["lifecycle"]) == ("support", "warming")
     first = deployed["revision"]
     assert (await far("revisions", "ready", "support", first))["lifecycle"] == "ready"
     assert (await far("split", "set", "support", f"{first}=100"))["generation"] == 1
-    second = (await far("deploy", str(folder), "--tenant", "acme"))["revision"]
+    shifted = await far(*deploy)
+    assert (shifted["revision"], shifted["generation"]) == (first, 1)
+    (folder / "README.md").write_text("changed")
+    # No host has loaded it, so new sessions stay where they are.
+    second = (await far(*deploy, code=1))["revision"]
     assert (await far("revisions", "ready", "support", second))["lifecycle"] == "ready"
     shares = (f"{first}=99.5", f"{second}=0.5")
     assert (await far("split", "set", "support", *shares))["generation"] == 2

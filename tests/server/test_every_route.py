@@ -132,7 +132,7 @@ async def test_another_tenant_is_kept_out(route: Route, shared_site: Site) -> No
         response = await ask(client, route, path)
         request = naming(route, request_of(route, path), OURS)
         named = None if request is None else await client.request(**request)
-    if route.scope is Scope.SYSTEM:
+    if route.scope is Scope.SYSTEM or "tenant" in parameters(route):
         assert_problem(response, 403, "forbidden")
     elif route.owner is not None:
         code = type(route.owner.missing("")).code

@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Concatenate, Generic, ParamSpec, TypeVar
 
+from holdfast.api.activities import Activities
 from holdfast.api.api_keys import ApiKeys
 from holdfast.api.archive import Archive
 from holdfast.api.audit import Audit
@@ -76,6 +77,7 @@ class Engine(ABC):
     envs: Envs
     packs: Packs
     deployments: Deployments
+    activities: Activities
     feeds: Feeds
     changes: Changes
     operability: Operability

@@ -8,7 +8,7 @@ import getpass
 import shlex
 import signal
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,16 +16,19 @@ import msgspec
 import typer
 
 from holdfast.cli import pack_chat
+from holdfast.cli.deployment_options import EnvOption
 from holdfast.cli.process.loading import load_app
 from holdfast.cli.terminal import output
 from holdfast.cli.terminal.dialogue import YOU, Screen, Typed
 from holdfast.cli.terminal.failures import INTERRUPTED
 from holdfast.cli.terminal.opening import parse_store
-from holdfast.cli.terminal.options import AppStoreOption, AppTarget, JsonOption
+from holdfast.cli.terminal.options import AppStoreOption, JsonOption, OptionalAppTarget
 from holdfast.cli.worker import configure_logging
 from holdfast.errors import InvalidInput, SessionNotFound
+from holdfast.model import checks
+from holdfast.model.activities import NewActivity
 from holdfast.model.names import DEFAULT_TENANT
-from holdfast.model.session_keys import SessionKey
+from holdfast.model.session_keys import DEFAULT_ENV, SessionKey
 from holdfast.model.sessions import Activity, Entry, Session, SessionState, Transcript
 from holdfast.model.store_urls import is_remote
 from holdfast.operate.live_session import watch
@@ -80,10 +83,18 @@ PrivateOption = Annotated[
 ]
 
 
+OfDeployment = Annotated[
+    str | None,
+    typer.Option("--deployment", metavar="ID", help="Talk with a deployment, not with an app."),
+]
+
+
 def chat(
-    target: AppTarget,
+    target: OptionalAppTarget = None,
     name: Name = None,
     *,
+    deployment: OfDeployment = None,
+    env: EnvOption = DEFAULT_ENV,
     user: User = None,
     conversation: Dialogue = None,
     tenant: OfTenant = None,
@@ -93,39 +104,80 @@ def chat(
     store: AppStoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Talk with a conversation of an app or a pack; a worker for it runs here. Ctrl-D leaves.
+    """Talk with a conversation of an app or a pack, or with a deployment. Ctrl-D leaves.
+
+    A worker for an app or a pack runs here; a deployment is served by hosts and workers elsewhere.
 
     A number chooses a button. The session stays: the same command continues it. With --json, every
     line of the transcript is an object on a line.
     """
     configure_logging("error", as_json=as_json)
-    pack = pack_chat.load(
-        target, name, fakes=fakes, record=record, allow_private=allow_private or ()
+    partner = _partner(
+        target, name, deployment, fakes=fakes, record=record, allow_private=allow_private or ()
     )
-    app = load_app(target) if pack is None else pack.app
+    app = partner.app
     app.store = store or app.store
     if not is_remote(app.store):
         parse_store(app.store)
-    chosen = _chosen(app, target, name) if pack is None else pack.name
     key = SessionKey(
         tenant=tenant or DEFAULT_TENANT,
-        endpoint=chosen,
+        env=env,
+        endpoint=partner.name,
         conversation=conversation or MAIN,
         user=user or _login(),
     )
     given = {"--user": user, "--conversation": conversation, "--tenant": tenant, "--store": store}
-    given["--fakes"] = fakes
+    given |= {"--fakes": fakes, "--env": None if env == DEFAULT_ENV else env}
     options = [part for option, value in given.items() if value for part in (option, value)]
     options += [part for address in allow_private or () for part in ("--allow-private", address)]
-    back = shlex.join(["holdfast", "chat", target, pack.flow if pack else chosen, *options])
-    talk = Talk(app, chosen, key, as_json=as_json, pack=pack)
+    back = shlex.join(["holdfast", "chat", *partner.words, *options])
+    talk = Talk(partner, key, as_json=as_json)
     if not as_json:
-        output.note(f"{chosen}, as {key.user}. Ctrl-D leaves.")
+        output.note(f"{partner.name}, as {key.user}. Ctrl-D leaves.")
     interrupted = asyncio.run(talk.run())
     if not as_json:
         output.note(f"left; this continues the conversation: {back}")
     if interrupted:
         raise typer.Exit(INTERRUPTED)
+
+
+@dataclass(frozen=True, slots=True)
+class Partner:
+    """Who answers: a conversation of an app or a pack, or a deployment."""
+
+    #: Its tasks run here; that of a deployment has none.
+    app: App
+    name: str
+    #: The arguments that name it.
+    words: tuple[str, ...]
+    pack: pack_chat.PackChat | None = None
+    deployment: str | None = None
+
+
+def _partner(
+    target: str | None,
+    name: str | None,
+    deployment: str | None,
+    *,
+    fakes: str | None,
+    record: str | None,
+    allow_private: Sequence[str],
+) -> Partner:
+    """Return who answers; raises InvalidInput."""
+    if deployment is not None and target is None:
+        from holdfast.worker.app import App
+
+        checks.name("deployment", deployment)
+        return Partner(App(), deployment, ("--deployment", deployment), deployment=deployment)
+    if target is None or deployment is not None:
+        message = "target: name an app or a pack, or a deployment with --deployment"
+        raise InvalidInput(message, field="target")
+    pack = pack_chat.load(target, name, fakes=fakes, record=record, allow_private=allow_private)
+    if pack is not None:
+        return Partner(pack.app, pack.name, (target, pack.flow), pack)
+    app = load_app(target)
+    chosen = _chosen(app, target, name)
+    return Partner(app, chosen, (target, chosen))
 
 
 def _chosen(app: App, target: str, name: str | None) -> str:
@@ -176,19 +228,17 @@ class Talk:
 
     def __init__(
         self,
-        app: App,
-        name: str,
+        partner: Partner,
         key: SessionKey,
         *,
         as_json: bool,
-        pack: pack_chat.PackChat | None = None,
     ) -> None:
-        self._app = app
-        self._pack = pack
-        self._name = name
+        self._partner = partner
+        self._app = partner.app
+        self._pack = partner.pack
         self._key = key
         self._as_json = as_json
-        self._screen = Screen(name, is_terminal=sys.stdin.isatty() and not as_json)
+        self._screen = Screen(partner.name, is_terminal=sys.stdin.isatty() and not as_json)
         self._standing = _Standing()
         self._moved = asyncio.Event()
         self._leaving = asyncio.Event()
@@ -267,9 +317,22 @@ class Talk:
 
     async def _send(self, engine: Engine, line: str) -> None:
         payload = {"text": line} if self._as_json else self._screen.typed(line)
-        activity = Activity(key=self._key, payload=msgspec.json.encode(payload))
-        delivered = await engine.sessions.deliver(self._name, activity)
-        self._standing.sent = delivered.number
+        data = msgspec.json.encode(payload)
+        key, partner = self._key, self._partner
+        if partner.deployment is None:
+            delivered = await engine.sessions.deliver(partner.name, Activity(key=key, payload=data))
+            self._standing.sent = delivered.number
+            return
+        activity = NewActivity(
+            env=key.env,
+            tenant=key.tenant,
+            conversation=key.conversation,
+            user=key.user,
+            payload=data,
+        )
+        await engine.activities.handle(activity, deployment=partner.deployment, wait_ms=0)
+        # Nobody else writes to this session, so its last line is not before the message.
+        self._standing.sent = (await engine.sessions.get(key.id)).last
 
     async def _watch(self, engine: Engine, after: int) -> None:
         """Write what happens, as it happens."""
@@ -339,6 +402,9 @@ async def _working(app: App) -> AsyncIterator[Engine]:
     """Run a worker for the app while the block runs."""
     from holdfast.worker.worker import Worker, WorkerSettings
 
+    if not app.tasks:
+        yield app.engine
+        return
     worker = Worker(app, WorkerSettings(lease_ms=_LEASE_MS))
     running = asyncio.ensure_future(worker.run())
     try:

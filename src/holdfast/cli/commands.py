@@ -50,7 +50,7 @@ _VERBS: dict[str, dict[str, Entry]] = {
     "Run": {
         "dev": Entry(
             "dev",
-            "Run an app for development: a store, HTTP and a worker that reloads changed files.",
+            "Run an app or a pack for development: a store, HTTP, and what you save runs.",
             "dev",
         ),
         "server": Entry(
@@ -58,6 +58,12 @@ _VERBS: dict[str, dict[str, Entry]] = {
             "Serve the HTTP API and fire timers. "
             "SIGTERM or Ctrl-C drains; a second one stops at once.",
             "server",
+        ),
+        "host": Entry(
+            "host",
+            "Serve the packs deployed in an env. "
+            "SIGTERM or Ctrl-C drains; a second one stops at once.",
+            "host",
         ),
         "worker": Entry(
             "worker",
@@ -68,15 +74,15 @@ _VERBS: dict[str, dict[str, Entry]] = {
     "Conversations": {
         "chat": Entry(
             "chat",
-            "Talk with a conversation of an app or a pack; a worker for it runs here. Ctrl-D "
-            "leaves.",
+            "Talk with a conversation of an app or a pack, or with a deployment. Ctrl-D leaves.",
             "chat",
         ),
     },
     "Deployments": {
         "deploy": Entry(
             "deploy",
-            "Build a pack, upload it, stage a revision of it and let hosts warm it up.",
+            "Build a pack, upload it, wait until a host has loaded it, and route new sessions "
+            "to it.",
             "deploy",
         ),
         "drain": Entry(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -9,13 +10,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from holdfast.cli.deployment_options import EnvOption
-from holdfast.cli.terminal import opening, output
+from holdfast.cli.terminal import inputs, opening, output
+from holdfast.cli.terminal.failures import FAILED
 from holdfast.cli.terminal.options import JsonOption, StoreOption, WhoseOption
-from holdfast.errors import DeploymentNotFound
-from holdfast.model.deployments import DeploymentRef, NewDeployment
+from holdfast.model.deployments import DeploymentRef
 
 if TYPE_CHECKING:
     from holdfast.api import Engine
+    from holdfast.model.deployments import Split
     from holdfast.model.packs import PackUpload
     from holdfast.model.revisions import Revision
 
@@ -31,6 +33,8 @@ class Deployed:
     digest: str
     revision: str
     lifecycle: str
+    #: Of the split that routes to it; None: the split did not change.
+    generation: int | None
 
 
 def deploy(
@@ -45,23 +49,26 @@ def deploy(
     key: Annotated[
         str | None, typer.Option("--key", metavar="FILE", help="Sign with this private key.")
     ] = None,
+    no_shift: Annotated[
+        bool, typer.Option("--no-shift", help="Leave the split as it is when it is ready.")
+    ] = False,
+    wait: Annotated[
+        str, typer.Option("--wait", metavar="TIME", help="How long to wait until it is ready.")
+    ] = "60s",
     env: EnvOption = "local",
     tenant: WhoseOption = "default",
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Build a pack, upload it, stage a revision of it and let hosts warm it up."""
+    """Build a pack, upload it, wait until a host has loaded it, and route new sessions to it."""
     upload = _built(Path(pack), key)
     ref = DeploymentRef(env=env, id=deployment or upload.id, tenant=tenant)
+    wait_s = inputs.duration_ms("wait", wait) / 1000
 
-    async def work(engine: Engine) -> Revision:
-        await engine.packs.put(upload, tenant=tenant)
-        new = NewDeployment(env=env, id=ref.id, tenant=tenant, pack=upload.id)
-        await _ensure(engine, new, ref)
-        revision, _ = await engine.deployments.stage(ref, digest=upload.digest)
-        return await engine.deployments.warm(ref, revision.id)
+    async def work(engine: Engine) -> tuple[Revision, Split | None]:
+        return await _deployed(engine, upload, ref, wait_s=wait_s, shifts=not no_shift)
 
-    revision = opening.ask(store, work, create=True)
+    revision, split = opening.ask(store, work, create=True)
     output.answer(
         Deployed(
             deployment=ref.id,
@@ -71,20 +78,42 @@ def deploy(
             digest=upload.digest,
             revision=revision.id,
             lifecycle=revision.lifecycle.value,
+            generation=None if split is None else split.generation,
         ),
-        f"revision {revision.id} of {ref.id} ({upload.id} {upload.version}) is "
-        f"{revision.lifecycle}; route to it with "
-        f"`holdfast split set {ref.id} {revision.id}=100` when it is ready",
+        _said(ref, upload, revision, split),
         as_json=as_json,
     )
+    if not no_shift and split is None:
+        raise typer.Exit(FAILED)
 
 
-async def _ensure(engine: Engine, new: NewDeployment, ref: DeploymentRef) -> None:
-    """Create the deployment, unless one of this id exists, whatever its routes."""
+async def _deployed(
+    engine: Engine, upload: PackUpload, ref: DeploymentRef, *, wait_s: float, shifts: bool
+) -> tuple[Revision, Split | None]:
+    """Return the revision, and the split that routes to it if that is ready in time."""
+    from holdfast.host import deploying
+
+    revision = await deploying.upload(engine, upload, ref)
     try:
-        await engine.deployments.get(ref)
-    except DeploymentNotFound:
-        await engine.deployments.create(new)
+        async with asyncio.timeout(wait_s):
+            revision = await deploying.wait_ready(engine, ref, revision.id)
+    except TimeoutError:
+        return revision, None
+    return revision, await deploying.shift(engine, ref, revision.id) if shifts else None
+
+
+def _said(ref: DeploymentRef, upload: PackUpload, revision: Revision, split: Split | None) -> str:
+    """Return what happened, and what to do next."""
+    what = f"revision {revision.id} of {ref.id} ({upload.id} {upload.version})"
+    if split is not None:
+        return f"{what} gets all new sessions (generation {split.generation})"
+    at = "" if ref.env == "local" else f" --env {ref.env}"
+    route = f"`holdfast split set {ref.id} {revision.id}=100{at}`"
+    if revision.lifecycle == "ready":
+        return f"{what} is ready; route to it with {route}"
+    start = f"`holdfast host{at}`"
+    what = f"{what} is {revision.lifecycle}: no host has loaded it yet"
+    return f"{what}; start one with {start}, then route to it with {route}"
 
 
 def _built(path: Path, key: str | None) -> PackUpload:

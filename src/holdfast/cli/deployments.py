@@ -1,4 +1,4 @@
-"""`holdfast deployments`: what packs and apps run where: list, show, create, events."""
+"""`holdfast deployments`: what packs and apps run where: list, show, create, events, explain."""
 
 from __future__ import annotations
 

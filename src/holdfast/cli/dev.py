@@ -19,12 +19,16 @@ from holdfast.cli.server import DEFAULT_LISTEN, LISTEN_VARIABLE, Listen, server
 from holdfast.cli.terminal import opening, output
 from holdfast.cli.terminal.failures import INTERRUPTED, WRONG_USAGE
 from holdfast.cli.terminal.options import AppStoreOption, JsonOption, OptionalAppTarget
+from holdfast.cli.worker import configure_logging
 from holdfast.model.store_urls import is_remote
 
 LOOK_EVERY_S = 0.3
 #: How long tasks may take to finish at a reload; later they continue in the new process.
 GRACE_S = 2.0
 KILL_AFTER_S = 10.0
+PACK_FILE = "pack.yaml"
+#: Short, so that a host that was killed continues soon after it is started again.
+LEASE_MS = 5_000
 
 
 def dev(
@@ -47,13 +51,16 @@ def dev(
     store: AppStoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Run an app for development: a store, HTTP and a worker that reloads changed files."""
+    """Run an app or a pack for development: a store, HTTP, and what you save runs."""
     if store is not None and not is_remote(store):
         opening.parse_store(store)
     if target is None:
         server(listen=listen, store=store, as_json=as_json, log_level="warning")
         return
     where = listen or os.environ.get(LISTEN_VARIABLE) or DEFAULT_LISTEN
+    if (Path(target) / PACK_FILE).is_file():
+        _host(Path(target), where, slots, capabilities or (), store, as_json=as_json)
+        return
     command = [sys.executable, "-m", "holdfast.cli", "worker", target, "--slots", str(slots)]
     command += ["--lease", "5s", "--parent", str(os.getpid()), "--listen", where]
     command += [part for name in capabilities or () for part in ("--capability", name)]
@@ -62,6 +69,27 @@ def dev(
     code = Supervisor(command, watch or [Path.cwd()]).run()
     if code:
         raise typer.Exit(code)
+
+
+def _host(
+    folder: Path,
+    listen: str,
+    slots: int,
+    capabilities: Sequence[str],
+    store: str | None,
+    *,
+    as_json: bool,
+) -> None:
+    """Host a pack, and deploy it again whenever a file of it changes."""
+    from holdfast.cli import host
+    from holdfast.host.settings import HostSettings
+
+    configure_logging("warning", as_json=as_json)
+    # On this machine the pack is the user's own, so its Python code may run unsigned.
+    settings = HostSettings(
+        slots=slots, capabilities=tuple(capabilities), lease_ms=LEASE_MS, trusted=True
+    )
+    host.serve(settings, store, as_json=as_json, listen=listen, folder=folder)
 
 
 class Stopped(BaseException):

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from holdfast.cli.deployment_options import EnvOption
 from holdfast.cli.process.loading import load_app
 from holdfast.cli.process.serving import serve
 from holdfast.cli.terminal import inputs
@@ -44,6 +45,25 @@ KeepLogs = Annotated[
         help="Keep log lines of tasks from this level on, for `holdfast logs`; `off` keeps none.",
     ),
 ]
+Lanes = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--lane",
+        "--lanes",
+        metavar="LANE",
+        help="A lane to claim from; repeatable.",
+        show_default="the lanes of its tasks",
+    ),
+]
+OfRevision = Annotated[
+    str | None,
+    typer.Option(
+        "--revision",
+        metavar="ID",
+        help="Work for this revision of a deployment of the app.",
+        show_default="none",
+    ),
+]
 #: Set by `holdfast dev`: the process to follow, and where to serve HTTP.
 Parent = Annotated[int, typer.Option("--parent", hidden=True)]
 Listen = Annotated[str | None, typer.Option("--listen", hidden=True)]
@@ -54,17 +74,10 @@ def worker(
     *,
     slots: Slots = 100,
     threads: Threads = 32,
-    lanes: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--lane",
-            "--lanes",
-            metavar="LANE",
-            help="A lane to claim from; repeatable.",
-            show_default="the lanes of its tasks",
-        ),
-    ] = None,
+    lanes: Lanes = None,
     capabilities: Capabilities = None,
+    revision: OfRevision = None,
+    env: EnvOption = "local",
     name: Name = "worker",
     lease: Annotated[
         str, typer.Option("--lease", help="How soon the store notices that a worker has died.")
@@ -83,6 +96,7 @@ def worker(
         name=name,
         lanes=inputs.names(lanes or ()),
         capabilities=inputs.names(capabilities or ()),
+        revision=revision,
         slots=slots,
         threads=threads,
         lease_ms=inputs.duration_ms("lease", lease),
@@ -92,7 +106,7 @@ def worker(
     app.store = store or app.store
     if not is_remote(app.store):
         parse_store(app.store)
-    if serve(target, app, settings, as_json=as_json, parent=parent, listen=listen):
+    if serve(target, app, settings, as_json=as_json, parent=parent, listen=listen, env=env):
         raise typer.Exit(INTERRUPTED)
 
 

@@ -74,6 +74,7 @@ class _AnswerReply(msgspec.Struct):
     state: str
     session: str
     revision: str | None = None
+    deployment: str | None = None
 
 
 class _TurnedReply(msgspec.Struct):
@@ -133,6 +134,7 @@ def answer(data: bytes, *, done: bool) -> TurnAnswer:
         replies=tuple(one.entry() for one in reply.replies),
         done=done,
         revision=reply.revision,
+        deployment=reply.deployment,
     )
 
 

@@ -88,7 +88,7 @@ class Deployments(deployments.Deployments):
         checks.text("session", session, bounds.ID_CHARS, empty=False)
         deployment = await self._deployments.get(ref)
         wait = await self._wait(deployment, session)
-        found = await self._router.explain(_table(deployment), session, wait=wait)
+        found = await self._router.explain(table_of(deployment), session, wait=wait)
         return msgspec.convert(msgspec.to_builtins(found), RouteExplanation)
 
     async def _wait(self, deployment: Deployment, session_id: str) -> str | None:
@@ -261,7 +261,7 @@ class Deployments(deployments.Deployments):
         return await self._deployments.rollback(ref, to_generation, _key(idempotency_key))
 
 
-def _table(deployment: Deployment) -> RoutingTable:
+def table_of(deployment: Deployment) -> RoutingTable:
     """Return what routing must know about a deployment."""
     entries = {entry.revision: entry for entry in deployment.split.entries}
     routed = [revision for revision in deployment.revisions if revision.id in entries]

@@ -9,6 +9,7 @@ from typing_extensions import override
 
 from holdfast.api.assembly import add_nouns
 from holdfast.archive.store_archive import StoreArchive
+from holdfast.engine.activities import Activities
 from holdfast.engine.admission import Admission
 from holdfast.engine.announcing import Announcer
 from holdfast.engine.api_keys import ApiKeys
@@ -70,6 +71,7 @@ class Engine(StoreEngine):
         self.api_keys: ApiKeys = ApiKeys(store)
         self.audit: Audit = Audit(store)
         self.router: Router = Router(StorePins(store))
+        self.activities: Activities = Activities(store, self.sessions, self.executions, self.router)
         self.archive: StoreArchive = StoreArchive(store)
         self.writer_leases: Leases = Leases(StoreObjects(store))
         self.changes: Changes = Changes(store)

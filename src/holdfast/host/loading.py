@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +18,7 @@ from holdfast.host.packs import Bundle, Pack
 from holdfast.host.packs import problems as pack_problems
 from holdfast.host.packs.definition import FlowFile
 from holdfast.model import bounds
+from holdfast.model import entries as entry_names
 from holdfast.worker.app import App
 from holdfast.worker.conversation import Conversation
 from holdfast.worker.task import Task
@@ -25,7 +26,7 @@ from holdfast.worker.task import Task
 
 def name_of(pack: Pack, flow: str) -> str:
     """Return the name of the conversation or task that an entry flow is. No two are the same."""
-    return f"{pack.id}:{flow}"
+    return entry_names.name_of(pack.id, flow)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,11 +90,13 @@ def _known(bundle: Bundle, pack: Pack) -> Known:
     )
 
 
-def declare_pack(app: App, bundle: Bundle, runners: Runners) -> LoadedPack:
+def declare_pack(
+    app: App, bundle: Bundle, runners: Runners, *, requires: Sequence[str] | None = None
+) -> LoadedPack:
     """Declare the entry flows of packs in an app: conversations, or tasks for flows without one.
 
     They are named PACK:FLOW. Internal flows are reached from other flows only. Workers of the app
-    need the capabilities that the packs require. Raises InvalidPack.
+    need the capabilities `requires`, by default those that each pack requires. Raises InvalidPack.
     """
     flows = read_flows(bundle, runners)
     main = bundle.main.definition
@@ -103,7 +106,7 @@ def declare_pack(app: App, bundle: Bundle, runners: Runners) -> LoadedPack:
         if not file.is_entry:
             continue
         name = _checked_name(pack, file)
-        requires = pack.definition.requires
+        needed = pack.definition.requires if requires is None else requires
         if file.type in CONVERSING:
             conversations[file.id] = declare_flow(
                 app,
@@ -112,10 +115,10 @@ def declare_pack(app: App, bundle: Bundle, runners: Runners) -> LoadedPack:
                 name=name,
                 busy=main.busy.value,
                 welcome=main.welcome,
-                requires=requires,
+                requires=needed,
             )
         else:
-            jobs[file.id] = declare_job(app, flows, file.id, name=name, requires=requires)
+            jobs[file.id] = declare_job(app, flows, file.id, name=name, requires=needed)
     _declare_schedules(app, bundle, jobs)
     return LoadedPack(bundle, flows, conversations, jobs)
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from holdfast.model import bounds, checks
@@ -27,6 +28,18 @@ def digest_of(data: bytes) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PackEntries:
+    """What messages can start in a pack."""
+
+    #: The id of the pack.
+    pack: str
+    #: The flow that is reached without naming one; None if there are several and none is named.
+    entry: str | None = None
+    #: The types of the flows that a message can start, by id.
+    flows: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PackUpload:
     """A pack whose archive was read and found sound: see `holdfast.host.packs`."""
 
@@ -37,9 +50,14 @@ class PackUpload:
     archive: bytes
     #: The public keys whose signatures were verified.
     signers: tuple[str, ...] = ()
+    #: As in PackEntries.
+    entry: str | None = None
+    flows: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         checks.name("id", self.id)
+        for name in (*self.flows, *(() if self.entry is None else (self.entry,))):
+            checks.name("flow", name)
         checks.text("version", self.version, bounds.NAME_CHARS, empty=False)
         digest("digest", self.digest)
         checks.payload("archive", self.archive, bounds.PACK_BYTES)

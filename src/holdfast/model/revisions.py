@@ -9,6 +9,7 @@ from enum import StrEnum
 from typing import Any
 
 from holdfast.model import bounds, checks
+from holdfast.model.packs import PackEntries
 
 #: An execution that needs a revision requires this capability, followed by the id of the revision.
 PREFIX = "rev:"
@@ -93,6 +94,8 @@ class Revision:
     archives: tuple[str, ...]
     #: The public keys that signed the pack.
     signers: tuple[str, ...]
+    #: What messages can start, in the pack and its overlays.
+    entries: tuple[PackEntries, ...] = ()
     #: What the host gives to the pack besides secrets.
     config: Mapping[str, Any]
     lifecycle: Lifecycle

@@ -197,6 +197,8 @@ class TurnAnswer:
     done: bool
     #: The revision of the last execution of the session; None: it needed none.
     revision: str | None = None
+    #: The deployment that the message was for; None: it was for a conversation of workers.
+    deployment: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,8 +5,9 @@
 
 from __future__ import annotations
 
+from holdfast.model.activities import Explanation, Reason
 from holdfast.routing.cookies import Cookie, Cookies
-from holdfast.routing.dispatcher import Decision, Explanation, Reason, Snapshot, decide, explain
+from holdfast.routing.dispatcher import Decision, Snapshot, decide, explain
 from holdfast.routing.memory_pins import MemoryPins
 from holdfast.routing.pins import Pins
 from holdfast.routing.router import Router

@@ -5,22 +5,12 @@ It is pure: the same snapshot and the same seed give the same decision, in every
 
 from __future__ import annotations
 
-from enum import StrEnum
-
 import msgspec
 
+from holdfast.model.activities import Explanation, Reason, Standing
 from holdfast.model.pins import Pin, Roster
 from holdfast.routing.cookies import Cookie
 from holdfast.routing.table import READY, Candidate, RoutingTable
-
-
-class Reason(StrEnum):
-    """What decided."""
-
-    WAIT = "wait"
-    PIN = "pin"
-    COOKIE = "cookie"
-    WEIGHTS = "weights"
 
 
 class Snapshot(msgspec.Struct, frozen=True):
@@ -43,28 +33,6 @@ class Decision(msgspec.Struct, frozen=True):
     reason: Reason
     #: The pin or cookie is of a later split than the table: the router should read it again.
     is_behind: bool = False
-
-
-class Standing(msgspec.Struct, frozen=True):
-    """A candidate and what speaks against it."""
-
-    revision: str
-    weight_bps: int
-    lifecycle: str
-    #: The chance that a new session goes to it, in basis points.
-    chance_bps: int
-    #: Why no new session goes to it; None if one may.
-    excluded: str | None
-
-
-class Explanation(msgspec.Struct, frozen=True):
-    """A decision with everything that was considered."""
-
-    revision: str | None
-    reason: Reason
-    candidates: tuple[Standing, ...]
-    #: One sentence for each step of the order, up to the one that decided.
-    steps: tuple[str, ...]
 
 
 def decide(snapshot: Snapshot, seed: bytes = b"") -> Decision:

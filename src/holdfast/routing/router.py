@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import msgspec
 
+from holdfast.model.activities import Explanation
 from holdfast.model.pins import Existing, PinKey
 from holdfast.routing.cookies import Cookie
-from holdfast.routing.dispatcher import Decision, Explanation, Snapshot, decide, explain
+from holdfast.routing.dispatcher import Decision, Snapshot, decide, explain
 from holdfast.routing.pins import Pins
 from holdfast.routing.table import RoutingTable
 

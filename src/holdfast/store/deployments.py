@@ -23,6 +23,7 @@ from holdfast.model.deployments import (
     SplitEntry,
 )
 from holdfast.model.moments import from_ms
+from holdfast.model.packs import PackEntries
 from holdfast.model.revisions import Gate, Lifecycle, Needs, Revision, deadline, sources
 from holdfast.store import actors
 from holdfast.store.domain import Domain
@@ -302,6 +303,7 @@ def _revision(fields: Sequence[Any]) -> Revision:
         overlays=tuple(digests[1:]),
         archives=tuple(_unpack(record[b"archives"])),
         signers=tuple(signers[0] or ()),
+        entries=tuple(map(_pack_entries, _unpack(record[b"flows"]))),
         config=msgspec.json.decode(record[b"config"]),
         lifecycle=Lifecycle(record[b"lifecycle"].decode()),
         version=int(record[b"version"]),
@@ -311,6 +313,11 @@ def _revision(fields: Sequence[Any]) -> Revision:
         drained_at=drained_at,
         deadline_at=deadline(drained_at, int(drain_ms)) if drained_at and drain_ms else None,
     )
+
+
+def _pack_entries(row: Sequence[Any]) -> PackEntries:
+    pack, entry, flows = row
+    return PackEntries(pack=pack, entry=entry or None, flows=dict(flows))
 
 
 def _event(at: str, event: dict[str, Any]) -> DeploymentEvent:

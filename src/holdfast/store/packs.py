@@ -41,6 +41,8 @@ class Packs(Domain):
             archive,
             str(len(upload.archive)),
             _pack(upload.signers),
+            upload.entry or "",
+            _pack(list(upload.flows.items())),
         )
         return _stored(f"{tenant}|{upload.digest}", _unpack(known)), bool(word == b"created")
 

@@ -48,6 +48,7 @@ from holdfast.worker.graphs import Graph
 from holdfast.worker.handle import Handle
 from holdfast.worker.journal import Journal
 from holdfast.worker.outcomes import AttemptLost, AttemptPaused, Continued
+from holdfast.worker.revisions import child_fields
 from holdfast.worker.slots import Slots
 from holdfast.worker.stepping import result_encoding, try_step
 from holdfast.worker.streaming import Stream
@@ -437,7 +438,8 @@ class Context:
         self._children += 1
         number = self._claim.continued * CHILDREN_BETWEEN + self._children
         child = f"{self.id}~{self._claim.replays}.{number}"
-        return await task.options(id=child, tenant=self._claim.tenant).submit(*args, **kwargs)
+        fields = child_fields(self._claim, task)
+        return await task.options(id=child, **fields).submit(*args, **kwargs)
 
     @contextlib.asynccontextmanager
     async def _slot_lent(self) -> AsyncIterator[None]:

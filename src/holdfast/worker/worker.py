@@ -11,7 +11,7 @@ import socket
 from collections.abc import Awaitable, Iterator
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from holdfast.api import Claimer
 from holdfast.concurrency import first_of
@@ -20,6 +20,7 @@ from holdfast.model import bounds, checks
 from holdfast.model.executions import Claim
 from holdfast.model.ids import new_id
 from holdfast.model.log_lines import LEVELS
+from holdfast.model.revisions import capability
 from holdfast.model.workers import Beat
 from holdfast.outages import level
 from holdfast.worker import logs
@@ -54,6 +55,8 @@ class WorkerSettings:
     name: str = field(default_factory=lambda: "worker")
     lanes: tuple[str, ...] = ()
     capabilities: tuple[str, ...] = ()
+    #: It works for this revision of a deployment: it advertises the capability `rev:ID`.
+    revision: str | None = None
     #: The maximum number of concurrent executions.
     slots: int = 100
     #: Threads for `def` tasks.
@@ -66,11 +69,17 @@ class WorkerSettings:
     #: Conversations whose coroutine is kept while they wait for a message; others run again from
     #: their journal.
     kept: int = DEFAULT_KEPT
+    #: Work for this tenant only; None works for all.
+    tenant: str | None = None
 
     def __post_init__(self) -> None:
         checks.name("name", self.name)
         checks.names("lanes", self.lanes, bounds.LANES)
         checks.names("capabilities", self.capabilities, bounds.CAPABILITIES)
+        if self.revision is not None:
+            checks.name("revision", self.revision)
+            advertised = (capability(self.revision), *self.capabilities)
+            object.__setattr__(self, "capabilities", tuple(dict.fromkeys(advertised)))
         checks.integer("slots", self.slots, 1, bounds.SLOTS)
         checks.integer("threads", self.threads, 1, bounds.SLOTS)
         checks.integer("processes", self.processes, 1, bounds.SLOTS)
@@ -78,6 +87,8 @@ class WorkerSettings:
         checks.lease_ms("lease_ms", self.lease_ms)
         if self.keep_logs is not None:
             checks.one_of("keep_logs", self.keep_logs, LEVELS)
+        if self.tenant is not None:
+            checks.name("tenant", self.tenant)
 
 
 class Worker:
@@ -187,6 +198,7 @@ class Worker:
             lanes=self.lanes,
             capabilities=self.settings.capabilities,
             kinds=self.kinds,
+            tenant=self.settings.tenant,
         ) as self._claimer:
             claimer = self._claimer
             await insist(self._publish, self._draining)
@@ -205,7 +217,7 @@ class Worker:
 
     async def _publish(self) -> None:
         described = {name: task.describe() for name, task in self._app.tasks.items()}
-        await self._engine.tasks.publish(described)
+        await self._engine.tasks.publish(described, tenant=self.settings.tenant)
 
     async def _declare(self) -> Awaitable[None]:
         """Store what the app declares; returns a task that keeps trying if the store is full."""
@@ -294,8 +306,18 @@ def _lanes_of(app: App) -> tuple[str, ...]:
     return tuple(sorted({task.lane for task in app.tasks.values()})) or ("default",)
 
 
+class Stoppable(Protocol):
+    """Something that stops in two steps: it finishes its work, or drops it at once."""
+
+    def drain(self) -> None:
+        """Take no new work."""
+
+    def release(self) -> None:
+        """Stop immediately and return all leases."""
+
+
 @contextlib.contextmanager
-def stop_on_signals(worker: Worker) -> Iterator[None]:
+def stop_on_signals(worker: Stoppable) -> Iterator[None]:
     """Drain at the first SIGTERM or SIGINT, release everything at the second."""
     loop = asyncio.get_running_loop()
     seen = 0

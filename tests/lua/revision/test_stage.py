@@ -14,6 +14,7 @@ from holdfast.errors import (
 )
 from holdfast.model.deployments import DeploymentRef
 from holdfast.model.envs import Env
+from holdfast.model.packs import PackEntries
 from holdfast.model.revisions import Lifecycle
 from holdfast.store.store import Store
 from holdfast.testing.clock import Clock
@@ -24,7 +25,9 @@ from tests.support.lifecycle import Dump, refused
 async def test_a_revision_is_as_it_was_staged(store: Store, clock: Clock) -> None:
     """Its packs with their archives and signers, and its config."""
     ref = await create(store, "shop", pack="shop")
-    pack, _ = await store.packs.put(upload("a", signers=(key("k"),)), "default")
+    flows = {"main": "messaging", "nightly": "timer"}
+    signed = upload("a", signers=(key("k"),), entry="main", flows=flows)
+    pack, _ = await store.packs.put(signed, "default")
     overlay, _ = await store.packs.put(upload("b", id="extra"), "default")
     digests = (pack.digest, overlay.digest)
     staged = store.deployments.stage(ref, "blue", digests, b'{"a":1}', packs_of=None)
@@ -38,6 +41,10 @@ async def test_a_revision_is_as_it_was_staged(store: Store, clock: Clock) -> Non
     )
     assert (found.digest, found.overlays) == (pack.digest, (overlay.digest,))
     assert (found.archives, found.signers) == ((pack.archive, overlay.archive), (key("k"),))
+    assert found.entries == (
+        PackEntries(pack="shop", entry="main", flows=flows),
+        PackEntries(pack="extra"),
+    )
     assert (found.config, found.staged_at) == ({"a": 1}, clock.now)
 
 

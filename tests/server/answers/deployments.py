@@ -6,7 +6,7 @@ from holdfast.host import packs
 from holdfast.model.deployments import DeploymentRef, NewDeployment, SplitEntry
 from holdfast.model.ids import new_id
 from holdfast.model.revisions import Gate
-from tests.server.answers.recipes import Stage, about_nothing, declaring, way
+from tests.server.answers.recipes import HANDLE, Stage, about_nothing, declaring, way
 from tests.server.conftest import OURS, THEIRS
 from tests.server.samples import ARCHIVE, Request, deployment
 
@@ -19,6 +19,11 @@ WARM, JUDGE, DRAIN, ARCHIVED = (
     f"{REVISION}/{verb}" for verb in ("warm", "judge", "drain", "archive")
 )
 PASSED = [Gate(name="loads", passed=True)]
+
+
+def _about_one(code: str) -> list[str]:
+    return [name for name in declaring(code) if name != HANDLE]
+
 
 way("deployment_not_found", *declaring("deployment_not_found"))(about_nothing)
 way("env_not_found", *declaring("env_not_found"))(about_nothing)
@@ -39,7 +44,7 @@ async def _damaged(stage: Stage, name: str) -> Request:
     return {**await stage.request(name), "content": ARCHIVE[:-1]}
 
 
-@way("ambiguous_deployment", *declaring("ambiguous_deployment"))
+@way("ambiguous_deployment", *_about_one("ambiguous_deployment"))
 async def _two_tenants(stage: Stage, name: str) -> Request:
     made = await deployment(stage.engine, OURS)
     other = NewDeployment(env="local", id=made, tenant=THEIRS, app="talk")
@@ -103,7 +108,7 @@ async def _unsigned(stage: Stage, name: str) -> Request:
     return await _of_pack(stage, name, env=env)
 
 
-@way("revision_not_found", *declaring("revision_not_found"))
+@way("revision_not_found", *_about_one("revision_not_found"))
 async def _no_revision(stage: Stage, name: str) -> Request:
     made = await deployment(stage.engine, OURS)
     if name == ROLLBACK:

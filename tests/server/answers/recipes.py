@@ -30,6 +30,8 @@ from tests.support.fault_injection import meanwhile
 #: A status of success, or the code of a refusal.
 Answer = int | str
 
+#: It names its deployment in the body, so it has its own ways.
+HANDLE = "POST /v1/envs/{env}/tenants/{tenant}/activities"
 ROUTES: dict[str, Route] = {f"{route.method} {route.path}": route for route in all_routes()}
 
 

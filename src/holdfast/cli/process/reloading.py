@@ -12,12 +12,12 @@ _SKIPPED = frozenset({"__pycache__", "node_modules", "site-packages"})
 Times = Mapping[str, int]
 
 
-def times_of(folders: Iterable[Path]) -> Times:
-    """Return every Python file under the folders with its modification time."""
-    return {path: mtime for folder in folders for path, mtime in _scan(str(folder))}
+def times_of(folders: Iterable[Path], *, ending: str = ".py") -> Times:
+    """Return every file with an ending under the folders, and its modification time."""
+    return {path: mtime for folder in folders for path, mtime in _scan(str(folder), ending)}
 
 
-def _scan(folder: str) -> Iterator[tuple[str, int]]:
+def _scan(folder: str, ending: str) -> Iterator[tuple[str, int]]:
     try:
         with os.scandir(folder) as iterator:
             entries = list(iterator)
@@ -30,8 +30,8 @@ def _scan(folder: str) -> Iterator[tuple[str, int]]:
             continue
         try:
             if entry.is_dir(follow_symlinks=False):
-                yield from _scan(entry.path)
-            elif entry.name.endswith(".py"):
+                yield from _scan(entry.path, ending)
+            elif entry.name.endswith(ending):
                 yield entry.path, entry.stat().st_mtime_ns
         except OSError:
             # The file is gone since the scan: editors replace files.

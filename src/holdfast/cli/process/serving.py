@@ -11,10 +11,13 @@ from collections.abc import AsyncIterator, Callable, Iterator
 
 import uvloop
 
+from holdfast.api import Engine
 from holdfast.cli.process import banner
 from holdfast.cli.terminal import output
 from holdfast.errors import HoldfastError, StoreUnavailable
+from holdfast.model.session_keys import DEFAULT_ENV
 from holdfast.worker.app import App
+from holdfast.worker.revisions import judging
 from holdfast.worker.worker import Worker, WorkerSettings, stop_on_signals
 
 log: logging.Logger = logging.getLogger(__name__)
@@ -30,6 +33,7 @@ def serve(
     as_json: bool,
     parent: int,
     listen: str | None = None,
+    env: str = DEFAULT_ENV,
 ) -> bool:
     """Work until a signal stops the worker; return whether it was Ctrl-C.
 
@@ -39,12 +43,13 @@ def serve(
 
     async def work() -> bool:
         note = output.nothing if as_json else output.note
-        async with opened(app), _http(app, listen, note) as url:
+        async with opened(app), serving_http(app.engine, listen, note) as url:
 
             def announce(worker: Worker) -> None:
                 banner.show(target, app, worker, as_json=as_json, try_line=bool(parent), url=url)
 
-            return await _run(Worker(app, settings), announce, parent)
+            judged = judging(app.engine, env, settings.revision)
+            return await _run(Worker(app, settings), announce, parent, judged)
 
     return uvloop.run(work())
 
@@ -66,22 +71,22 @@ async def opened(app: App) -> AsyncIterator[None]:
 
 
 @contextlib.asynccontextmanager
-async def _http(
-    app: App, listen: str | None, note: Callable[[str], None]
+async def serving_http(
+    engine: Engine, listen: str | None, note: Callable[[str], None]
 ) -> AsyncIterator[str | None]:
-    """Serve HTTP next to the worker; yield the URL, or None if HTTP cannot be served."""
-    from holdfast.engine import Engine
+    """Serve HTTP next to a worker or host; yield the URL, or None if HTTP cannot be served."""
+    from holdfast.engine import Engine as NearEngine
     from holdfast.server.run import serving
     from holdfast.server.settings import ServerSettings, parse_listen
 
-    if listen is None or not isinstance(app.engine, Engine):
+    if listen is None or not isinstance(engine, NearEngine):
         yield None
         return
 
     host, port = parse_listen(listen)
     async with contextlib.AsyncExitStack() as stack:
         try:
-            server = serving(app.engine, ServerSettings(host=host, port=port))
+            server = serving(engine, ServerSettings(host=host, port=port))
             _, url = await stack.enter_async_context(server)
         except HoldfastError as error:
             note(f"HTTP is not served: {error}")
@@ -89,22 +94,28 @@ async def _http(
         yield url
 
 
-async def _run(worker: Worker, announce: Callable[[Worker], None], parent: int) -> bool:
-    with stop_on_signals(worker), _noting_ctrl_c() as interrupted:
+async def _run(
+    worker: Worker,
+    announce: Callable[[Worker], None],
+    parent: int,
+    judged: contextlib.AbstractAsyncContextManager[None],
+) -> bool:
+    with stop_on_signals(worker), noting_ctrl_c() as interrupted:
         running = asyncio.ensure_future(worker.run())
         watching = asyncio.ensure_future(_follow_parent(worker, parent))
         try:
             await worker.wait_started(running)
             if not running.done():
                 announce(worker)
-            await running
+            async with judged:
+                await running
         finally:
             watching.cancel()
     return interrupted.is_set()
 
 
 @contextlib.contextmanager
-def _noting_ctrl_c() -> Iterator[asyncio.Event]:
+def noting_ctrl_c() -> Iterator[asyncio.Event]:
     """Treat Ctrl-C as SIGTERM, and record it for the exit code."""
     seen = asyncio.Event()
 

@@ -8,7 +8,7 @@ from typing import Any
 from holdfast.errors import InvalidInput
 from holdfast.host.flows.interpreter import Flows
 from holdfast.host.flows.model import Flow, FlowType
-from holdfast.host.flows.problems import did_you_mean
+from holdfast.model.hints import did_you_mean
 from holdfast.model.sessions import Busy
 from holdfast.worker.app import App
 from holdfast.worker.chat import Chat

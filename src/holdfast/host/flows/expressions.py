@@ -12,7 +12,6 @@ from typing import Any
 
 from holdfast.host.flows import functions
 from holdfast.host.flows.functions import FUNCTIONS, OWN, PREFIX
-from holdfast.host.flows.problems import did_you_mean
 from holdfast.host.flows.syntax import (
     HAS,
     WALKS,
@@ -25,6 +24,7 @@ from holdfast.host.flows.syntax import (
     parse,
     path_of,
 )
+from holdfast.model.hints import did_you_mean
 
 #: How much work an expression may be: values and characters, times those that a list is walked by.
 MAX_COST = 4_000_000

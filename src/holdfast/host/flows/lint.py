@@ -25,8 +25,9 @@ from holdfast.host.flows.model import (
     SubFlow,
 )
 from holdfast.host.flows.parser import load_flow
-from holdfast.host.flows.problems import Problem, Problems, Severity, article, did_you_mean
+from holdfast.host.flows.problems import Problem, Problems, Severity, article
 from holdfast.host.yaml_source import Node
+from holdfast.model.hints import did_you_mean
 
 _TALKING = frozenset({NodeKind.WAIT, NodeKind.ASK})
 _INSTANT = frozenset({NodeKind.EMIT, NodeKind.SET, NodeKind.GOTO, NodeKind.END})

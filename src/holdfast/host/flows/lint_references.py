@@ -19,10 +19,11 @@ from holdfast.host.flows.model import (
     Provider,
     SubFlow,
 )
-from holdfast.host.flows.problems import Problems, did_you_mean, shown
+from holdfast.host.flows.problems import Problems, shown
 from holdfast.host.flows.scopes import SCOPE
 from holdfast.host.flows.templates import OPEN
 from holdfast.host.web.hosts import allows
+from holdfast.model.hints import did_you_mean
 
 
 class _References:

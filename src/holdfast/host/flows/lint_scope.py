@@ -20,13 +20,14 @@ from holdfast.host.flows.model import (
     SetVars,
     SubFlow,
 )
-from holdfast.host.flows.problems import Problems, article, did_you_mean
+from holdfast.host.flows.problems import Problems, article
 from holdfast.host.flows.scopes import SILENT, base_scope, output_of
 from holdfast.host.flows.syntax import HAS, Index, Literal, Name, Select, Tree
 from holdfast.host.flows.syntax import Call as CallTree
 from holdfast.host.flows.templates import Template, Text, Value, offset_of
 from holdfast.host.flows.types import ANY, Checker, Type, joined, of_schema, of_value
 from holdfast.host.yaml_source import Node, Position
+from holdfast.model.hints import did_you_mean
 
 #: What `| default(...)` is for.
 _DEFAULTED = frozenset({"missing_path", "unknown_var", "node_has_not_run"})

@@ -35,9 +35,10 @@ from holdfast.host.flows.model import (
     Var,
     Work,
 )
-from holdfast.host.flows.problems import Problems, did_you_mean, shown
+from holdfast.host.flows.problems import Problems, shown
 from holdfast.host.flows.values import Reader, word
 from holdfast.host.yaml_source import Node, Position, load
+from holdfast.model.hints import did_you_mean
 
 #: How many nodes a flow may have, and how many activities one node may emit.
 MAX_NODES = 1_000

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
@@ -113,19 +111,6 @@ class Problems:
     def in_order(self) -> list[Problem]:
         """Return the problems, file by file, from top to bottom."""
         return sorted(self.found, key=lambda one: (one.file, one.line, one.column, one.code))
-
-
-def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """Return a suggestion: the closest known word, or all of them if they are few."""
-    names = sorted(set(known))
-    low = {name.lower(): name for name in names}
-    close = difflib.get_close_matches(word.lower()[:80], list(low), n=1, cutoff=0.6)
-    if close:
-        return f"did you mean `{low[close[0]]}`?"
-    few = 12
-    if 0 < len(names) <= few:
-        return "there is " + ", ".join(f"`{name}`" for name in names)
-    return ""
 
 
 def article(word: str) -> str:

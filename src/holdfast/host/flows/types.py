@@ -11,8 +11,8 @@ from typing import Any
 
 from holdfast.host.flows import syntax
 from holdfast.host.flows.functions import FUNCTIONS
-from holdfast.host.flows.problems import did_you_mean
 from holdfast.host.flows.syntax import HAS, Tree, path_of
+from holdfast.model.hints import did_you_mean
 
 _WORDS = {
     "null": "null",

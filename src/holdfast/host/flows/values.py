@@ -13,11 +13,12 @@ import msgspec
 from holdfast.errors import InvalidInput
 from holdfast.host.flows.fields import Declared, Of, Ref
 from holdfast.host.flows.model import ID_CHARS, NODE_ID, Condition
-from holdfast.host.flows.problems import Problems, did_you_mean, shown
+from holdfast.host.flows.problems import Problems, shown
 from holdfast.host.flows.syntax import SyntaxProblem
 from holdfast.host.flows.templates import Text, Value, compiled, parse_text
 from holdfast.host.yaml_source import Node
 from holdfast.model import bounds, schemas
+from holdfast.model.hints import did_you_mean
 from holdfast.worker.durations import to_ms
 
 _WORDS = {

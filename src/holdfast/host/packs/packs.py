@@ -15,7 +15,7 @@ from holdfast.host.packs.keys import PrivateKey
 from holdfast.host.packs.manifest import Manifest
 from holdfast.host.packs.problems import Problem, refuse
 from holdfast.host.packs.signatures import Origin, Trust, Verdict
-from holdfast.model.packs import PackUpload
+from holdfast.model.packs import PackEntries, PackUpload
 
 ENDING = ".hfpack"
 T = TypeVar("T")
@@ -46,6 +46,12 @@ class Pack:
     def digest(self) -> str:
         """The digest of the pack: of its manifest, and so of every file."""
         return self.manifest.digest
+
+    @property
+    def entries(self) -> PackEntries:
+        """What messages can start."""
+        flows = {one.id: one.type.value for one in self.definition.flows.values() if one.is_entry}
+        return PackEntries(pack=self.id, entry=self.definition.entry, flows=flows)
 
     @property
     def file_name(self) -> str:
@@ -109,6 +115,8 @@ def upload_of(data: bytes) -> PackUpload:
         digest=pack.digest,
         archive=data,
         signers=tuple(map(str, pack.verdict.keys)),
+        entry=pack.definition.entry,
+        flows=pack.entries.flows,
     )
 
 

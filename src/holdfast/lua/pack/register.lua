@@ -2,13 +2,14 @@
 --- with more signatures is kept.
 --- @key tag the global partition
 --- @arg tenant @arg digest @arg id @arg version @arg archive the digest of the file @arg size
---- @arg signers public keys in msgpack
+--- @arg signers public keys in msgpack @arg entry the flow that is reached without naming one, or empty
+--- @arg flows those that messages can start, in msgpack: pairs of id and type
 --- @ok created | replaced | same, what is stored in msgpack
 --- @flags write
 --- @requires lib/core/keys lib/core/clock
 
 local function run(tag, args)
-  local tenant, digest, id, version, archive, size, signers = unpack(args)
+  local tenant, digest, id, version, archive, size, signers, entry, flows = unpack(args)
   local key = keys.pack(tag, digest)
   local packed = server.call('HGET', key, tenant)
   local found = packed and cmsgpack.unpack(packed)
@@ -20,6 +21,8 @@ local function run(tag, args)
     archive = archive,
     size = tonumber(size),
     signers = signers,
+    entry = entry,
+    flows = cmsgpack.unpack(flows),
     at = found and found.at or clock.now(tag),
   }
   packed = cmsgpack.pack(pack)

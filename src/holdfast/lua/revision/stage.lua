@@ -32,9 +32,9 @@ local function trusts(tag, env, pack)
   return false
 end
 
---- The archives and signers of packs, or nil and a refusal.
+--- The archives, signers and flows of packs, or nil and a refusal.
 local function look_up(tag, deployment, digests, owner)
-  local archives, signers = {}, {}
+  local archives, signers, flows = {}, {}, {}
   for i, digest in ipairs(digests) do
     local pack = pack_of(tag, digest, deployment.tenant, owner)
     if not pack then return nil, reply.no('pack_not_found', 'digest', digest) end
@@ -45,8 +45,9 @@ local function look_up(tag, deployment, digests, owner)
       return nil, reply.no('untrusted_pack', 'digest', digest, 'env', deployment.env)
     end
     archives[i], signers[i] = pack.archive, pack.signers
+    flows[i] = { pack.id, pack.entry, pack.flows }
   end
-  return archives, signers
+  return archives, signers, flows
 end
 
 local function run(tag, args)
@@ -61,7 +62,7 @@ local function run(tag, args)
   local key = keys.deployment(tag, name)
   local fields = server.call('HMGET', key, 'env', 'tenant', 'pack')
   local deployment = { env = fields[1], tenant = fields[2], pack = fields[3] or nil }
-  local archives, signers = look_up(tag, deployment, digests, owner)
+  local archives, signers, flows = look_up(tag, deployment, digests, owner)
   if not archives then return signers end
   if server.call('ZCARD', keys.revisions(tag, name)) >= MOST_REVISIONS then
     return reply.no('too_many_revisions', 'id', deployment_id, 'limit', MOST_REVISIONS)
@@ -72,7 +73,8 @@ local function run(tag, args)
     'HSET', keys.revision(tag, id),
     'id', id, 'deployment', name, 'number', number, 'content', content,
     'digests', cmsgpack.pack(digests), 'archives', cmsgpack.pack(archives), 'signers', cmsgpack.pack(signers),
-    'config', config, 'lifecycle', 'staged', 'version', 1, 'staged_at', now, 'changed_at', now
+    'flows', cmsgpack.pack(flows), 'config', config,
+    'lifecycle', 'staged', 'version', 1, 'staged_at', now, 'changed_at', now
   )
   server.call('ZADD', keys.revisions(tag, name), number, id)
   deployments.changed(tag, name, now, { event = 'staged', by = by, revision = id })

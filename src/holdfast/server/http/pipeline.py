@@ -153,7 +153,7 @@ class Pipeline:
             body = data if decoder is None else _decoded(decoder, data)
             arguments |= {} if route.body is None else {"body": body}
         if route.scope is Scope.TENANT:
-            named = _named_tenant(query, body)
+            named = arguments.get("tenant") or _named_tenant(query, body)
             find = call.tenant_listed if route.method == "GET" else call.tenant_named
             call.tenant = find(named)
         with acting_as(call.identity.key or ""):

@@ -13,7 +13,7 @@ from holdfast.model.deployments import (
     SplitEntry,
 )
 from holdfast.model.envs import Env
-from holdfast.model.packs import StoredPack
+from holdfast.model.packs import PackEntries, StoredPack
 from holdfast.model.revisions import Gate, Revision
 from holdfast.server.views.derive import ModelView
 from holdfast.server.views.fields import View
@@ -60,18 +60,33 @@ class GateView(ModelView, model=Gate):
     """A check that a revision passed, or not."""
 
 
+class PackEntriesView(ModelView, model=PackEntries):
+    """What messages can start in a pack."""
+
+    #: The types of the flows that a message can start, by id.
+    flows: dict[str, str]
+
+    @classmethod
+    def of(cls, pack: PackEntries) -> PackEntriesView:
+        """Show what a pack offers."""
+        return cls.copy(pack, flows=dict(pack.flows))
+
+
 class RevisionView(ModelView, model=Revision):
     """A revision, and how many executions need it."""
 
     #: What the host gives to the pack besides secrets.
     config: dict[str, Any]
     gates: list[GateView]
+    #: What messages can start, in the pack and its overlays.
+    entries: list[PackEntriesView]
 
     @classmethod
     def of(cls, revision: Revision) -> RevisionView:
         """Show a revision."""
         gates = [GateView.of(gate) for gate in revision.gates]
-        return cls.copy(revision, config=dict(revision.config), gates=gates)
+        entries = [PackEntriesView.of(pack) for pack in revision.entries]
+        return cls.copy(revision, config=dict(revision.config), gates=gates, entries=entries)
 
 
 class DeploymentView(ModelView, model=Deployment):

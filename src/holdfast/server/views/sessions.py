@@ -75,6 +75,8 @@ class AnswerView(View):
     session: str
     #: Of the deployment that answered; null for a conversation of workers.
     revision: str | None = None
+    #: Null for a conversation of workers.
+    deployment: str | None = None
 
     @classmethod
     def of(cls, key: SessionKey, answer: TurnAnswer) -> AnswerView:
@@ -85,6 +87,7 @@ class AnswerView(View):
             state=answer.state,
             session=answer.session,
             revision=answer.revision,
+            deployment=answer.deployment,
         )
 
 

@@ -1,0 +1,151 @@
+"""The host: serves the revisions of an env, as their lifecycles say."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import AsyncIterator, Sequence
+
+from holdfast.concurrency import first_of, stop
+from holdfast.engine import Engine
+from holdfast.errors import HoldfastError
+from holdfast.host.serving import Serving
+from holdfast.host.settings import HostSettings
+from holdfast.host.timers import owner_of
+from holdfast.model.activities import NewActivity
+from holdfast.model.deployments import Deployment
+from holdfast.model.revisions import Lifecycle, Revision
+from holdfast.model.sessions import TurnAnswer
+from holdfast.outages import level
+from holdfast.worker.patience import pause
+
+log: logging.Logger = logging.getLogger(__name__)
+
+#: Packs that are loaded at once; the others wait.
+_LOADS_AT_ONCE = 2
+_PAUSE_S = 1.0
+
+
+class Host:
+    """Loads the revisions of packs that an env serves, and unloads them when nothing needs them.
+
+    Revisions of apps are served by workers, see `holdfast worker --revision`.
+    """
+
+    def __init__(self, engine: Engine, settings: HostSettings | None = None) -> None:
+        self.settings: HostSettings = settings or HostSettings()
+        self._engine = engine
+        self._serving: dict[str, Serving] = {}
+        #: Revisions that were unloaded and still finish what runs.
+        self._leaving: set[Serving] = set()
+        self._loading = asyncio.Semaphore(_LOADS_AT_ONCE)
+        self._stopping = asyncio.Event()
+        #: Set when the revisions of the first look are known.
+        self.started: asyncio.Event = asyncio.Event()
+
+    @property
+    def loaded(self) -> tuple[str, ...]:
+        """The ids of the revisions that it works for now."""
+        return tuple(sorted(name for name, one in self._serving.items() if one.is_loaded))
+
+    def drain(self) -> None:
+        """Take no new work; `run` returns when the running executions have ended."""
+        self._stopping.set()
+
+    def release(self) -> None:
+        """Stop immediately and return all leases; the executions continue elsewhere."""
+        self._stopping.set()
+        for serving in (*self._serving.values(), *self._leaving):
+            serving.release()
+
+    @contextlib.asynccontextmanager
+    async def running(self) -> AsyncIterator[Host]:
+        """Serve while the block runs; then drain."""
+        serving = asyncio.ensure_future(self.run())
+        try:
+            await first_of(serving, self.started.wait())
+            yield self
+        finally:
+            self.drain()
+            await serving
+
+    async def handle_activity(
+        self, activity: NewActivity, *, deployment: str | None = None, wait_ms: int = 10_000
+    ) -> TurnAnswer:
+        """Deliver a message to the revision that answers it, wherever that is loaded.
+
+        This is `engine.activities.handle`, for programs that have a host at hand.
+        """
+        return await self._engine.activities.handle(
+            activity, deployment=deployment, wait_ms=wait_ms
+        )
+
+    async def handle_activity_for_revision(
+        self,
+        activity: NewActivity,
+        revision: str,
+        *,
+        deployment: str | None = None,
+        wait_ms: int = 10_000,
+    ) -> TurnAnswer:
+        """Deliver a message; a conversation that it starts runs on this revision."""
+        return await self._engine.activities.handle_for_revision(
+            activity, revision, deployment=deployment, wait_ms=wait_ms
+        )
+
+    async def run(self) -> None:
+        """Serve until drained."""
+        watching = asyncio.ensure_future(self._watch())
+        try:
+            await first_of(watching, self._stopping.wait())
+            if watching.done():
+                watching.result()
+        finally:
+            await stop(watching)
+            for serving in self._serving.values():
+                serving.drain()
+            ending = [*self._serving.values(), *self._leaving]
+            await asyncio.gather(*(one.running for one in ending), return_exceptions=True)
+
+    async def _watch(self) -> None:
+        """Follow the deployments of the env; an outage of the store is waited out."""
+        while True:
+            try:
+                async for changed in self._engine.deployments.watch(self.settings.env):
+                    for deployment in changed:
+                        self._follow(deployment)
+                    self.started.set()
+            except HoldfastError as error:
+                log.log(level(error), "deployments are not watched: %s", error)
+            await pause(self._stopping, _PAUSE_S)
+
+    def _follow(self, deployment: Deployment) -> None:
+        """Load what a deployment serves now, and unload what it does not."""
+        if deployment.pack is None or not self.settings.serves(deployment.tenant):
+            return
+        served = {one.id for one in deployment.served}
+        for revision in deployment.revisions:
+            if revision.id not in served and revision.id in self._serving:
+                self._unload(revision.id)
+        owner = owner_of(deployment)
+        for revision in _sound_first(deployment.served):
+            owns = revision.id == owner
+            serving = self._serving.get(revision.id)
+            if serving is not None:
+                serving.see(revision, owns=owns)
+                continue
+            self._serving[revision.id] = Serving(
+                self._engine, deployment.ref, revision, self.settings, self._loading, owns=owns
+            )
+
+    def _unload(self, revision_id: str) -> None:
+        serving = self._serving.pop(revision_id)
+        serving.drain()
+        self._leaving.add(serving)
+        serving.running.add_done_callback(lambda _: self._leaving.discard(serving))
+
+
+def _sound_first(revisions: Sequence[Revision]) -> list[Revision]:
+    """Return revisions that were ready before those that were never loaded."""
+    return sorted(revisions, key=lambda one: one.lifecycle is Lifecycle.WARMING)
