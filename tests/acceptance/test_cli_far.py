@@ -258,7 +258,7 @@ FAR = [
 #: Those that work far and have a test of their own, below or in tests/server (test_far_commands.py,
 #: test_operability.py, test_deployments.py), or in test_cli_sessions.py.
 APART = (
-    *("bench", "chat", "config show", "deploy", "doctor", "worker"),
+    *("bench", "chat", "config show", "deploy", "doctor", "pack test", "webhooks secret", "worker"),
     *("archive export", "archive parquet", "archive status"),
     *("budgets attach", "budgets detach", "budgets rules"),
     *("keys create", "keys ls", "keys revoke"),
