@@ -215,7 +215,9 @@ class Deployments(deployments.Deployments):
         deployment = await self._deployments.get(ref)
         revision = revision_in(deployment, _check_revision(revision_id))
         if revision.lifecycle is not Lifecycle.DRAINING:
-            return revision
+            # A replay may need a revision again whose drain has ended.
+            counted = with_needs(deployment, await self._deployments.needs([revision_id]))
+            return revision_in(counted, revision_id)
         # Closed first, counted afterwards: what a partition has then can only become less.
         needs = await self._deployments.close_revision(revision_id)
         if needs:

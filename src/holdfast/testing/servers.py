@@ -40,7 +40,7 @@ def start_server(*options: str, folder: Path | None = None) -> Iterator[TestServ
     """Run a server, without persistence by default."""
     own_folder = folder is None
     folder = folder or Path(tempfile.mkdtemp(prefix="holdfast-test-"))
-    port = free_port()
+    port = free_port(cluster="--cluster-enabled" in options)
     command = [
         str(get_binary_path()),
         *("--port", str(port), "--bind", "127.0.0.1", "--dir", str(folder)),

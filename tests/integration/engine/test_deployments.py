@@ -132,6 +132,17 @@ async def test_what_has_drained_can_be_warmed_up_again(engine: Engine) -> None:
     assert (drained.lifecycle, drained.running) == (Lifecycle.DRAINING, 3)
 
 
+async def test_a_replay_after_a_drain_is_counted(engine: Engine) -> None:
+    """It needs the revision again, though nothing else may start on it."""
+    await begin(engine, "v1")
+    made = await engine.submit("work", requires=(capability("v1"),))
+    await engine.cancel(made.id, "no")
+    assert (await engine.deployments.drain(TALK, "v1")).lifecycle is Lifecycle.INACTIVE
+    await engine.replay(made.id)
+    again = await engine.deployments.drain(TALK, "v1")
+    assert (again.lifecycle, again.running) == (Lifecycle.INACTIVE, 1)
+
+
 async def test_no_conversation_starts_on_a_revision_that_is_inactive(engine: Engine) -> None:
     """Though routers that have not heard of the drain try all the time."""
     await publish(engine)

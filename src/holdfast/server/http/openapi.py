@@ -99,7 +99,8 @@ def refusals(route: Route) -> list[type[HoldfastError]]:
     if route.scope is not Scope.PUBLIC:
         kinds += _OF_KEYS
     # If leases can be kept outside the store, errors of the store are BackendFailed.
-    if route.audit is not None and errors.BackendFailed not in route.errors:
+    is_change = route.audit is not None and route.method != "GET"
+    if is_change and errors.BackendFailed not in route.errors:
         kinds += CHANGING
     if route.owner is not None:
         kinds.append(type(route.owner.missing("")))

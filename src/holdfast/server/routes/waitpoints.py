@@ -14,7 +14,7 @@ from holdfast.model.waitpoints import parse_waitpoint_id
 from holdfast.server.auth import shown
 from holdfast.server.auth.owners import EXECUTION
 from holdfast.server.http.call import Call
-from holdfast.server.http.declare import Answer, Routes
+from holdfast.server.http.declare import CHANGING, Answer, Routes
 from holdfast.server.views.executions import StateView
 from holdfast.server.views.fields import Body, Cursor, PageLimit, Query, Tenants, View, payload
 from holdfast.server.views.paging import PageQuery
@@ -68,6 +68,7 @@ class TokenView(View):
         errors.WaitpointClosed,
         errors.SignalNotAllowed,
         errors.StoreFull,
+        *CHANGING,
     ),
     audit=AuditLog.CONTROL,
 )

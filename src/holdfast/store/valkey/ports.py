@@ -11,16 +11,19 @@ import secrets
 import socket
 
 _FIRST, _LAST = 10_240, 32_767
+#: Where the servers of a cluster talk to each other, above the port of each.
+_BUS = 10_000
 _TRIES = 1_000
 
 
-def free_port() -> int:
-    """Return a port of loopback on which nothing listens."""
+def free_port(*, cluster: bool = False) -> int:
+    """Return a port of loopback on which nothing listens; for a cluster, also not on its bus."""
+    last = _LAST - _BUS if cluster else _LAST
     for _ in range(_TRIES):
-        port = _FIRST + secrets.randbelow(_LAST - _FIRST + 1)
-        if is_free(port):
+        port = _FIRST + secrets.randbelow(last - _FIRST + 1)
+        if is_free(port) and (not cluster or is_free(port + _BUS)):
             return port
-    message = f"no port of {_FIRST} to {_LAST} is free"
+    message = f"no port of {_FIRST} to {last} is free"
     raise OSError(message)
 
 
