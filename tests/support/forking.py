@@ -96,6 +96,8 @@ def become(command: dict[str, Any], streams: list[int]) -> NoReturn:
     # The streams of this process have other files now.
     for name, number, mode in (("stdin", 0, "r"), ("stdout", 1, "w"), ("stderr", 2, "w")):
         setattr(sys, name, os.fdopen(number, mode, encoding="utf-8", closefd=False))
+    if os.environ.get("PYTHONUNBUFFERED"):
+        sys.stdout.reconfigure(write_through=True)  # type: ignore[union-attr]
     sys.stderr.reconfigure(line_buffering=True, errors="backslashreplace")  # type: ignore[union-attr]
     leave(run(module))
 

@@ -10,7 +10,7 @@ from holdfast.testing.clock import Clock
 from tests.support.invariants import violations
 from tests.support.lifecycle import Dump, refused
 from tests.support.mailbox import Mailbox
-from tests.support.sessions import begin, entries, reply, session_of, turn
+from tests.support.sessions import begin, deliver, entries, reply, session_of, turn
 from tests.support.waits import record_calls
 
 TAKING: dict[str, Any] = {"lease_ms": 60_000, "limit": 10}
@@ -164,3 +164,21 @@ async def test_readers_are_told_of_what_was_sent(store: Store, mailbox: Mailbox)
 async def test_an_unknown_session(store: Store, dump: Dump) -> None:
     """There is nothing to settle."""
     await refused(settle(store, "snobody", "f", 1, "sent"), SessionNotFound, dump, id="snobody")
+
+
+async def test_an_open_reply_that_is_dropped_no_longer_holds_up_the_others(
+    store: Store, clock: Clock, dump: Dump
+) -> None:
+    """It never became complete, and its time in the transcript is over."""
+    await store.lanes.set_retention("default", {"session": 60_000})
+    claim = await begin(store, sender="web")
+    session_id = session_of(claim)
+    await store.sessions.turn(claim.id, claim.lease, [reply("say:1", "", open=True)], None)
+    await clock.advance(60_001)
+    await store.sessions.handover(session_id, "eve")
+    await store.sessions.say(session_id, "k1", "eve", b'{"text":"later"}')
+    assert await take(store, session_id, "f1") == []
+    for number in range(12):
+        await deliver(store, f"message {number}", sender="web")
+    assert await take(store, session_id, "f2") == [(4, 0)]
+    assert violations(dump(), clock.now_ms) == []

@@ -7,7 +7,7 @@
 ---     merged the last one of them   w = who wrote a reply, if not the conversation
 ---   open = a reply whose text is not complete   cut = one that never became complete
 ---   again = a dead reply that was sent again
---- @requires lib/core/keys lib/core/settings lib/session/sessions
+--- @requires lib/core/keys lib/core/settings lib/core/wake lib/session/sessions
 local transcript = {}
 
 transcript.MOST = 1000
@@ -37,7 +37,7 @@ local function trim(tag, id, session, now)
   local base = tonumber(session.base or 0)
   local oldest = now - settings.keep(tag, session.tenant, 'session')
   local buffered = tonumber(server.call('LINDEX', keys.buffered(tag, id), 0) or last + 1)
-  local dropped = 0
+  local dropped, unblocks = 0, false
   for index, packed in ipairs(server.call('LRANGE', key, 0, CHUNK - 1)) do
     local entry, number = cmsgpack.unpack(packed), base + index
     local over = last - number + 1 > transcript.MOST or entry.at < oldest
@@ -45,11 +45,16 @@ local function trim(tag, id, session, now)
     if entry.a then server.call('HDEL', keys.activities(tag, id), entry.a) end
     server.call('HDEL', keys.dead_replies(tag, id), number)
     sessions.remove_from(tag, id, session, 'again', number)
-    dropped = dropped + 1
+    dropped, unblocks = dropped + 1, unblocks or entry.open
   end
   if dropped > 0 then
     server.call('LTRIM', key, dropped, -1)
     sessions.write(tag, id, session, { 'base', base + dropped })
+  end
+  -- A reply that never became complete no longer holds up those behind it.
+  if unblocks and session.sender then
+    server.call('ZADD', keys.outgoing(tag, session.sender), 'NX', now, id)
+    wake.senders(tag)
   end
 end
 
