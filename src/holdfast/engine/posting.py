@@ -18,6 +18,8 @@ import aiohttp
 from aiohttp.abc import AbstractResolver, ResolveResult
 from typing_extensions import override
 
+from holdfast.model.addresses import is_public
+
 #: Hosts that may have addresses that are not public, with `*`, separated by commas.
 HOSTS_VARIABLE = "HOLDFAST_WEBHOOK_HOSTS"
 _TIMEOUT = aiohttp.ClientTimeout(total=20, connect=5)
@@ -57,10 +59,8 @@ def check_address(host: str, address: str, allowed: Sequence[str]) -> None:
     """Raise NotDelivered if the address of a host may not be called."""
     if any(fnmatch.fnmatchcase(host.lower(), pattern) for pattern in allowed):
         return
-    # An IPv6 address may carry its zone, or an IPv4 address.
-    parsed = ipaddress.ip_address(address.partition("%")[0])
-    mapped = parsed.ipv4_mapped if isinstance(parsed, ipaddress.IPv6Address) else None
-    if not (mapped or parsed).is_global or parsed.is_multicast:
+    # An IPv6 address may carry its zone.
+    if not is_public(ipaddress.ip_address(address.partition("%")[0])):
         problem = f"{host} has an address that is not public; {HOSTS_VARIABLE} can allow it"
         raise NotDelivered(problem, again=False)
 

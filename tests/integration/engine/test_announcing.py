@@ -287,7 +287,16 @@ async def test_an_address_inside_the_network_is_refused(
 
 @pytest.mark.parametrize(
     "address",
-    ["10.0.0.1", "169.254.169.254", "::1", "fe80::1%eth0", "::ffff:10.0.0.1", "224.0.0.1"],
+    [
+        "10.0.0.1",
+        "169.254.169.254",
+        "::1",
+        "64:ff9b::7f00:1",
+        "2002:7f00:1::",
+        "fe80::1%eth0",
+        "::ffff:10.0.0.1",
+        "224.0.0.1",
+    ],
 )
 def test_addresses(address: str) -> None:
     """Private, link-local, loopback and multicast ones need to be allowed by name."""

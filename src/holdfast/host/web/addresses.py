@@ -10,16 +10,12 @@ import re
 import socket
 from collections.abc import Iterable
 from dataclasses import dataclass
-from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address, ip_network
+from ipaddress import IPv6Address, ip_address, ip_network
 from typing import Any
 
 from holdfast.errors import InvalidInput
+from holdfast.model.addresses import Address, is_public
 
-_Address = IPv4Address | IPv6Address
-#: IPv6 addresses of the Internet; all others are local, reserved or not assigned.
-_GLOBAL = IPv6Network("2000::/3")
-#: A gateway translates these to IPv4 addresses, which are the last part of the address.
-_TRANSLATED = IPv6Network("64:ff9b::/96")
 _PERMIT = re.compile(r"(?:\[([^\]]+)\]|([^:\[\]]+))(?::(\d{1,5}))?")
 _MOST_PORT = 65_535
 
@@ -28,29 +24,12 @@ class AddressRefused(OSError):
     """A socket would be connected to an address that packs may not reach."""
 
 
-def is_public(address: _Address) -> bool:
-    """Return whether an address belongs to the Internet, also if it hides one that does not."""
-    if isinstance(address, IPv4Address):
-        return address.is_global and not address.is_multicast and not address.is_reserved
-    hidden = _hidden(address)
-    if hidden is not None:
-        return is_public(hidden)
-    return address.is_global and not address.is_multicast and address in _GLOBAL
-
-
-def _hidden(address: IPv6Address) -> IPv4Address | None:
-    """Return the IPv4 address to which packets to an IPv6 address are delivered."""
-    if address in _TRANSLATED:
-        return IPv4Address(int(address) & 0xFFFF_FFFF)
-    return address.ipv4_mapped or address.sixtofour
-
-
 @dataclass(frozen=True, slots=True)
 class _Permit:
     network: Any
     port: int | None
 
-    def covers(self, address: _Address, port: int) -> bool:
+    def covers(self, address: Address, port: int) -> bool:
         return address in self.network and self.port in {None, port}
 
 

@@ -18,7 +18,7 @@ from holdfast.store import restrictions
 from holdfast.store.restrictions import Restriction
 from holdfast.store.valkey import library
 from holdfast.store.valkey.client import Client
-from holdfast.store.valkey.failures import CallFailed
+from holdfast.store.valkey.failures import REFUSED_LOGIN, CallFailed
 
 if TYPE_CHECKING:
     from holdfast.store.valkey.loader import Loader
@@ -281,7 +281,7 @@ def final_error(failure: CallFailed) -> HoldfastError | None:
     if failure.is_full:
         message = "the store is full: free memory, raise maxmemory, or shorten retention"
         return errors.StoreFull(message)
-    if any(word in text for word in ("NOAUTH", "WRONGPASS", "NOPERM")):
+    if any(word in text for word in REFUSED_LOGIN):
         return errors.StoreIncompatible(f"the store refused the user of this process: {text}")
     if failure.answered and any(word in text for word in _FAULTS):
         return errors.StoreFault(f"the store failed: {text}")

@@ -17,7 +17,7 @@ from holdfast.concurrency import stop
 from holdfast.store.valkey.cluster import Cluster, slot_of
 from holdfast.store.valkey.failures import CallFailed
 from holdfast.store.valkey.node import Node, ignore
-from holdfast.store.valkey.wire import Address, Dial, Wire, pack
+from holdfast.store.valkey.wire import Address, Dial, Wire, nothing, pack
 
 log: logging.Logger = logging.getLogger(__name__)
 
@@ -50,7 +50,7 @@ class Listener:
         if self._keeper is not None:
             await stop(self._keeper)
         for wire in self._wires.values():
-            wire.on_lost = _nothing
+            wire.on_lost = nothing
             wire.close()
 
     async def subscribe(self, handlers: dict[str, Callable[[str], None]]) -> None:
@@ -176,7 +176,3 @@ class Listener:
 
     def _verb(self, verb: str) -> str:
         return f"S{verb}" if isinstance(self._source, Cluster) else verb
-
-
-def _nothing() -> None:
-    """Do nothing."""

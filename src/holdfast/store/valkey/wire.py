@@ -45,9 +45,9 @@ class Wire(asyncio.Protocol):
         self.is_open = False
         self.is_paused = False
         #: Called after replies have arrived, and when sending may continue.
-        self.on_room: Callable[[], None] = _nothing
+        self.on_room: Callable[[], None] = nothing
         #: Called once, when the connection has ended.
-        self.on_lost: Callable[[], None] = _nothing
+        self.on_lost: Callable[[], None] = nothing
         #: Takes replies that belong to no call, if the connection listens to channels.
         self.on_push: Callable[[Any], None] | None = None
 
@@ -184,5 +184,5 @@ class Dial:
         await hello
 
 
-def _nothing() -> None:
+def nothing() -> None:
     """Do nothing."""
