@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
+from types import SimpleNamespace
 
 import pytest
 
 from holdfast.model.pins import Pin, PinRules
-from holdfast.routing import MemoryPins
+from holdfast.routing import MemoryPins, memory_pins
 from tests.support.pinning import R1, key, roster
 
 
@@ -15,11 +16,14 @@ async def test_the_wall_clock_does_not_matter(monkeypatch: pytest.MonkeyPatch) -
     """A clock that is set ahead or back neither ends pins nor keeps them for ever."""
     pins = MemoryPins(PinRules(ttl_ms=60_000))
     await pins.try_pin(key(), "r1", roster(1))
+    clock = SimpleNamespace(time=time.time, monotonic=time.monotonic)
+    # Only this module sees the clock: servers of other tests may run in the same process.
+    monkeypatch.setattr(memory_pins, "time", clock)
     for wall in (0.0, 9e12):
-        monkeypatch.setattr(time, "time", lambda wall=wall: wall)
+        clock.time = lambda wall=wall: wall
         assert await pins.lookup(key(), roster(1)) == R1
     later = time.monotonic() + 60
-    monkeypatch.setattr(time, "monotonic", lambda: later)
+    clock.monotonic = lambda: later
     assert await pins.lookup(key(), roster(1)) is None
 
 
