@@ -104,10 +104,10 @@ async def raw_drain(client: Client, key: str, count: int) -> None:
         nonlocal left
         while left > 0:
             reply = await client.call(["LMPOP", "1", key, "LEFT", "COUNT", str(CLAIM_BATCH)])
-            items = next(iter(reply.values())) if isinstance(reply, dict) else []
-            if not items:
+            if not isinstance(reply, list):
                 await asyncio.sleep(0)
                 continue
+            _, items = reply
             left -= len(items)
             results = (
                 client.call(["SET", f"{key}:r:{number}:{left + n}", b'"done"'])
