@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import cached_property
 from typing import Any
 
 from holdfast.host.flows import graph
+from holdfast.host.flows.expressions import Expression
 from holdfast.host.flows.fields import Of, Ref, declarations
 from holdfast.host.flows.known import Known
 from holdfast.host.flows.model import (
@@ -77,24 +79,39 @@ def check_scope(
 ) -> None:
     """Check the expressions of a flow."""
     scope = base_scope(flow, variables, known)
-    nexts = graph.successors(flow)
-    before: dict[str, set[str]] = {name: set() for name in flow.nodes}
-    for name in flow.nodes:
-        for later in graph.reachable(nexts[name], nexts):
-            before[later].add(name)
+    before = _Before(flow)
     coming = _coming(flow)
     for node in flow.nodes.values():
         own = _previous(flow, node, coming[node.id], known)
         checks = _NodeChecks(
             flow,
             node,
-            before=before[node.id],
+            before=before,
             scope=scope,
             known=known,
             flows=flows,
             problems=problems,
         )
         checks.check(own)
+
+
+class _Before:
+    """The nodes that can have run before each node of a flow; most flows never ask."""
+
+    def __init__(self, flow: Flow) -> None:
+        self._flow = flow
+
+    @cached_property
+    def _earlier(self) -> dict[str, set[str]]:
+        nexts = graph.successors(self._flow)
+        found: dict[str, set[str]] = {name: set() for name in nexts}
+        for name, following in nexts.items():
+            for later in graph.reachable(following, nexts):
+                found[later].add(name)
+        return found
+
+    def __getitem__(self, node: str) -> set[str]:
+        return self._earlier[node]
 
 
 def _coming(flow: Flow) -> dict[str, list[tuple[FlowNode, str]]]:
@@ -125,7 +142,7 @@ class _NodeChecks:
         flow: Flow,
         node: FlowNode,
         *,
-        before: set[str],
+        before: _Before,
         scope: Mapping[str, Type],
         known: Known,
         flows: Mapping[str, Flow],
@@ -245,21 +262,25 @@ class _NodeChecks:
             place = condition.node.position_of(offset)
             self._problems.add(code, place, message, hint)
 
-        tree = condition.expression.tree
-        Checker(self._visible(scope), report).wants_bool(tree, "a condition")
-        self._check_nodes(tree, report)
+        expression = condition.expression
+        types = self._visible(expression, scope)
+        Checker(types, report).wants_bool(expression.tree, "a condition")
+        self._check_nodes(expression, report)
 
-    def _visible(self, scope: Mapping[str, Type]) -> dict[str, Type]:
+    def _visible(self, expression: Expression, scope: Mapping[str, Type]) -> Mapping[str, Type]:
         """Leave the outputs that are reported here out of the types."""
+        if "nodes" not in expression.names:
+            return scope
         outputs = scope["nodes"].fields
-        kept = {
-            name: outputs[name] if name in self._before or name == self._node.id else ANY
-            for name in outputs
-        }
+        visible = {*self._before[self._node.id], self._node.id}
+        kept = {name: found if name in visible else ANY for name, found in outputs.items()}
         return {**scope, "nodes": Type("map", fields=kept)}
 
-    def _check_nodes(self, tree: Tree, report: Any) -> None:
-        for part in _outside_has(tree):
+    def _check_nodes(self, expression: Expression, report: Any) -> None:
+        if "nodes" not in expression.names:
+            return
+        before = self._before[self._node.id]
+        for part in _outside_has(expression.tree):
             name, offset = _node_of(part)
             if not name:
                 continue
@@ -270,7 +291,7 @@ class _NodeChecks:
             elif other.kind in SILENT:
                 message = f"node `{name}` has no output: it is {article(other.kind)}"
                 report("missing_path", offset, message, "")
-            elif name not in self._before and not (self._has_run and name == self._node.id):
+            elif name not in before and not (self._has_run and name == self._node.id):
                 message = f"node `{name}` cannot have run before node `{self._node.id}`"
                 report("node_has_not_run", offset, message, "")
 
@@ -317,8 +338,8 @@ class _NodeChecks:
         expression = template.default if in_default else template.expression
         if expression is None:
             return ANY
-        found = Checker(self._visible(scope), report).check(expression.tree)
-        self._check_nodes(expression.tree, report)
+        found = Checker(self._visible(expression, scope), report).check(expression.tree)
+        self._check_nodes(expression, report)
         return found
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from holdfast.errors import InvalidPack
@@ -34,8 +35,14 @@ def expressions_of(node: FlowNode) -> Iterator[Expression]:  # noqa: C901 - one 
             waiting.extend(one.values())
         elif isinstance(one, tuple | list):
             waiting.extend(one)
-        elif dataclasses.is_dataclass(one) and not isinstance(one, type):
-            waiting.extend(getattr(one, field.name) for field in dataclasses.fields(one))
+        else:
+            waiting.extend(getattr(one, name) for name in _fields(one.__class__))
+
+
+@cache
+def _fields(kind: type) -> tuple[str, ...]:
+    is_dataclass = dataclasses.is_dataclass(kind)
+    return tuple(field.name for field in dataclasses.fields(kind)) if is_dataclass else ()
 
 
 @dataclass(frozen=True, slots=True)
