@@ -35,7 +35,7 @@ Held = tuple[str, Lease]
 #: Calls that end or start something, and must not do so again when they are sent again.
 ONCE = frozenset(
     {
-        *("hf_execution_complete", "hf_execution_fail", "hf_execution_delay"),
+        *("hf_execution_complete_all", "hf_execution_fail", "hf_execution_delay"),
         *("hf_execution_cancel", "hf_execution_replay", "hf_lease_revoke"),
     }
 )

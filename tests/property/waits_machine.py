@@ -30,7 +30,7 @@ NAMES = ("a", "b", "c")
 ONCE = frozenset(
     {
         *("hf_waitpoint_suspend", "hf_waitpoint_signal", "hf_waitpoint_resume"),
-        *("hf_execution_complete", "hf_execution_cancel"),
+        *("hf_execution_complete_all", "hf_execution_cancel"),
     }
 )
 

@@ -64,6 +64,12 @@ _SESSION_HOLDS = tuple(Hold(hold.decode()) for hold in HOLDS)
 _ENDED = ("ended", "result", "content_type")
 #: What only a suspended execution has, and what one has after it, until its end or its next wait.
 _WAIT = ("wait_until", "on_timeout")
+#: What the end of an execution acts on: a record that is marked as plain has none of it.
+_ACTED_ON = (
+    *("graph", "session", "schedule", "limited", "watched", "followed", "on_end", "waitpoints"),
+    *("keep", "rev", "hold", "open", "timeout_at", "timeout_left", "wait_until", "resumed"),
+    *("woken", "blocker", "retry_at", "awaits", "since", "kept", "tail"),
+)
 #: Fields that a state must have, and those that it must not have. `due` is when the state ends by
 #: itself, `claimed` the time of a claim that is not in the log yet.
 _FIELDS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
@@ -405,6 +411,8 @@ def _check_state(record: Record) -> Iterator[str]:
     """Check that the fields fit the state, and that the state vector follows from them."""
     state = State(record["state"].decode())
     must, must_not = _fields_of(state, record)
+    if record.get("plain") == b"1":
+        yield from (f"is plain with {name}" for name in _ACTED_ON if name in record)
     yield from (f"is {state} without {name}" for name in must if name not in record)
     yield from (f"is {state} with {name}" for name in must_not if name in record)
     hold = Hold(record["hold"].decode()) if "hold" in record else None

@@ -27,7 +27,8 @@ from holdfast.model.retry import RetryPolicy
 from holdfast.model.revisions import revision_of
 from holdfast.model.states import State
 from holdfast.store import decode
-from holdfast.store.domain import Domain
+from holdfast.store.batches import Batches
+from holdfast.store.domain import Domain, Partitioned
 from holdfast.store.grants import Grant, Verdict, Wanted
 from holdfast.store.valkey.call import refusal
 
@@ -124,6 +125,11 @@ def _window_id(item: NewExecution, window: Window) -> str:
 
 class Executions(Domain):
     """Transitions of executions."""
+
+    def __init__(self, store: Partitioned) -> None:
+        super().__init__(store)
+        self._completions = Batches(store.caller, "hf_execution_complete_all")
+        self._checkpoints = Batches(store.caller, "hf_execution_checkpoint_all")
 
     async def create(self, items: Sequence[NewExecution]) -> list[Submitted | HoldfastError]:
         """Create executions independently: an answer or an error for each, in order."""
@@ -308,14 +314,8 @@ class Executions(Domain):
         self, execution_id: str, lease: Lease, result: bytes, content_type: str = ""
     ) -> None:
         """End an execution with its result."""
-        await self._call.write(
-            "hf_execution_complete",
-            self._store.tag_of(execution_id),
-            execution_id,
-            lease.fence,
-            result,
-            content_type,
-        )
+        item = (execution_id, lease.fence, result, content_type)
+        await self._completions.call(self._store.tag_of(execution_id), item)
 
     async def fail(
         self, execution_id: str, lease: Lease, failure: Failure
@@ -358,15 +358,9 @@ class Executions(Domain):
 
     async def checkpoint(self, execution_id: str, lease: Lease, name: str, result: bytes) -> bytes:
         """Record a step; returns its recorded result, which is the first one."""
-        word, *known = await self._call.write(
-            "hf_execution_checkpoint",
-            self._store.tag_of(execution_id),
-            execution_id,
-            lease.fence,
-            name,
-            result,
-        )
-        return known[0] if word == b"known" else result
+        item = (execution_id, lease.fence, name, result)
+        known = await self._checkpoints.call(self._store.tag_of(execution_id), item)
+        return known[0] if known else result
 
     async def continue_as(
         self, execution_id: str, lease: Lease, payload: bytes, continued: int

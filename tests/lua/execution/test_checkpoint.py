@@ -1,4 +1,4 @@
-"""hf_execution_checkpoint."""
+"""hf_execution_checkpoint_all."""
 
 from __future__ import annotations
 
@@ -84,6 +84,7 @@ async def test_a_full_journal_takes_no_new_step(store: Store, dump: Dump) -> Non
     journal = f"{store.tag_of(claim.id)}:s:{claim.id}"
     filling = [part for n in range(2, 10_001) for part in (f"s{n}", f"{n} 0 x")]
     await store.client.call(["HSET", journal, *filling])
+    await store.client.call(["HSET", journal.replace(":s:", ":x:"), "steps", "10000"])
     call = store.executions.checkpoint(claim.id, claim.lease, "one more", b"1")
     await refused(call, TooManySteps, dump, id=claim.id, limit=10_000)
     assert await store.executions.checkpoint(claim.id, claim.lease, "known", b"2") == b"1"

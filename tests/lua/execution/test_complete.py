@@ -1,7 +1,8 @@
-"""hf_execution_complete."""
+"""hf_execution_complete_all."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 
 import pytest
@@ -11,7 +12,8 @@ from holdfast.model.executions import Lease
 from holdfast.model.states import State
 from holdfast.store.store import Store
 from holdfast.testing.clock import Clock
-from tests.support.lifecycle import claim_one, create_one
+from tests.support.invariants import violations
+from tests.support.lifecycle import claim_in, claim_one, create_one, create_together, state_of
 
 Dump = Callable[[], dict[str, object]]
 
@@ -77,3 +79,35 @@ async def test_completing_an_unknown_execution_is_not_found(store: Store) -> Non
     """A wrong id has its own code."""
     with pytest.raises(ExecutionNotFound):
         await store.executions.complete("nobody", Lease("x", 1, 0), b"1")
+
+
+async def test_each_of_many_is_answered_on_its_own(
+    store: Store, dump: Callable[[], dict[str, object]]
+) -> None:
+    """Plain ones, a watched one, a repetition, a stale and an unknown one, in one call."""
+    made = await create_together(store, {}, {}, {"retention_ms": 5_000}, {"tenant": "other"}, {})
+    tag = store.tag_of(made[0])
+    held = {claim.id: claim.lease for claim in await claim_in(store, tag, limit=10)}
+    await store.executions.watch(made[1], "process")
+    await store.executions.complete(made[4], held[made[4]], b"0")
+    stale = Lease(id="other", epoch=1, attempt=0)
+    names = [*made[:4], made[0], made[4]]
+    calls = [store.executions.complete(name, held[name], b"1") for name in names]
+    calls.append(store.executions.complete(made[0], stale, b"1"))
+    calls.append(store.executions.complete(f"{made[0]}x", stale, b"1"))
+    answers = await asyncio.gather(*calls, return_exceptions=True)
+    assert answers[:6] == [None] * 6
+    assert [type(answer) for answer in answers[6:]] == [StaleLease, ExecutionNotFound]
+    assert {await state_of(store, name) for name in made} == {State.COMPLETED}
+    assert violations(dump()) == []
+
+
+async def test_an_end_that_concerns_others_is_told_in_the_same_call(store: Store) -> None:
+    """What makes a record not plain is acted on: here somebody watches a claimed execution."""
+    claim = await claim_one(store, await create_one(store))
+    record = f"{store.tag_of(claim.id)}:x:{claim.id}"
+    assert await store.client.call(["HGET", record, "plain"]) == b"1"
+    await store.executions.watch(claim.id, "process")
+    assert await store.client.call(["HGET", record, "plain"]) == b"0"
+    await store.executions.complete(claim.id, claim.lease, b"1")
+    assert await store.client.call(["EXISTS", record.replace(":x:", ":w:")]) == 0

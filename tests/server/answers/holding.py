@@ -125,7 +125,9 @@ async def _full_state(stage: Stage, name: str) -> Request:
 async def _steps(stage: Stage, name: str) -> Request:
     claim = await (stage.claimed() if name == STEPS else _conversing(stage))
     steps = [part for n in range(10_000) for part in (f"s{n}", "1 1 {}")]
-    await stage.write("HSET", f"{stage.engine.store.tag_of(claim.id)}:s:{claim.id}", *steps)
+    tag = stage.engine.store.tag_of(claim.id)
+    await stage.write("HSET", f"{tag}:s:{claim.id}", *steps)
+    await stage.write("HSET", f"{tag}:x:{claim.id}", "steps", "10000")
     return await _holding(stage, name, claim)
 
 

@@ -15,7 +15,7 @@ from holdfast.host.flows.syntax import Index, Literal, Name, Select, Tree
 from holdfast.host.flows.templates import Text, Value
 
 
-def expressions_of(node: FlowNode) -> Iterator[Expression]:  # noqa: C901 - one for each type
+def expressions_of(node: FlowNode) -> Iterator[Expression]:
     """Yield all expressions of a node."""
     waiting: list[Any] = [node.action, node.when, *node.set.values(), *node.out]
     while waiting:

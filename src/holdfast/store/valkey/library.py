@@ -242,9 +242,9 @@ def script(function: str, *, fake_clock: bool = False) -> str:
 @cache
 def adds_data(function: str) -> bool:
     """Whether a full server refuses a function."""
+    plain = plain_name(function)
     return any(
-        source.function == function and source.header.flags == "write"
-        for source in sources().values()
+        source.function == plain and source.header.flags == "write" for source in sources().values()
     )
 
 

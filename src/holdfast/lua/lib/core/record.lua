@@ -7,6 +7,16 @@ local record = {}
 -- Values longer than this would turn the hash into its large encoding (hash-max-listpack-value).
 local INLINE_BYTES = 64
 
+-- Fields that no end of an execution looks at, and those that every record has. A record with no others is
+-- `plain`: most are, and their ends are short.
+local PLAIN = {
+  state = true, attempts = true, epoch = true, fence = true, worker = true, due = true, started = true,
+  claimed = true, ended = true, born = true, tenant = true, lane = true, kind = true, requires = true,
+  priority = true, rank = true, retry = true, give_up = true, max_reclaims = true, max_replays = true,
+  key = true, digest = true, nonce = true, trace = true, tagged = true, tags = true, input = true,
+  result = true, content_type = true, steps = true, plain = true,
+}
+
 local TERMINAL = { completed = true, failed = true, cancelled = true, expired = true, skipped = true }
 
 function record.is_terminal(state) return TERMINAL[state] == true end
@@ -33,8 +43,20 @@ function record.read(tag, id)
   return rec, flat
 end
 
+--- Whether all names of a flat list of names and values are plain.
+function record.is_plain(flat)
+  for i = 1, #flat, 2 do
+    if not PLAIN[flat[i]] then return false end
+  end
+  return true
+end
+
 --- Write `changes` (name, value pairs) to the store and to `rec`.
 function record.write(tag, id, rec, changes)
+  if rec.plain == '1' and not record.is_plain(changes) then
+    changes[#changes + 1] = 'plain'
+    changes[#changes + 1] = '0'
+  end
   server.call('HSET', keys.record(tag, id), unpack(changes))
   for i = 1, #changes, 2 do rec[changes[i]] = changes[i + 1] end
 end

@@ -58,5 +58,9 @@ function birth.store(tag, id, rec, item, input)
     index.add_tags(tag, id, rec, item.tags)
   end
   if item.limited then record.put_payload(keys.limits(tag, id), 'limits', item.limits, fields) end
+  if record.is_plain(fields) then
+    fields[#fields + 1] = 'plain'
+    fields[#fields + 1] = '1'
+  end
   server.call('HSET', keys.record(tag, id), unpack(fields))
 end

@@ -1,6 +1,6 @@
 --- The fence of a lease is `LEASE:EPOCH:ATTEMPT`. The record keeps the fence of its last holder
 --- until the next claim, unless the holder lost the lease involuntarily.
---- @requires lib/core/reply lib/core/record lib/core/log
+--- @requires lib/core/keys lib/core/reply lib/core/record lib/core/log
 local lease = {}
 
 function lease.fence(id, epoch, attempt) return id .. ':' .. epoch .. ':' .. attempt end
@@ -17,6 +17,27 @@ function lease.check(tag, id, fence, now)
   end
   if rec.revoked == fence then return nil, reply.no('lease_revoked', 'id', id, 'state', rec.state), rec end
   return nil, reply.no('stale_lease', 'id', id, 'state', rec.state, 'epoch', rec.epoch or '0'), rec
+end
+
+--- What a step needs of the record, if the holder may continue; else nil, and `check` says why.
+function lease.held(tag, id, fence, now)
+  local key = keys.record(tag, id)
+  local found = server.call('HMGET', key, 'fence', 'state', 'due', 'plain', 'steps')
+  if found[1] ~= fence or found[2] ~= 'active' or tonumber(found[3]) <= now then return nil end
+  return { plain = found[4], steps = found[5] }
+end
+
+--- What the end of a plain execution needs of the record, if the holder may end it; else nil, and
+--- `check_ending` says more.
+function lease.plain(tag, id, fence, now)
+  local key = keys.record(tag, id)
+  local found =
+    server.call('HMGET', key, 'fence', 'state', 'due', 'plain', 'tenant', 'lane', 'kind', 'born')
+  if found[1] ~= fence or found[2] ~= 'active' or found[4] ~= '1' then return nil end
+  if tonumber(found[3]) <= now then return nil end
+  return {
+    state = 'active', plain = '1', tenant = found[5], lane = found[6], kind = found[7], born = found[8],
+  }
 end
 
 --- Check the holder of a call that ends its attempt with `event`. Returns the record if it may;

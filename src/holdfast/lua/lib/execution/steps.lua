@@ -5,8 +5,15 @@ local steps = {}
 --- A claim hands out the whole journal, so its length is bounded.
 steps.MOST = 10000
 
+local function packed(number, now, result) return ('%d %d '):format(number, now) .. result end
+
 function steps.put(tag, id, name, number, now, result)
-  server.call('HSET', keys.steps(tag, id), name, ('%d %d '):format(number, now) .. result)
+  server.call('HSET', keys.steps(tag, id), name, packed(number, now, result))
+end
+
+--- The same, unless the step is recorded; returns whether it was not.
+function steps.add(tag, id, name, number, now, result)
+  return server.call('HSETNX', keys.steps(tag, id), name, packed(number, now, result)) == 1
 end
 
 function steps.result(tag, id, name)
