@@ -172,7 +172,9 @@ class Model:
             recent = talk.lines[number].at >= self.now - KEEP_MS
             if recent or number == talk.last or number >= min(talk.buffered, default=10**9):
                 return
-            del talk.lines[number]
+            if talk.lines.pop(number).open:
+                # It no longer holds up the replies behind it.
+                self._list(talk)
             talk.dead.discard(number)
             if number in talk.again:
                 talk.again.remove(number)
