@@ -15,7 +15,7 @@ from typing import Any
 
 from holdfast.store import restrictions
 from holdfast.store.valkey import library
-from holdfast.store.valkey.call import Caller, refusal_of
+from holdfast.store.valkey.call import Caller
 
 #: Bounds the time for which one call occupies the server.
 MOST_ITEMS = 64
@@ -35,7 +35,7 @@ class Batches:
         self._lines: dict[tuple[str, str | None], _Line] = {}
 
     async def call(self, tag: str, item: Item) -> list[Any]:
-        """Send an item, of which the id comes first; returns its answer. Raises its refusal."""
+        """Send an item; returns its answer. Of something that tenants own, the id comes first."""
         restriction = restrictions.current()
         tenant = None
         if restriction is not None and item[0] in restriction.ids:
@@ -47,10 +47,7 @@ class Batches:
             line = self._lines[place] = _Line(
                 partial(self._send, tag, tenant), partial(self._lines.pop, place)
             )
-        word, *rest = await line.add(item)
-        if word == b"ok":
-            return rest
-        raise refusal_of(rest)
+        return await line.add(item)
 
     async def _send(self, tag: str, tenant: str | None, items: list[Item]) -> list[Any]:
         args = [part for item in items for part in item]

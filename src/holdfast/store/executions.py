@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
+from typing import Any
 
 import msgspec
 
@@ -30,7 +31,7 @@ from holdfast.store import decode
 from holdfast.store.batches import Batches
 from holdfast.store.domain import Domain, Partitioned
 from holdfast.store.grants import Grant, Verdict, Wanted
-from holdfast.store.valkey.call import refusal
+from holdfast.store.valkey.call import refusal, refusal_of
 
 #: Bounds how long one call keeps the server busy, to about 2 ms.
 ITEMS_IN_CALL = 100
@@ -128,6 +129,7 @@ class Executions(Domain):
 
     def __init__(self, store: Partitioned) -> None:
         super().__init__(store)
+        self._creations = Batches(store.caller, "hf_execution_create")
         self._completions = Batches(store.caller, "hf_execution_complete_all")
         self._checkpoints = Batches(store.caller, "hf_execution_checkpoint_all")
 
@@ -176,7 +178,10 @@ class Executions(Domain):
             args.append(encode_item(items[index], execution_id, limits))
             args.append(items[index].input)
         try:
-            replies = await self._call.write("hf_execution_create", tag, *args)
+            if len(chunk) == 1:
+                replies = [await self._creations.call(tag, args)]
+            else:
+                replies = await self._call.write("hf_execution_create", tag, *args)
         except HoldfastError as error:
             for index, _, _ in chunk:
                 answers[index] = error
@@ -315,7 +320,7 @@ class Executions(Domain):
     ) -> None:
         """End an execution with its result."""
         item = (execution_id, lease.fence, result, content_type)
-        await self._completions.call(self._store.tag_of(execution_id), item)
+        _accepted(await self._completions.call(self._store.tag_of(execution_id), item))
 
     async def fail(
         self, execution_id: str, lease: Lease, failure: Failure
@@ -359,7 +364,7 @@ class Executions(Domain):
     async def checkpoint(self, execution_id: str, lease: Lease, name: str, result: bytes) -> bytes:
         """Record a step; returns its recorded result, which is the first one."""
         item = (execution_id, lease.fence, name, result)
-        known = await self._checkpoints.call(self._store.tag_of(execution_id), item)
+        known = _accepted(await self._checkpoints.call(self._store.tag_of(execution_id), item))
         return known[0] if known else result
 
     async def continue_as(
@@ -412,6 +417,14 @@ class Executions(Domain):
         """Return how it ended; if it has not, notify `process` when it does."""
         state, *ending = await self.watch(execution_id, process)
         return decode.outcome(execution_id, state, *ending) if ending else None
+
+
+def _accepted(reply: list[Any]) -> list[Any]:
+    """Return the values of an answer. Raises the refusal, if it is one."""
+    word, *rest = reply
+    if word != b"ok":
+        raise refusal_of(rest)
+    return rest
 
 
 def _start_delay_ms(item: NewExecution) -> int:

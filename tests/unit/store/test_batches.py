@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import pytest
 
-from holdfast.errors import ExecutionNotFound, StoreUnavailable
+from holdfast.errors import StoreUnavailable
 from holdfast.store import batches
 from holdfast.store.batches import Batches
 from holdfast.store.restrictions import restricted
@@ -31,11 +31,7 @@ class Server:
         await self.open.wait()
         if self.error is not None:
             raise self.error
-        pairs = zip(args[::2], args[1::2], strict=False)
-        return [
-            [b"no", b"execution_not_found", b"id", key] if value == b"missing" else [b"ok", value]
-            for key, value in pairs
-        ]
+        return [[b"ok", value] for _, value in zip(args[::2], args[1::2], strict=False)]
 
     async def reached(self, count: int) -> None:
         """Wait for a number of calls."""
@@ -69,7 +65,7 @@ async def test_calls_of_one_moment_travel_together(server: Server, calls: Batche
     answers = await asyncio.gather(
         calls.call("t1", ("a", b"1")), calls.call("t1", ("b", b"2")), calls.call("t2", ("c", b"3"))
     )
-    assert answers == [[b"1"], [b"2"], [b"3"]]
+    assert list(answers) == [[b"ok", b"1"], [b"ok", b"2"], [b"ok", b"3"]]
     assert [(tag, args) for _, tag, args in server.calls] == [
         ("t1", ["a", b"1", "b", b"2"]),
         ("t2", ["c", b"3"]),
@@ -109,15 +105,6 @@ async def test_large_items_are_sent_apart(
     assert sizes(server) == [1, 1, 1, 1]
 
 
-async def test_a_refusal_reaches_its_caller_alone(calls: Batches) -> None:
-    """The others have their answers."""
-    missing, found = await asyncio.gather(
-        calls.call("t", ("a", b"missing")), calls.call("t", ("b", b"1")), return_exceptions=True
-    )
-    assert isinstance(missing, ExecutionNotFound)
-    assert found == [b"1"]
-
-
 async def test_a_failure_reaches_every_caller(server: Server, calls: Batches) -> None:
     """And the next call starts afresh."""
     server.error = StoreUnavailable("gone")
@@ -126,7 +113,7 @@ async def test_a_failure_reaches_every_caller(server: Server, calls: Batches) ->
     )
     assert [type(answer) for answer in answers] == [StoreUnavailable] * 3
     server.error = None
-    assert await calls.call("t", ("b", b"1")) == [b"1"]
+    assert await calls.call("t", ("b", b"1")) == [b"ok", b"1"]
 
 
 async def test_a_caller_that_leaves_is_not_sent(server: Server, calls: Batches) -> None:
@@ -140,7 +127,7 @@ async def test_a_caller_that_leaves_is_not_sent(server: Server, calls: Batches) 
         await asyncio.sleep(0)
         first.cancel()
         gone.cancel()
-    assert await stays == [b"2"]
+    assert await stays == [b"ok", b"2"]
     assert server.calls[1][2] == ["stays", b"2"]
 
 
