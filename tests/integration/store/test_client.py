@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from holdfast.errors import HoldfastError, StoreFault
+from holdfast.model.states import State
 from holdfast.store.store import Store
 from holdfast.store.valkey.client import Client
 from holdfast.store.valkey.failures import CallFailed
@@ -15,7 +16,7 @@ from holdfast.store.valkey.node import MOST_BYTES_IN_BATCH, MOST_CALLS_UNDER_WAY
 from holdfast.store.valkey.urls import StoreUrl
 from holdfast.store.valkey.wire import Call, Command, Wire, pack
 from holdfast.testing.servers import TestServer
-from tests.support.lifecycle import create_one
+from tests.support.lifecycle import create_one, state_of
 
 
 @pytest.fixture
@@ -155,10 +156,15 @@ async def test_inputs_of_a_mebibyte_arrive_whole(store: Store) -> None:
 async def test_many_functions_share_batches(
     single_store: Store, batches: list[list[bytes]]
 ) -> None:
-    """What holds for commands holds for operations of the store."""
+    """What holds for commands holds for operations of the store, 64 of which share a call."""
     ids = await asyncio.gather(*(create_one(single_store) for _ in range(500)))
-    assert len(set(ids)) == sum(map(len, batches)) == 500
+    assert len(set(ids)) == 500
+    assert sum(map(len, batches)) == 8
     assert len(batches) <= 4
+    states = await asyncio.gather(*(state_of(single_store, one) for one in ids))
+    assert set(states) == {State.WAITING}
+    assert sum(map(len, batches)) == 508
+    assert len(batches) <= 8
 
 
 async def test_a_closed_client_refuses_calls(single_server: TestServer) -> None:
