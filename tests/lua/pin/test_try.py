@@ -74,14 +74,18 @@ async def test_a_value_that_cannot_be_read_is_replaced(store: Store) -> None:
 
 
 async def test_both_keys_of_a_scope_expire_after_the_last_pin(store: Store) -> None:
-    """A short pin does not shorten the life of the keys, and no scope stays for ever."""
+    """A short pin does not shorten the life of the keys, and no scope stays for ever.
+
+    Some time is to spare: the keys of short pins must not end before their pins do in a process
+    that was paused.
+    """
     await store.pins.try_pin(PLACE, "r1", roster(1), RULES)
     await store.pins.try_pin(place(key("o")), "r1", roster(1), PinRules(ttl_ms=1))
     for name in ("pins", "pin_ends"):
         reply = await store.client.call(
             ["PTTL", f"{store.tag_of(PLACE.scope)}:{name}:{PLACE.scope}"]
         )
-        assert TTL_MS <= int(reply) <= 2 * TTL_MS
+        assert TTL_MS + 50_000 < int(reply) <= 2 * TTL_MS + 60_000
 
 
 async def test_expired_pins_leave_memory(store: Store, clock: Clock, dump: Dump) -> None:

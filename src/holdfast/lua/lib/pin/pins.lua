@@ -11,6 +11,8 @@ local MOST_REMOVED = 100
 local MOST_DIGITS = 15
 -- A pin is renewed when this part of its TTL has passed, so that most hits write nothing.
 local RENEW_AFTER = 0.1
+-- Scopes are removed by the server's clock, which may run ahead of the time that pins are judged by.
+local SPARE_MS = 60000
 
 local function decode(text)
   local revision, generation, ttl = text:match('^([^|]+)|(%d+)|(%d+)$')
@@ -42,8 +44,8 @@ end
 local function outlive(tag, scope, ttl)
   local ends = keys.pin_ends(tag, scope)
   if server.call('PTTL', ends) >= ttl then return end
-  server.call('PEXPIRE', ends, 2 * ttl)
-  server.call('PEXPIRE', keys.pins(tag, scope), 2 * ttl)
+  server.call('PEXPIRE', ends, 2 * ttl + SPARE_MS)
+  server.call('PEXPIRE', keys.pins(tag, scope), 2 * ttl + SPARE_MS)
 end
 
 --- Write a pin, new or in place of another.
