@@ -8,6 +8,7 @@ from typing import Any
 
 from holdfast.errors import FlowNotFound
 from holdfast.host import entries
+from holdfast.host.directing import directives_of
 from holdfast.host.flows.declaring import declare_flow, declare_job
 from holdfast.host.flows.interpreter import Flows
 from holdfast.host.flows.known import Known, operations
@@ -100,6 +101,7 @@ def declare_pack(
     """
     flows = read_flows(bundle, runners)
     main = bundle.main.definition
+    direct = directives_of(bundle, runners)
     conversations: dict[str, Conversation[Any, Any, Any]] = {}
     jobs: dict[str, Task[Any, Any, Any]] = {}
     for pack, file in bundle.flows.values():
@@ -115,6 +117,7 @@ def declare_pack(
                 name=name,
                 busy=main.busy.value,
                 welcome=main.welcome,
+                direct=direct if pack is bundle.main and file.id == main.entry else None,
                 requires=needed,
             )
         else:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from holdfast.errors import InvalidInput
+from holdfast.host.flows.directives import Direct
 from holdfast.host.flows.interpreter import Flows
 from holdfast.host.flows.model import Flow, FlowType
 from holdfast.model.hints import did_you_mean
@@ -53,17 +54,18 @@ def declare_flow(
     busy: str = Busy.QUEUE.value,
     apology: str = APOLOGY,
     welcome: str | None = None,
+    direct: Direct | None = None,
     requires: Sequence[str] = (),
     budgets: Sequence[str] = (),
 ) -> Conversation[Any, Any, Any]:
     """Declare a flow as a conversation of an app; `welcome` replaces it once for each user.
 
-    `budgets` pay for what it uses, beside those that rules attach.
+    `direct` decides about each message that starts it, before any flow runs. `budgets` pay for what it uses, beside those that rules attach.
     """
     _entry(flows, entry)
 
     async def converse(chat: Chat, state: dict[str, Any] | None = None) -> Any:
-        return await flows.converse(chat, entry, state, welcome=welcome)
+        return await flows.converse(chat, entry, state, welcome=welcome, direct=direct)
 
     decorator = app.conversation(
         name=name or entry,

@@ -11,6 +11,8 @@ from holdfast.host.flows.model import FlowType
 from holdfast.host.yaml_source import Node
 
 ROUTING_BUDGET_MS = 200
+#: The operation of a component that routes.
+ROUTE = "route"
 
 
 class ComponentKind(StrEnum):

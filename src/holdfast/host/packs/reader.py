@@ -9,9 +9,10 @@ from urllib.parse import urlsplit
 
 from holdfast.errors import InvalidInput
 from holdfast.host import yaml_source
-from holdfast.host.flows.model import FlowType
+from holdfast.host.flows.model import CONVERSING, FlowType
 from holdfast.host.packs import paths
 from holdfast.host.packs.definition import (
+    ROUTE,
     ROUTING_BUDGET_MS,
     Busy,
     Component,
@@ -80,6 +81,7 @@ class _Reader:
         self._flows: dict[str, FlowFile] = {}
         self._components: dict[str, Component] = {}
         self._secrets: tuple[str, ...] = ()
+        self._start: str | None = None
         self._sources = frozenset(name for name in files if name.startswith("components/"))
 
     def definition(self) -> Definition:
@@ -94,10 +96,11 @@ class _Reader:
         self._components = {one.name: one for one in self._named("components", self._component)}
         providers = tuple(self._listed("providers", self._provider))
         self._check_distinct("providers", "type")
+        self._start = self._entry()
         return Definition(
             id=pack_id or "",
             version=version or "",
-            entry=self._entry(),
+            entry=self._start,
             flows=self._flows,
             components=self._components,
             providers=providers,
@@ -360,6 +363,8 @@ class _Reader:
             words = f"`component` of {what}"
             place = node.entries["component"]
             defects.known(place, words, component, self._components, "component")
+            self._needs_operation(place, words, component, ROUTE)
+        self._routes_somewhere(node, what)
         budget = defects.optional(node, what, "budget_ms", defects.integer(1, _ROUTING_MS))
         on_error = defects.optional(node, what, "on_error", defects.choice(["continue", "fail"]))
         read = [self._rule(*item) for item in defects.items(rules, "`rules`")] if rules else []
@@ -369,6 +374,21 @@ class _Reader:
             budget_ms=budget or ROUTING_BUDGET_MS,
             on_error=on_error or "continue",
         )
+
+    def _needs_operation(self, node: Node, what: str, component: str, operation: str) -> None:
+        """Note a component that lacks the operation that the host calls."""
+        known = self._components.get(component)
+        if known is not None and operation not in known.operations:
+            sentence = f"{what}: `{component}` has no operation `{operation}`"
+            suggestion = f"add `{operation}` to its operations"
+            self._defects.add(Problem.UNKNOWN_NAME, node.position, sentence, suggestion)
+
+    def _routes_somewhere(self, node: Node, what: str) -> None:
+        """Note a routing without a conversation for the messages that continue."""
+        entry = self._flows.get(self._start or "")
+        if entry is None or entry.type not in CONVERSING:
+            sentence = f"{what} needs an `entry` that is a conversation"
+            self._defects.add(Problem.INVALID_FIELD, node.position, sentence)
 
     def _rule(self, node: Node, what: str) -> Rule | None:
         defects = self._defects
