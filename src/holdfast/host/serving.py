@@ -23,6 +23,7 @@ from holdfast.host.loading import declare_pack
 from holdfast.host.opening import open_runners
 from holdfast.host.packs import Bundle, PublicKey, Trust, bundle, load_archive
 from holdfast.host.packs.problems import Problem
+from holdfast.host.providers import ProviderNodes, Providers
 from holdfast.host.settings import LOAD_S, HostSettings
 from holdfast.model import bounds
 from holdfast.model.deployments import DeploymentRef
@@ -35,7 +36,7 @@ from holdfast.worker.worker import Worker, WorkerSettings
 
 log: logging.Logger = logging.getLogger(__name__)
 
-LOADS, SIGNATURES = "loads", "signatures"
+LOADS, SIGNATURES, PROVIDERS = "loads", "signatures", "providers"
 FIRST_PAUSE_S = 0.2
 LONGEST_PAUSE_S = 30.0
 
@@ -72,6 +73,8 @@ class Serving:
         self.revision = revision
         #: Whether it works for the revision now.
         self.is_loaded: bool = False
+        #: The providers of its packs, while it is loaded.
+        self.providers: Providers | None = None
         self._engine = engine
         self._settings = settings
         self._loading = loading
@@ -119,6 +122,7 @@ class Serving:
                 await self._failed(error)
             finally:
                 self.is_loaded = False
+                self.providers = None
             await first_of(self._news.wait(), pause(self._stopping, pause_s))
             pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
 
@@ -145,6 +149,8 @@ class Serving:
             # The worker must not put them: they belong to one revision of all that are loaded.
             self._plans = timers.plans_of(self.ref, self.revision.id, app.schedules.values())
             app.schedules.clear()
+            nodes = ProviderNodes(packs, runners.call)
+            self.providers = Providers(nodes, env=self.ref.env, tenant=str(self.ref.tenant))
             yield app
 
     async def _bundle(self) -> Bundle:
@@ -187,14 +193,24 @@ class Serving:
         log.info("revision %s of %s is unloaded", self.revision.id, self.ref.id)
 
     async def _attend(self) -> None:
-        """Pass all gates whenever the revision warms up, and take schedules over."""
-        gates = [Gate(name=LOADS, passed=True), Gate(name=SIGNATURES, passed=True)]
+        """Judge the gates whenever the revision warms up, and take schedules over."""
         while True:
             self._news.clear()
-            if not (await self._judge(gates) and await self._take_schedules()):
+            if not (await self._warm() and await self._take_schedules()):
                 await pause(self._stopping, FIRST_PAUSE_S)
                 continue
             await self._news.wait()
+
+    async def _warm(self) -> bool:
+        """Report the gates of a revision that warms up; returns whether that is settled."""
+        if self.revision.lifecycle is not Lifecycle.WARMING:
+            return True
+        seen = self.revision
+        gates = [Gate(name=LOADS, passed=True), Gate(name=SIGNATURES, passed=True)]
+        if self.providers is not None and self.providers.nodes.all:
+            reason = (await self.providers.ailing() or "")[: bounds.REASON_CHARS]
+            gates.append(Gate(name=PROVIDERS, passed=not reason, reason=reason))
+        return await self._judge(gates, seen)
 
     async def _take_schedules(self) -> bool:
         """Make the schedules of the deployment those of this revision; returns whether they are."""
@@ -223,11 +239,10 @@ class Serving:
         )
         is_signing = isinstance(error, InvalidPack) and error.context.get("problem") in _SIGNING
         failed = SIGNATURES if is_signing else LOADS
-        await self._judge([Gate(name=failed, passed=False, reason=reason)])
+        await self._judge([Gate(name=failed, passed=False, reason=reason)], self.revision)
 
-    async def _judge(self, gates: list[Gate]) -> bool:
+    async def _judge(self, gates: list[Gate], revision: Revision) -> bool:
         """Report a verdict about the warm-up that was seen; returns whether that is settled."""
-        revision = self.revision
         if revision.lifecycle is not Lifecycle.WARMING:
             return True
         try:

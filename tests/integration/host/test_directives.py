@@ -39,7 +39,9 @@ RULES = """\
 entry: main
 routing:
   rules:
-    - {when: "input.text.startsWith('order')", dispatch: orders, entities: {number: "{{ input.text.split(' ')[1] }}"}}
+    - when: "input.text.startsWith('order')"
+      dispatch: orders
+      entities: {number: "{{ input.text.split(' ')[1] }}"}
     - {when: "input.text == 'extra'", dispatch: more/extra}
     - {when: "input.text == 'hours'", respond: "Open at 8, {{ user.id }}."}
     - {when: "user.id == 'eve'", deny: "You are blocked."}
@@ -229,9 +231,7 @@ async def test_a_crash_does_not_decide_again(single_server: TestServer) -> None:
         ("entry: job\nrouting: {}\n", "needs an `entry` that is a conversation"),
     ],
 )
-def test_routing_that_leads_nowhere_is_refused_when_a_pack_is_loaded(
-    head: str, words: str
-) -> None:
+def test_routing_that_leads_nowhere_is_refused_when_a_pack_is_loaded(head: str, words: str) -> None:
     """Not when the first message comes."""
     with pytest.raises(InvalidPack, match=words):
         declared(App(), head if head.startswith("entry") else f"entry: main\n{head}")

@@ -60,7 +60,8 @@ def declare_flow(
 ) -> Conversation[Any, Any, Any]:
     """Declare a flow as a conversation of an app; `welcome` replaces it once for each user.
 
-    `direct` decides about each message that starts it, before any flow runs. `budgets` pay for what it uses, beside those that rules attach.
+    `direct` decides about each message that starts it, before any flow runs. `budgets` pay for
+    what it uses, beside those that rules attach.
     """
     _entry(flows, entry)
 

@@ -11,6 +11,7 @@ from holdfast.host.flows.stages import Stage
 from holdfast.model.directives import Act
 from holdfast.worker.messages import ChatMessage
 
+
 class Directive(msgspec.Struct, frozen=True, omit_defaults=True):
     """A decision about a message, as it is recorded."""
 

@@ -12,6 +12,7 @@ from holdfast.host import yaml_source
 from holdfast.host.flows.model import CONVERSING, FlowType
 from holdfast.host.packs import paths
 from holdfast.host.packs.definition import (
+    IDENTIFY,
     ROUTE,
     ROUTING_BUDGET_MS,
     Busy,
@@ -53,6 +54,8 @@ VERSION = re.compile(
 VERSION_CHARS = 60
 SECRET = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,99}")
 HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}")
+#: What providers never see: credentials of callers, and headers of our own.
+PRIVATE_HEADER = re.compile(r"(?i:(proxy-)?authorization|(set-)?cookie2?|x-holdfast-.*)")
 CAPABILITY = re.compile(r"[A-Za-z0-9_.:@-]{1,100}")
 _LABEL = r"[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
 HOST = re.compile(rf"(\*\.)?{_LABEL}(\.{_LABEL})*(:[0-9]{{1,5}})?")
@@ -319,11 +322,13 @@ class _Reader:
         name = defects.field(node, what, "component", defects.name)
         names = defects.texts(defects.name, empty=False)
         operations = defects.field(node, what, "operations", names) or ()
-        headers = defects.optional(node, what, "identify", self._identify) or ()
+        headers = defects.optional(node, what, "identify", self._identify)
         if kind is None or name is None:
             return None
         words = f"`component` of {what}"
         defects.known(node.entries["component"], words, name, self._components, "component")
+        if "identify" in node.entries:
+            self._needs_operation(node.entries["identify"], what, name, IDENTIFY)
         if name in self._components and "operations" in node.entries:
             known = frozenset(self._components[name].operations)
             for item, words in defects.items(node.entries["operations"], "`operations`"):
@@ -332,11 +337,15 @@ class _Reader:
         return Provider(type=kind, component=name, operations=operations, identify_headers=headers)
 
     def _identify(self, node: Node, what: str) -> tuple[str, ...] | None:
-        if not self._defects.mapping(node, what, IDENTIFY_FIELDS):
+        defects = self._defects
+        if not defects.mapping(node, what, IDENTIFY_FIELDS):
             return None
-        header = self._defects.matching(HEADER, "must be the name of a header")
-        check = self._defects.texts(header, empty=False)
-        return self._defects.field(node, what, "headers", check)
+        header = defects.matching(HEADER, "must be the name of a header")
+        names = defects.field(node, what, "headers", defects.texts(header))
+        for item, words in defects.items(node.entries["headers"], "`headers`") if names else ():
+            if PRIVATE_HEADER.fullmatch(str(item.value)):
+                defects.wrong(item, f"{words} of {what}", "must not be a header with credentials")
+        return names
 
     def _model(self, name: str, node: Node, what: str) -> Model | None:
         defects = self._defects
