@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from holdfast.host.flows.directives import Direct, Directive
+from holdfast.host.flows.directives import Directive
 from holdfast.host.flows.expressions import ExpressionFailed
 from holdfast.host.flows.lint import refuse
 from holdfast.host.flows.model import CONVERSING
@@ -49,9 +49,11 @@ class Directives:
         problems = Problems()
         self._rules = read_rules(routing, problems)
         refuse(problems.in_order())
-        for rule in self._rules:
-            if rule.target is not None:
-                self._check_target(rule.target)
+        targets = [self._checked(rule.target) for rule in self._rules if rule.target is not None]
+        #: The flows that a message can be sent to; a component can choose any.
+        self.targets: frozenset[str] = frozenset(
+            targets if routing.component is None else bundle.flows
+        )
 
     async def __call__(self, stage: Stage, message: ChatMessage) -> Directive:
         """Return the decision about a message; raises FlowFailed if `on_error` is `fail`."""
@@ -142,16 +144,16 @@ class Directives:
             raise NodeFailed("flow_not_found", f"the flow `{target}` has no conversation")
         return name
 
-    def _check_target(self, target: str) -> None:
-        """Refuse a rule whose flow is in none of the packs; raises InvalidPack."""
+    def _checked(self, target: str) -> str:
+        """Return the flow that a rule dispatches to; raises InvalidPack if no pack has it."""
         try:
-            self._flow(target)
+            return self._flow(target)
         except NodeFailed as failure:
             message = f"`dispatch` of a rule: {failure}"
             pack_problems.refuse(pack_problems.Problem.UNKNOWN_NAME, message)
 
 
-def directives_of(bundle: Bundle, runners: Runners) -> Direct | None:
+def directives_of(bundle: Bundle, runners: Runners) -> Directives | None:
     """Return what decides about messages to the entry of packs; raises InvalidPack."""
     routing = bundle.main.definition.routing
     return None if routing is None else Directives(bundle, routing, runners)

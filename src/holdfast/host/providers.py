@@ -143,6 +143,8 @@ class Providers:
                 )
             except HoldfastError as error:
                 return error.message
+            except Exception as error:  # noqa: BLE001 - a provider that breaks is not healthy
+                return f"the provider {provider.type} failed ({type(error).__name__})"
             if isinstance(answer, dict) and answer.get("ok") is False:
                 reason = str(answer.get("reason") or "it gave no reason")
                 return f"the provider {provider.type} is not healthy: {reason}"

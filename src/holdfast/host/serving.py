@@ -19,6 +19,7 @@ from holdfast.concurrency import first_of
 from holdfast.engine import Engine
 from holdfast.errors import Conflict, HoldfastError, InvalidPack
 from holdfast.host import timers
+from holdfast.host.gates import LOADS, SIGNATURES, judged
 from holdfast.host.loading import declare_pack
 from holdfast.host.opening import open_runners
 from holdfast.host.packs import Bundle, PublicKey, Trust, bundle, load_archive
@@ -36,7 +37,6 @@ from holdfast.worker.worker import Worker, WorkerSettings
 
 log: logging.Logger = logging.getLogger(__name__)
 
-LOADS, SIGNATURES, PROVIDERS = "loads", "signatures", "providers"
 FIRST_PAUSE_S = 0.2
 LONGEST_PAUSE_S = 30.0
 
@@ -180,7 +180,7 @@ class Serving:
             self.is_loaded = True
             log.info("revision %s of %s is loaded", self.revision.id, self.ref.id)
             self._has_schedules = False
-            judging = asyncio.ensure_future(self._attend())
+            judging = asyncio.ensure_future(self._attend(app))
             await first_of(working, self._stopping.wait())
         finally:
             if judging is not None:
@@ -192,24 +192,26 @@ class Serving:
                 self._worker = None
         log.info("revision %s of %s is unloaded", self.revision.id, self.ref.id)
 
-    async def _attend(self) -> None:
+    async def _attend(self, app: App) -> None:
         """Judge the gates whenever the revision warms up, and take schedules over."""
         while True:
             self._news.clear()
-            if not (await self._warm() and await self._take_schedules()):
+            if not (await self._warm(app) and await self._take_schedules()):
                 await pause(self._stopping, FIRST_PAUSE_S)
                 continue
             await self._news.wait()
 
-    async def _warm(self) -> bool:
+    async def _warm(self, app: App) -> bool:
         """Report the gates of a revision that warms up; returns whether that is settled."""
-        if self.revision.lifecycle is not Lifecycle.WARMING:
+        providers = self.providers
+        if self.revision.lifecycle is not Lifecycle.WARMING or providers is None:
             return True
         seen = self.revision
-        gates = [Gate(name=LOADS, passed=True), Gate(name=SIGNATURES, passed=True)]
-        if self.providers is not None and self.providers.nodes.all:
-            reason = (await self.providers.ailing() or "")[: bounds.REASON_CHARS]
-            gates.append(Gate(name=PROVIDERS, passed=not reason, reason=reason))
+        try:
+            gates = await judged(self._engine, app, providers)
+        except HoldfastError as error:
+            log.log(level(error), "revision %s: %s", seen.id, error)
+            return False
         return await self._judge(gates, seen)
 
     async def _take_schedules(self) -> bool:

@@ -20,6 +20,7 @@ from holdfast.host.identifying import Identity, Inbound, Match
 from holdfast.host.packs import build, upload_of
 from holdfast.model.packs import PackUpload
 from holdfast.model.revisions import Lifecycle
+from holdfast.testing.polling import wait_for
 from tests.support.hosting import SHOP, reached, stage
 from tests.support.packs import pack_of
 
@@ -102,7 +103,11 @@ async def test_a_provider_that_is_not_healthy_keeps_a_revision_from_being_ready(
         assert dead.gates[2].reason == "the provider telegram failed: nobody answers"
         await engine.deployments.warm(SHOP, "ill")
         assert (await reached(engine, "ill", Lifecycle.FAILED)).version > ill.version
-        assert host.loaded == ()
+        await wait_for(lambda: _unloaded(host))
+
+
+async def _unloaded(host: Host) -> bool:
+    return host.loaded == ()
 
 
 async def test_a_loaded_revision_identifies_and_sends(engine: Engine) -> None:

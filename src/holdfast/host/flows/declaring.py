@@ -22,7 +22,13 @@ APOLOGY = "Sorry, something went wrong. Please try again later."
 
 
 def declare_job(
-    app: App, flows: Flows, entry: str, *, name: str | None = None, requires: Sequence[str] = ()
+    app: App,
+    flows: Flows,
+    entry: str,
+    *,
+    name: str | None = None,
+    requires: Sequence[str] = (),
+    budgets: Sequence[str] = (),
 ) -> Task[Any, Any, Any]:
     """Declare a flow without a conversation as a task of an app; it takes `input`."""
     flow = _entry(flows, entry)
@@ -33,7 +39,8 @@ def declare_job(
     async def work(context: Context, input: Any = None) -> dict[str, Any]:  # noqa: A002 - its name
         return await flows.work(context, entry, {} if input is None else input)
 
-    return app.task(name=name or entry, requires=tuple(requires))(work)
+    options = app.task(name=name or entry, requires=tuple(requires), budgets=tuple(budgets))
+    return options(work)
 
 
 def _entry(flows: Flows, entry: str) -> Flow:
