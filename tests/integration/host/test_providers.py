@@ -82,7 +82,7 @@ async def hosting(engine: Engine) -> AsyncIterator[Host]:
         yield host
 
 
-async def test_a_provider_that_is_not_healthy_keeps_a_revision_from_being_ready(
+async def test_a_provider_that_is_ill_keeps_its_revision_from_being_ready(
     engine: Engine,
 ) -> None:
     """The gate says which one and why; the next warm-up asks again."""
