@@ -11,14 +11,19 @@ import msgspec
 import pytest
 
 from holdfast import App
+from holdfast.engine import open_engine
 from holdfast.errors import InvalidPack
+from holdfast.host.builder import HostBuilder
 from holdfast.host.flows.declaring import APOLOGY
 from holdfast.host.flows.runners import Answer, ComponentCall, NodeFailed, Runners
 from holdfast.host.loading import LoadedPack, declare_pack
-from holdfast.host.packs import Pack, bundle
+from holdfast.host.packs import Pack, build, bundle, upload_of
+from holdfast.model.activities import NewActivity
+from holdfast.model.revisions import Lifecycle
 from holdfast.testing import Talk, conversation
 from holdfast.testing.conversations import crash_every_line
 from holdfast.testing.servers import TestServer
+from tests.support.hosting import reached, shift, stage
 from tests.support.packs import pack_of
 
 Route = Callable[[ComponentCall], Awaitable[Any]]
@@ -219,13 +224,50 @@ async def test_a_crash_does_not_decide_again(single_server: TestServer) -> None:
     assert [line.payload["text"] for line in lines if line.who == "bot"] == ["Order 1.", "Bye now."]
 
 
+async def test_a_component_that_hangs_is_cut_off(real_url: str) -> None:
+    """On a host, with a real component: the message continues, and the next one is routed."""
+    head = """\
+components: {mind: {kind: python, source: components/mind.py, operations: [route]}}
+routing: {component: mind, budget_ms: 1500}
+"""
+    code = """\
+import time
+
+def route(input, host):
+    if input["input"]["text"] == "slow":
+        time.sleep(60)
+    return {"respond": "Hello " + input["user"]["id"] + "."}
+"""
+    files = {
+        "pack.yaml": f"id: shop\nversion: 1.0.0\n{head}".encode(),
+        "flows/main.yaml": MAIN.encode(),
+        "components/mind.py": code.encode(),
+    }
+    upload = upload_of(build(pack_of(files)))
+    async with (
+        open_engine(real_url) as engine,
+        HostBuilder(engine).policy(trusted=True).build().running() as host,
+    ):
+        await stage(engine, "a", upload)
+        await reached(engine, "a", Lifecycle.READY)
+        await shift(engine, "a")
+        for text, said in (("hi", "Hello ann."), ("slow", "Main."), ("hi", "Hello ann.")):
+            payload = b'{"text":"%s"}' % text.encode()
+            activity = NewActivity(conversation="c", user="ann", payload=payload)
+            answer = await host.handle_activity(activity)
+            assert [reply.text for reply in answer.replies] == [said]
+
+
 @pytest.mark.parametrize(
     ("head", "words"),
     [
         ("routing: {rules: [{when: 'true', dispatch: nowhere}]}\n", "flow `nowhere`"),
         ("routing: {rules: [{when: 'true', dispatch: more/lost}]}\n", "no flow `more/lost`"),
         ("routing: {rules: [{when: 'true', dispatch: shop/extra}]}\n", "`extra`"),
-        ("routing: {rules: [{when: 'true', dispatch: job}]}\n", "has no conversation"),
+        (
+            "routing: {rules: [{when: 'true', dispatch: job}]}\n",
+            "must be a flow that has a conversation",
+        ),
         ("routing: {rules: [{when: 'vars.a', deny: x}]}\n", "not in scope of a rule"),
         ("routing: {rules: [{when: 'true', deny: '{{ prev }}'}]}\n", "not in scope of a rule"),
         ("entry: job\nrouting: {}\n", "needs an `entry` that is a conversation"),

@@ -434,6 +434,8 @@ class _Reader:
             self._defects.wrong(place, words, "must be FLOW or PACK/FLOW")
         elif not slash or pack == self._root.value.get("id"):
             self._defects.known(place, words, flow, self._flows, "flow")
+            if flow in self._flows and self._flows[flow].type not in CONVERSING:
+                self._defects.wrong(place, words, "must be a flow that has a conversation")
         return target
 
     def _schedule(self, node: Node, what: str) -> FlowSchedule | None:
