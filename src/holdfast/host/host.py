@@ -11,6 +11,8 @@ from typing import Any
 from holdfast.concurrency import first_of, stop
 from holdfast.engine import Engine
 from holdfast.errors import HoldfastError, ProviderNotLoaded
+from holdfast.host.components import SandboxSettings
+from holdfast.host.components.slots import Slots
 from holdfast.host.identifying import Identity, Inbound
 from holdfast.host.providers import Providers
 from holdfast.host.serving import Serving
@@ -45,6 +47,9 @@ class Host:
         #: Revisions that were unloaded and still finish what runs.
         self._leaving: set[Serving] = set()
         self._loading = asyncio.Semaphore(_LOADS_AT_ONCE)
+        sandbox = self.settings.sandbox or SandboxSettings()
+        #: The calls of components: a tenant has as many with ten revisions as with one.
+        self._calls = Slots(sandbox.calls_per_tenant)
         self._stopping = asyncio.Event()
         #: Set when the revisions of the first look are known.
         self.started: asyncio.Event = asyncio.Event()
@@ -190,7 +195,13 @@ class Host:
                 serving.see(revision, owns=owns)
                 continue
             self._serving[revision.id] = Serving(
-                self._engine, deployment.ref, revision, self.settings, self._loading, owns=owns
+                self._engine,
+                deployment.ref,
+                revision,
+                self.settings,
+                self._loading,
+                calls=self._calls,
+                owns=owns,
             )
 
     def _unload(self, revision_id: str) -> None:

@@ -19,6 +19,7 @@ from holdfast.concurrency import first_of
 from holdfast.engine import Engine
 from holdfast.errors import Conflict, HoldfastError, InvalidPack
 from holdfast.host import timers
+from holdfast.host.components.slots import Slots
 from holdfast.host.gates import LOADS, SIGNATURES, judged
 from holdfast.host.loading import declare_pack
 from holdfast.host.opening import open_runners
@@ -67,6 +68,7 @@ class Serving:
         settings: HostSettings,
         loading: asyncio.Semaphore,
         *,
+        calls: Slots,
         owns: bool,
     ) -> None:
         self.ref = ref
@@ -78,6 +80,7 @@ class Serving:
         self._engine = engine
         self._settings = settings
         self._loading = loading
+        self._calls = calls
         self._worker: Worker | None = None
         self._plans: list[NewSchedule] = []
         #: Whether the schedules of the deployment are to be those of this revision, and are.
@@ -139,6 +142,7 @@ class Serving:
                     packs,
                     self._engine,
                     sandbox=self._settings.sandbox,
+                    calls=self._calls,
                     allow_private=self._settings.allow_private,
                     trusted=self._settings.trusted,
                 )

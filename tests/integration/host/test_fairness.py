@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 
@@ -95,7 +96,7 @@ def slow(port: int) -> PackUpload:
 
 async def serve(engine: Engine, ref: DeploymentRef, upload: PackUpload) -> None:
     """Ship a revision, named after its tenant."""
-    name = f"rev-{ref.tenant}"
+    name = f"{ref.tenant}-{ref.id}"
     await stage(engine, name, upload, ref)
     await reached(engine, name, Lifecycle.READY, ref)
     await shift(engine, name, ref)
@@ -109,12 +110,14 @@ def message(tenant: str, user: str) -> NewActivity:
 async def test_a_tenant_that_fills_its_slots_holds_up_no_other(
     host: Host, engine: Engine, remote: Remote
 ) -> None:
-    """Its turns wait for each other; its calls are fewer still; none is lost."""
+    """Its turns wait for each other; its calls are fewer, on all its revisions; none is lost."""
     await serve(engine, OURS, shop("A"))
-    await serve(engine, THEIRS, slow(remote.port))
+    for ref in (THEIRS, dataclasses.replace(THEIRS, id="second")):
+        await serve(engine, ref, slow(remote.port))
     theirs = [
-        asyncio.ensure_future(host.handle_activity(message("theirs", f"u{n}")))
-        for n in range(3 * SLOTS)
+        asyncio.ensure_future(host.handle_activity(message("theirs", f"u{n}"), deployment=name))
+        for n in range(2 * SLOTS)
+        for name in ("shop", "second")
     ]
     await wait_for(lambda: _held(remote, CALLS))
     for user in ("ann", "ben"):
