@@ -14,6 +14,7 @@ HoldfastError
 ├─ ReadCancelled           a waiting read was cancelled
 ├─ StoreUnavailable        nothing was sent, safe to retry
 ├─ BackendFailed, BackendUnfit, InvalidRecord    errors of object stores
+├─ ProviderFailed          a provider of a pack failed
 ├─ OutcomeUnknown          sent, but no answer came before the deadline; it may have happened
 ├─ StoreFault              the store answered with an error that it should never give
 ├─ InternalError           a bug in the server
@@ -190,6 +191,12 @@ class SessionNotFound(NotFound):
     code = "session_not_found"
 
 
+class ProviderNotFound(NotFound):
+    """No pack of the revision has a provider of this type."""
+
+    code = "provider_not_found"
+
+
 class FlowNotFound(NotFound):
     """No pack has this flow, or it cannot be started from outside."""
 
@@ -314,6 +321,18 @@ class AmbiguousFlow(Conflict):
     """Several flows are meant; a message has to name one."""
 
     code = "ambiguous_flow"
+
+
+class AmbiguousProvider(Conflict):
+    """Several packs have a provider of this type, and none is preferred."""
+
+    code = "provider_ambiguous"
+
+
+class AmbiguousIdentity(Conflict):
+    """It is not certain whose a request is."""
+
+    code = "ambiguous_identity"
 
 
 class SessionBusy(Conflict):
@@ -634,6 +653,12 @@ class SignalNotAllowed(Forbidden):
     code = "signal_not_allowed"
 
 
+class OperationDenied(Forbidden):
+    """The provider does not declare this operation."""
+
+    code = "operation_denied"
+
+
 class LeaseLost(HoldfastError):
     """The caller no longer holds the lease: it must stop and write nothing more."""
 
@@ -710,6 +735,12 @@ class Refused(HoldfastError):
     """Not now; the same call may succeed later."""
 
     code = "refused"
+
+
+class ProviderNotLoaded(Refused):
+    """This host has not loaded the revision, or the component of its provider."""
+
+    code = "provider_not_loaded"
 
 
 class StoreFull(Refused):
@@ -796,6 +827,12 @@ class InvalidRecord(HoldfastError):
     """A lease or manifest object is damaged or invalid; an operator must inspect it."""
 
     code = "invalid_record"
+
+
+class ProviderFailed(HoldfastError):
+    """The component of a provider failed; `context["reason"]` is its code."""
+
+    code = "provider_failed"
 
 
 class StoreFault(HoldfastError):

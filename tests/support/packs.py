@@ -30,9 +30,9 @@ components:
   orders:
     kind: wasm
     source: components/orders.wasm
-    operations: [find, cancel]
+    operations: [find, cancel, route]
     limits: {timeout: 10s, memory_mb: 64, fuel: 1000000, output_kb: 128}
-  remote: {kind: http, source: "https://api.example.org/v1", operations: [send]}
+  remote: {kind: http, source: "https://api.example.org/v1", operations: [send, identify]}
 providers:
   - {type: slack, component: remote, operations: [send], identify: {headers: [X-Team]}}
 welcome: helper

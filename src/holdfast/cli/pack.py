@@ -294,12 +294,21 @@ def _rows(pack: Pack, about: dict[str, Any]) -> list[tuple[str, str]]:
         ("components", ", ".join(components)),
         ("providers", ", ".join(about["providers"])),
         ("welcome", about["welcome"] or ""),
+        ("routing", _routing(about["routing"])),
         ("busy", about["busy"]),
         ("schedules", ", ".join(schedules)),
         *((name, ", ".join(about[name])) for name in ("secrets", "http_allow", "requires")),
         ("models", ", ".join(about["models"])),
     ]
     return [(name, value) for name, value in rows if value]
+
+
+def _routing(about: dict[str, Any] | None) -> str:
+    if about is None:
+        return ""
+    parts = [f"{about['rules']} rules"] if about["rules"] else []
+    parts += [f"component {about['component']}"] if about["component"] else []
+    return ", ".join([*parts, f"{about['budget_ms']} ms, on error {about['on_error']}"])
 
 
 def _summary(pack: Pack) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from holdfast.errors import (
     RevisionNotReady,
     SessionNotFound,
 )
-from holdfast.model import bounds, checks, entries
+from holdfast.model import bounds, checks, directives, entries
 from holdfast.model.activities import NewActivity
 from holdfast.model.deployments import Deployment, DeploymentRef
 from holdfast.model.revisions import Lifecycle, capability
@@ -165,7 +165,10 @@ class Activities(activities.Activities):
         answer = await self._sessions.send(
             target.name, given, sender=sender, revision=target.revision, wait_ms=wait_ms
         )
-        return replace(answer, deployment=found.id)
+        answer = replace(answer, deployment=found.id)
+        answered = directives.state_of(answer.replies) if answer.done else None
+        # The execution only holds the decision: no flow ran.
+        return answer if answered is None else replace(answer, state=answered, execution=None)
 
     async def _run(
         self, session: str, activity: NewActivity, target: _Target, wait_ms: int

@@ -6,10 +6,15 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import AsyncIterator, Sequence
+from typing import Any
 
 from holdfast.concurrency import first_of, stop
 from holdfast.engine import Engine
-from holdfast.errors import HoldfastError
+from holdfast.errors import HoldfastError, ProviderNotLoaded
+from holdfast.host.components import SandboxSettings
+from holdfast.host.components.slots import Slots
+from holdfast.host.identifying import Identity, Inbound
+from holdfast.host.providers import Providers
 from holdfast.host.serving import Serving
 from holdfast.host.settings import HostSettings
 from holdfast.host.timers import owner_of
@@ -25,6 +30,8 @@ log: logging.Logger = logging.getLogger(__name__)
 #: Packs that are loaded at once; the others wait.
 _LOADS_AT_ONCE = 2
 _PAUSE_S = 1.0
+IDENTIFY_MS = 1_000
+INVOKE_MS = 10_000
 
 
 class Host:
@@ -40,6 +47,9 @@ class Host:
         #: Revisions that were unloaded and still finish what runs.
         self._leaving: set[Serving] = set()
         self._loading = asyncio.Semaphore(_LOADS_AT_ONCE)
+        sandbox = self.settings.sandbox or SandboxSettings()
+        #: The calls of components: a tenant has as many with ten revisions as with one.
+        self._calls = Slots(sandbox.calls_per_tenant)
         self._stopping = asyncio.Event()
         #: Set when the revisions of the first look are known.
         self.started: asyncio.Event = asyncio.Event()
@@ -94,6 +104,55 @@ class Host:
             activity, revision, deployment=deployment, wait_ms=wait_ms
         )
 
+    async def identify(
+        self,
+        revision: str,
+        inbound: Inbound,
+        types: Sequence[str] | None = None,
+        *,
+        timeout_ms: int = IDENTIFY_MS,
+    ) -> dict[str, Identity]:
+        """Ask the providers of a loaded revision whose a request is.
+
+        Each provider sees the body and the headers that its pack declares for it. Returns what is
+        known for each of the types, by default of all that the packs have; see
+        `identifying.resolve` for the one instance that is meant. Raises ProviderNotLoaded,
+        ProviderFailed and AmbiguousIdentity.
+        """
+        if types is not None and not types:
+            return {}
+        providers = self._providers(revision)
+        return await providers.identify(inbound, types, timeout_ms=timeout_ms)
+
+    async def invoke_provider(
+        self,
+        revision: str,
+        type: str,  # noqa: A002 - its name
+        operation: str,
+        input: Any,  # noqa: A002 - its name
+        *,
+        key: str,
+        timeout_ms: int = INVOKE_MS,
+    ) -> Any:
+        """Run an operation that a provider of a loaded revision declares; returns its output.
+
+        `key` is the same whenever the same call is made again. Nothing runs unless exactly one
+        provider fits: ProviderNotLoaded, ProviderNotFound, AmbiguousProvider and OperationDenied
+        say why. A provider that fails raises ProviderFailed.
+        """
+        providers = self._providers(revision)
+        return await providers.invoke(type, operation, input, key=key, timeout_ms=timeout_ms)
+
+    def _providers(self, revision: str) -> Providers:
+        serving = self._serving.get(revision)
+        if serving is None or serving.providers is None:
+            message = f"the revision {revision} is not loaded on this host"
+            if serving is not None:
+                ref = serving.ref
+                message = f"{message}: {ref.id} of {ref.tenant} in {ref.env}"
+            raise ProviderNotLoaded(message, revision=revision)
+        return serving.providers
+
     async def run(self) -> None:
         """Serve until drained."""
         watching = asyncio.ensure_future(self._watch())
@@ -136,7 +195,13 @@ class Host:
                 serving.see(revision, owns=owns)
                 continue
             self._serving[revision.id] = Serving(
-                self._engine, deployment.ref, revision, self.settings, self._loading, owns=owns
+                self._engine,
+                deployment.ref,
+                revision,
+                self.settings,
+                self._loading,
+                calls=self._calls,
+                owns=owns,
             )
 
     def _unload(self, revision_id: str) -> None:

@@ -13,10 +13,10 @@ from holdfast.host.flows.known import Known, operations
 from holdfast.host.flows.lint import lint_files
 from holdfast.host.flows.model import Flow, NodeKind
 from holdfast.host.flows.problems import CODES, Problem, Problems, Severity
-from holdfast.host.flows.values import Reader
 from holdfast.host.packs import folder, paths, reader
 from holdfast.host.packs.definition import Definition
 from holdfast.host.packs.problems import MEANINGS
+from holdfast.host.rules import read_rules
 from holdfast.host.simulator.reader import Names, is_test, read
 
 #: What the codes of all problems of a pack mean.
@@ -96,13 +96,8 @@ def _is_flow(name: str) -> bool:
 def _routing_problems(definition: Definition) -> list[Problem]:
     """Check the expressions of the routing, which lint of flows does not see."""
     problems = Problems()
-    fields = Reader(problems)
-    rules = definition.routing.rules if definition.routing else ()
-    for rule in rules:
-        fields.condition(rule.when, "`when` of a rule")
-        for node in (rule.entities, rule.respond, rule.deny):
-            if node is not None:
-                fields.value(node)
+    if definition.routing is not None:
+        read_rules(definition.routing, problems)
     return problems.in_order()
 
 

@@ -8,12 +8,14 @@ from typing import Any
 
 from holdfast.errors import FlowNotFound
 from holdfast.host import entries
+from holdfast.host.directing import directives_of
 from holdfast.host.flows.declaring import declare_flow, declare_job
 from holdfast.host.flows.interpreter import Flows
 from holdfast.host.flows.known import Known, operations
 from holdfast.host.flows.lint import lint_files, refuse
 from holdfast.host.flows.model import CONVERSING, Flow, FlowType
 from holdfast.host.flows.runners import Runners
+from holdfast.host.flows.spending import budgets_of
 from holdfast.host.packs import Bundle, Pack
 from holdfast.host.packs import problems as pack_problems
 from holdfast.host.packs.definition import FlowFile
@@ -91,21 +93,34 @@ def _known(bundle: Bundle, pack: Pack) -> Known:
 
 
 def declare_pack(
-    app: App, bundle: Bundle, runners: Runners, *, requires: Sequence[str] | None = None
+    app: App,
+    bundle: Bundle,
+    runners: Runners,
+    *,
+    requires: Sequence[str] | None = None,
+    spends: bool = True,
 ) -> LoadedPack:
     """Declare the entry flows of packs in an app: conversations, or tasks for flows without one.
 
     They are named PACK:FLOW. Internal flows are reached from other flows only. Workers of the app
-    need the capabilities `requires`, by default those that each pack requires. Raises InvalidPack.
+    need the capabilities `requires`, by default those that each pack requires. The budgets that
+    `llm` nodes name pay for the flows that lead to them, unless nothing `spends`, because models
+    are fakes. Raises InvalidPack.
     """
     flows = read_flows(bundle, runners)
     main = bundle.main.definition
+    direct = directives_of(bundle, runners)
     conversations: dict[str, Conversation[Any, Any, Any]] = {}
     jobs: dict[str, Task[Any, Any, Any]] = {}
     for pack, file in bundle.flows.values():
         if not file.is_entry:
             continue
         name = _checked_name(pack, file)
+        routed = direct if pack is bundle.main and file.id == main.entry else None
+        starts = {file.id, *(routed.targets if routed else ())}
+        if main.welcome is not None and file.type in CONVERSING:
+            starts.add(main.welcome)
+        budgets = budgets_of(flows.flows, starts) if spends else []
         needed = pack.definition.requires if requires is None else requires
         if file.type in CONVERSING:
             conversations[file.id] = declare_flow(
@@ -115,10 +130,14 @@ def declare_pack(
                 name=name,
                 busy=main.busy.value,
                 welcome=main.welcome,
+                direct=routed,
                 requires=needed,
+                budgets=budgets,
             )
         else:
-            jobs[file.id] = declare_job(app, flows, file.id, name=name, requires=needed)
+            jobs[file.id] = declare_job(
+                app, flows, file.id, name=name, requires=needed, budgets=budgets
+            )
     _declare_schedules(app, bundle, jobs)
     return LoadedPack(bundle, flows, conversations, jobs)
 

@@ -9,6 +9,7 @@ from holdfast.api import Engine
 from holdfast.engine.engine import Engine as NearEngine
 from holdfast.errors import NotOverHttp
 from holdfast.host.components import Components, Sandbox, SandboxSettings, Services
+from holdfast.host.components.slots import Slots
 from holdfast.host.components.states import PackStates
 from holdfast.host.flows.runners import Runners
 from holdfast.host.grants import Grants
@@ -28,6 +29,7 @@ async def open_runners(
     engine: Engine,
     *,
     sandbox: SandboxSettings | None = None,
+    calls: Slots | None = None,
     allow_private: Iterable[str] = (),
     trusted: bool = False,
     tenants: Iterable[str] = (),
@@ -39,6 +41,7 @@ async def open_runners(
         bundle: the main pack and its overlays.
         engine: the engine of a store, which has the secrets and the state of tenants.
         sandbox: how components run.
+        calls: counts the calls of tenants, together with those of other packs.
         allow_private: addresses that packs may reach although they are not public.
         trusted: run Python components of packs that no trusted key has signed.
         tenants: tenants whose keys of models must be set.
@@ -56,7 +59,7 @@ async def open_runners(
     async with contextlib.AsyncExitStack() as stack:
         web = Web(allow_private=allow_private)
         stack.push_async_callback(web.close)
-        box = Sandbox(sandbox)
+        box = Sandbox(sandbox, calls)
         stack.callback(box.close)
         services = Services(states=states, vault=vault, web=web)
         components = await Components.load(bundle, box, services, trusted=trusted)

@@ -19,10 +19,13 @@ from holdfast.concurrency import first_of
 from holdfast.engine import Engine
 from holdfast.errors import Conflict, HoldfastError, InvalidPack
 from holdfast.host import timers
+from holdfast.host.components.slots import Slots
+from holdfast.host.gates import LOADS, SIGNATURES, judged
 from holdfast.host.loading import declare_pack
 from holdfast.host.opening import open_runners
 from holdfast.host.packs import Bundle, PublicKey, Trust, bundle, load_archive
 from holdfast.host.packs.problems import Problem
+from holdfast.host.providers import ProviderNodes, Providers
 from holdfast.host.settings import LOAD_S, HostSettings
 from holdfast.model import bounds
 from holdfast.model.deployments import DeploymentRef
@@ -35,7 +38,6 @@ from holdfast.worker.worker import Worker, WorkerSettings
 
 log: logging.Logger = logging.getLogger(__name__)
 
-LOADS, SIGNATURES = "loads", "signatures"
 FIRST_PAUSE_S = 0.2
 LONGEST_PAUSE_S = 30.0
 
@@ -66,15 +68,19 @@ class Serving:
         settings: HostSettings,
         loading: asyncio.Semaphore,
         *,
+        calls: Slots,
         owns: bool,
     ) -> None:
         self.ref = ref
         self.revision = revision
         #: Whether it works for the revision now.
         self.is_loaded: bool = False
+        #: The providers of its packs, while it is loaded.
+        self.providers: Providers | None = None
         self._engine = engine
         self._settings = settings
         self._loading = loading
+        self._calls = calls
         self._worker: Worker | None = None
         self._plans: list[NewSchedule] = []
         #: Whether the schedules of the deployment are to be those of this revision, and are.
@@ -119,6 +125,7 @@ class Serving:
                 await self._failed(error)
             finally:
                 self.is_loaded = False
+                self.providers = None
             await first_of(self._news.wait(), pause(self._stopping, pause_s))
             pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
 
@@ -135,6 +142,7 @@ class Serving:
                     packs,
                     self._engine,
                     sandbox=self._settings.sandbox,
+                    calls=self._calls,
                     allow_private=self._settings.allow_private,
                     trusted=self._settings.trusted,
                 )
@@ -145,6 +153,8 @@ class Serving:
             # The worker must not put them: they belong to one revision of all that are loaded.
             self._plans = timers.plans_of(self.ref, self.revision.id, app.schedules.values())
             app.schedules.clear()
+            nodes = ProviderNodes(packs, runners.call)
+            self.providers = Providers(nodes, env=self.ref.env, tenant=str(self.ref.tenant))
             yield app
 
     async def _bundle(self) -> Bundle:
@@ -174,7 +184,7 @@ class Serving:
             self.is_loaded = True
             log.info("revision %s of %s is loaded", self.revision.id, self.ref.id)
             self._has_schedules = False
-            judging = asyncio.ensure_future(self._attend())
+            judging = asyncio.ensure_future(self._attend(app))
             await first_of(working, self._stopping.wait())
         finally:
             if judging is not None:
@@ -186,15 +196,27 @@ class Serving:
                 self._worker = None
         log.info("revision %s of %s is unloaded", self.revision.id, self.ref.id)
 
-    async def _attend(self) -> None:
-        """Pass all gates whenever the revision warms up, and take schedules over."""
-        gates = [Gate(name=LOADS, passed=True), Gate(name=SIGNATURES, passed=True)]
+    async def _attend(self, app: App) -> None:
+        """Judge the gates whenever the revision warms up, and take schedules over."""
         while True:
             self._news.clear()
-            if not (await self._judge(gates) and await self._take_schedules()):
+            if not (await self._warm(app) and await self._take_schedules()):
                 await pause(self._stopping, FIRST_PAUSE_S)
                 continue
             await self._news.wait()
+
+    async def _warm(self, app: App) -> bool:
+        """Report the gates of a revision that warms up; returns whether that is settled."""
+        providers = self.providers
+        if self.revision.lifecycle is not Lifecycle.WARMING or providers is None:
+            return True
+        seen = self.revision
+        try:
+            gates = await judged(self._engine, app, providers)
+        except HoldfastError as error:
+            log.log(level(error), "revision %s: %s", seen.id, error)
+            return False
+        return await self._judge(gates, seen)
 
     async def _take_schedules(self) -> bool:
         """Make the schedules of the deployment those of this revision; returns whether they are."""
@@ -223,11 +245,10 @@ class Serving:
         )
         is_signing = isinstance(error, InvalidPack) and error.context.get("problem") in _SIGNING
         failed = SIGNATURES if is_signing else LOADS
-        await self._judge([Gate(name=failed, passed=False, reason=reason)])
+        await self._judge([Gate(name=failed, passed=False, reason=reason)], self.revision)
 
-    async def _judge(self, gates: list[Gate]) -> bool:
+    async def _judge(self, gates: list[Gate], revision: Revision) -> bool:
         """Report a verdict about the warm-up that was seen; returns whether that is settled."""
-        revision = self.revision
         if revision.lifecycle is not Lifecycle.WARMING:
             return True
         try:

@@ -190,7 +190,8 @@ class TurnAnswer:
 
     session: str
     execution: ExecutionId | None
-    #: The state of the execution; `responded` while a person answers.
+    #: The state of the execution; `responded` while a person answers. If the routing of a pack
+    #: answered the message, `responded` or `denied`: no flow ran, and there is no execution.
     state: str
     replies: tuple[Entry, ...]
     #: False: the turn still runs, so more replies may follow.

@@ -30,7 +30,7 @@ def prepared(
     """Return an app with a pack whose calls ask for fakes at a socket."""
     app = App(settings=StoreSettings(fake_clock=True) if settable_clock else None)
     packs = bundle(load(pack, Trust(unsigned=True), quiet=True))
-    loaded = declare_pack(app, packs, fakes.runners(asking(socket)))
+    loaded = declare_pack(app, packs, fakes.runners(asking(socket)), spends=False)
     if watcher is not None:
         loaded.flows.watcher = watcher
     return app

@@ -92,7 +92,9 @@ class Simulator:
         self.app = App()
         self._collector = Collector()
         self._fakes = Fakes()
-        self.pack: LoadedPack = declare_pack(self.app, bundle, fakes.runners(self.ask, real))
+        self.pack: LoadedPack = declare_pack(
+            self.app, bundle, fakes.runners(self.ask, real), spends=real is not None
+        )
         self.pack.flows.watcher = self._collector
 
     async def ask(self, call: Call) -> Answer | None:

@@ -25,7 +25,8 @@ from holdfast.model.deployments import DeploymentRef, NewDeployment
 from holdfast.model.packs import PackUpload
 from holdfast.model.revisions import Lifecycle
 from holdfast.model.sessions import TurnAnswer
-from tests.support.fault_injection import meanwhile
+from holdfast.store.valkey.wire import Command
+from tests.support.fault_injection import before_calls, meanwhile
 from tests.support.hosting import SHOP, reached, shift, shop, stage
 from tests.support.packs import pack_of
 
@@ -109,6 +110,29 @@ async def test_a_revision_that_begins_to_drain_is_chosen_again_once(
     await engine.store.deployments.close_revision("b")
     with pytest.raises(RevisionDraining):
         await host.handle_activity(message("hi", user="ben"))
+
+
+async def test_a_message_follows_one_snapshot(host: Host, engine: Engine) -> None:
+    """The deployment is read once: what changes meanwhile is for the next message."""
+    await serve(engine, "a", "A")
+    await stage(engine, "b", _pack(TALK))
+    await reached(engine, "b", Lifecycle.READY)
+    reads = 0
+
+    async def count(command: Command) -> None:
+        nonlocal reads
+        reads += command[1] in {"hf_deployment_describe", "hf_deployment_list"}
+
+    async def move() -> None:
+        await shift(engine, "b")
+
+    with meanwhile(engine.store.client, "hf_pin_try", move):
+        # The flow `main` is one of a, and not of b.
+        first = await host.handle_activity(message("hi", flow="main"))
+    assert (texts(first), first.revision) == (["A: name?"], "a")
+    with before_calls(engine.store.client, count):
+        later = await host.handle_activity(message("hi", user="ben"))
+    assert (texts(later), later.revision, reads) == (["Talk."], "b", 1)
 
 
 async def test_a_revision_can_be_tried_before_the_split_routes_to_it(

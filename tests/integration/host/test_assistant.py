@@ -60,7 +60,6 @@ async def _talking(server: TestServer, tokens: int) -> AsyncIterator[Talk]:
         async with open_runners(packs, test.engine, allow_private=permits, trusted=True) as runners:
             kind = declare_pack(app, packs, runners).conversation()
             await test.engine.secrets.set("MODEL_KEY", KEY)
-            await test.engine.budgets.rules.attach("assistant", kind=kind.name)
             async with conversation(app, kind, test=test, user="ann") as talk:
                 yield talk
 

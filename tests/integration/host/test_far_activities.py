@@ -82,3 +82,21 @@ async def test_a_reply_is_an_activity_to_the_user(engine: Engine, url: str) -> N
             (reply,) = answer["replies"]
             assert (reply["endpoint"], reply["text"]) == (endpoint, "A: name?")
             assert reply["id"].startswith(answer["session"])
+
+
+async def test_a_message_that_routing_answers_has_no_execution(engine: Engine, url: str) -> None:
+    """Near and far, and when it is sent again; what was said is in the transcript."""
+    rules = "[{when: \"input.text == 'hours'\", respond: At 8.}, {when: 'true', deny: Go away.}]"
+    staged = await upload(engine, shop("A", head=f"routing: {{rules: {rules}}}\n"), REF)
+    await wait_ready(engine, REF, staged.id)
+    await shift(engine, REF, staged.id)
+    async with Client(url) as far:
+        denied = await far.activities.handle(message("hi", id="m-1"))
+        assert (denied.state, denied.execution, denied.done) == ("denied", None, True)
+        assert [reply.text for reply in denied.replies] == ["Go away."]
+        assert await far.activities.handle(message("hi", id="m-1")) == denied
+        assert await engine.activities.handle(message("hi", id="m-1")) == denied
+        answered = await far.activities.handle(message("hours", id="m-2"))
+        assert (answered.state, answered.execution) == ("responded", None)
+    lines = (await engine.sessions.transcript(denied.session)).entries
+    assert [line.text for line in lines] == ["hi", "Go away.", "hours", "At 8."]

@@ -84,6 +84,22 @@ async def test_a_bad_pack_fails_its_own_revision_and_no_other(engine: Engine) ->
         assert host.loaded == ("good",)
 
 
+async def test_a_pack_that_spends_needs_its_budget(engine: Engine) -> None:
+    """Otherwise no message could start its flow; the next warm-up looks again."""
+    head = "secrets: [K]\nmodels: {small: {base_url: 'https://a.org', model: m, key_secret: K}}\n"
+    flow = "id: main\nnodes: {{a: {{llm: {{model: small, max_tokens: 5, budget: team}}}}}}\n"
+    async with hosting(engine):
+        await stage(engine, "a", shop("A", head=head, flow=flow))
+        failed = await reached(engine, "a", Lifecycle.FAILED)
+        assert failed.gates[0].reason == (
+            "the flow shop:main spends from the budget team, which the tenant lacks: "
+            "`holdfast budgets create team`"
+        )
+        await engine.budgets.create("team", limits={"tokens": {"hard": 100}})
+        await engine.deployments.warm(SHOP, "a")
+        await reached(engine, "a", Lifecycle.READY)
+
+
 async def test_a_pack_that_the_env_no_longer_trusts_does_not_load(engine: Engine) -> None:
     """The check of the staged revision is made again by the host."""
     await stage(engine, "a", shop("A"))

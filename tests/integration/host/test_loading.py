@@ -127,6 +127,42 @@ def test_ids_that_are_too_long_together_are_refused() -> None:
         loaded(made("", MAIN.replace("id: main", f"id: {'b' * 60}"), pack_id="a" * 90))
 
 
+def test_the_budgets_of_llm_nodes_pay_for_the_flows_that_lead_to_them() -> None:
+    """By sub-flows, by routing, and in the welcome; not those that a template names."""
+    node = "llm: {{model: small, max_tokens: 5, budget: {1}}}"
+    model = f"id: {{0}}\ninternal: true\nnodes: {{{{a: {{{{{node}}}}}}}}}\n"
+    flows = [
+        "id: main\nnodes: {a: {flow: {flow: inner}, out: b}, b: {goto: {flow: other}}}\n",
+        "id: second\nnodes: {a: {emit: {text: Hi.}}}\n",
+        "id: job\ntype: job\nnodes: {a: {llm: {model: small, max_tokens: 5, budget: nightly}}}\n",
+        model.format("inner", "team"),
+        model.format("other", "'{{ tenant }}'"),
+        model.format("greeting", "welcomes"),
+        model.format("routed", "routes"),
+        model.format("unused", "unused"),
+    ]
+    head = (
+        "entry: main\nwelcome: greeting\nsecrets: [K]\n"
+        "models: {small: {base_url: 'https://a.org', model: m, key_secret: K}}\n"
+    )
+    rules = "routing: {rules: [{when: 'true', dispatch: routed}]}\n"
+
+    async def llm(call: Any) -> Any:
+        return call
+
+    def budgets(head: str) -> dict[str, tuple[str, ...]]:
+        app = App()
+        loaded(made(head, *flows), app=app, runners=Runners(llm=llm))
+        return {name: task.template.budgets for name, task in app.tasks.items()}
+
+    assert budgets(head) == {
+        "shop:main": ("team", "welcomes"),
+        "shop:second": ("welcomes",),
+        "shop:job": ("nightly",),
+    }
+    assert budgets(head + rules)["shop:main"] == ("routes", "team", "welcomes")
+
+
 async def test_a_new_user_is_welcomed_once(single_server: TestServer) -> None:
     """Then every conversation of the session begins with the usual flow."""
     ending = MAIN.replace("out: hi}", "out: bye}, bye: {emit: {text: Bye.}}")

@@ -40,11 +40,12 @@ class SandboxSettings:
 class Sandbox:
     """Where the components of a host run. Close it in the end."""
 
-    def __init__(self, settings: SandboxSettings | None = None) -> None:
+    def __init__(self, settings: SandboxSettings | None = None, slots: Slots | None = None) -> None:
+        """Make one; `slots` are those of a host that has several, and counts tenants in all."""
         self.settings: SandboxSettings = settings or SandboxSettings()
         cache = None if self.settings.cache is None else Cache(self.settings.cache)
         self.engine: Engine = Engine(cache)
-        self.slots: Slots = Slots(self.settings.calls_per_tenant)
+        self.slots: Slots = slots or Slots(self.settings.calls_per_tenant)
         self.threads: ThreadPoolExecutor = ThreadPoolExecutor(
             self.settings.threads, thread_name_prefix="component"
         )

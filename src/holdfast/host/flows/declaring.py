@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from holdfast.errors import InvalidInput
+from holdfast.host.flows.directives import Direct
 from holdfast.host.flows.interpreter import Flows
 from holdfast.host.flows.model import Flow, FlowType
 from holdfast.model.hints import did_you_mean
@@ -21,7 +22,13 @@ APOLOGY = "Sorry, something went wrong. Please try again later."
 
 
 def declare_job(
-    app: App, flows: Flows, entry: str, *, name: str | None = None, requires: Sequence[str] = ()
+    app: App,
+    flows: Flows,
+    entry: str,
+    *,
+    name: str | None = None,
+    requires: Sequence[str] = (),
+    budgets: Sequence[str] = (),
 ) -> Task[Any, Any, Any]:
     """Declare a flow without a conversation as a task of an app; it takes `input`."""
     flow = _entry(flows, entry)
@@ -32,7 +39,8 @@ def declare_job(
     async def work(context: Context, input: Any = None) -> dict[str, Any]:  # noqa: A002 - its name
         return await flows.work(context, entry, {} if input is None else input)
 
-    return app.task(name=name or entry, requires=tuple(requires))(work)
+    options = app.task(name=name or entry, requires=tuple(requires), budgets=tuple(budgets))
+    return options(work)
 
 
 def _entry(flows: Flows, entry: str) -> Flow:
@@ -53,17 +61,19 @@ def declare_flow(
     busy: str = Busy.QUEUE.value,
     apology: str = APOLOGY,
     welcome: str | None = None,
+    direct: Direct | None = None,
     requires: Sequence[str] = (),
     budgets: Sequence[str] = (),
 ) -> Conversation[Any, Any, Any]:
     """Declare a flow as a conversation of an app; `welcome` replaces it once for each user.
 
-    `budgets` pay for what it uses, beside those that rules attach.
+    `direct` decides about each message that starts it, before any flow runs. `budgets` pay for
+    what it uses, beside those that rules attach.
     """
     _entry(flows, entry)
 
     async def converse(chat: Chat, state: dict[str, Any] | None = None) -> Any:
-        return await flows.converse(chat, entry, state, welcome=welcome)
+        return await flows.converse(chat, entry, state, welcome=welcome, direct=direct)
 
     decorator = app.conversation(
         name=name or entry,

@@ -63,6 +63,16 @@ def successors(flow: Flow) -> dict[str, set[str]]:
     }
 
 
+def next_flows(flow: Flow) -> set[str]:
+    """Return the flows that a flow enters."""
+    found = set()
+    for node in flow.nodes.values():
+        if isinstance(node.action, Goto):
+            found.add(node.action.flow.name)
+        found |= {work.flow.name for work in work_of(node) if isinstance(work, SubFlow)}
+    return found
+
+
 def reachable(start: Iterable[str], following: Mapping[str, set[str]]) -> set[str]:
     """Return what can be reached, the start included."""
     seen: set[str] = set()

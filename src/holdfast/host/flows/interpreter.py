@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
+from holdfast.host.flows.directives import CONTINUE, Direct
 from holdfast.host.flows.known import Known
 from holdfast.host.flows.lint import check_flows, lint_files, refuse
 from holdfast.host.flows.model import (
@@ -27,6 +28,7 @@ from holdfast.host.flows.runners import Runners
 from holdfast.host.flows.stages import BranchStage, ChatStage, Stage, TaskStage
 from holdfast.host.flows.uses import outputs_used, refuse_tenant_state, uses_of
 from holdfast.host.flows.watching import Nobody, Watcher
+from holdfast.model.directives import MARK
 from holdfast.worker.chat import Chat
 from holdfast.worker.context import Context
 
@@ -90,11 +92,18 @@ class Flows:
         return {"result": result, "replies": stage.replies}
 
     async def converse(
-        self, chat: Chat, entry: str, state: Any = None, *, welcome: str | None = None
+        self,
+        chat: Chat,
+        entry: str,
+        state: Any = None,
+        *,
+        welcome: str | None = None,
+        direct: Direct | None = None,
     ) -> Any:
         """Run the entry flow as a conversation, or continue one; returns its result.
 
-        The `welcome` flow replaces it for a user who is new at the endpoint.
+        `direct` may send the message that starts it to another flow, or answer it. The `welcome`
+        flow replaces the first flow for a user who is new at the endpoint.
         """
         stage = ChatStage(chat)
         kept = None if state is None else unpacked(state)
@@ -106,10 +115,16 @@ class Flows:
         if state is None:
             message = await stage.receive(None)
             run.begin(message)
+            directive = CONTINUE if direct is None else await direct(stage, message)
+            if directive.answers:
+                mark = {MARK: directive.act.value}
+                await stage.say({"text": directive.text, "data": mark})
+                return mark
+            first = directive.flow or entry
             if welcome is not None and await chat.welcomes():
-                entry = welcome
+                first = welcome
                 run.on_park = partial(chat.welcomes, done=True)
-            run.enter(entry, message.payload)
+            run.enter(first, directive.given(message.payload))
         result = await run.to_the_end()
         await run.park()
         return result

@@ -183,18 +183,9 @@ def waiting_flows(flows: Mapping[str, Flow], kinds: frozenset[NodeKind]) -> set[
     while more:
         more = False
         for flow in flows.values():
-            if flow.id not in found and _next_flows(flow) & found:
+            if flow.id not in found and graph.next_flows(flow) & found:
                 found.add(flow.id)
                 more = True
-    return found
-
-
-def _next_flows(flow: Flow) -> set[str]:
-    found = set()
-    for node in flow.nodes.values():
-        if isinstance(node.action, Goto):
-            found.add(node.action.flow.name)
-        found |= {work.flow.name for work in graph.work_of(node) if isinstance(work, SubFlow)}
     return found
 
 

@@ -11,6 +11,10 @@ from holdfast.host.flows.model import FlowType
 from holdfast.host.yaml_source import Node
 
 ROUTING_BUDGET_MS = 200
+#: The operation of a component that routes.
+ROUTE = "route"
+#: The operations of a provider's component that the host calls by itself.
+IDENTIFY, HEALTH = "identify", "health"
 
 
 class ComponentKind(StrEnum):
@@ -59,8 +63,13 @@ class Provider:
     type: str
     component: str
     operations: tuple[str, ...]
-    #: Headers of a request that say whose it is.
-    identify_headers: tuple[str, ...] = ()
+    #: The headers of a request that it may see to say whose it is; None if it does not look.
+    identify_headers: tuple[str, ...] | None = None
+
+    @property
+    def identifies(self) -> bool:
+        """Whether it can say whose a request is."""
+        return self.identify_headers is not None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,13 +85,22 @@ class Rule:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Routing:
-    """Where messages go before flows are looked up."""
+    """What is done with a message before a flow gets it."""
 
     rules: tuple[Rule, ...] = ()
     component: str | None = None
     budget_ms: int = ROUTING_BUDGET_MS
-    #: `continue` with the usual resolution, or `fail` the message.
+    #: `continue` with the entry, or `fail` the message.
     on_error: str = "continue"
+
+    def shown(self) -> dict[str, Any]:
+        """Return it as JSON."""
+        return {
+            "rules": len(self.rules),
+            "component": self.component,
+            "budget_ms": self.budget_ms,
+            "on_error": self.on_error,
+        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -169,6 +187,7 @@ class Definition:
             ],
             "providers": [provider.type for provider in self.providers],
             "welcome": self.welcome,
+            "routing": None if self.routing is None else self.routing.shown(),
             "busy": self.busy.value,
             "schedules": [
                 {"flow": entry.flow, "cron": entry.cron, "timezone": entry.timezone}

@@ -9,9 +9,11 @@ from urllib.parse import urlsplit
 
 from holdfast.errors import InvalidInput
 from holdfast.host import yaml_source
-from holdfast.host.flows.model import FlowType
+from holdfast.host.flows.model import CONVERSING, FlowType
 from holdfast.host.packs import paths
 from holdfast.host.packs.definition import (
+    IDENTIFY,
+    ROUTE,
     ROUTING_BUDGET_MS,
     Busy,
     Component,
@@ -52,6 +54,8 @@ VERSION = re.compile(
 VERSION_CHARS = 60
 SECRET = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,99}")
 HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}")
+#: What providers never see: credentials of callers, and headers of our own.
+PRIVATE_HEADER = re.compile(r"(?i:(proxy-)?authorization|(set-)?cookie2?|x-holdfast-.*)")
 CAPABILITY = re.compile(r"[A-Za-z0-9_.:@-]{1,100}")
 _LABEL = r"[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
 HOST = re.compile(rf"(\*\.)?{_LABEL}(\.{_LABEL})*(:[0-9]{{1,5}})?")
@@ -80,6 +84,7 @@ class _Reader:
         self._flows: dict[str, FlowFile] = {}
         self._components: dict[str, Component] = {}
         self._secrets: tuple[str, ...] = ()
+        self._start: str | None = None
         self._sources = frozenset(name for name in files if name.startswith("components/"))
 
     def definition(self) -> Definition:
@@ -94,10 +99,11 @@ class _Reader:
         self._components = {one.name: one for one in self._named("components", self._component)}
         providers = tuple(self._listed("providers", self._provider))
         self._check_distinct("providers", "type")
+        self._start = self._entry()
         return Definition(
             id=pack_id or "",
             version=version or "",
-            entry=self._entry(),
+            entry=self._start,
             flows=self._flows,
             components=self._components,
             providers=providers,
@@ -316,11 +322,13 @@ class _Reader:
         name = defects.field(node, what, "component", defects.name)
         names = defects.texts(defects.name, empty=False)
         operations = defects.field(node, what, "operations", names) or ()
-        headers = defects.optional(node, what, "identify", self._identify) or ()
+        headers = defects.optional(node, what, "identify", self._identify)
         if kind is None or name is None:
             return None
         words = f"`component` of {what}"
         defects.known(node.entries["component"], words, name, self._components, "component")
+        if "identify" in node.entries:
+            self._needs_operation(node.entries["identify"], what, name, IDENTIFY)
         if name in self._components and "operations" in node.entries:
             known = frozenset(self._components[name].operations)
             for item, words in defects.items(node.entries["operations"], "`operations`"):
@@ -329,11 +337,15 @@ class _Reader:
         return Provider(type=kind, component=name, operations=operations, identify_headers=headers)
 
     def _identify(self, node: Node, what: str) -> tuple[str, ...] | None:
-        if not self._defects.mapping(node, what, IDENTIFY_FIELDS):
+        defects = self._defects
+        if not defects.mapping(node, what, IDENTIFY_FIELDS):
             return None
-        header = self._defects.matching(HEADER, "must be the name of a header")
-        check = self._defects.texts(header, empty=False)
-        return self._defects.field(node, what, "headers", check)
+        header = defects.matching(HEADER, "must be the name of a header")
+        names = defects.field(node, what, "headers", defects.texts(header))
+        for item, words in defects.items(node.entries["headers"], "`headers`") if names else ():
+            if PRIVATE_HEADER.fullmatch(str(item.value)):
+                defects.wrong(item, f"{words} of {what}", "must not be a header with credentials")
+        return names
 
     def _model(self, name: str, node: Node, what: str) -> Model | None:
         defects = self._defects
@@ -360,6 +372,8 @@ class _Reader:
             words = f"`component` of {what}"
             place = node.entries["component"]
             defects.known(place, words, component, self._components, "component")
+            self._needs_operation(place, words, component, ROUTE)
+        self._routes_somewhere(node, what)
         budget = defects.optional(node, what, "budget_ms", defects.integer(1, _ROUTING_MS))
         on_error = defects.optional(node, what, "on_error", defects.choice(["continue", "fail"]))
         read = [self._rule(*item) for item in defects.items(rules, "`rules`")] if rules else []
@@ -369,6 +383,21 @@ class _Reader:
             budget_ms=budget or ROUTING_BUDGET_MS,
             on_error=on_error or "continue",
         )
+
+    def _needs_operation(self, node: Node, what: str, component: str, operation: str) -> None:
+        """Note a component that lacks the operation that the host calls."""
+        known = self._components.get(component)
+        if known is not None and operation not in known.operations:
+            sentence = f"{what}: `{component}` has no operation `{operation}`"
+            suggestion = f"add `{operation}` to its operations"
+            self._defects.add(Problem.UNKNOWN_NAME, node.position, sentence, suggestion)
+
+    def _routes_somewhere(self, node: Node, what: str) -> None:
+        """Note a routing without a conversation for the messages that continue."""
+        entry = self._flows.get(self._start or "")
+        if entry is None or entry.type not in CONVERSING:
+            sentence = f"{what} needs an `entry` that is a conversation"
+            self._defects.add(Problem.INVALID_FIELD, node.position, sentence)
 
     def _rule(self, node: Node, what: str) -> Rule | None:
         defects = self._defects
@@ -405,6 +434,8 @@ class _Reader:
             self._defects.wrong(place, words, "must be FLOW or PACK/FLOW")
         elif not slash or pack == self._root.value.get("id"):
             self._defects.known(place, words, flow, self._flows, "flow")
+            if flow in self._flows and self._flows[flow].type not in CONVERSING:
+                self._defects.wrong(place, words, "must be a flow that has a conversation")
         return target
 
     def _schedule(self, node: Node, what: str) -> FlowSchedule | None:

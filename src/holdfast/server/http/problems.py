@@ -38,6 +38,7 @@ _STATUSES: tuple[tuple[type[HoldfastError], int], ...] = (
     (errors.BackendFailed, 503),
     (errors.BackendUnfit, 503),
     (errors.InvalidRecord, 503),
+    (errors.ProviderFailed, 502),
 )
 _RETRYABLE = (
     errors.Refused,

@@ -68,9 +68,10 @@ class AnswerView(View):
 
     #: So far; more may follow if the status is 202.
     replies: list[ReplyView]
-    #: The execution that receives the message; null while a person answers.
+    #: The execution that receives the message; null while a person answers, and if no flow ran.
     execution: str | None
-    #: The state of the execution; `responded` while a person answers.
+    #: The state of the execution; `responded` while a person answers. If the routing of a pack
+    #: answered the message, `responded` or `denied`.
     state: str
     session: str
     #: Of the deployment that answered; null for a conversation of workers.

@@ -32,7 +32,7 @@ def test_every_field_is_read() -> None:
     assert sorted(found.flows) == ["helper", "main"]
     assert found.flows["helper"].internal
     orders = found.components["orders"]
-    assert (orders.kind, orders.operations) == (ComponentKind.WASM, ("find", "cancel"))
+    assert (orders.kind, orders.operations) == (ComponentKind.WASM, ("find", "cancel", "route"))
     assert (orders.limits.timeout_ms, orders.limits.memory_mb) == (10_000, 64)
     assert (orders.limits.fuel, orders.limits.output_kb) == (1_000_000, 128)
     assert found.providers[0].identify_headers == ("X-Team",)
