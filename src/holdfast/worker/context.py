@@ -116,6 +116,8 @@ class Context:
         self.lost: bool = False
         #: The worker stops and the attempt continues elsewhere.
         self.released: bool = False
+        #: The thread that runs a `def` task; those that the task starts have other numbers.
+        self.code_thread: int | None = None
         #: For a thread: set together with `lost`; the thread waits for it.
         self.lost_event: threading.Event | None = None
         self.waiting: concurrent.futures.Future[Any] | None = None
@@ -226,8 +228,17 @@ class Context:
         return self._run_step(name, fn, args, retries)
 
     def _ask(self, name: str) -> None:
-        # Outside the handler's own asyncio task, other steps may be running, too.
-        self._journal.ask(name, parallel=asyncio.current_task() is not self._main)
+        self._journal.ask(name, parallel=self._is_parallel)
+
+    @property
+    def _is_parallel(self) -> bool:
+        """Whether this is not the task's own asyncio task: other steps may be running, too."""
+        return asyncio.current_task() is not self._main
+
+    async def in_order(self, work: Coroutine[Any, Any, R]) -> R:
+        """Do what the thread of a `def` task waits for; its calls come one after the other."""
+        self._main = asyncio.current_task()
+        return await work
 
     async def _run_step(
         self, name: str, fn: Callable[..., Any], args: tuple[Any, ...], retries: int
@@ -397,8 +408,7 @@ class Context:
         it keeps 1, so it goes on as the old code did. Call it outside parallel steps.
         """
         self.check()
-        parallel = asyncio.current_task() is not self._main
-        return await self.versions.get(name, current, parallel=parallel)
+        return await self.versions.get(name, current, parallel=self._is_parallel)
 
     async def continue_as(self, *args: Any, **kwargs: Any) -> NoReturn:
         """Start the task again with other arguments and an empty journal, in one atomic call.

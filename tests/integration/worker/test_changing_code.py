@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
 
@@ -14,7 +15,7 @@ from holdfast.model.states import Hold
 from holdfast.testing.polling import wait_for
 from holdfast.worker.handle import Handle
 from holdfast.worker.task import Task
-from tests.integration.worker.conftest import LEASE_MS, Working, suspended
+from tests.integration.worker.conftest import LEASE_MS, Working, at_once, suspended
 
 ALSO_OVER_HTTP = True
 
@@ -118,6 +119,11 @@ async def test_executions_live_through_three_versions(app: App) -> None:
         assert {"pack", "wrap"} & set(steps) == {"pack" if name[0] in "23" else "wrap"}
 
 
+async def is_misfit(handle: Handle[Any]) -> bool:
+    """Whether an execution waits for code that fits."""
+    return (await handle.describe()).hold is Hold.CODE
+
+
 async def test_a_mismatch_waits_for_code_that_fits_and_loses_nothing(
     app: App, working: Working
 ) -> None:
@@ -138,15 +144,54 @@ async def test_a_mismatch_waits_for_code_that_fits_and_loses_nothing(
         await suspended(handle)
         await handle.signal("approval", "yes")
 
-        async def misfit() -> bool:
-            return (await handle.describe()).hold is Hold.CODE
-
-        await wait_for(misfit)
+        await wait_for(partial(is_misfit, handle))
         assert "Was step 'scan' added" in await suspended(handle)
         fits = True
         await app.engine.waitpoints.resume(handle.id, identity="ops")
         assert await handle.result(timeout=5) == "yes"
         assert asked == ["build"]
+
+
+async def test_a_thread_meets_a_new_step_before_recorded_ones(app: App, working: Working) -> None:
+    """Also after a wait: the new step does not run."""
+    fits = False
+    ran: list[str] = []
+
+    @app.task
+    def work(ctx: SyncContext) -> list[str]:
+        ctx.sleep(0)
+        if not fits and "b" in ctx.claim.steps:
+            ctx.step("new", ran.append, "new")
+        ctx.step("b", ran.append, "b")
+        ctx.wait_for("go")
+        return ran
+
+    async with working():
+        handle = await work.submit()
+        await suspended(handle)
+        await handle.signal("go")
+        await wait_for(partial(is_misfit, handle))
+        assert ran == ["b"]
+        fits = True
+        await app.engine.waitpoints.resume(handle.id)
+        assert await handle.result(timeout=5) == ["b"]
+
+
+async def test_other_threads_of_a_task_have_no_order(app: App, working: Working) -> None:
+    """A new step of one thread may come before a recorded one of another."""
+
+    @app.task(retries=at_once(2))
+    def work(ctx: SyncContext) -> list[int]:
+        with ThreadPoolExecutor(1) as pool:
+            if ctx.attempt:
+                pool.submit(ctx.step, "late", int).result()
+            pool.submit(ctx.step, "early", int).result()
+        if not ctx.attempt:
+            raise KeyError
+        return [ctx.step("own", int)]
+
+    async with working():
+        assert await (await work.submit()).result(timeout=5) == [0]
 
 
 async def test_threads_have_versions_too(app: App, working: Working) -> None:
