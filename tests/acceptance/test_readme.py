@@ -277,6 +277,7 @@ def test_the_conversations_of_their_page_talk(tmp_path: Path) -> None:
         "greeter": ("hi", "Welcome, visit 1."),
         "counter": ("a b", "Message 2: b"),
         "complaints": ("hi", "Let me hand you over to a colleague."),
+        "refunds": ("hi", ""),
     }
     for name, (typed, said) in talks.items():
         lines = "".join(f"{word}\n" for word in typed.split())

@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
-from holdfast import App, Context, SyncContext, WorkerSettings
+from holdfast import App, Chat, Context, SyncContext, WorkerSettings
 from holdfast.errors import ExecutionFailed
 from holdfast.model.states import Hold
 from holdfast.testing.polling import wait_for
@@ -150,6 +150,50 @@ async def test_a_mismatch_waits_for_code_that_fits_and_loses_nothing(
         await app.engine.waitpoints.resume(handle.id, identity="ops")
         assert await handle.result(timeout=5) == "yes"
         assert asked == ["build"]
+
+
+@pytest.mark.parametrize("busy", ["queue", "merge"])
+async def test_a_conversation_waits_for_code_that_fits(
+    app: App, working: Working, busy: Literal["queue", "merge"]
+) -> None:
+    """What the user writes meanwhile is kept, and answered when the conversation continues."""
+    fits = True
+    asked: list[str] = []
+
+    @app.conversation(busy=busy)
+    async def booking(chat: Chat) -> None:
+        if not fits:
+            await chat.step("scan", asked.append, "scan")
+        await chat.step("look", asked.append, "look")
+        day = await chat.ask("Which day?")
+        await chat.say(f"{day.value}.")
+        await chat.say(f"And {(await chat.receive()).text}?")
+
+    async def texts(session: str) -> list[str]:
+        entries = (await app.engine.sessions.transcript(session)).entries
+        return [entry.text for entry in entries if entry.direction == "out"]
+
+    async def says(session: str, *lines: str) -> bool:
+        return (await texts(session))[: len(lines)] == list(lines)
+
+    # Nothing is kept in memory: the code runs from its journal.
+    async with working(kept=0):
+        session = (await booking.send("hi", user="ann")).session
+        await wait_for(partial(says, session, "Which day?"))
+        fits = False
+        await booking.send("Monday", user="ann", wait=0)
+        handle = booking.handle(f"{session}~1")
+        await wait_for(partial(is_misfit, handle))
+        assert "Was step 'scan' added" in (await handle.explain()).why
+        for text in ("at", "noon"):
+            assert (await booking.send(text, user="ann", wait=1)).state == "suspended"
+        assert (await app.engine.sessions.get(session)).buffered == 2
+        fits = True
+        await app.engine.waitpoints.resume(handle.id, identity="ops")
+        rest = "And at\nnoon?" if busy == "merge" else "And at?"
+        await wait_for(partial(says, session, "Which day?", "Monday.", rest))
+        assert asked[:1] == ["look"]
+        assert "scan" not in asked
 
 
 async def test_a_thread_meets_a_new_step_before_recorded_ones(app: App, working: Working) -> None:
