@@ -228,8 +228,8 @@ async def test_other_threads_of_a_task_have_no_order(app: App, working: Working)
     def work(ctx: SyncContext) -> list[int]:
         with ThreadPoolExecutor(1) as pool:
             if ctx.attempt:
-                pool.submit(ctx.step, "late", int).result()
-            pool.submit(ctx.step, "early", int).result()
+                pool.submit(lambda: ctx.step("late", int)).result()
+            pool.submit(lambda: ctx.step("early", int)).result()
         if not ctx.attempt:
             raise KeyError
         return [ctx.step("own", int)]

@@ -272,7 +272,7 @@ async def test_two_approvals_in_a_conversation_are_two_people(app: App, talking:
         execution = (await talk.session()).execution
         assert execution is not None
 
-        async def send(token: str, by: str = "") -> Effect:
+        async def send(token: str, by: str = "") -> str:
             point = (await waitpoints.of(execution))[-1]
             source = Source(type="user", identity=by) if by else Source()
             signal = NewSignal(waitpoint=point.id, name="approve", payload=b"1", source=source)
