@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+from functools import partial
 from itertools import product
 from pathlib import Path
 
@@ -198,7 +199,8 @@ async def test_tasks_and_conversations_live_through_three_versions(tmp_path: Pat
                 if version == 1:
                     await worker.wait_for_text("holdfast is running shop:app")
                     await _begin(engine, pairs)
-                await wait_for(lambda: _all_rest(engine, tmp_path, version, names), timeout_s=40)
+                rest = partial(_all_rest, engine, tmp_path, version, names)
+                await wait_for(rest, timeout_s=40)
                 worker.end(signal.SIGKILL)
         effects = [line.split() for line in (tmp_path / "effects").read_text().splitlines()]
         for name in names:
