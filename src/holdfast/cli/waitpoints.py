@@ -85,9 +85,7 @@ def _row(item: InboxItem) -> tuple[object, ...]:
 
 @app.command()
 def show(
-    about: Annotated[
-        str, typer.Argument(metavar="ID", help="The id of the execution, or of one of them.")
-    ],
+    about: Annotated[str, typer.Argument(metavar="ID", help="The execution, or one of them.")],
     *,
     store: StoreOption = None,
     as_json: JsonOption = False,

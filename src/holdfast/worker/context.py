@@ -42,7 +42,6 @@ from holdfast.tracing import Trace
 from holdfast.worker import logs
 from holdfast.worker.budget import ContextBudget
 from holdfast.worker.durations import Duration, to_ms
-from holdfast.worker.encoding import Encoding
 from holdfast.worker.gathering import gathered
 from holdfast.worker.graphs import Graph
 from holdfast.worker.handle import Handle
@@ -72,11 +71,8 @@ Ts = TypeVarTuple("Ts")
 
 #: A shorter sleep keeps its slot: returning the lease and claiming again costs more.
 SHORTEST_PAUSE_MS = 1_000
-_STEP_BACKOFF_S, _STEP_BACKOFF_MOST_S = 0.1, 10.0
 #: Numbers of children that each start of a continued execution has for itself.
 CHILDREN_BETWEEN = 100_000
-
-_ANY = Encoding("result of a step", Any)
 
 
 class Context:
@@ -321,9 +317,8 @@ class Context:
         With a number of `approvers` it needs signals named `approve` from that many different
         sources and returns all their payloads; one named `deny` raises Denied. With names of
         approvers each of these people has a token, and `need` of them must approve, by default
-        all. After `timeout` the task
-        gets WaitTimedOut, or the execution fails, is cancelled, expires, or waits for an
-        operator, as `on_timeout` says.
+        all. After `timeout` the task gets WaitTimedOut, or the execution fails, is cancelled,
+        expires, or waits for an operator, as `on_timeout` says.
         """
         return await self._waiting.answer(waitpoint, schema, approvers, need, options)
 
