@@ -6,7 +6,7 @@ python examples/support_bot.py
 import asyncio
 
 from holdfast import App, Chat, Denied, WaitTimedOut, WorkerSettings
-from holdfast.model.waitpoints import NewSignal, Source
+from holdfast.model.waitpoints import NewSignal
 
 app = App()
 
@@ -64,11 +64,12 @@ async def give_back(chat: Chat, number: int, cents: int) -> None:
 
 
 async def approve() -> None:
-    """Approve the refund, as the lead would in the console."""
+    """Approve the refund, as the lead does with the link of their own."""
     (session,) = (await app.engine.sessions.list(user="ann")).items
     (point,) = await app.engine.waitpoints.of(session.execution or "")
-    source = Source(type="user", identity="lead")
-    await app.engine.waitpoints.signal(NewSignal(waitpoint=point.id, name="approve", source=source))
+    token = await app.engine.waitpoints.token(point.id, reader="example", person="lead")
+    answer = NewSignal(waitpoint=point.id, name="approve")
+    await app.engine.waitpoints.signal(answer, token.reveal())
     async for news in app.engine.sessions.follow(session.id, after=session.last):
         for entry in news.entries:
             print(f"bot: {entry.text}")

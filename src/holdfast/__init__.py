@@ -19,7 +19,14 @@ if TYPE_CHECKING:
     from holdfast.worker.conversation import Conversation
     from holdfast.worker.handle import Handle
     from holdfast.worker.messages import Button, ChatMessage
-    from holdfast.worker.outcomes import Denied, GiveUp, InvalidAnswer, Retry, WaitTimedOut
+    from holdfast.worker.outcomes import (
+        Denied,
+        GiveUp,
+        InvalidAnswer,
+        NotApproved,
+        Retry,
+        WaitTimedOut,
+    )
     from holdfast.worker.resources import use
     from holdfast.worker.sync import SyncClient
     from holdfast.worker.sync_chat import SyncChat
@@ -43,6 +50,7 @@ __all__ = [
     "HoldfastError",
     "InvalidAnswer",
     "Join",
+    "NotApproved",
     "OutgoingReply",
     "Push",
     "Retry",
@@ -74,6 +82,7 @@ _HOMES = {
     "HoldfastError": "errors",
     "InvalidAnswer": "worker.outcomes",
     "Join": "model.graphs",
+    "NotApproved": "worker.outcomes",
     "OutgoingReply": "model.sessions",
     "Push": "model.effects",
     "Retry": "worker.outcomes",

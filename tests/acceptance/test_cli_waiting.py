@@ -119,7 +119,7 @@ async def test_a_wait_with_a_timeout_says_until_when(desk: Shop) -> None:
     until = (await desk.engine.describe(execution_id)).wait_until
     assert until is not None
     assert (datetime.fromisoformat(shown["until"]), shown["expires_at"]) == (until, None)
-    listed = done("waitpoints", "show", execution_id, folder=desk.folder)
+    listed = done("waitpoints", "show", point, folder=desk.folder)
     assert str(times.stamp(until)) in listed
 
 

@@ -13,7 +13,7 @@ import pytest
 from holdfast.engine import Engine, open_engine
 from holdfast.model.session_keys import SessionKey
 from holdfast.model.sessions import Activity, Entry
-from holdfast.model.waitpoints import NewSignal, Source, WaitpointState
+from holdfast.model.waitpoints import NewSignal, WaitpointState
 from tests.acceptance.processes import ROOT, environment
 from tests.support import commands
 
@@ -78,9 +78,10 @@ class Customer:
         assert session.execution is not None
         for point in await self._engine.waitpoints.of(session.execution):
             if point.state is WaitpointState.OPEN:
-                source = Source(type="user", identity="lead")
-                item = NewSignal(waitpoint=point.id, name=signal, source=source)
-                await self._engine.waitpoints.signal(item)
+                item = NewSignal(waitpoint=point.id, name=signal)
+                waitpoints = self._engine.waitpoints
+                token = await waitpoints.token(point.id, reader="test", person="lead")
+                await waitpoints.signal(item, token.reveal())
         await self._settled()
 
     async def _settled(self) -> None:

@@ -150,6 +150,16 @@ def test_pages_tell_the_shortest_interval_of_a_schedule() -> None:
         assert shortest in line, name
 
 
+@pytest.mark.parametrize("page", sorted(DOCS.glob("migrate-from-*.md")), ids=lambda one: one.stem)
+def test_a_guide_translates_what_its_readers_look_for(page: Path) -> None:
+    """Every subject leads to its page, and what is missing is said."""
+    text = page.read_text()
+    linked = {link.partition("#")[0] for link in _LINK.findall(text)}
+    assert {"graphs.md", "quotas.md", "schedules.md", "tasks.md", "testing.md"} <= linked
+    for subject in ("retries", "--state", "## Not supported", "## How to move"):
+        assert subject in text
+
+
 @pytest.mark.parametrize(
     ("word", "page"),
     [

@@ -29,9 +29,11 @@ PAGES = {
             ROOT / "docs" / f"{name}.md"
             for name in ("quickstart", "tasks", "testing", "conversations")
         ),
-        ROOT / "docs" / "migrate-from-celery.md",
+        *sorted((ROOT / "docs").glob("migrate-from-*.md")),
     )
 }
+#: Pages for users of other systems whose Python is a test module.
+GUIDES = [f"migrate-from-{name}.md" for name in ("dbos", "dramatiq", "rq", "temporal")]
 WAIT_S = 20
 needs_curl = pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not installed")
 
@@ -277,6 +279,7 @@ def test_the_conversations_of_their_page_talk(tmp_path: Path) -> None:
         "greeter": ("hi", "Welcome, visit 1."),
         "counter": ("a b", "Message 2: b"),
         "complaints": ("hi", "Let me hand you over to a colleague."),
+        "refunds": ("hi", ""),
     }
     for name, (typed, said) in talks.items():
         lines = "".join(f"{word}\n" for word in typed.split())
@@ -288,12 +291,25 @@ def test_the_conversations_of_their_page_talk(tmp_path: Path) -> None:
 def test_the_tests_of_the_testing_page_pass(tmp_path: Path) -> None:
     """Every file of the page, together, as a project of its own."""
     _write_programs("testing.md", tmp_path)
+    assert "11 passed" in _tested(tmp_path)
+
+
+def test_the_python_of_the_guides_is_tests_that_pass(tmp_path: Path) -> None:
+    """Each page for users of another system is one module, from top to bottom."""
+    for page in GUIDES:
+        module = f"test_{page.removesuffix('.md').replace('-', '_')}.py"
+        (tmp_path / module).write_text("\n\n".join(_PYTHON.findall(PAGES[page])))
+    assert "8 passed" in _tested(tmp_path)
+
+
+def _tested(folder: Path) -> str:
+    """Run the tests of a folder as a project of its own; returns what pytest prints."""
     settings = "[pytest]\nasyncio_default_fixture_loop_scope = function\nfilterwarnings = error\n"
-    (tmp_path / "pytest.ini").write_text(settings)
+    (folder / "pytest.ini").write_text(settings)
     found = any(e.value == "holdfast.testing.plugin" for e in entry_points(group="pytest11"))
     plugin = () if found else ("-p", "holdfast.testing.plugin")
-    shown = python("-m", "pytest", "-q", *plugin, folder=tmp_path)
-    assert "11 passed" in shown.stdout, shown.stdout + shown.stderr
+    shown = python("-m", "pytest", "-q", *plugin, folder=folder)
+    return shown.stdout + shown.stderr
 
 
 @pytest.mark.parametrize("page", PAGES)

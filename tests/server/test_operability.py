@@ -40,7 +40,7 @@ async def test_the_doctor_answers_an_operator(site: Site, operator: httpx.AsyncC
     findings = {finding["check"]: finding for finding in reply["findings"]}
     assert findings.keys() >= {
         *("server", "durability", "replication", "memory", "clock", "library", "partitions"),
-        *("timers", "services", "workers", "limits", "queues", "archive"),
+        *("timers", "services", "workers", "limits", "schedules", "queues", "archive"),
     }
     assert findings["server"]["level"] == "ok"
     assert "fix" not in findings["server"]

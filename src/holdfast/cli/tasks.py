@@ -58,7 +58,8 @@ def _print(name: str, about: Description) -> None:
     for part in ("input", "result"):
         output.say(f"\n{part}")
         output.say(json.dumps(about.get(part), indent=2, ensure_ascii=False))
-    output.say(f"\n{submit_line(name, about)}")
+    if not about.get("conversation"):
+        output.say(f"\n{submit_line(name, about)}")
 
 
 def _first_line(text: str | None) -> str:
@@ -67,6 +68,8 @@ def _first_line(text: str | None) -> str:
 
 def signature(name: str, about: Description) -> str:
     """Return the signature of a task: greet(name: string, times: integer = 1)."""
+    if about.get("conversation"):
+        return f"{name}, a conversation"
     schema = about.get("input", {})
     required = schema.get("required", ())
     parts = []

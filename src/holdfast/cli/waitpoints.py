@@ -13,7 +13,14 @@ from holdfast.cli.terminal import opening, output, times
 from holdfast.cli.terminal.groups import Noun
 from holdfast.cli.terminal.options import JsonOption, StoreOption
 from holdfast.errors import InvalidInput, WaitpointNotFound
-from holdfast.model.waitpoints import Inbox, InboxItem, Signal, Waitpoint, WaitpointState
+from holdfast.model.waitpoints import (
+    Inbox,
+    InboxItem,
+    Signal,
+    Waitpoint,
+    WaitpointState,
+    parse_waitpoint_id,
+)
 
 if TYPE_CHECKING:
     from holdfast.api import Engine
@@ -78,12 +85,13 @@ def _row(item: InboxItem) -> tuple[object, ...]:
 
 @app.command()
 def show(
-    execution_id: Annotated[str, typer.Argument(metavar="ID", help="The id of the execution.")],
+    about: Annotated[str, typer.Argument(metavar="ID", help="The execution, or one of them.")],
     *,
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Show the waitpoints of an execution and the signals that they received."""
+    execution_id = parse_waitpoint_id("ID", about)[0] if "~w" in about else about
 
     async def work(engine: Engine) -> tuple[Sequence[Waitpoint], Sequence[Signal]]:
         points = await engine.waitpoints.of(execution_id)

@@ -80,7 +80,7 @@ class _AnswerReply(msgspec.Struct):
 class _TurnedReply(msgspec.Struct):
     numbers: tuple[int, ...]
     suspended: bool
-    received: msgspec.Raw | None = None
+    received: msgspec.Raw = msgspec.field(default_factory=msgspec.Raw)
 
 
 class _ValueReply(msgspec.Struct):
@@ -141,7 +141,7 @@ def answer(data: bytes, *, done: bool) -> TurnAnswer:
 def turned(data: bytes) -> Turned:
     """Read what came of a turn."""
     reply = _turned(data)
-    received = None if reply.received is None else bytes(reply.received)
+    received = bytes(reply.received) or None
     return Turned(numbers=reply.numbers, received=received, suspended=reply.suspended)
 
 

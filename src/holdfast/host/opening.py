@@ -18,7 +18,7 @@ from holdfast.host.packs.packs import Bundle
 from holdfast.host.providers import ProviderNodes
 from holdfast.host.tenant_state import TenantState
 from holdfast.host.vault import Vault
-from holdfast.host.web import Web
+from holdfast.host.web import Web, requests
 from holdfast.host.web.nodes import HttpNodes
 from holdfast.model.session_keys import DEFAULT_ENV
 
@@ -73,4 +73,5 @@ async def open_runners(
             llm=models,
             provider=ProviderNodes(bundle, components),
             state=TenantState(states, grants.flows),
+            reach=lambda flow, url: requests.target(url, grants.flows[flow].hosts),
         )

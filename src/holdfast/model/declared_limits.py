@@ -16,6 +16,8 @@ from holdfast.model.quotas import NewQuota, Quota
 #: The fields of a quota that code can declare; those of a budget are `limits` and these.
 _QUOTA = ("max_concurrent", "max_per_window", "window_ms")
 _BUDGET = ("reset_ms", "on_hard")
+#: The most limits that are published with a task.
+MOST = bounds.BUDGETS + bounds.QUOTAS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +65,7 @@ def read(kind: str, description: Mapping[str, Any]) -> tuple[DeclaredLimit, ...]
     """Return the limits that a published task declares; raises InvalidInput."""
     field = f"{kind}.limits"
     given = description.get("limits") or []
-    if not isinstance(given, list) or len(given) > bounds.BUDGETS + bounds.QUOTAS:
+    if not isinstance(given, list) or len(given) > MOST:
         checks.refuse(field, "must be a short list", given)
     return tuple(_read(field, row) for row in given)
 

@@ -165,6 +165,14 @@ class Schedule:
         return self.plan.execution.tenant
 
     @property
+    def is_declared(self) -> bool:
+        """Whether a worker wrote it, from the declaration of its task.
+
+        It then states every option of the task. One that is made by hand leaves some to the task.
+        """
+        return not self.plan.execution.unset
+
+    @property
     def anchor_ms(self) -> int:
         """The time that an interval counts from."""
         return to_ms(self.created_at)

@@ -1,18 +1,22 @@
-"""Limits that code declares, compared with those in the store."""
+"""Limits and schedules that code declares, compared with those in the store."""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
 
 from holdfast.errors import InvalidInput, NotFound
 from holdfast.model import declared_limits, names
 from holdfast.model.declared_limits import DeclaredLimit
 from holdfast.model.findings import Finding, ok, warning
+from holdfast.model.schedules import Schedule
 from holdfast.store.engine import StoreEngine
 
 _AT_ONCE = 100
 #: The most differences in a finding, so that its length is bounded.
 _MOST_SHOWN = 10
+#: The tag of schedules of packs, which hosts remove themselves.
+_DEPLOYMENT = "deployment"
 
 
 async def limits(engine: StoreEngine) -> Finding:
@@ -24,14 +28,50 @@ async def limits(engine: StoreEngine) -> Finding:
         looks = (_differences(engine, name, limit) for name, limit in part)
         differing += [line for lines in await asyncio.gather(*looks) for line in lines]
     if differing:
-        rest = len(differing) - _MOST_SHOWN
-        text = "; ".join(differing[:_MOST_SHOWN]) + (f"; and {rest} more" if rest > 0 else "")
         fix = (
             "workers create missing limits and never change existing ones: set the limit with "
             "`holdfast quotas set` or `holdfast budgets set`, or change the code"
         )
-        return warning("limits", text, fix)
+        return warning("limits", _shortened(differing), fix)
     return ok("limits", f"{len(declared)} declared in code, as in the store")
+
+
+async def schedules(engine: StoreEngine) -> Finding:
+    """Find schedules that code declared once and does not declare any more."""
+    published = await engine.store.tasks.everything()
+    workers = await engine.workers.list()
+    count, left = 0, list[str]()
+    async for schedule in _stored(engine):
+        count += 1
+        kind, about = schedule.plan.execution.kind, f"schedule {schedule.plan.stored_id}"
+        if not schedule.is_declared or _DEPLOYMENT in schedule.plan.execution.tags:
+            continue
+        # A tenant's own description takes precedence.
+        description = published.get((schedule.tenant, kind)) or published.get((None, kind), {})
+        if schedule.id not in description.get("schedules", [schedule.id]):
+            left.append(f"{about}: the code of {kind} does not declare it any more")
+        elif workers and not any(worker.has(kind) for worker in workers):
+            left.append(f"{about}: no running worker has its task {kind}")
+    if left:
+        fix = "workers never remove schedules: delete those with `holdfast schedules delete ID`"
+        return warning("schedules", _shortened(left), f"{fix}, or deploy the code that has them")
+    return ok("schedules", f"{count}, none of them left behind by changed code")
+
+
+async def _stored(engine: StoreEngine) -> AsyncIterator[Schedule]:
+    cursor: str | None = None
+    while True:
+        page = await engine.schedules.list(limit=_AT_ONCE, cursor=cursor)
+        for schedule in page.items:
+            yield schedule
+        cursor = page.next_cursor
+        if cursor is None:
+            return
+
+
+def _shortened(lines: list[str]) -> str:
+    rest = len(lines) - _MOST_SHOWN
+    return "; ".join(lines[:_MOST_SHOWN]) + (f"; and {rest} more" if rest > 0 else "")
 
 
 async def _declared(engine: StoreEngine) -> list[tuple[str, DeclaredLimit]]:

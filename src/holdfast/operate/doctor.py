@@ -351,6 +351,7 @@ _CONTENTS: dict[str, Check] = {
     "services": _services,
     "workers": _lanes,
     "limits": declared.limits,
+    "schedules": declared.schedules,
     "queues": _queues,
     "archive": _archive,
 }

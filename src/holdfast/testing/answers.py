@@ -47,7 +47,7 @@ class Answers:
                 at = self._asked_at.setdefault(point.id, now) + answer.after
                 if at <= now:
                     self._given[execution.id, execution.replays, point.name] += 1
-                    token = await _token(engine, point, answer.source.identity)
+                    token = await personal_token(engine, point, answer.source.identity)
                     await engine.waitpoints.signal(_signal(point, answer), token)
                     return True, []
                 later.append(at)
@@ -64,7 +64,7 @@ class Answers:
                 yield point, left[0]
 
 
-async def _token(engine: Engine, point: Waitpoint, person: str) -> str | None:
+async def personal_token(engine: Engine, point: Waitpoint, person: str) -> str | None:
     """Return the token of a person, if the waitpoint asks for it."""
     if not point.personal:
         return None

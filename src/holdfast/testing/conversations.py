@@ -19,6 +19,7 @@ from holdfast.model.session_keys import SessionKey
 from holdfast.model.sessions import Activity, Delivered, Entry, Session
 from holdfast.model.states import State
 from holdfast.model.waitpoints import NewSignal, Source, WaitpointState
+from holdfast.testing.answers import personal_token
 from holdfast.testing.app import TestApp
 from holdfast.testing.servers import TestServer
 from holdfast.testing.stores import TestStore
@@ -117,7 +118,8 @@ class Talk:
                         name=signal,
                         payload=msgspec.json.encode(payload),
                         source=Source(type="user" if by else "", identity=by),
-                    )
+                    ),
+                    await personal_token(self.test.engine, point, by),
                 )
                 return await self.run()
         raise AssertionError(await self._told(f"the conversation does not wait at {name!r}"))

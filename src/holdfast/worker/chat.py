@@ -28,7 +28,7 @@ from holdfast.worker.outcomes import AttemptLost, InvalidAnswer, WaitTimedOut
 from holdfast.worker.session_state import ChatState
 from holdfast.worker.streaming import is_inside_step
 from holdfast.worker.turns import Turns
-from holdfast.worker.waiting import approval_condition, approved
+from holdfast.worker.waiting import approval_condition, approved, people
 from holdfast.worker.writing import Pieces, Writing
 
 T = TypeVar("T")
@@ -354,20 +354,24 @@ class Chat(Context):
         count: int = 1,
         timeout: Duration | None = None,
         name: str = "approval",
+        on_open: str | None = None,
     ) -> list[Signal]:
         """Wait until people approve, at a signed waitpoint; returns their signals.
 
         Args:
             title: what they are asked.
-            approvers: identities of those who may answer; none means anyone with the token.
+            approvers: those who may answer, each with a token of their own; none means anyone
+                with the one token, as they state who they are.
             count: how many different people must approve.
             timeout: how long; then WaitTimedOut is raised.
             name: the name of the waitpoint.
+            on_open: the URL of a webhook that gets the tokens, to pass them on.
 
         Raises:
-            Denied: one of them denied it.
+            Denied: one of them denied it, or an operator ended the wait (NotApproved).
         """
-        item = NewWaitpoint(name=name, title=title, answerers=tuple(approvers))
+        checks.integer("count", count, 1, len(approvers) or bounds.BATCH_ITEMS)
+        item = NewWaitpoint(name=name, title=title, on_open=on_open, **people((), approvers))
         came = await self._waiting.until(
             [item],
             approval_condition(name, count),

@@ -42,7 +42,6 @@ from holdfast.tracing import Trace
 from holdfast.worker import logs
 from holdfast.worker.budget import ContextBudget
 from holdfast.worker.durations import Duration, to_ms
-from holdfast.worker.encoding import Encoding
 from holdfast.worker.gathering import gathered
 from holdfast.worker.graphs import Graph
 from holdfast.worker.handle import Handle
@@ -72,11 +71,8 @@ Ts = TypeVarTuple("Ts")
 
 #: A shorter sleep keeps its slot: returning the lease and claiming again costs more.
 SHORTEST_PAUSE_MS = 1_000
-_STEP_BACKOFF_S, _STEP_BACKOFF_MOST_S = 0.1, 10.0
 #: Numbers of children that each start of a continued execution has for itself.
 CHILDREN_BETWEEN = 100_000
-
-_ANY = Encoding("result of a step", Any)
 
 
 class Context:
@@ -116,6 +112,8 @@ class Context:
         self.lost: bool = False
         #: The worker stops and the attempt continues elsewhere.
         self.released: bool = False
+        #: The thread that runs a `def` task; those that the task starts have other numbers.
+        self.code_thread: int | None = None
         #: For a thread: set together with `lost`; the thread waits for it.
         self.lost_event: threading.Event | None = None
         self.waiting: concurrent.futures.Future[Any] | None = None
@@ -226,8 +224,17 @@ class Context:
         return self._run_step(name, fn, args, retries)
 
     def _ask(self, name: str) -> None:
-        # Outside the handler's own asyncio task, other steps may be running, too.
-        self._journal.ask(name, parallel=asyncio.current_task() is not self._main)
+        self._journal.ask(name, parallel=self._is_parallel)
+
+    @property
+    def _is_parallel(self) -> bool:
+        """Whether this is not the task's own asyncio task: other steps may be running, too."""
+        return asyncio.current_task() is not self._main
+
+    async def in_order(self, work: Coroutine[Any, Any, R]) -> R:
+        """Do what the thread of a `def` task waits for; its calls come one after the other."""
+        self._main = asyncio.current_task()
+        return await work
 
     async def _run_step(
         self, name: str, fn: Callable[..., Any], args: tuple[Any, ...], retries: int
@@ -310,9 +317,8 @@ class Context:
         With a number of `approvers` it needs signals named `approve` from that many different
         sources and returns all their payloads; one named `deny` raises Denied. With names of
         approvers each of these people has a token, and `need` of them must approve, by default
-        all. After `timeout` the task
-        gets WaitTimedOut, or the execution fails, is cancelled, expires, or waits for an
-        operator, as `on_timeout` says.
+        all. After `timeout` the task gets WaitTimedOut, or the execution fails, is cancelled,
+        expires, or waits for an operator, as `on_timeout` says.
         """
         return await self._waiting.answer(waitpoint, schema, approvers, need, options)
 
@@ -397,8 +403,7 @@ class Context:
         it keeps 1, so it goes on as the old code did. Call it outside parallel steps.
         """
         self.check()
-        parallel = asyncio.current_task() is not self._main
-        return await self.versions.get(name, current, parallel=parallel)
+        return await self.versions.get(name, current, parallel=self._is_parallel)
 
     async def continue_as(self, *args: Any, **kwargs: Any) -> NoReturn:
         """Start the task again with other arguments and an empty journal, in one atomic call.

@@ -37,6 +37,14 @@ class Denied(Exception):
         self.source = source
 
 
+class NotApproved(Denied):
+    """An operator resumed the execution before enough people approved."""
+
+    def __init__(self, payload: Any, source: Source) -> None:
+        super().__init__(payload, source)
+        self.args = (f"not approved: {source.identity or 'an operator'} resumed the execution",)
+
+
 class Interruption(BaseException):
     """Raised through user code, which cannot catch it with `except Exception`."""
 

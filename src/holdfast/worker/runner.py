@@ -7,6 +7,7 @@ import contextlib
 import contextvars
 import inspect
 import logging
+import threading
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -231,7 +232,7 @@ class Runner:
             if task.signature.context is not None:
                 arguments[task.signature.context] = self._blocking(context)
             # The thread gets the context variables of the attempt: its log lines, its span.
-            call = partial(contextvars.copy_context().run, task.fn, **arguments)
+            call = partial(contextvars.copy_context().run, _run_here, task, context, arguments)
             returned, value = await self._threads.run(call)
         if returned:
             return value
@@ -271,7 +272,7 @@ class Runner:
 
     async def _suspended(self, context: Context, error: JournalMismatch) -> bool:
         """Suspend an execution whose code does not fit; returns False if it must fail instead."""
-        if isinstance(context, Chat) or not self._suspend_misfits:
+        if not self._suspend_misfits:
             return False
         try:
             await misfits.suspend(self._engine, context.claim, error)
@@ -279,6 +280,12 @@ class Runner:
             return False
         log.error("suspended: %s", error, extra=logs.fields(context.claim))
         return True
+
+
+def _run_here(task: Task[Any, Any, Any], context: Context, arguments: dict[str, Any]) -> Any:
+    """Run a `def` task in this thread."""
+    context.code_thread = threading.get_ident()
+    return task.fn(**arguments)
 
 
 def again_of(claim: Claim, payload: bytes) -> Claim:

@@ -212,10 +212,18 @@ class SyncChat(SyncContext):
         count: int = 1,
         timeout: Duration | None = None,
         name: str = "approval",
+        on_open: str | None = None,
     ) -> list[Signal]:
         """Wait until people approve, at a signed waitpoint; raises Denied if one denies it."""
         return self._wait(
-            self._chat.approval(title, approvers=approvers, count=count, timeout=timeout, name=name)
+            self._chat.approval(
+                title,
+                approvers=approvers,
+                count=count,
+                timeout=timeout,
+                name=name,
+                on_open=on_open,
+            )
         )
 
     def handover(

@@ -55,6 +55,11 @@ class SyncContext:
         self.stream: SyncStream = SyncStream(context.stream, self._wait)
 
     @property
+    def _is_own_thread(self) -> bool:
+        """Whether the caller is the thread of the task, and not one that the task has started."""
+        return threading.get_ident() == self._context.code_thread
+
+    @property
     def id(self) -> str:
         """The id of the execution."""
         return self._context.id
@@ -95,7 +100,7 @@ class SyncContext:
         """Run a function once, in this thread, and record its result under a name."""
         checks.integer("retries", retries, 0, bounds.MAX_ATTEMPTS)
         journal, encoding = self._context.journal, result_encoding(fn)
-        journal.ask(name)
+        journal.ask(name, parallel=not self._is_own_thread)
         try:
             self.check()
             recorded = journal.find(name)
@@ -207,7 +212,7 @@ class SyncContext:
 
     def version(self, name: str, current: int) -> int:
         """Return the version of a part of the code that this execution follows, from 1."""
-        return self._wait(self._context.versions.get(name, current))
+        return self._wait(self._context.version(name, current))
 
     def continue_as(self, *args: Any, **kwargs: Any) -> NoReturn:
         """Start the task again with other arguments and an empty journal, in one atomic call."""
@@ -235,6 +240,8 @@ class SyncContext:
             return self._wait(coroutine)
 
     def _wait(self, coroutine: Coroutine[Any, Any, R]) -> R:
+        if self._is_own_thread:
+            coroutine = self._context.in_order(coroutine)
         waiting = asyncio.run_coroutine_threadsafe(coroutine, self._loop)
         self._context.waiting = waiting
         try:

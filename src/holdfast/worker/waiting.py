@@ -23,7 +23,7 @@ from holdfast.model.waitpoints import Effect, NewWaitpoint, Prepared, Signal, So
 from holdfast.tracing import Trace
 from holdfast.worker.durations import Duration, optional_ms
 from holdfast.worker.encoding import Encoding
-from holdfast.worker.outcomes import AttemptSuspended, Denied, WaitTimedOut
+from holdfast.worker.outcomes import AttemptSuspended, Denied, NotApproved, WaitTimedOut
 
 M = TypeVar("M")
 
@@ -161,7 +161,7 @@ class Waiting:
             expires_ms=optional_ms("expires", options.get("expires")),
             uses=options.get("uses"),
             signals=tuple(options.get("signals", ())),
-            **_people(options.get("answerers", ()), options.get("approvers", ())),
+            **people(options.get("answerers", ()), options.get("approvers", ())),
             title=options.get("title", ""),
             on_open=options.get("on_open"),
         )
@@ -190,9 +190,9 @@ class Waiting:
         options: WaitOptions,
     ) -> Any:
         """Wait at one waitpoint; returns the payload, or those of all approvers."""
-        people = () if isinstance(approvers, int | None) else _names(approvers)
-        item, schema = _item(waitpoint, schema, people, options)
-        need = _needed(approvers, need, people or tuple(getattr(item, "tokens", ())))
+        named = () if isinstance(approvers, int | None) else _names(approvers)
+        item, schema = _item(waitpoint, schema, named, options)
+        need = _needed(approvers, need, named or tuple(getattr(item, "tokens", ())))
         came = await self.until(
             [item],
             {"waitpoint": item.name} if need is None else approval_condition(item.name, need),
@@ -277,24 +277,24 @@ def _names(approvers: object) -> tuple[str, ...]:
     return tuple(approvers)
 
 
-def _people(answerers: Sequence[str], approvers: Sequence[str]) -> dict[str, Any]:
+def people(answerers: Sequence[str], approvers: Sequence[str]) -> dict[str, Any]:
     """Return who may answer, as fields of a waitpoint."""
     if answerers and approvers:
         checks.refuse("answerers", "cannot be combined with the names of approvers", answerers)
     return {"answerers": tuple(approvers or answerers), "personal": bool(approvers)}
 
 
-def _needed(approvers: Approvers | None, need: int | None, people: Sequence[str]) -> int | None:
+def _needed(approvers: Approvers | None, need: int | None, named: Sequence[str]) -> int | None:
     """Return how many must approve, or None if any signal is an answer."""
     if isinstance(approvers, int):
         if need is not None:
             checks.refuse("need", "is for approvers who are named", need)
         return approvers
     if need is None:
-        return None if approvers is None else len(people)
-    if people in {(), ("",)}:
+        return None if approvers is None else len(named)
+    if named in {(), ("",)}:
         checks.refuse("need", "is for approvers who are named", need)
-    return checks.integer("need", need, 1, len(people))
+    return checks.integer("need", need, 1, len(named))
 
 
 def approval_condition(name: str, count: int) -> Mapping[str, Any]:
@@ -306,10 +306,15 @@ def approval_condition(name: str, count: int) -> Mapping[str, Any]:
 
 
 def approved(came: Sequence[Signal]) -> list[Signal]:
-    """Return the first signal of each who approved; raises Denied if one of them denied."""
+    """Return the first signal of each who approved.
+
+    Raises Denied if one of them denied, and NotApproved if an operator ended the wait.
+    """
     for signal in came:
         if signal.name == "deny":
             raise Denied(signal.value, signal.source)
+        if signal.name == "resume":
+            raise NotApproved(signal.value, signal.source)
     by_source: dict[Source, Signal] = {}
     for signal in came:
         by_source.setdefault(signal.source, signal)
@@ -317,7 +322,7 @@ def approved(came: Sequence[Signal]) -> list[Signal]:
 
 
 def _item(
-    waitpoint: str | TaskWaitpoint[Any], schema: Any, people: Sequence[str], options: WaitOptions
+    waitpoint: str | TaskWaitpoint[Any], schema: Any, approvers: Sequence[str], options: WaitOptions
 ) -> tuple[NewWaitpoint | TaskWaitpoint[Any], Any]:
     """Return the waitpoint to wait at, new or prepared, and its schema."""
     title, answerers = options.get("title", ""), options.get("answerers", ())
@@ -327,10 +332,10 @@ def _item(
             schema=_json_schema(schema),
             title=title,
             on_open=options.get("on_open"),
-            **_people(answerers, people),
+            **people(answerers, approvers),
         )
         return item, schema
-    if title or answerers or people or "on_open" in options:
+    if title or answerers or approvers or "on_open" in options:
         message = "set title, answerers, approvers and on_open in ctx.waitpoint(...)"
         raise InvalidInput(message, field="waitpoint")
     return waitpoint, waitpoint.schema if schema is None else schema

@@ -30,6 +30,7 @@ from holdfast.worker.limits import create_limits
 from holdfast.worker.parking import DEFAULT_KEPT
 from holdfast.worker.patience import insist, pause
 from holdfast.worker.pools import ProcessPool, ThreadPool
+from holdfast.worker.publishing import descriptions
 from holdfast.worker.runner import Runner
 from holdfast.worker.slots import Slots
 
@@ -216,8 +217,7 @@ class Worker:
             await asyncio.wait(set(self._attempts.values()))
 
     async def _publish(self) -> None:
-        described = {name: task.describe() for name, task in self._app.tasks.items()}
-        await self._engine.tasks.publish(described, tenant=self.settings.tenant)
+        await self._engine.tasks.publish(descriptions(self._app), tenant=self.settings.tenant)
 
     async def _declare(self) -> Awaitable[None]:
         """Store what the app declares; returns a task that keeps trying if the store is full."""

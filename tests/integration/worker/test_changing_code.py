@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
-from holdfast import App, Context, SyncContext, WorkerSettings
+from holdfast import App, Chat, Context, SyncContext, WorkerSettings
 from holdfast.errors import ExecutionFailed
 from holdfast.model.states import Hold
 from holdfast.testing.polling import wait_for
 from holdfast.worker.handle import Handle
 from holdfast.worker.task import Task
-from tests.integration.worker.conftest import LEASE_MS, Working, suspended
+from tests.integration.worker.conftest import LEASE_MS, Working, at_once, suspended
 
 ALSO_OVER_HTTP = True
 
@@ -118,6 +119,11 @@ async def test_executions_live_through_three_versions(app: App) -> None:
         assert {"pack", "wrap"} & set(steps) == {"pack" if name[0] in "23" else "wrap"}
 
 
+async def is_misfit(handle: Handle[Any]) -> bool:
+    """Whether an execution waits for code that fits."""
+    return (await handle.describe()).hold is Hold.CODE
+
+
 async def test_a_mismatch_waits_for_code_that_fits_and_loses_nothing(
     app: App, working: Working
 ) -> None:
@@ -138,15 +144,99 @@ async def test_a_mismatch_waits_for_code_that_fits_and_loses_nothing(
         await suspended(handle)
         await handle.signal("approval", "yes")
 
-        async def misfit() -> bool:
-            return (await handle.describe()).hold is Hold.CODE
-
-        await wait_for(misfit)
+        await wait_for(partial(is_misfit, handle))
         assert "Was step 'scan' added" in await suspended(handle)
         fits = True
         await app.engine.waitpoints.resume(handle.id, identity="ops")
         assert await handle.result(timeout=5) == "yes"
         assert asked == ["build"]
+
+
+@pytest.mark.parametrize("busy", ["queue", "merge"])
+async def test_a_conversation_waits_for_code_that_fits(
+    app: App, working: Working, busy: Literal["queue", "merge"]
+) -> None:
+    """What the user writes meanwhile is kept, and answered when the conversation continues."""
+    fits = True
+    asked: list[str] = []
+
+    @app.conversation(busy=busy)
+    async def booking(chat: Chat) -> None:
+        if not fits:
+            await chat.step("scan", asked.append, "scan")
+        await chat.step("look", asked.append, "look")
+        day = await chat.ask("Which day?")
+        await chat.say(f"{day.value}.")
+        await chat.say(f"And {(await chat.receive()).text}?")
+
+    async def texts(session: str) -> list[str]:
+        entries = (await app.engine.sessions.transcript(session)).entries
+        return [entry.text for entry in entries if entry.direction == "out"]
+
+    async def says(session: str, *lines: str) -> bool:
+        return (await texts(session))[: len(lines)] == list(lines)
+
+    # Nothing is kept in memory: the code runs from its journal.
+    async with working(kept=0):
+        session = (await booking.send("hi", user="ann")).session
+        await wait_for(partial(says, session, "Which day?"))
+        fits = False
+        await booking.send("Monday", user="ann", wait=0)
+        handle = booking.handle(f"{session}~1")
+        await wait_for(partial(is_misfit, handle))
+        assert "Was step 'scan' added" in (await handle.explain()).why
+        for text in ("at", "noon"):
+            assert (await booking.send(text, user="ann", wait=1)).state == "suspended"
+        assert (await app.engine.sessions.get(session)).buffered == 2
+        fits = True
+        await app.engine.waitpoints.resume(handle.id, identity="ops")
+        rest = "And at\nnoon?" if busy == "merge" else "And at?"
+        await wait_for(partial(says, session, "Which day?", "Monday.", rest))
+        assert asked[:1] == ["look"]
+        assert "scan" not in asked
+
+
+async def test_a_thread_meets_a_new_step_before_recorded_ones(app: App, working: Working) -> None:
+    """Also after a wait: the new step does not run."""
+    fits = True
+    ran: list[str] = []
+
+    @app.task
+    def work(ctx: SyncContext) -> list[str]:
+        ctx.sleep(0)
+        if not fits:
+            ctx.step("new", ran.append, "new")
+        ctx.step("b", ran.append, "b")
+        ctx.wait_for("go")
+        return ran
+
+    async with working():
+        handle = await work.submit()
+        await suspended(handle)
+        fits = False
+        await handle.signal("go")
+        await wait_for(partial(is_misfit, handle))
+        assert ran == ["b"]
+        fits = True
+        await app.engine.waitpoints.resume(handle.id)
+        assert await handle.result(timeout=5) == ["b"]
+
+
+async def test_other_threads_of_a_task_have_no_order(app: App, working: Working) -> None:
+    """A new step of one thread may come before a recorded one of another."""
+
+    @app.task(retries=at_once(2))
+    def work(ctx: SyncContext) -> list[int]:
+        with ThreadPoolExecutor(1) as pool:
+            if ctx.attempt:
+                pool.submit(lambda: ctx.step("late", int)).result()
+            pool.submit(lambda: ctx.step("early", int)).result()
+        if not ctx.attempt:
+            raise KeyError
+        return [ctx.step("own", int)]
+
+    async with working():
+        assert await (await work.submit()).result(timeout=5) == [0]
 
 
 async def test_threads_have_versions_too(app: App, working: Working) -> None:

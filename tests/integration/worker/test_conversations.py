@@ -12,7 +12,15 @@ import msgspec
 import pytest
 from pydantic import BaseModel
 
-from holdfast import App, Chat, ChatMessage, Denied, InvalidAnswer, SyncChat, WaitTimedOut
+from holdfast import (
+    App,
+    Chat,
+    ChatMessage,
+    Denied,
+    InvalidAnswer,
+    SyncChat,
+    WaitTimedOut,
+)
 from holdfast.errors import InvalidInput, TaskError
 from holdfast.model.sessions import Effect, SessionState
 from holdfast.model.states import State

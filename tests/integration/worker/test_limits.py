@@ -7,6 +7,7 @@ import pytest
 from holdfast import App
 from holdfast.engine import Engine
 from holdfast.errors import InvalidInput, TaskError
+from holdfast.model import declared_limits
 from holdfast.model.findings import Level
 from holdfast.testing import TestApp
 from tests.integration.worker.conftest import Working, near
@@ -101,6 +102,28 @@ async def test_the_doctor_shows_where_code_and_store_differ(
         report = await engine.operability.doctor()
         (finding,) = [one for one in report if one.check == "limits"]
         assert finding.text.endswith("quota packers does not exist")
+
+
+async def test_the_doctor_knows_limits_that_no_task_names(
+    app: App, engine: Engine, working: Working
+) -> None:
+    """Such as those that rules attach; however many there are."""
+    most = 2 * declared_limits.MOST
+    for number in range(most + 1):
+        app.quota(f"q{number}", concurrent=2)
+
+    @app.task(quotas=["q0"])
+    async def pack() -> None: ...
+
+    @app.task
+    async def ship() -> None: ...
+
+    async with working():
+        (finding,) = [one for one in await engine.operability.doctor() if one.check == "limits"]
+        assert finding.text == f"{most} declared in code, as in the store"
+        await engine.quotas.set("q7", max_concurrent=1)
+        (finding,) = [one for one in await engine.operability.doctor() if one.check == "limits"]
+        assert finding.text == "quota q7: max_concurrent is 1 in the store, 2 in code"
 
 
 async def test_a_published_limit_must_be_one(app: App) -> None:

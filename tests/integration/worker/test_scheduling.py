@@ -10,6 +10,9 @@ import pytest
 from holdfast import App, Context
 from holdfast.engine import Engine
 from holdfast.errors import InvalidInput, TaskError
+from holdfast.model.executions import NewExecution
+from holdfast.model.findings import Finding, Level, ok
+from holdfast.model.schedules import NewSchedule
 from holdfast.model.timing import Timing
 from holdfast.testing import TestApp
 from tests.integration.worker.conftest import Working
@@ -44,6 +47,46 @@ async def test_a_worker_that_starts_puts_schedules_into_the_store(
             assert other.plan.timing.every_ms == 300_000
             assert other.plan.execution.input == b'{"day":"now"}'
             assert other.plan.execution.kind == "reports/often"
+
+
+async def test_the_doctor_shows_schedules_that_code_left_behind(
+    app: App, engine: Engine, working: Working
+) -> None:
+    """With another declaration, or with its task; schedules made by hand are no concern of code."""
+
+    async def look() -> Finding:
+        (finding,) = [one for one in await engine.operability.doctor() if one.check == "schedules"]
+        return finding
+
+    @app.schedule(id="weekly", cron="0 6 * * MON")
+    @app.schedule(id="daily", cron="0 6 * * *")
+    @app.task
+    async def report() -> None:
+        """Make a report."""
+
+    async with working():
+        by_hand = NewExecution(kind="report")
+        await engine.schedules.create(
+            NewSchedule(id="hand", execution=by_hand, timing=Timing(cron="0 7 * * *"))
+        )
+        assert await look() == ok("schedules", "3, none of them left behind by changed code")
+
+    del app.schedules["weekly"]
+    async with working():
+        found = await look()
+        assert found.level is Level.WARNING
+        assert found.text == "schedule weekly: the code of report does not declare it any more"
+        assert "`holdfast schedules delete ID`" in str(found.fix)
+    await engine.schedules.delete("weekly")
+
+    del app.tasks["report"]
+
+    @app.task
+    async def other() -> None:
+        """Something else."""
+
+    async with working():
+        assert (await look()).text == "schedule daily: no running worker has its task report"
 
 
 async def test_what_a_schedule_fires_runs(app: App, engine: Engine, working: Working) -> None:

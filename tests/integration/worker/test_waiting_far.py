@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from holdfast import App, Context, Denied, Handle, WaitTimedOut
+from holdfast import App, Context, Denied, Handle, NotApproved, WaitTimedOut
 from holdfast.errors import (
     InvalidPayload,
     InvalidToken,
@@ -120,14 +120,18 @@ async def test_people_approve_and_deny(app: App, working: Working) -> None:
 
 
 async def test_time_and_operators_end_waits(app: App, working: Working) -> None:
-    """A timeout is raised in the task; an operator's resume is an answer."""
+    """A timeout is raised in the task; an operator's resume is an answer, but no approval."""
 
     @app.task
     async def ask(ctx: Context) -> Any:
         try:
             await ctx.wait_for("never", timeout=0.05)
         except WaitTimedOut:
-            return await ctx.wait_for("operator")
+            answer = await ctx.wait_for("operator")
+        try:
+            await ctx.wait_for("people", approvers=["ann", "ben"])
+        except NotApproved as error:
+            return answer, error.source.identity
 
     async with working():
         handle = await ask.submit()
@@ -140,7 +144,15 @@ async def test_time_and_operators_end_waits(app: App, working: Working) -> None:
         point = await until_it_waits(handle)
         assert await app.engine.waitpoints.revoke(point.id) == "revoked"
         assert await app.engine.waitpoints.resume(handle.id, b'"go"') is State.WAITING
-        assert await handle.result(timeout=10) == "go"
+
+        async def waits_for_people() -> bool:
+            points = await handle.waitpoints()
+            return any(one.name == "people" for one in points)
+
+        await wait_for(waits_for_people)
+        await app.engine.waitpoints.resume(handle.id, identity="ops")
+        answer, by = await handle.result(timeout=10)
+        assert (answer, bool(by)) == ("go", True)
 
 
 async def test_signing_keys_are_rotated(app: App) -> None:

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import pytest
 from pydantic import BaseModel
 
-from holdfast import App
+from holdfast import App, Chat
 from holdfast.cli.tasks import sample, signature, submit_line
 
 app = App("embedded://nowhere")
@@ -99,3 +99,14 @@ def test_the_suggested_command_survives_a_shell() -> None:
         *("--store", "embedded://a b", "--wait"),
     ]
     assert submit_line("nothing", nothing.describe()) == "holdfast submit nothing --wait"
+
+
+def test_a_conversation_is_shown_as_one() -> None:
+    """Nobody submits it, so it has no signature."""
+    bots = App()
+
+    @bots.conversation
+    async def booking(chat: Chat) -> None:
+        """Book."""
+
+    assert signature("booking", booking.describe()) == "booking, a conversation"

@@ -43,7 +43,13 @@ def show(
     if try_line:
         name, about = next(iter(described.items()))
         output.say("\nTry, in another terminal:")
-        output.say(f"  {tasks.submit_line(name, about, store=_store_option(app.store))}\n")
+        output.say(f"  {_command_to_try(target, app, name, about)}\n")
+
+
+def _command_to_try(target: str, app: App, name: str, about: tasks.Description) -> str:
+    if about.get("conversation"):
+        return f"holdfast chat {target} {name}"
+    return tasks.submit_line(name, about, store=_store_option(app.store))
 
 
 def as_value(target: str, app: App, worker: Worker) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from holdfast.host.flows.lint_scope import check_scope, vars_of
 from holdfast.host.flows.model import (
     CONVERSING,
     END,
+    Approval,
     Each,
     End,
     Flow,
@@ -116,6 +117,8 @@ def _check_node(flow: Flow, node: FlowNode, known: Known, problems: Problems) ->
     _check_effects(node, problems)
     if isinstance(node.action, Parallel):
         _check_join(node, node.action, problems)
+    if isinstance(node.action, Approval):
+        _check_need(node, node.action, problems)
     if node.kind in _TALKING and flow.type not in CONVERSING:
         message = f"a {flow.type} flow has no conversation, so it cannot `{node.kind}`"
         hint = "use an `approval`, or make the flow `messaging`"
@@ -170,6 +173,14 @@ def _check_join(node: FlowNode, action: Parallel, problems: Problems) -> None:
     elif action.join is not Join.QUORUM and action.k is not None:
         message = f"`k` of node `{node.id}` does nothing: its join is `{action.join}`"
         problems.add("no_effect", inside.keys["k"], message, "write `join: quorum`")
+
+
+def _check_need(node: FlowNode, action: Approval, problems: Problems) -> None:
+    count = len(action.approvers)
+    if count and action.need > count:
+        message = f"{action.need} people must approve node `{node.id}`, and it names {count}"
+        place = node.node.entries[NodeKind.APPROVAL.value].entries["need"]
+        problems.add("impossible_need", place, message)
 
 
 def waiting_flows(flows: Mapping[str, Flow], kinds: frozenset[NodeKind]) -> set[str]:

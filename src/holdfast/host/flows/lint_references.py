@@ -9,6 +9,7 @@ from holdfast.host.flows import graph
 from holdfast.host.flows.fields import Ref
 from holdfast.host.flows.known import Known
 from holdfast.host.flows.model import (
+    Approval,
     Call,
     Each,
     Flow,
@@ -21,7 +22,7 @@ from holdfast.host.flows.model import (
 )
 from holdfast.host.flows.problems import Problems, shown
 from holdfast.host.flows.scopes import SCOPE
-from holdfast.host.flows.templates import OPEN
+from holdfast.host.flows.templates import OPEN, Text
 from holdfast.host.web.hosts import allows
 from holdfast.model.hints import did_you_mean
 
@@ -48,6 +49,8 @@ class _References:
             self._provider(action)
         elif isinstance(action, Http):
             self._http(action)
+        elif isinstance(action, Approval) and action.on_open is not None:
+            self._address(action.on_open)
         elif isinstance(action, Each) and action.as_ in SCOPE:
             message = f"`as` cannot be `{action.as_}`, which is in scope already"
             place = node.node.entries["each"].entries["as"]
@@ -106,8 +109,11 @@ class _References:
         for header in (action.headers or {}).values():
             if isinstance(header, Ref):
                 self._one_of(header, self._known.secrets, "unknown_secret", "secret")
-        node = action.url.node
-        first = action.url.parts[0]
+        self._address(action.url)
+
+    def _address(self, url: Text) -> None:
+        """Check a URL, as far as it is known before the flow runs."""
+        node, first = url.node, url.parts[0]
         if node is None or not isinstance(first, str):
             return
         parts = urlsplit(first) if first.isprintable() and "[" not in first else None

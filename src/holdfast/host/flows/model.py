@@ -245,7 +245,15 @@ class Approval:
     title: Text = declared(Of.TEXT, "What people are asked.", required=True, type="string")
     schema: Any = declared(Of.SCHEMA, "The JSON Schema of what comes with a decision.")
     approvers: tuple[Text, ...] = declared(
-        Of.TEXTS, "Who may decide; without it, everybody with the link.", default=()
+        Of.TEXTS,
+        "Who may decide, each with a link of their own; without it, everybody with the link.",
+        default=(),
+    )
+    need: int = declared(
+        Of.INTEGER, "How many different people must approve.", default=1, low=1, high=100
+    )
+    on_open: Text | None = declared(
+        Of.TEXT, "The URL of a webhook that gets the links, to pass them on.", type="string"
     )
     timeout: int | None = declared(Of.DURATION, "How long it waits.")
     on_timeout: Ref | None = declared(Of.NODE, "The node that follows when nobody decided.")

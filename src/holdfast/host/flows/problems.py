@@ -52,6 +52,7 @@ CODES: dict[str, str] = {
     "wait_not_allowed": "Flows of this type, and branches, cannot wait for a message.",
     "no_effect": "A setting does nothing here.",
     "impossible_join": "The branches can never fulfil the join.",
+    "impossible_need": "More people must approve than are named.",
     "unknown_flow": "The pack has no flow with this id.",
     "unknown_component": "The pack declares no component with this name.",
     "unknown_operation": "The component or provider declares no operation with this name.",

@@ -306,6 +306,8 @@ class Run:
         left = await self._time_left(node)
         asked = Approving.of(node.id, action, scope)
         asked = dataclasses.replace(asked, timeout_ms=_shorter(action.timeout, left))
+        if asked.on_open is not None and self._flows.runners.reach is not None:
+            self._flows.runners.reach(self._frame.flow, asked.on_open)
         self._steps += 2
         await self.park()
         try:

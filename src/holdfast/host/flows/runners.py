@@ -163,6 +163,8 @@ class Runners:
     provider: Callable[[ProviderCall], Awaitable[Any]] | None = None
     #: Reads names of the tenant's state; those that it lacks are left out.
     state: Callable[[Invocation, Sequence[str]], Awaitable[Mapping[str, Any]]] | None = None
+    #: Checks that the pack of a flow may have a URL called; raises NodeFailed.
+    reach: Callable[[str, str], object] | None = None
 
     @property
     def kinds(self) -> frozenset[NodeKind]:

@@ -41,7 +41,7 @@ SCOPE: dict[str, Type] = {
 #: What an approval returns.
 DECISION = Type(
     "map",
-    fields={"approved": Type("bool"), "by": Type("string"), "data": ANY},
+    fields={"approved": Type("bool"), "by": _TEXT, "data": ANY, "also": Type("list")},
     closed=True,
 )
 _OUTPUTS: dict[NodeKind, Type] = {

@@ -21,7 +21,7 @@ from holdfast.worker.chat import Chat
 from holdfast.worker.context import Context
 from holdfast.worker.messages import Button, ChatMessage
 from holdfast.worker.outcomes import Denied
-from holdfast.worker.waiting import approval_condition, approved
+from holdfast.worker.waiting import WaitpointOptions, approval_condition, approved
 
 #: How much longer amounts stay reserved than the call that they are for may take.
 _GRACE_S = 60.0
@@ -47,8 +47,10 @@ class Approving:
     name: str
     title: str
     approvers: Sequence[str]
+    need: int
     schema: Any
     timeout_ms: int | None
+    on_open: str | None = None
 
     @classmethod
     def of(cls, name: str, action: Approval, scope: dict[str, Any]) -> Approving:
@@ -57,8 +59,10 @@ class Approving:
             name=name,
             title=action.title.text(scope),
             approvers=[text.text(scope) for text in action.approvers],
+            need=action.need,
             schema=action.schema,
             timeout_ms=action.timeout,
+            on_open=None if action.on_open is None else action.on_open.text(scope),
         )
 
 
@@ -178,10 +182,11 @@ class TaskStage:
 
     async def decide(self, asked: Approving) -> dict[str, Any]:
         """Wait for a decision; raises WaitTimedOut."""
-        point = await self._context.waitpoint(
-            asked.name, schema=asked.schema, title=asked.title, answerers=tuple(asked.approvers)
-        )
-        condition = approval_condition(asked.name, 1)
+        options: WaitpointOptions = {"title": asked.title, "approvers": asked.approvers}
+        if asked.on_open is not None:
+            options["on_open"] = asked.on_open
+        point = await self._context.waitpoint(asked.name, schema=asked.schema, **options)
+        condition = approval_condition(asked.name, asked.need)
         timeout = _seconds(asked.timeout_ms)
         return _decision(
             await self._context.wait_until(condition, point, name=asked.name, timeout=timeout)
@@ -258,10 +263,15 @@ class ChatStage(TaskStage):
         timeout = _seconds(asked.timeout_ms)
         try:
             signals = await self._chat.approval(
-                asked.title, approvers=asked.approvers, timeout=timeout, name=asked.name
+                asked.title,
+                approvers=asked.approvers,
+                count=asked.need,
+                timeout=timeout,
+                name=asked.name,
+                on_open=asked.on_open,
             )
         except Denied as denied:
-            return {"approved": False, "by": denied.source.identity, "data": denied.payload}
+            return _denial(denied)
         return _decision(signals)
 
     @override
@@ -275,10 +285,20 @@ class ChatStage(TaskStage):
 
 def _decision(signals: Sequence[Signal]) -> dict[str, Any]:
     try:
-        first = approved(signals)[0]
+        first, *others = approved(signals)
     except Denied as denied:
-        return {"approved": False, "by": denied.source.identity, "data": denied.payload}
-    return {"approved": True, "by": first.source.identity, "data": first.value}
+        return _denial(denied)
+    decision = {"approved": True, "by": first.source.identity, "data": first.value}
+    return {**decision, "also": [signal.source.identity for signal in others]}
+
+
+def _denial(denied: Denied) -> dict[str, Any]:
+    return {
+        "approved": False,
+        "by": denied.source.identity,
+        "data": denied.payload,
+        "also": [],
+    }
 
 
 def _buttons(given: Any) -> Any:

@@ -159,6 +159,7 @@ def runners(ask: Ask, real: Runners | None = None) -> Runners:
         llm=faked(_model_call, real.llm),
         provider=faked(_provider_call, real.provider),
         state=real.state,
+        reach=real.reach,
     )
 
 
@@ -189,6 +190,7 @@ def watched(real: Runners, note: Callable[[Call, Answer], object]) -> Runners:
         llm=noted(_model_call, real.llm),
         provider=noted(_provider_call, real.provider),
         state=real.state,
+        reach=real.reach,
     )
 
 

@@ -153,7 +153,8 @@ class Player:
             if point.name != action.node:
                 continue
             # As the holder of the link does.
-            token = await self._engine.waitpoints.token(point.id, reader=_READER)
+            person = action.by if point.personal else ""
+            token = await self._engine.waitpoints.token(point.id, reader=_READER, person=person)
             signal = NewSignal(
                 waitpoint=point.id,
                 name="approve" if action.approves else "deny",

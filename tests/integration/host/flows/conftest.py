@@ -54,7 +54,7 @@ def made(orders: Orders | None, *texts: str, **options: Any) -> Flows:
     files = {f"{number}.yaml": text for number, text in enumerate(texts)}
     flows, problems = lint_files(files)
     assert [str(one) for one in problems if one.severity == "error"] == []
-    return Flows(flows, Runners(call=orders), **options)
+    return Flows(flows, options.pop("runners", Runners(call=orders)), **options)
 
 
 @pytest.fixture(params=["kept", "replayed", "continued"])

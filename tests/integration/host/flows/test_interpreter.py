@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 
+from holdfast.errors import SignalNotAllowed
 from holdfast.host.flows.declaring import APOLOGY
-from holdfast.host.flows.runners import NodeFailed
+from holdfast.host.flows.runners import NodeFailed, Runners
+from holdfast.host.web import requests
 from holdfast.model.sessions import SessionState
 from tests.integration.host.flows.conftest import Orders, Talking
 
@@ -347,6 +349,66 @@ nodes:
         await talk.say("A3")
         await talk.advance(days=2)
         await talk.expect("Nobody decided.")
+
+
+async def test_the_people_of_an_approval_are_different_people(talking: Talking) -> None:
+    """One counts once, nobody answers for another, and an operator approves nothing."""
+    flow = """
+id: pay
+type: messaging
+nodes:
+  gate:
+    approval: {title: "Pay?", approvers: [ann, "{{ input.text }}"], need: 2}
+    out:
+      - {when: prev.approved, to: paid}
+      - {to: unpaid}
+  paid: {emit: {text: "Paid by {{ nodes.gate.by }} and {{ nodes.gate.also[0] }}."}, out: again}
+  unpaid: {emit: {text: "Not paid: {{ nodes.gate.by }}"}, out: end}
+  again: {wait: {}, out: gate}
+"""
+    async with talking(flow) as talk:
+        await talk.say("ben")
+        await talk.approve("gate", by="ann")
+        await talk.approve("gate", by="ann")
+        with pytest.raises(SignalNotAllowed):
+            await talk.approve("gate", by="cid")
+        await talk.expect()
+        await talk.approve("gate", by="ben")
+        await talk.expect("Paid by ann and ben.")
+        await talk.say("ben")
+        await talk.approve("gate", by="ann")
+        execution = (await talk.session()).execution
+        assert execution is not None
+        await talk.test.engine.waitpoints.resume(execution, identity="ops")
+        await talk.run()
+        await talk.expect("Not paid: ops")
+
+
+async def test_the_links_of_an_approval_go_only_where_the_pack_may_call(talking: Talking) -> None:
+    """The address of a webhook is known when the node runs."""
+    flow = """
+id: pay
+type: messaging
+nodes:
+  gate:
+    approval: {title: "Pay?", approvers: [ann], on_open: "{{ input.text }}"}
+    out: done
+    on_error: refused
+  done: {emit: {text: Done.}, out: end}
+  refused: {emit: {text: "{{ prev.error.code }}"}, out: end}
+"""
+
+    def reach(flow: str, url: str) -> None:
+        requests.target(url, {"pay": ("bot.example",)}[flow])
+
+    async with talking(flow, runners=Runners(reach=reach)) as talk:
+        await talk.say("https://evil.example/asked")
+        await talk.expect("http_denied")
+        await talk.say("https://bot.example/asked")
+        (point,) = await talk.test.engine.waitpoints.of((await talk.session()).execution or "")
+        assert point.on_open == "https://bot.example/asked"
+        await talk.approve("gate", by="ann")
+        await talk.expect("Done.")
 
 
 async def test_each_and_parallel_run_calls_and_flows(talking: Talking, orders: Orders) -> None:
