@@ -148,6 +148,12 @@ class GraphNotFound(NotFound):
     code = "graph_not_found"
 
 
+class WebChatNotFound(NotFound):
+    """The server has opened no web chat at this address, or what it led to is gone."""
+
+    code = "web_chat_not_found"
+
+
 class ScheduleNotFound(NotFound):
     """No schedule has this id."""
 
@@ -710,6 +716,12 @@ class Refused(HoldfastError):
     """Not now; the same call may succeed later."""
 
     code = "refused"
+
+
+class WebChatUnavailable(Refused):
+    """The deployment behind a web chat takes no messages now."""
+
+    code = "web_chat_unavailable"
 
 
 class StoreFull(Refused):
