@@ -1,7 +1,12 @@
 // Builds the pages into a folder, by default the one that the package ships.
+import { readFileSync } from "node:fs";
+
 import * as esbuild from "esbuild";
 
 const outdir = process.argv[2] ?? "../src/holdfast/server/static";
+const notices = ["preact", "@preact/signals", "@preact/signals-core"].map(
+  (name) => `${name}:\n${readFileSync(`node_modules/${name}/LICENSE`, "utf8").trim()}`,
+);
 const shared = {
   outdir,
   bundle: true,
@@ -15,6 +20,8 @@ const shared = {
   logLevel: "warning",
 };
 
-await esbuild.build({ ...shared, entryPoints: { chat: "chat/main.tsx" }, format: "esm" });
+const banner = { js: `/*! This file contains\n\n${notices.join("\n\n")}\n*/` };
+
+await esbuild.build({ ...shared, entryPoints: { chat: "chat/main.tsx" }, format: "esm", banner });
 // Pages of others load it with a plain <script>.
 await esbuild.build({ ...shared, entryPoints: { embed: "embed/embed.ts" }, format: "iife" });

@@ -1,8 +1,7 @@
 """Check that the pages in the package are those that the sources in `pages/` give.
 
-    python tools/check_pages.py            compare digests: needs no node
-    python tools/check_pages.py --build    build again, compare bytes: needs node and `npm ci`
-    python tools/check_pages.py --write    build into the package and write the digests
+Without an option it compares digests, which needs no node. `--build` builds again and compares the
+bytes; `--write` builds into the package and writes the digests. Both need node, after `npm ci`.
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ def stale() -> list[str]:
 def build(folder: Path) -> None:
     """Build the pages into a folder."""
     command = ["node", "build.mjs", str(folder)]
-    subprocess.run(command, cwd=PAGES, check=True)  # noqa: S607 - node of the path
+    subprocess.run(command, cwd=PAGES, check=True)
 
 
 def differing() -> list[str]:
@@ -68,7 +67,7 @@ def main() -> int:
         return 0
     found = stale() or (differing() if "--build" in sys.argv else [])
     for name in found:
-        print(_STALE.format(name), file=sys.stderr)  # noqa: T201 - a command
+        print(_STALE.format(name), file=sys.stderr)
     return bool(found)
 
 
