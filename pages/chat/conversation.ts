@@ -112,7 +112,6 @@ export class Conversation {
   }
 
   async restart(): Promise<void> {
-    this.stream.stop();
     const visit = await calls.restart();
     this.outbox.clear();
     this.show(visit);
@@ -131,6 +130,7 @@ export class Conversation {
   private show(visit: Visit): void {
     batch(() => {
       if (visit.conversation !== this.number) {
+        this.stream.stop();
         this.lines.value = [];
         this.setDraft(null);
       }

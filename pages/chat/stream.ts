@@ -20,8 +20,9 @@ export interface Listener {
 }
 
 export class Stream {
-  private running: AbortController | null = null;
-  private wanted = false;
+  /** What is to be read; null while nothing is. A new one takes the place of the last. */
+  private reading: AbortController | null = null;
+  private connection: AbortController | null = null;
   private live = false;
   private failures = 0;
   private wake: (() => void) | null = null;
@@ -30,7 +31,7 @@ export class Stream {
   constructor(private readonly listener: Listener) {
     document.addEventListener("visibilitychange", () => this.visibilityChanged());
     addEventListener("online", () => this.hurry());
-    addEventListener("offline", () => this.running?.abort());
+    addEventListener("offline", () => this.connection?.abort());
     addEventListener("pageshow", () => this.hurry());
   }
 
@@ -39,18 +40,20 @@ export class Stream {
   }
 
   get isWanted(): boolean {
-    return this.wanted;
+    return this.reading !== null;
   }
 
   start(): void {
-    if (this.wanted) return;
-    this.wanted = true;
-    void this.run();
+    if (this.reading) return;
+    this.reading = new AbortController();
+    this.failures = 0;
+    void this.run(this.reading.signal);
   }
 
   stop(): void {
-    this.wanted = false;
-    this.running?.abort();
+    this.reading?.abort();
+    this.reading = null;
+    this.connection?.abort();
     this.wake?.();
   }
 
@@ -63,41 +66,46 @@ export class Stream {
   private visibilityChanged(): void {
     clearTimeout(this.hiding);
     if (document.visibilityState === "visible") this.hurry();
-    else this.hiding = setTimeout(() => this.running?.abort(), HIDDEN_MS);
+    else this.hiding = setTimeout(() => this.connection?.abort(), HIDDEN_MS);
   }
 
-  private async run(): Promise<void> {
-    while (this.wanted) {
+  private async run(stopped: AbortSignal): Promise<void> {
+    while (!stopped.aborted) {
       const isHidden = document.visibilityState === "hidden" && this.failures > 0;
-      if (!isHidden) await this.connect();
-      if (this.wanted) await this.pause(isHidden);
+      if (!isHidden) await this.connect(stopped);
+      if (!stopped.aborted) await this.pause(isHidden);
     }
   }
 
-  private async connect(): Promise<void> {
-    const running = new AbortController();
-    this.running = running;
-    let watch = setTimeout(() => running.abort(), SILENCE_MS);
+  private async connect(stopped: AbortSignal): Promise<void> {
+    const connection = new AbortController();
+    this.connection = connection;
+    let watch = setTimeout(() => connection.abort(), SILENCE_MS);
     const heard = (): void => {
       clearTimeout(watch);
-      watch = setTimeout(() => running.abort(), SILENCE_MS);
+      watch = setTimeout(() => connection.abort(), SILENCE_MS);
     };
     try {
-      const response = await openEvents(this.listener.after(), running.signal);
+      const response = await openEvents(this.listener.after(), connection.signal);
       this.failures = 0;
       this.live = true;
       this.listener.link("live");
-      for await (const event of readEvents(response, heard)) this.listener.event(event);
+      for await (const event of readEvents(response, heard)) {
+        if (stopped.aborted) return;
+        this.listener.event(event);
+      }
     } catch (error) {
-      if (error instanceof Refusal && !error.passes) {
-        this.wanted = false;
+      if (!stopped.aborted && error instanceof Refusal && !error.passes) {
+        this.stop();
         this.listener.refused(error);
       }
     } finally {
-      this.live = false;
       clearTimeout(watch);
-      running.abort();
-      if (this.wanted) this.listener.link("lost");
+      connection.abort();
+      if (!stopped.aborted) {
+        this.live = false;
+        this.listener.link("lost");
+      }
     }
     this.failures += 1;
   }

@@ -2139,12 +2139,13 @@ var Stream = class {
     this.listener = listener;
     document.addEventListener("visibilitychange", () => this.visibilityChanged());
     addEventListener("online", () => this.hurry());
-    addEventListener("offline", () => this.running?.abort());
+    addEventListener("offline", () => this.connection?.abort());
     addEventListener("pageshow", () => this.hurry());
   }
   listener;
-  running = null;
-  wanted = false;
+  /** What is to be read; null while nothing is. A new one takes the place of the last. */
+  reading = null;
+  connection = null;
   live = false;
   failures = 0;
   wake = null;
@@ -2153,16 +2154,18 @@ var Stream = class {
     return this.live;
   }
   get isWanted() {
-    return this.wanted;
+    return this.reading !== null;
   }
   start() {
-    if (this.wanted) return;
-    this.wanted = true;
-    void this.run();
+    if (this.reading) return;
+    this.reading = new AbortController();
+    this.failures = 0;
+    void this.run(this.reading.signal);
   }
   stop() {
-    this.wanted = false;
-    this.running?.abort();
+    this.reading?.abort();
+    this.reading = null;
+    this.connection?.abort();
     this.wake?.();
   }
   /** Try again now. */
@@ -2173,39 +2176,44 @@ var Stream = class {
   visibilityChanged() {
     clearTimeout(this.hiding);
     if (document.visibilityState === "visible") this.hurry();
-    else this.hiding = setTimeout(() => this.running?.abort(), HIDDEN_MS);
+    else this.hiding = setTimeout(() => this.connection?.abort(), HIDDEN_MS);
   }
-  async run() {
-    while (this.wanted) {
+  async run(stopped) {
+    while (!stopped.aborted) {
       const isHidden = document.visibilityState === "hidden" && this.failures > 0;
-      if (!isHidden) await this.connect();
-      if (this.wanted) await this.pause(isHidden);
+      if (!isHidden) await this.connect(stopped);
+      if (!stopped.aborted) await this.pause(isHidden);
     }
   }
-  async connect() {
-    const running = new AbortController();
-    this.running = running;
-    let watch = setTimeout(() => running.abort(), SILENCE_MS);
+  async connect(stopped) {
+    const connection = new AbortController();
+    this.connection = connection;
+    let watch = setTimeout(() => connection.abort(), SILENCE_MS);
     const heard = () => {
       clearTimeout(watch);
-      watch = setTimeout(() => running.abort(), SILENCE_MS);
+      watch = setTimeout(() => connection.abort(), SILENCE_MS);
     };
     try {
-      const response = await openEvents(this.listener.after(), running.signal);
+      const response = await openEvents(this.listener.after(), connection.signal);
       this.failures = 0;
       this.live = true;
       this.listener.link("live");
-      for await (const event of readEvents(response, heard)) this.listener.event(event);
+      for await (const event of readEvents(response, heard)) {
+        if (stopped.aborted) return;
+        this.listener.event(event);
+      }
     } catch (error) {
-      if (error instanceof Refusal && !error.passes) {
-        this.wanted = false;
+      if (!stopped.aborted && error instanceof Refusal && !error.passes) {
+        this.stop();
         this.listener.refused(error);
       }
     } finally {
-      this.live = false;
       clearTimeout(watch);
-      running.abort();
-      if (this.wanted) this.listener.link("lost");
+      connection.abort();
+      if (!stopped.aborted) {
+        this.live = false;
+        this.listener.link("lost");
+      }
     }
     this.failures += 1;
   }
@@ -2310,7 +2318,6 @@ var Conversation = class {
     this.outbox.add({ id: newId(), ...content });
   }
   async restart() {
-    this.stream.stop();
     const visit = await restart();
     this.outbox.clear();
     this.show(visit);
@@ -2327,6 +2334,7 @@ var Conversation = class {
   show(visit) {
     r3(() => {
       if (visit.conversation !== this.number) {
+        this.stream.stop();
         this.lines.value = [];
         this.setDraft(null);
       }
