@@ -37,6 +37,7 @@ WORDS = [f"w{number}" for number in range(40)]
 HOST_PAGE = """<!doctype html><html lang="en"><title>Shop</title><h1>Shop</h1>
 <script src="{url}/chat/embed.js" data-deployment="bot" data-title="Help"></script>
 """
+PREFIX = b"/hold/fast"
 HOST_POLICY = "default-src 'none'; script-src {url}; frame-src {url}; style-src 'none'"
 
 pytestmark = [
@@ -79,17 +80,38 @@ class Scene:
             yield process
 
 
+async def forward(
+    url: str, head: bytes, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+) -> None:
+    """Pass a call on without its prefix, as a proxy does."""
+    there, back = await asyncio.open_connection("127.0.0.1", int(url.rpartition(":")[2]))
+    head = head.replace(PREFIX, b"", 1).replace(b"keep-alive", b"close")
+
+    async def copy(source: asyncio.StreamReader, target: asyncio.StreamWriter) -> None:
+        with contextlib.suppress(ConnectionError):
+            while data := await source.read(65_536):
+                target.write(data)
+                await target.drain()
+        target.close()
+
+    back.write(head)
+    await asyncio.gather(copy(reader, back), copy(there, writer))
+
+
 @contextlib.asynccontextmanager
 async def page_of_others() -> AsyncIterator[tuple[str, dict[str, str]]]:
-    """Serve one page from an origin of its own."""
+    """Serve a page from an origin of its own, and below a prefix everything of the server."""
     page: dict[str, str] = {}
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await reader.readuntil(b"\r\n\r\n")
+        head = await reader.readuntil(b"\r\n\r\n")
+        if PREFIX in head.partition(b"\r\n")[0]:
+            await forward(page["url"], head, reader, writer)
+            return
         body = page["html"].encode()
-        head = f"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: {len(body)}\r\n"
+        first = f"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: {len(body)}\r\n"
         policy = f"Content-Security-Policy: {page['policy']}\r\nConnection: close\r\n\r\n"
-        writer.write(f"{head}{policy}".encode() + body)
+        writer.write(f"{first}{policy}".encode() + body)
         await writer.drain()
         writer.close()
 
@@ -118,6 +140,7 @@ async def scene(
         ) as (_, url),
         async_playwright() as playwright,
     ):
+        page["url"] = url
         page["html"] = HOST_PAGE.format(url=url)
         page["policy"] = HOST_POLICY.format(url=url)
         browser = await playwright.chromium.launch(
@@ -386,6 +409,40 @@ async def test_an_origin_that_is_not_allowed_cannot_frame_it(scene: Scene) -> No
     await expect(frame.get_by_role("textbox")).to_have_count(0)
     await context.close()
     assert any("frame-ancestors" in line for line in refused)
+
+
+async def test_behind_a_prefix(scene: Scene, visitor: Visitor) -> None:
+    """A proxy may serve it below any path: the page, its files, its calls and its cookie."""
+    await visitor.page.goto(f"{scene.elsewhere}{PREFIX.decode()}/chat/local/bot")
+    await visitor.say("hello")
+    await visitor.sees("You said hello.")
+    await visitor.page.reload()
+    await visitor.sees("You said hello.")
+    paths = {cookie["path"] for cookie in await visitor.context.cookies()}
+    assert f"{PREFIX.decode()}/chat/local/bot" in paths
+
+
+async def test_a_reader_is_not_pulled_down(visitor: Visitor) -> None:
+    """While they read above, new replies are counted; earlier lines are fetched on demand."""
+    page = visitor.page
+    for number in range(30):
+        await visitor.say(f"line {number}")
+    await visitor.sees("You said line 29.")
+    await page.reload()
+    log = page.locator(".log")
+    await expect(page.get_by_role("button", name="Earlier messages")).to_be_visible()
+    await page.get_by_role("button", name="Earlier messages").click()
+    await visitor.sees("You said line 0.")
+    await expect(page.locator(".line .bubble")).to_have_count(60)
+    await log.evaluate("(element) => element.scrollTo(0, 0)")
+    second = await visitor.context.new_page()
+    await second.goto(page.url)
+    await Visitor(visitor.context, second).say("more")
+    await page.bring_to_front()
+    await expect(page.get_by_role("button", name="1 new")).to_be_visible()
+    assert await log.evaluate("(element) => element.scrollTop") < 10
+    await page.get_by_role("button", name="1 new").click()
+    await expect(page.get_by_role("button", name="1 new")).to_have_count(0)
 
 
 async def test_by_keyboard_alone(visitor: Visitor) -> None:

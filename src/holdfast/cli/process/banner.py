@@ -44,10 +44,11 @@ def show(
         output.say(f"  can      {', '.join(worker.settings.capabilities)}")
     for number, (name, about) in enumerate(described.items()):
         output.say(f"  {'tasks' if number == 0 else '':<9}{tasks.signature(name, about)}")
-    if try_line:
-        name, about = next(iter(described.items()))
-        output.say("\nTry, in another terminal:")
-        output.say(f"  {tasks.submit_line(name, about, store=_store_option(app.store))}\n")
+    submitted = [name for name in described if name not in _conversations(app)]
+    if try_line and submitted:
+        name = submitted[0]
+        line = tasks.submit_line(name, described[name], store=_store_option(app.store))
+        output.say(f"\nTry, in another terminal:\n  {line}\n")
 
 
 def as_value(target: str, app: App, worker: Worker) -> dict[str, Any]:
@@ -66,10 +67,14 @@ def as_value(target: str, app: App, worker: Worker) -> dict[str, Any]:
 
 def _chats(app: App, url: str) -> list[str]:
     """Return the addresses of the web chats of an app."""
+    found = [name for name in _conversations(app) if "/" not in name]
+    return [f"{url}/chat/{DEFAULT_ENV}/{name}" for name in found]
+
+
+def _conversations(app: App) -> list[str]:
     from holdfast.worker.conversation import Conversation
 
-    found = [name for name, task in app.tasks.items() if isinstance(task, Conversation)]
-    return [f"{url}/chat/{DEFAULT_ENV}/{name}" for name in found if "/" not in name]
+    return [name for name, task in app.tasks.items() if isinstance(task, Conversation)]
 
 
 def _shown(store: str) -> str:

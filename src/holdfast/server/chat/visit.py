@@ -61,7 +61,7 @@ class Visit:
             call.services.visits.take(call.address)
         ring = await call.engine.keyring.ring()
         now_ms = time.time_ns() // 1_000_000
-        # Audit log and limits of open calls count it for the tenant.
+        # The audit log of the tenant has it.
         call.identity = Identity(key=VISITOR, tenant=door.tenant, roles=frozenset())
         known = visitors.recognize(call.request, door, ring, now_ms)
         return cls(call, door, ring, now_ms, known)

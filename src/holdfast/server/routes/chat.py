@@ -244,7 +244,9 @@ async def follow(call: Call, env: str, name: str, query: EventsQuery) -> EventSt
     """
     visit = await Visit.at(call, env, name)
     await call.engine.sessions.get(visit.session)
-    return EventStream(call, _live(call, visit.session, query.after))
+    # Counted by address: visitors must not use up the streams of their tenant.
+    events = _live(call, visit.session, query.after)
+    return EventStream(call, events, caller=f"address {call.address}")
 
 
 class PartView(View):
