@@ -10,6 +10,7 @@ import type { Host } from "./host";
 import { Avatar, Icon } from "./icons";
 import { Log } from "./log";
 import type { Settings } from "./settings";
+import { phrase, words } from "./words";
 
 /** Bytes of the largest message, as characters of any language. */
 const MOST_CHARACTERS = 16_000;
@@ -63,26 +64,26 @@ function Head({ chat, host, settings }: Props): VNode {
           <Status chat={chat} />
         </div>
         {chat.lines.value.length > 0 && (
-          <button type="button" class="tool" aria-label="Start over" title="Start over" onClick={() => dialog.current?.showModal()}>
+          <button type="button" class="tool" aria-label={words.over} title={words.over} onClick={() => dialog.current?.showModal()}>
             <Icon name="restart" />
           </button>
         )}
         {host.isFramed && (
-          <button type="button" class="tool" aria-label="Close chat" title="Close chat" onClick={() => host.close()}>
+          <button type="button" class="tool" aria-label={words.close} title={words.close} onClick={() => host.close()}>
             <Icon name="close" />
           </button>
         )}
       </div>
       <dialog ref={dialog} aria-labelledby="over" onKeyDown={(event) => event.stopPropagation()}>
-        <h2 id="over">Start over?</h2>
-        <p>The conversation ends here, and this page forgets it.</p>
-        {failed.value && <p class="problem">That did not work. Try again in a moment.</p>}
+        <h2 id="over">{words.overAsk}</h2>
+        <p>{words.overMeans}</p>
+        {failed.value && <p class="problem">{words.overFailed}</p>}
         <div class="actions">
           <button type="button" class="button" onClick={() => dialog.current?.close()}>
-            Cancel
+            {words.cancel}
           </button>
           <button type="button" class="button primary" onClick={() => void restart()}>
-            Start over
+            {words.over}
           </button>
         </div>
       </dialog>
@@ -93,19 +94,19 @@ function Head({ chat, host, settings }: Props): VNode {
 function Status({ chat }: { chat: Conversation }): VNode {
   const person = chat.standing.value.person;
   const isOffline = chat.link.value === "lost";
-  const words = isOffline
+  const text = isOffline
     ? navigator.onLine
-      ? "Connecting again…"
-      : "Offline. Messages are sent when you are back."
+      ? words.reconnecting
+      : words.offline
     : chat.link.value === "connecting"
-      ? "Connecting…"
+      ? words.connecting
       : person
-        ? `${person} is answering`
-        : "Online";
+        ? phrase(words.answering, person)
+        : words.online;
   return (
     <p class={`status ${isOffline ? "lost" : chat.link.value}`} role="status">
       {person && !isOffline && <Icon name="person" />}
-      <span>{words}</span>
+      <span>{text}</span>
     </p>
   );
 }

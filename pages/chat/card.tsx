@@ -6,6 +6,7 @@ import { Icon } from "./icons";
 import { isAddress, linked, Markdown, Plain } from "./markdown";
 import { objectOf, textOf } from "./schema";
 import type { Json, JsonObject } from "./types";
+import { words } from "./words";
 
 interface Props {
   card: JsonObject;
@@ -32,7 +33,7 @@ function SimpleCard({ card }: { card: JsonObject }): VNode {
       {textOf(card.subtitle) && <p class="note">{textOf(card.subtitle)}</p>}
       {textOf(card.text) && <Plain text={textOf(card.text)} />}
       <Facts facts={facts} />
-      {isAddress(card.url) && <OpenLink address={card.url} label={textOf(card.label) || "Open"} />}
+      {isAddress(card.url) && <OpenLink address={card.url} label={textOf(card.label) || words.open} />}
       {links.map((link, at) => (
         <OpenLink key={at} address={link.url} label={textOf(link.label)} />
       ))}
@@ -50,12 +51,12 @@ function AdaptiveCard({ card, open, sent, send }: Props): VNode {
     const values = Object.fromEntries(
       [...new FormData(event.currentTarget)].map(([name, value]) => [name, String(value)]),
     );
-    send({ ...objectOf(action.data), ...values }, textOf(action.title) || "Send");
+    send({ ...objectOf(action.data), ...values }, textOf(action.title) || words.send);
   };
   return (
     <form class="card" onSubmit={submit} noValidate>
       <fieldset disabled={!open}>
-        <legend class="hidden">{textOf(card.speak) || "Card"}</legend>
+        <legend class="hidden">{textOf(card.speak) || words.card}</legend>
         {listOf(card.body).map((element, at) => (
           <Element key={at} element={element} sent={objectOf(sent)} fallback={textOf(card.fallbackText)} />
         ))}
@@ -66,7 +67,7 @@ function AdaptiveCard({ card, open, sent, send }: Props): VNode {
             ) : (
               action.type === "Action.Submit" && (
                 <button key={at} type="submit" class="button" value={at}>
-                  {textOf(action.title) || "Send"}
+                  {textOf(action.title) || words.send}
                 </button>
               )
             ),
@@ -165,14 +166,14 @@ function Picture({ address, label }: { address: Json | undefined; label: string 
   if (typeof address !== "string") return null;
   const isOurs = address.startsWith("data:image/") || (/^\/(?!\/)/.test(address) && URL.canParse(address, location.href));
   if (isOurs) return <img class="picture" src={address} alt={label} loading="lazy" />;
-  return linked(address, label ? `Picture: ${label}` : "Picture", null);
+  return linked(address, label ? `${words.picture}: ${label}` : words.picture, null);
 }
 
 function OpenLink({ address, label }: { address: Json | undefined; label: string }): VNode | null {
   if (!isAddress(address)) return null;
   return (
     <a class="button" href={address} target="_blank" rel="noopener noreferrer nofollow">
-      {label || "Open"}
+      {label || words.open}
       <Icon name="out" />
     </a>
   );

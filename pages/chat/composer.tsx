@@ -6,6 +6,7 @@ import { useEffect, useRef } from "preact/hooks";
 
 import type { Conversation } from "./conversation";
 import { Icon } from "./icons";
+import { words } from "./words";
 
 const MOST_PX = 160;
 
@@ -70,7 +71,7 @@ export function Composer({ chat, placeholder, most }: Props): VNode {
         }}
         onKeyDown={pressed}
       />
-      <button type="submit" class="send" aria-label="Send" disabled={!text.value.trim()}>
+      <button type="submit" class="send" aria-label={words.send} disabled={!text.value.trim()}>
         <Icon name="send" />
       </button>
     </form>

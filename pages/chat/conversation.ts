@@ -7,6 +7,7 @@ import { Refusal, type ServerEvent } from "./calls";
 import { Outbox } from "./outbox";
 import { Stream, type Link } from "./stream";
 import type { Line, Message, Part, Payload, Standing, Visit } from "./types";
+import { words } from "./words";
 
 /** A reply that is being written. */
 export interface Draft {
@@ -93,7 +94,7 @@ export class Conversation {
         return;
       } catch (error) {
         if (error instanceof Refusal && !error.passes) {
-          this.closed.value = "There is no chat at this address.";
+          this.closed.value = words.nothing;
           return;
         }
         this.link.value = "lost";
@@ -155,7 +156,7 @@ export class Conversation {
   private refused(refusal: Refusal): void {
     if (refusal.code === "session_not_found") this.link.value = "live";
     else if (refusal.status === 401) void this.begin();
-    else this.closed.value = "This chat is closed.";
+    else this.closed.value = words.closed;
   }
 
   private happened({ event, data }: ServerEvent): void {

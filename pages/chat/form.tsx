@@ -6,6 +6,7 @@ import { useId, useRef, useState } from "preact/hooks";
 import { Icon } from "./icons";
 import { fieldsOf, objectOf, textOf, valueOf, type Field } from "./schema";
 import type { Json, JsonObject } from "./types";
+import { words } from "./words";
 
 interface Props {
   schema: JsonObject;
@@ -45,18 +46,18 @@ export function Form({ schema, sent, before, open, send }: Props): VNode {
     return (
       <p class="note done">
         <Icon name={sent === undefined ? "close" : "check"} />
-        {sent === undefined ? "Form not filled in" : "Form sent"}
+        {sent === undefined ? words.formOpen : words.formSent}
       </p>
     );
   return (
     <form class="form" ref={element} onSubmit={submit} noValidate>
       <fieldset>
-        <legend class="hidden">{textOf(schema.title) || "Form"}</legend>
+        <legend class="hidden">{textOf(schema.title) || words.form}</legend>
         {fields.map((field) => (
           <FieldView key={field.name} field={field} value={objectOf(before)[field.name] ?? field.initial} problem={problems[field.name]} />
         ))}
         <button type="submit" class="button primary">
-          Send
+          {words.send}
         </button>
       </fieldset>
     </form>
@@ -72,7 +73,7 @@ function summaryOf(fields: Field[], data: JsonObject): string {
 }
 
 function wordOf(value: Json): string {
-  if (typeof value === "boolean") return value ? "yes" : "no";
+  if (typeof value === "boolean") return value ? words.yes : words.no;
   if (Array.isArray(value)) return value.map(wordOf).join(", ");
   return typeof value === "string" ? value : JSON.stringify(value);
 }
@@ -139,7 +140,7 @@ function FieldView({ field, value, problem }: FieldProps): VNode {
     <div class="field">
       <label for={id}>
         {field.label}
-        {!field.required && <span class="note"> (optional)</span>}
+        {!field.required && <span class="note"> ({words.optional})</span>}
       </label>
       <Control field={field} value={value} shared={shared} />
       {below}
@@ -152,7 +153,7 @@ function Control({ field, value, shared }: { field: Field; value: Json; shared: 
   if (field.kind === "choice")
     return (
       <select {...shared} defaultValue={value === null ? "" : String(field.options.indexOf(value))}>
-        <option value="">Choose</option>
+        <option value="">{words.choose}</option>
         {field.options.map((option, at) => (
           <option key={at} value={at} selected={value !== null && option === value}>
             {wordOf(option)}

@@ -9,6 +9,7 @@ import { Avatar, Icon } from "./icons";
 import { DraftView, LineView, PendingView, Typing } from "./message";
 import type { Settings } from "./settings";
 import type { Line } from "./types";
+import { phrase, words } from "./words";
 
 /** This close to the end, a reader is at the end. */
 const NEAR_PX = 48;
@@ -70,11 +71,11 @@ export function Log({ chat, settings }: { chat: Conversation; settings: Settings
   const last = lines.at(-1);
   const isEmpty = !lines.length && !chat.outbox.items.value.length;
   return (
-    <div class="log" ref={box} onScroll={follow} tabIndex={0} role="region" aria-label="Messages">
+    <div class="log" ref={box} onScroll={follow} tabIndex={0} role="region" aria-label={words.messages}>
       <div class="column">
         {chat.hasEarlier.value && (
           <button type="button" class="button earlier" disabled={loading.value} onClick={() => void earlier()}>
-            Earlier messages
+            {words.earlier}
           </button>
         )}
         {isEmpty && chat.ready.value && (
@@ -84,7 +85,7 @@ export function Log({ chat, settings }: { chat: Conversation; settings: Settings
             <p>{settings.greeting}</p>
           </div>
         )}
-        <div class="lines" role="log" aria-label="Conversation" aria-live={loading.value ? "off" : "polite"}>
+        <div class="lines" role="log" aria-label={words.conversation} aria-live={loading.value ? "off" : "polite"}>
           <ol>
             {lines.map((line, at) => [
               startsDay(line, lines[at - 1]) && <Day key={`day-${line.number}`} at={line.at} />,
@@ -108,7 +109,7 @@ export function Log({ chat, settings }: { chat: Conversation; settings: Settings
       {unread.value > 0 && !atEnd.current && (
         <button type="button" class="button pill" onClick={toEnd}>
           <Icon name="down" />
-          {unread.value} new
+          {phrase(words.fresh, unread.value)}
         </button>
       )}
     </div>

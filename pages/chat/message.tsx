@@ -9,6 +9,7 @@ import { Icon } from "./icons";
 import { Markdown, Plain } from "./markdown";
 import type { Pending } from "./outbox";
 import type { Line } from "./types";
+import { words } from "./words";
 
 const TIME = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" });
 
@@ -38,7 +39,7 @@ export class LineView extends Component<LineProps> {
       chat.send({ data: data ?? null, text: said, reply: number });
     return (
       <li class={`line ${direction}${follows ? " follows" : ""}`}>
-        <span class="hidden">{isIn ? "You:" : `${line.author ?? "Reply"}:`}</span>
+        <span class="hidden">{`${isIn ? words.you : (line.author ?? words.reply)}:`}</span>
         {!isIn && line.author && !follows && (
           <p class="author" aria-hidden="true">
             <Icon name="person" />
@@ -75,7 +76,7 @@ interface ButtonsProps {
 /** Buttons stay after use, with the choice marked. */
 function Buttons({ line, chat, open, chosen }: ButtonsProps): VNode {
   return (
-    <div class="buttons" role="group" aria-label="Answers">
+    <div class="buttons" role="group" aria-label={words.answers}>
       {line.payload.buttons!.map(({ label, value }) => (
         <button
           key={value}
@@ -104,26 +105,24 @@ export function DraftView({ draft, follows }: { draft: Draft; follows: boolean }
   );
 }
 
-const WORDS = { waiting: "Waiting to send", sending: "Sending", sent: "Sent", failed: "Not sent" };
-
 export function PendingView({ item, chat, follows }: { item: Pending; chat: Conversation; follows: boolean }): VNode {
   const { message, status } = item;
   return (
     <li class={`line in pending ${status}${follows ? " follows" : ""}`}>
-      <span class="hidden">You:</span>
+      <span class="hidden">{words.you}:</span>
       <div class="bubble">
         <Plain text={message.text ?? ""} />
       </div>
       <p class="time">
         <Icon name={status === "failed" ? "warning" : status === "sent" ? "check" : "clock"} />
-        {item.problem ?? WORDS[status]}
+        {item.problem ?? words[status]}
         {status === "failed" && (
           <>
             <button type="button" class="link" onClick={() => chat.outbox.retry(message.id)}>
-              Try again
+              {words.again}
             </button>
             <button type="button" class="link" onClick={() => chat.outbox.drop(message.id)}>
-              Remove
+              {words.remove}
             </button>
           </>
         )}
@@ -135,7 +134,7 @@ export function PendingView({ item, chat, follows }: { item: Pending; chat: Conv
 export function Typing(): VNode {
   return (
     <li class="line out typing">
-      <span class="hidden">An answer is being written.</span>
+      <span class="hidden">{words.typing}</span>
       <div class="bubble" aria-hidden="true">
         <i />
         <i />

@@ -4,6 +4,7 @@ import { signal, type Signal } from "@preact/signals";
 
 import { Refusal } from "./calls";
 import type { Message } from "./types";
+import { words } from "./words";
 
 const PAUSES_MS = [500, 1_000, 2_000, 5_000, 10_000];
 
@@ -149,14 +150,14 @@ export class Outbox {
 function problemOf(refusal: Refusal): string {
   switch (refusal.code) {
     case "too_large":
-      return "This message is too long.";
+      return words.tooLong;
     case "session_busy":
-      return "The last message is still being answered.";
+      return words.busy;
     case "session_full":
-      return "Too many messages are waiting for an answer.";
+      return words.full;
     case "web_chat_not_found":
-      return "This chat is closed.";
+      return words.closed;
     default:
-      return "Not sent.";
+      return words.failed;
   }
 }

@@ -1,6 +1,7 @@
 // The part of JSON Schema that forms need. The server validates; this only chooses the fields.
 
 import type { Json, JsonObject } from "./types";
+import { words } from "./words";
 
 export type FieldKind = "text" | "long" | "number" | "integer" | "boolean" | "choice" | "choices" | "json";
 
@@ -103,14 +104,14 @@ export function valueOf(field: Field, form: FormData): Json | undefined {
     return form.getAll(field.name).map((at) => field.options[Number(at)] ?? null);
   const text = String(form.get(field.name) ?? "").trim();
   if (!text) {
-    if (field.required) throw new Error("Please fill this in.");
+    if (field.required) throw new Error(words.empty);
     return undefined;
   }
   if (field.kind === "choice") return field.options[Number(text)];
   if (field.kind === "number" || field.kind === "integer") {
     const number = Number(text);
-    if (!Number.isFinite(number)) throw new Error("Please write a number.");
-    if (field.kind === "integer" && !Number.isInteger(number)) throw new Error("Please write a whole number.");
+    if (!Number.isFinite(number)) throw new Error(words.number);
+    if (field.kind === "integer" && !Number.isInteger(number)) throw new Error(words.integer);
     return number;
   }
   if (field.kind === "choices") return text.split(/\s*,\s*/);

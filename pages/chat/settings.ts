@@ -1,5 +1,7 @@
 // How the chat looks, from the fragment of its address: it never reaches a server.
 
+import { baseOf, known, speak, words } from "./words";
+
 export interface Settings {
   title: string;
   greeting: string;
@@ -23,12 +25,13 @@ export function readSettings(fragment: string, path: string): Settings {
     const value = given.get(name);
     return value !== null && form.test(value) ? value : null;
   };
-  const lang = matching("lang", /^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*$/) ?? "en";
-  const dir = matching("dir", /^(ltr|rtl)$/) ?? (RTL.has(lang.split("-")[0]!.toLowerCase()) ? "rtl" : "ltr");
+  const lang = matching("lang", /^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*$/) ?? known(navigator.languages);
+  speak(lang);
+  const dir = matching("dir", /^(ltr|rtl)$/) ?? (RTL.has(baseOf(lang)) ? "rtl" : "ltr");
   return {
     title: text("title", 80) ?? titleOf(path),
-    greeting: text("greeting", 300) ?? "Write a message to start.",
-    placeholder: text("placeholder", 80) ?? "Write a message",
+    greeting: text("greeting", 300) ?? words.begin,
+    placeholder: text("placeholder", 80) ?? words.write,
     theme: (matching("theme", /^(light|dark)$/) as "light" | "dark" | null) ?? "auto",
     accent: matching("accent", /^#([0-9a-f]{3}|[0-9a-f]{6})$/i),
     radius: matching("radius", /^\d{1,2}$/),

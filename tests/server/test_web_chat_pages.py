@@ -505,12 +505,15 @@ async def test_accessibility(theme: Any, scene: Scene, worker: None) -> None:
 
 
 async def test_right_to_left(visitor: Visitor, scene: Scene) -> None:
-    """The page turns around, and takes its looks from its address."""
+    """The page turns around, speaks the language, and takes its looks from its address."""
     page = visitor.page
     await page.goto("about:blank")
     await page.goto(f"{scene.chat}#lang=ar&title=%D8%A7%D9%84%D8%AF%D8%B9%D9%85&accent=%230a7")
     await expect(page.locator("html")).to_have_attribute("dir", "rtl")
-    await visitor.say("hello")
+    await expect(page.get_by_role("status")).to_have_text("متصل")
+    box = page.get_by_role("textbox", name="اكتب رسالة")
+    await box.fill("hello")
+    await box.press("Enter")
     await visitor.sees("You said hello.")
     mine, theirs = page.locator(".line.in .bubble"), page.locator(".line.out .bubble")
     left, right = await mine.bounding_box(), await theirs.bounding_box()

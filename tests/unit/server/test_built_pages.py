@@ -4,29 +4,31 @@ from __future__ import annotations
 
 import gzip
 import re
+import runpy
 import shutil
+from pathlib import Path
 
 import pytest
 
-from tools import check_pages
-
-STATIC = check_pages.STATIC
+ROOT = Path(__file__).parents[3]
+TOOL = runpy.run_path(str(ROOT / "tools" / "check_pages.py"))
+STATIC, PAGES = ROOT / "src" / "holdfast" / "server" / "static", ROOT / "pages"
 #: What a browser fetches before the first paint, compressed.
 MOST_BYTES = {("chat.js", "chat.css"): 35 << 10, ("embed.js",): 3 << 10}
 
 
 def test_they_fit_their_sources() -> None:
     """Otherwise run `make pages`."""
-    assert check_pages.stale() == []
+    assert TOOL["stale"]() == []
 
 
 @pytest.mark.skipif(
-    shutil.which("node") is None or not (check_pages.PAGES / "node_modules").exists(),
+    shutil.which("node") is None or not (PAGES / "node_modules").exists(),
     reason="building pages needs node, and `npm ci` in pages/",
 )
 def test_building_them_again_gives_the_same_bytes() -> None:
     """On any machine."""
-    assert check_pages.differing() == []
+    assert TOOL["differing"]() == []
 
 
 @pytest.mark.parametrize(("names", "most"), MOST_BYTES.items())
@@ -47,6 +49,6 @@ def test_they_name_no_other_server_and_make_no_code(name: str) -> None:
 
 def test_the_lock_of_npm_names_no_address() -> None:
     """Every registry serves the same packages, whose digests are pinned."""
-    text = (check_pages.PAGES / "package-lock.json").read_text("utf-8")
+    text = (PAGES / "package-lock.json").read_text("utf-8")
     assert "resolved" not in text
     assert "integrity" in text

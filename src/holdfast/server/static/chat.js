@@ -1188,6 +1188,214 @@ function Avatar({ name }) {
   return /* @__PURE__ */ a4("span", { class: "avatar", "aria-hidden": "true", children: Array.from(name)[0]?.toUpperCase() });
 }
 
+// chat/words.ts
+var en = {
+  write: "Write a message",
+  begin: "Write a message to start.",
+  send: "Send",
+  online: "Online",
+  connecting: "Connecting…",
+  reconnecting: "Connecting again…",
+  offline: "Offline. Messages are sent when you are back.",
+  answering: "{0} is answering",
+  over: "Start over",
+  overAsk: "Start over?",
+  overMeans: "The conversation ends here, and this page forgets it.",
+  overFailed: "That did not work. Try again in a moment.",
+  cancel: "Cancel",
+  close: "Close chat",
+  earlier: "Earlier messages",
+  fresh: "{0} new",
+  conversation: "Conversation",
+  messages: "Messages",
+  you: "You",
+  reply: "Reply",
+  answers: "Answers",
+  waiting: "Waiting to send",
+  sending: "Sending",
+  sent: "Sent",
+  failed: "Not sent",
+  again: "Try again",
+  remove: "Remove",
+  typing: "An answer is being written.",
+  form: "Form",
+  formSent: "Form sent",
+  formOpen: "Form not filled in",
+  optional: "optional",
+  choose: "Choose",
+  empty: "Please fill this in.",
+  number: "Please write a number.",
+  integer: "Please write a whole number.",
+  yes: "yes",
+  no: "no",
+  open: "Open",
+  picture: "Picture",
+  card: "Card",
+  tooLong: "This message is too long.",
+  busy: "The last message is still being answered.",
+  full: "Too many messages are waiting for an answer.",
+  closed: "This chat is closed.",
+  nothing: "There is no chat at this address."
+};
+var de = {
+  write: "Nachricht schreiben",
+  begin: "Schreiben Sie eine Nachricht.",
+  send: "Senden",
+  online: "Online",
+  connecting: "Verbindung wird aufgebaut…",
+  reconnecting: "Verbindung wird wiederhergestellt…",
+  offline: "Offline. Nachrichten werden gesendet, sobald Sie wieder verbunden sind.",
+  answering: "{0} antwortet",
+  over: "Neu beginnen",
+  overAsk: "Neu beginnen?",
+  overMeans: "Das Gespräch endet hier, und diese Seite vergisst es.",
+  overFailed: "Das hat nicht geklappt. Versuchen Sie es gleich noch einmal.",
+  cancel: "Abbrechen",
+  close: "Chat schließen",
+  earlier: "Frühere Nachrichten",
+  fresh: "{0} neu",
+  conversation: "Gespräch",
+  messages: "Nachrichten",
+  you: "Sie",
+  reply: "Antwort",
+  answers: "Antworten",
+  waiting: "Wartet auf Verbindung",
+  sending: "Wird gesendet",
+  sent: "Gesendet",
+  failed: "Nicht gesendet",
+  again: "Noch einmal",
+  remove: "Entfernen",
+  typing: "Eine Antwort wird geschrieben.",
+  form: "Formular",
+  formSent: "Formular gesendet",
+  formOpen: "Formular nicht ausgefüllt",
+  optional: "freiwillig",
+  choose: "Auswählen",
+  empty: "Bitte ausfüllen.",
+  number: "Bitte eine Zahl eingeben.",
+  integer: "Bitte eine ganze Zahl eingeben.",
+  yes: "ja",
+  no: "nein",
+  open: "Öffnen",
+  picture: "Bild",
+  card: "Karte",
+  tooLong: "Diese Nachricht ist zu lang.",
+  busy: "Die letzte Nachricht wird noch beantwortet.",
+  full: "Zu viele Nachrichten warten auf eine Antwort.",
+  closed: "Dieser Chat ist geschlossen.",
+  nothing: "Unter dieser Adresse gibt es keinen Chat."
+};
+var fr = {
+  write: "Écrire un message",
+  begin: "Écrivez un message pour commencer.",
+  send: "Envoyer",
+  online: "En ligne",
+  connecting: "Connexion…",
+  reconnecting: "Reconnexion…",
+  offline: "Hors ligne. Les messages partiront à votre retour.",
+  answering: "{0} vous répond",
+  over: "Recommencer",
+  overAsk: "Recommencer ?",
+  overMeans: "La conversation se termine ici et cette page l’oublie.",
+  overFailed: "Cela n’a pas fonctionné. Réessayez dans un instant.",
+  cancel: "Annuler",
+  close: "Fermer le chat",
+  earlier: "Messages précédents",
+  fresh: "{0} nouveaux",
+  conversation: "Conversation",
+  messages: "Messages",
+  you: "Vous",
+  reply: "Réponse",
+  answers: "Réponses",
+  waiting: "En attente d’envoi",
+  sending: "Envoi",
+  sent: "Envoyé",
+  failed: "Non envoyé",
+  again: "Réessayer",
+  remove: "Supprimer",
+  typing: "Une réponse est en cours de rédaction.",
+  form: "Formulaire",
+  formSent: "Formulaire envoyé",
+  formOpen: "Formulaire non rempli",
+  optional: "facultatif",
+  choose: "Choisir",
+  empty: "Veuillez remplir ce champ.",
+  number: "Veuillez saisir un nombre.",
+  integer: "Veuillez saisir un nombre entier.",
+  yes: "oui",
+  no: "non",
+  open: "Ouvrir",
+  picture: "Image",
+  card: "Carte",
+  tooLong: "Ce message est trop long.",
+  busy: "Le dernier message est encore en cours de traitement.",
+  full: "Trop de messages attendent une réponse.",
+  closed: "Ce chat est fermé.",
+  nothing: "Il n’y a pas de chat à cette adresse."
+};
+var ar = {
+  write: "اكتب رسالة",
+  begin: "اكتب رسالة للبدء.",
+  send: "إرسال",
+  online: "متصل",
+  connecting: "جارٍ الاتصال…",
+  reconnecting: "جارٍ إعادة الاتصال…",
+  offline: "غير متصل. ستُرسل الرسائل عند عودة الاتصال.",
+  answering: "يجيبك {0}",
+  over: "البدء من جديد",
+  overAsk: "هل تريد البدء من جديد؟",
+  overMeans: "تنتهي المحادثة هنا، ولن تُعرض في هذه الصفحة.",
+  overFailed: "لم ينجح ذلك. حاول مرة أخرى بعد قليل.",
+  cancel: "إلغاء",
+  close: "إغلاق الدردشة",
+  earlier: "رسائل سابقة",
+  fresh: "{0} جديدة",
+  conversation: "المحادثة",
+  messages: "الرسائل",
+  you: "أنت",
+  reply: "الرد",
+  answers: "الإجابات",
+  waiting: "في انتظار الإرسال",
+  sending: "جارٍ الإرسال",
+  sent: "أُرسلت",
+  failed: "لم تُرسل",
+  again: "إعادة المحاولة",
+  remove: "إزالة",
+  typing: "تجري كتابة رد.",
+  form: "نموذج",
+  formSent: "أُرسل النموذج",
+  formOpen: "لم يُملأ النموذج",
+  optional: "اختياري",
+  choose: "اختر",
+  empty: "يرجى ملء هذا الحقل.",
+  number: "يرجى كتابة رقم.",
+  integer: "يرجى كتابة عدد صحيح.",
+  yes: "نعم",
+  no: "لا",
+  open: "فتح",
+  picture: "صورة",
+  card: "بطاقة",
+  tooLong: "هذه الرسالة طويلة جدًا.",
+  busy: "لا تزال الرسالة الأخيرة قيد الرد.",
+  full: "رسائل كثيرة تنتظر الرد.",
+  closed: "هذه الدردشة مغلقة.",
+  nothing: "لا توجد دردشة في هذا العنوان."
+};
+var LANGUAGES = { en, de, fr, ar };
+var words = { ...en };
+function speak(language) {
+  Object.assign(words, LANGUAGES[baseOf(language)] ?? en);
+}
+function known(languages) {
+  return languages.find((language) => baseOf(language) in LANGUAGES) ?? "en";
+}
+function baseOf(language) {
+  return language.split("-")[0].toLowerCase();
+}
+function phrase(text, value) {
+  return text.replace("{0}", String(value));
+}
+
 // chat/composer.tsx
 var MOST_PX = 160;
 function Composer({ chat: chat2, placeholder, most }) {
@@ -1243,7 +1451,7 @@ function Composer({ chat: chat2, placeholder, most }) {
             onKeyDown: pressed
           }
         ),
-        /* @__PURE__ */ a4("button", { type: "submit", class: "send", "aria-label": "Send", disabled: !text.value.trim(), children: /* @__PURE__ */ a4(Icon, { name: "send" }) })
+        /* @__PURE__ */ a4("button", { type: "submit", class: "send", "aria-label": words.send, disabled: !text.value.trim(), children: /* @__PURE__ */ a4(Icon, { name: "send" }) })
       ]
     }
   );
@@ -1450,8 +1658,8 @@ function textOf(value) {
   return typeof value === "string" ? value : typeof value === "number" ? String(value) : "";
 }
 function wordsOf(name) {
-  const words = name.replace(/([a-z])([A-Z])/g, "$1 $2").replace(/[_-]+/g, " ").trim();
-  return words ? words[0].toUpperCase() + words.slice(1) : name;
+  const words2 = name.replace(/([a-z])([A-Z])/g, "$1 $2").replace(/[_-]+/g, " ").trim();
+  return words2 ? words2[0].toUpperCase() + words2.slice(1) : name;
 }
 function valueOf(field, form) {
   if (field.kind === "boolean") return form.get(field.name) !== null;
@@ -1459,14 +1667,14 @@ function valueOf(field, form) {
     return form.getAll(field.name).map((at) => field.options[Number(at)] ?? null);
   const text = String(form.get(field.name) ?? "").trim();
   if (!text) {
-    if (field.required) throw new Error("Please fill this in.");
+    if (field.required) throw new Error(words.empty);
     return void 0;
   }
   if (field.kind === "choice") return field.options[Number(text)];
   if (field.kind === "number" || field.kind === "integer") {
     const number = Number(text);
-    if (!Number.isFinite(number)) throw new Error("Please write a number.");
-    if (field.kind === "integer" && !Number.isInteger(number)) throw new Error("Please write a whole number.");
+    if (!Number.isFinite(number)) throw new Error(words.number);
+    if (field.kind === "integer" && !Number.isInteger(number)) throw new Error(words.integer);
     return number;
   }
   if (field.kind === "choices") return text.split(/\s*,\s*/);
@@ -1497,7 +1705,7 @@ function SimpleCard({ card }) {
     textOf(card.subtitle) && /* @__PURE__ */ a4("p", { class: "note", children: textOf(card.subtitle) }),
     textOf(card.text) && /* @__PURE__ */ a4(Plain, { text: textOf(card.text) }),
     /* @__PURE__ */ a4(Facts, { facts }),
-    isAddress(card.url) && /* @__PURE__ */ a4(OpenLink, { address: card.url, label: textOf(card.label) || "Open" }),
+    isAddress(card.url) && /* @__PURE__ */ a4(OpenLink, { address: card.url, label: textOf(card.label) || words.open }),
     links.map((link, at) => /* @__PURE__ */ a4(OpenLink, { address: link.url, label: textOf(link.label) }, at))
   ] });
 }
@@ -1510,13 +1718,13 @@ function AdaptiveCard({ card, open, sent, send }) {
     const values = Object.fromEntries(
       [...new FormData(event.currentTarget)].map(([name, value]) => [name, String(value)])
     );
-    send({ ...objectOf(action.data), ...values }, textOf(action.title) || "Send");
+    send({ ...objectOf(action.data), ...values }, textOf(action.title) || words.send);
   };
   return /* @__PURE__ */ a4("form", { class: "card", onSubmit: submit, noValidate: true, children: /* @__PURE__ */ a4("fieldset", { disabled: !open, children: [
-    /* @__PURE__ */ a4("legend", { class: "hidden", children: textOf(card.speak) || "Card" }),
+    /* @__PURE__ */ a4("legend", { class: "hidden", children: textOf(card.speak) || words.card }),
     listOf(card.body).map((element, at) => /* @__PURE__ */ a4(Element, { element, sent: objectOf(sent), fallback: textOf(card.fallbackText) }, at)),
     /* @__PURE__ */ a4("div", { class: "actions", children: listOf(card.actions).map(
-      (action, at) => action.type === "Action.OpenUrl" ? /* @__PURE__ */ a4(OpenLink, { address: action.url, label: textOf(action.title) }, at) : action.type === "Action.Submit" && /* @__PURE__ */ a4("button", { type: "submit", class: "button", value: at, children: textOf(action.title) || "Send" }, at)
+      (action, at) => action.type === "Action.OpenUrl" ? /* @__PURE__ */ a4(OpenLink, { address: action.url, label: textOf(action.title) }, at) : action.type === "Action.Submit" && /* @__PURE__ */ a4("button", { type: "submit", class: "button", value: at, children: textOf(action.title) || words.send }, at)
     ) })
   ] }) });
 }
@@ -1578,12 +1786,12 @@ function Picture({ address, label }) {
   if (typeof address !== "string") return null;
   const isOurs = address.startsWith("data:image/") || /^\/(?!\/)/.test(address) && URL.canParse(address, location.href);
   if (isOurs) return /* @__PURE__ */ a4("img", { class: "picture", src: address, alt: label, loading: "lazy" });
-  return linked(address, label ? `Picture: ${label}` : "Picture", null);
+  return linked(address, label ? `${words.picture}: ${label}` : words.picture, null);
 }
 function OpenLink({ address, label }) {
   if (!isAddress(address)) return null;
   return /* @__PURE__ */ a4("a", { class: "button", href: address, target: "_blank", rel: "noopener noreferrer nofollow", children: [
-    label || "Open",
+    label || words.open,
     /* @__PURE__ */ a4(Icon, { name: "out" })
   ] });
 }
@@ -1617,19 +1825,19 @@ function Form({ schema, sent, before, open, send }) {
   if (!open)
     return /* @__PURE__ */ a4("p", { class: "note done", children: [
       /* @__PURE__ */ a4(Icon, { name: sent === void 0 ? "close" : "check" }),
-      sent === void 0 ? "Form not filled in" : "Form sent"
+      sent === void 0 ? words.formOpen : words.formSent
     ] });
   return /* @__PURE__ */ a4("form", { class: "form", ref: element, onSubmit: submit, noValidate: true, children: /* @__PURE__ */ a4("fieldset", { children: [
-    /* @__PURE__ */ a4("legend", { class: "hidden", children: textOf(schema.title) || "Form" }),
+    /* @__PURE__ */ a4("legend", { class: "hidden", children: textOf(schema.title) || words.form }),
     fields.map((field) => /* @__PURE__ */ a4(FieldView, { field, value: objectOf(before)[field.name] ?? field.initial, problem: problems[field.name] }, field.name)),
-    /* @__PURE__ */ a4("button", { type: "submit", class: "button primary", children: "Send" })
+    /* @__PURE__ */ a4("button", { type: "submit", class: "button primary", children: words.send })
   ] }) });
 }
 function summaryOf(fields, data) {
   return fields.filter((field) => data[field.name] !== void 0).map((field) => `${field.label}: ${wordOf(data[field.name])}`).join("\n");
 }
 function wordOf(value) {
-  if (typeof value === "boolean") return value ? "yes" : "no";
+  if (typeof value === "boolean") return value ? words.yes : words.no;
   if (Array.isArray(value)) return value.map(wordOf).join(", ");
   return typeof value === "string" ? value : JSON.stringify(value);
 }
@@ -1675,7 +1883,11 @@ function FieldView({ field, value, problem }) {
   return /* @__PURE__ */ a4("div", { class: "field", children: [
     /* @__PURE__ */ a4("label", { for: id, children: [
       field.label,
-      !field.required && /* @__PURE__ */ a4("span", { class: "note", children: " (optional)" })
+      !field.required && /* @__PURE__ */ a4("span", { class: "note", children: [
+        " (",
+        words.optional,
+        ")"
+      ] })
     ] }),
     /* @__PURE__ */ a4(Control, { field, value, shared }),
     below
@@ -1685,7 +1897,7 @@ function Control({ field, value, shared }) {
   const text = value === null ? "" : wordOf(value);
   if (field.kind === "choice")
     return /* @__PURE__ */ a4("select", { ...shared, defaultValue: value === null ? "" : String(field.options.indexOf(value)), children: [
-      /* @__PURE__ */ a4("option", { value: "", children: "Choose" }),
+      /* @__PURE__ */ a4("option", { value: "", children: words.choose }),
       field.options.map((option, at) => /* @__PURE__ */ a4("option", { value: at, selected: value !== null && option === value, children: wordOf(option) }, at))
     ] });
   if (field.kind === "long" || field.kind === "json") return /* @__PURE__ */ a4("textarea", { ...shared, rows: 3, defaultValue: text });
@@ -1716,7 +1928,7 @@ var LineView = class extends x {
     const isIn = direction === "in";
     const send = (data, said) => chat2.send({ data: data ?? null, text: said, reply: number });
     return /* @__PURE__ */ a4("li", { class: `line ${direction}${follows ? " follows" : ""}`, children: [
-      /* @__PURE__ */ a4("span", { class: "hidden", children: isIn ? "You:" : `${line.author ?? "Reply"}:` }),
+      /* @__PURE__ */ a4("span", { class: "hidden", children: `${isIn ? words.you : line.author ?? words.reply}:` }),
       !isIn && line.author && !follows && /* @__PURE__ */ a4("p", { class: "author", "aria-hidden": "true", children: [
         /* @__PURE__ */ a4(Icon, { name: "person" }),
         line.author
@@ -1730,7 +1942,7 @@ var LineView = class extends x {
   }
 };
 function Buttons({ line, chat: chat2, open, chosen }) {
-  return /* @__PURE__ */ a4("div", { class: "buttons", role: "group", "aria-label": "Answers", children: line.payload.buttons.map(({ label, value }) => /* @__PURE__ */ a4(
+  return /* @__PURE__ */ a4("div", { class: "buttons", role: "group", "aria-label": words.answers, children: line.payload.buttons.map(({ label, value }) => /* @__PURE__ */ a4(
     "button",
     {
       type: "button",
@@ -1749,25 +1961,27 @@ function Buttons({ line, chat: chat2, open, chosen }) {
 function DraftView({ draft, follows }) {
   return /* @__PURE__ */ a4("li", { class: `line out draft${follows ? " follows" : ""}`, "aria-hidden": "true", children: /* @__PURE__ */ a4("div", { class: "bubble", children: draft.markdown ? /* @__PURE__ */ a4(Markdown, { text: draft.text }) : /* @__PURE__ */ a4(Plain, { text: draft.text }) }) });
 }
-var WORDS = { waiting: "Waiting to send", sending: "Sending", sent: "Sent", failed: "Not sent" };
 function PendingView({ item, chat: chat2, follows }) {
   const { message, status } = item;
   return /* @__PURE__ */ a4("li", { class: `line in pending ${status}${follows ? " follows" : ""}`, children: [
-    /* @__PURE__ */ a4("span", { class: "hidden", children: "You:" }),
+    /* @__PURE__ */ a4("span", { class: "hidden", children: [
+      words.you,
+      ":"
+    ] }),
     /* @__PURE__ */ a4("div", { class: "bubble", children: /* @__PURE__ */ a4(Plain, { text: message.text ?? "" }) }),
     /* @__PURE__ */ a4("p", { class: "time", children: [
       /* @__PURE__ */ a4(Icon, { name: status === "failed" ? "warning" : status === "sent" ? "check" : "clock" }),
-      item.problem ?? WORDS[status],
+      item.problem ?? words[status],
       status === "failed" && /* @__PURE__ */ a4($, { children: [
-        /* @__PURE__ */ a4("button", { type: "button", class: "link", onClick: () => chat2.outbox.retry(message.id), children: "Try again" }),
-        /* @__PURE__ */ a4("button", { type: "button", class: "link", onClick: () => chat2.outbox.drop(message.id), children: "Remove" })
+        /* @__PURE__ */ a4("button", { type: "button", class: "link", onClick: () => chat2.outbox.retry(message.id), children: words.again }),
+        /* @__PURE__ */ a4("button", { type: "button", class: "link", onClick: () => chat2.outbox.drop(message.id), children: words.remove })
       ] })
     ] })
   ] });
 }
 function Typing() {
   return /* @__PURE__ */ a4("li", { class: "line out typing", children: [
-    /* @__PURE__ */ a4("span", { class: "hidden", children: "An answer is being written." }),
+    /* @__PURE__ */ a4("span", { class: "hidden", children: words.typing }),
     /* @__PURE__ */ a4("div", { class: "bubble", "aria-hidden": "true", children: [
       /* @__PURE__ */ a4("i", {}),
       /* @__PURE__ */ a4("i", {}),
@@ -1827,15 +2041,15 @@ function Log({ chat: chat2, settings: settings2 }) {
   const lines = chat2.lines.value;
   const last = lines.at(-1);
   const isEmpty = !lines.length && !chat2.outbox.items.value.length;
-  return /* @__PURE__ */ a4("div", { class: "log", ref: box, onScroll: follow, tabIndex: 0, role: "region", "aria-label": "Messages", children: [
+  return /* @__PURE__ */ a4("div", { class: "log", ref: box, onScroll: follow, tabIndex: 0, role: "region", "aria-label": words.messages, children: [
     /* @__PURE__ */ a4("div", { class: "column", children: [
-      chat2.hasEarlier.value && /* @__PURE__ */ a4("button", { type: "button", class: "button earlier", disabled: loading.value, onClick: () => void earlier2(), children: "Earlier messages" }),
+      chat2.hasEarlier.value && /* @__PURE__ */ a4("button", { type: "button", class: "button earlier", disabled: loading.value, onClick: () => void earlier2(), children: words.earlier }),
       isEmpty && chat2.ready.value && /* @__PURE__ */ a4("div", { class: "greeting", dir: "auto", children: [
         /* @__PURE__ */ a4(Avatar, { name: settings2.title }),
         /* @__PURE__ */ a4("p", { children: settings2.title }),
         /* @__PURE__ */ a4("p", { children: settings2.greeting })
       ] }),
-      /* @__PURE__ */ a4("div", { class: "lines", role: "log", "aria-label": "Conversation", "aria-live": loading.value ? "off" : "polite", children: /* @__PURE__ */ a4("ol", { children: [
+      /* @__PURE__ */ a4("div", { class: "lines", role: "log", "aria-label": words.conversation, "aria-live": loading.value ? "off" : "polite", children: /* @__PURE__ */ a4("ol", { children: [
         lines.map((line, at) => [
           startsDay(line, lines[at - 1]) && /* @__PURE__ */ a4(Day, { at: line.at }, `day-${line.number}`),
           /* @__PURE__ */ a4(
@@ -1857,8 +2071,7 @@ function Log({ chat: chat2, settings: settings2 }) {
     ] }),
     unread.value > 0 && !atEnd.current && /* @__PURE__ */ a4("button", { type: "button", class: "button pill", onClick: toEnd, children: [
       /* @__PURE__ */ a4(Icon, { name: "down" }),
-      unread.value,
-      " new"
+      phrase(words.fresh, unread.value)
     ] })
   ] });
 }
@@ -1915,16 +2128,16 @@ function Head({ chat: chat2, host: host2, settings: settings2 }) {
         /* @__PURE__ */ a4("h1", { dir: "auto", children: settings2.title }),
         /* @__PURE__ */ a4(Status, { chat: chat2 })
       ] }),
-      chat2.lines.value.length > 0 && /* @__PURE__ */ a4("button", { type: "button", class: "tool", "aria-label": "Start over", title: "Start over", onClick: () => dialog.current?.showModal(), children: /* @__PURE__ */ a4(Icon, { name: "restart" }) }),
-      host2.isFramed && /* @__PURE__ */ a4("button", { type: "button", class: "tool", "aria-label": "Close chat", title: "Close chat", onClick: () => host2.close(), children: /* @__PURE__ */ a4(Icon, { name: "close" }) })
+      chat2.lines.value.length > 0 && /* @__PURE__ */ a4("button", { type: "button", class: "tool", "aria-label": words.over, title: words.over, onClick: () => dialog.current?.showModal(), children: /* @__PURE__ */ a4(Icon, { name: "restart" }) }),
+      host2.isFramed && /* @__PURE__ */ a4("button", { type: "button", class: "tool", "aria-label": words.close, title: words.close, onClick: () => host2.close(), children: /* @__PURE__ */ a4(Icon, { name: "close" }) })
     ] }),
     /* @__PURE__ */ a4("dialog", { ref: dialog, "aria-labelledby": "over", onKeyDown: (event) => event.stopPropagation(), children: [
-      /* @__PURE__ */ a4("h2", { id: "over", children: "Start over?" }),
-      /* @__PURE__ */ a4("p", { children: "The conversation ends here, and this page forgets it." }),
-      failed.value && /* @__PURE__ */ a4("p", { class: "problem", children: "That did not work. Try again in a moment." }),
+      /* @__PURE__ */ a4("h2", { id: "over", children: words.overAsk }),
+      /* @__PURE__ */ a4("p", { children: words.overMeans }),
+      failed.value && /* @__PURE__ */ a4("p", { class: "problem", children: words.overFailed }),
       /* @__PURE__ */ a4("div", { class: "actions", children: [
-        /* @__PURE__ */ a4("button", { type: "button", class: "button", onClick: () => dialog.current?.close(), children: "Cancel" }),
-        /* @__PURE__ */ a4("button", { type: "button", class: "button primary", onClick: () => void restart2(), children: "Start over" })
+        /* @__PURE__ */ a4("button", { type: "button", class: "button", onClick: () => dialog.current?.close(), children: words.cancel }),
+        /* @__PURE__ */ a4("button", { type: "button", class: "button primary", onClick: () => void restart2(), children: words.over })
       ] })
     ] })
   ] });
@@ -1932,10 +2145,10 @@ function Head({ chat: chat2, host: host2, settings: settings2 }) {
 function Status({ chat: chat2 }) {
   const person = chat2.standing.value.person;
   const isOffline = chat2.link.value === "lost";
-  const words = isOffline ? navigator.onLine ? "Connecting again…" : "Offline. Messages are sent when you are back." : chat2.link.value === "connecting" ? "Connecting…" : person ? `${person} is answering` : "Online";
+  const text = isOffline ? navigator.onLine ? words.reconnecting : words.offline : chat2.link.value === "connecting" ? words.connecting : person ? phrase(words.answering, person) : words.online;
   return /* @__PURE__ */ a4("p", { class: `status ${isOffline ? "lost" : chat2.link.value}`, role: "status", children: [
     person && !isOffline && /* @__PURE__ */ a4(Icon, { name: "person" }),
-    /* @__PURE__ */ a4("span", { children: words })
+    /* @__PURE__ */ a4("span", { children: text })
   ] });
 }
 
@@ -2024,8 +2237,8 @@ var Outbox = class {
   load() {
     try {
       const kept = JSON.parse(localStorage.getItem(this.key()) ?? "[]");
-      const known = new Set(this.items.value.map((item) => item.message.id));
-      const found = kept.filter((item) => item?.message?.id && !known.has(item.message.id));
+      const known2 = new Set(this.items.value.map((item) => item.message.id));
+      const found = kept.filter((item) => item?.message?.id && !known2.has(item.message.id));
       this.items.value = [...found.map((item) => ({ ...item, status: "waiting" })), ...this.items.value];
     } catch {
     }
@@ -2118,15 +2331,15 @@ var Outbox = class {
 function problemOf(refusal) {
   switch (refusal.code) {
     case "too_large":
-      return "This message is too long.";
+      return words.tooLong;
     case "session_busy":
-      return "The last message is still being answered.";
+      return words.busy;
     case "session_full":
-      return "Too many messages are waiting for an answer.";
+      return words.full;
     case "web_chat_not_found":
-      return "This chat is closed.";
+      return words.closed;
     default:
-      return "Not sent.";
+      return words.failed;
   }
 }
 
@@ -2302,7 +2515,7 @@ var Conversation = class {
         return;
       } catch (error) {
         if (error instanceof Refusal && !error.passes) {
-          this.closed.value = "There is no chat at this address.";
+          this.closed.value = words.nothing;
           return;
         }
         this.link.value = "lost";
@@ -2355,7 +2568,7 @@ var Conversation = class {
   refused(refusal) {
     if (refusal.code === "session_not_found") this.link.value = "live";
     else if (refusal.status === 401) void this.begin();
-    else this.closed.value = "This chat is closed.";
+    else this.closed.value = words.closed;
   }
   happened({ event, data }) {
     if (event === "line") this.merge([JSON.parse(data)]);
@@ -2369,9 +2582,9 @@ var Conversation = class {
       const last = lines.at(-1)?.number ?? 0;
       if (found[0].number > last) this.lines.value = [...lines, ...found];
       else {
-        const known = new Map(lines.map((line) => [line.number, line]));
-        for (const line of found) if (!known.has(line.number)) known.set(line.number, line);
-        this.lines.value = [...known.values()].sort((a5, b3) => a5.number - b3.number);
+        const known2 = new Map(lines.map((line) => [line.number, line]));
+        for (const line of found) if (!known2.has(line.number)) known2.set(line.number, line);
+        this.lines.value = [...known2.values()].sort((a5, b3) => a5.number - b3.number);
       }
       const draft = this.next ?? this.draft.value;
       if (draft && draft.number <= found.at(-1).number) this.setDraft(null);
@@ -2382,9 +2595,9 @@ var Conversation = class {
   write(part) {
     if (part.number <= (this.lines.value.at(-1)?.number ?? 0)) return;
     const current = this.next ?? this.draft.value;
-    const known = current?.number === part.number ? current.text : "";
-    if (!known) this.length = 0;
-    const kept = part.start >= this.length ? known : Array.from(known).slice(0, part.start).join("");
+    const known2 = current?.number === part.number ? current.text : "";
+    if (!known2) this.length = 0;
+    const kept = part.start >= this.length ? known2 : Array.from(known2).slice(0, part.start).join("");
     const added = Array.from(part.text).length;
     this.length = Math.min(part.start, this.length) + added;
     this.next = { number: part.number, text: kept + part.text, markdown: part.markdown };
@@ -2442,12 +2655,13 @@ function readSettings(fragment, path) {
     const value = given.get(name);
     return value !== null && form.test(value) ? value : null;
   };
-  const lang = matching("lang", /^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*$/) ?? "en";
-  const dir = matching("dir", /^(ltr|rtl)$/) ?? (RTL.has(lang.split("-")[0].toLowerCase()) ? "rtl" : "ltr");
+  const lang = matching("lang", /^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*$/) ?? known(navigator.languages);
+  speak(lang);
+  const dir = matching("dir", /^(ltr|rtl)$/) ?? (RTL.has(baseOf(lang)) ? "rtl" : "ltr");
   return {
     title: text("title", 80) ?? titleOf(path),
-    greeting: text("greeting", 300) ?? "Write a message to start.",
-    placeholder: text("placeholder", 80) ?? "Write a message",
+    greeting: text("greeting", 300) ?? words.begin,
+    placeholder: text("placeholder", 80) ?? words.write,
     theme: matching("theme", /^(light|dark)$/) ?? "auto",
     accent: matching("accent", /^#([0-9a-f]{3}|[0-9a-f]{6})$/i),
     radius: matching("radius", /^\d{1,2}$/),
