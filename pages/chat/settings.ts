@@ -1,5 +1,6 @@
 // How the chat looks, from the fragment of its address: it never reaches a server.
 
+import { HEX, inkOn } from "../design/colour";
 import { baseOf, known, speak, words } from "./words";
 
 export interface Settings {
@@ -33,7 +34,7 @@ export function readSettings(fragment: string, path: string): Settings {
     greeting: text("greeting", 300) ?? words.begin,
     placeholder: text("placeholder", 80) ?? words.write,
     theme: (matching("theme", /^(light|dark)$/) as "light" | "dark" | null) ?? "auto",
-    accent: matching("accent", /^#([0-9a-f]{3}|[0-9a-f]{6})$/i),
+    accent: matching("accent", HEX),
     radius: matching("radius", /^\d{1,2}$/),
     font: matching("font", /^[A-Za-z0-9 ,"'-]{1,120}$/),
     lang,
@@ -59,15 +60,4 @@ export function applySettings(settings: Settings, root: HTMLElement): void {
   if (settings.radius) root.style.setProperty("--radius", `${settings.radius}px`);
   if (settings.font) root.style.setProperty("--font", settings.font);
   document.title = settings.title;
-}
-
-/** Black or white, whichever is easier to read: at least 4.58:1 on any colour. */
-export function inkOn(colour: string): string {
-  const digits = colour.length === 4 ? colour.slice(1).replace(/./g, "$&$&") : colour.slice(1);
-  const [red, green, blue] = [0, 2, 4].map((at) => {
-    const value = parseInt(digits.slice(at, at + 2), 16) / 255;
-    return value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4;
-  }) as [number, number, number];
-  const luminance = 0.2126 * red + 0.7152 * green + 0.0722 * blue;
-  return luminance > 0.179 ? "#000000" : "#ffffff";
 }

@@ -2,6 +2,8 @@
 //
 //   <script src="https://HOST/chat/embed.js" data-deployment="support" async></script>
 
+import { HEX, inkOn } from "../design/colour";
+
 type Handler = (detail: unknown) => void;
 
 interface Chat {
@@ -45,7 +47,10 @@ function start(script: HTMLScriptElement): Chat {
   const sheet = new CSSStyleSheet();
   sheet.replaceSync(STYLE);
   shadow.adoptedStyleSheets = [sheet];
-  if (data.accent && CSS.supports("color", data.accent)) root.style.setProperty("--accent", data.accent);
+  if (data.accent && HEX.test(data.accent)) {
+    root.style.setProperty("--accent", data.accent);
+    root.style.setProperty("--ink", inkOn(data.accent));
+  }
   const label = data.title ?? "Chat";
   const button = document.createElement("button");
   button.type = "button";

@@ -319,7 +319,7 @@ async def test_a_failed_send_is_tried_again_with_the_same_id(
     ids: list[str] = []
 
     async def interfere(route: Route) -> None:
-        ids.append(route.request.post_data_json["id"])
+        ids.append(json.loads(route.request.post_data or "")["id"])
         if len(ids) == 1:
             await route.fetch()  # the server has it, and the page does not know
             await route.abort()

@@ -2646,6 +2646,18 @@ var Host = class {
   }
 };
 
+// design/colour.ts
+var HEX = /^#([0-9a-f]{3}|[0-9a-f]{6})$/i;
+function inkOn(colour) {
+  const digits = colour.length === 4 ? colour.slice(1).replace(/./g, "$&$&") : colour.slice(1);
+  const [red, green, blue] = [0, 2, 4].map((at) => {
+    const value = parseInt(digits.slice(at, at + 2), 16) / 255;
+    return value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4;
+  });
+  const luminance = 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+  return luminance > 0.179 ? "#000000" : "#ffffff";
+}
+
 // chat/settings.ts
 var RTL = /* @__PURE__ */ new Set(["ar", "fa", "he", "ur", "yi", "ps", "sd"]);
 function readSettings(fragment, path) {
@@ -2663,7 +2675,7 @@ function readSettings(fragment, path) {
     greeting: text("greeting", 300) ?? words.begin,
     placeholder: text("placeholder", 80) ?? words.write,
     theme: matching("theme", /^(light|dark)$/) ?? "auto",
-    accent: matching("accent", /^#([0-9a-f]{3}|[0-9a-f]{6})$/i),
+    accent: matching("accent", HEX),
     radius: matching("radius", /^\d{1,2}$/),
     font: matching("font", /^[A-Za-z0-9 ,"'-]{1,120}$/),
     lang,
@@ -2686,15 +2698,6 @@ function applySettings(settings2, root2) {
   if (settings2.radius) root2.style.setProperty("--radius", `${settings2.radius}px`);
   if (settings2.font) root2.style.setProperty("--font", settings2.font);
   document.title = settings2.title;
-}
-function inkOn(colour) {
-  const digits = colour.length === 4 ? colour.slice(1).replace(/./g, "$&$&") : colour.slice(1);
-  const [red, green, blue] = [0, 2, 4].map((at) => {
-    const value = parseInt(digits.slice(at, at + 2), 16) / 255;
-    return value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4;
-  });
-  const luminance = 0.2126 * red + 0.7152 * green + 0.0722 * blue;
-  return luminance > 0.179 ? "#000000" : "#ffffff";
 }
 
 // chat/main.tsx

@@ -1,5 +1,17 @@
 "use strict";
 (() => {
+  // design/colour.ts
+  var HEX = /^#([0-9a-f]{3}|[0-9a-f]{6})$/i;
+  function inkOn(colour) {
+    const digits = colour.length === 4 ? colour.slice(1).replace(/./g, "$&$&") : colour.slice(1);
+    const [red, green, blue] = [0, 2, 4].map((at) => {
+      const value = parseInt(digits.slice(at, at + 2), 16) / 255;
+      return value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4;
+    });
+    const luminance = 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+    return luminance > 0.179 ? "#000000" : "#ffffff";
+  }
+
   // embed/embed.ts
   var LOOKS = ["title", "greeting", "placeholder", "theme", "accent", "radius", "font", "lang", "dir"];
   var STYLE = `
@@ -32,7 +44,10 @@ iframe { position: fixed; inset-block-end: 88px; inset-inline-end: 20px; width: 
     const sheet = new CSSStyleSheet();
     sheet.replaceSync(STYLE);
     shadow.adoptedStyleSheets = [sheet];
-    if (data.accent && CSS.supports("color", data.accent)) root.style.setProperty("--accent", data.accent);
+    if (data.accent && HEX.test(data.accent)) {
+      root.style.setProperty("--accent", data.accent);
+      root.style.setProperty("--ink", inkOn(data.accent));
+    }
     const label = data.title ?? "Chat";
     const button = document.createElement("button");
     button.type = "button";
