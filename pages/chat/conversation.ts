@@ -154,8 +154,12 @@ export class Conversation {
   }
 
   private refused(refusal: Refusal): void {
-    if (refusal.code === "session_not_found") this.link.value = "live";
-    else if (refusal.status === 401) void this.begin();
+    if (refusal.code === "session_not_found") {
+      // It was erased, or has not begun.
+      this.lines.value = [];
+      this.setDraft(null);
+      this.link.value = "live";
+    } else if (refusal.status === 401) void this.begin();
     else this.closed.value = words.closed;
   }
 

@@ -99,10 +99,11 @@ export function Log({ chat, settings }: { chat: Conversation; settings: Settings
                 answer={chat.answers.value.get(line.number)}
               />,
             ])}
+            <Tail chat={chat} follows={last?.direction === "out"} drawn={drawn} />
             {chat.outbox.items.value.map((item) => (
               <PendingView key={item.message.id} item={item} chat={chat} follows={last?.direction === "in"} />
             ))}
-            <Tail chat={chat} follows={last?.direction === "out"} drawn={drawn} />
+            {chat.isTyping.value && <Typing />}
           </ol>
         </div>
       </div>
@@ -120,12 +121,7 @@ export function Log({ chat, settings }: { chat: Conversation; settings: Settings
 function Tail({ chat, follows, drawn }: { chat: Conversation; follows: boolean; drawn(): void }): VNode {
   useLayoutEffect(drawn);
   const draft = chat.draft.value;
-  return (
-    <>
-      {draft && <DraftView draft={draft} follows={follows} />}
-      {chat.isTyping.value && <Typing />}
-    </>
-  );
+  return <>{draft && <DraftView draft={draft} follows={follows} />}</>;
 }
 
 function belongs(line: Line, before: Line | undefined): boolean {

@@ -264,11 +264,16 @@ async def test_a_reload_and_a_second_tab_in_mid_answer(scene: Scene, visitor: Vi
     second = Visitor(visitor.context, await visitor.context.new_page())
     await second.page.goto(scene.chat)
     await expect(second.page.locator(".draft")).to_contain_text("w19")
+    # What is said meanwhile stands below the answer that is being written, and stays there.
+    await second.say("meanwhile")
+    await expect(second.page.locator(".draft + .pending")).to_contain_text("meanwhile")
     scene.gate.touch()
     for one in (visitor, second):
-        await one.sees("w39")
+        await one.sees("You said meanwhile.")
         await expect(one.page.locator(".draft")).to_have_count(0)
-        assert (await one.texts())[-1].split() == WORDS
+        _, answer, *rest = await one.texts()
+        assert answer.split() == WORDS
+        assert rest == ["meanwhile", "You said meanwhile."]
     await second.say("from the second tab")
     for one in (visitor, second):
         await one.sees("You said from the second tab.")

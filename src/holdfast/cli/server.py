@@ -77,6 +77,10 @@ WebChatOrigins = Annotated[
         help="An origin whose pages may show web chats in a frame; repeatable.",
     ),
 ]
+WebChatRate = Annotated[
+    int,
+    typer.Option("--web-chat-rate", help="Messages per second that web chats take of an address."),
+]
 TrustedProxies = Annotated[
     list[str] | None,
     typer.Option(
@@ -107,6 +111,7 @@ def server(
     cors: Cors = None,
     web_chats: WebChats = None,
     web_chat_origins: WebChatOrigins = None,
+    web_chat_rate: WebChatRate = 10,
     trusted_proxies: TrustedProxies = None,
     tls_cert: TlsCertificate = None,
     tls_key: TlsKey = None,
@@ -128,6 +133,7 @@ def server(
         cors=tuple(cors or ()),
         web_chats=tuple(Door.parse(text) for text in web_chats or ()),
         web_chat_origins=tuple(web_chat_origins or ()),
+        web_chat_rate=web_chat_rate,
         trusted_proxies=tuple(trusted_proxies or ()),
         tls_certificate=tls_cert,
         tls_key=tls_key,

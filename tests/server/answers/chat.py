@@ -85,6 +85,14 @@ async def _too_fast(stage: Stage, name: str) -> httpx.Response:
         return await until_limited(client, await stage.request(name))
 
 
+@way("rate_limited", LINES)
+async def _too_many_reads(stage: Stage, name: str) -> httpx.Response:
+    request = await _spoken(stage, name)
+    doors = (Door(env="local", name=EVERY, tenant=OURS),)
+    async with stage.serve(web_chats=doors, rate=1) as site, site.client() as client:
+        return await until_limited(client, request)
+
+
 @way("rate_limited", EVENTS)
 async def _too_many_streams(stage: Stage, name: str) -> httpx.Response:
     request = await _spoken(stage, name)

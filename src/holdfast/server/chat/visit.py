@@ -57,8 +57,10 @@ class Visit:
         """Begin a visit; raises WebChatNotFound, Forbidden and RateLimited."""
         door = call.services.doors.find(env, name)
         visitors.refuse_other_pages(call.request)
-        if call.route.method != "GET":
+        if call.route.reads_body:
             call.services.visits.take(call.address)
+        else:
+            call.count_address()
         ring = await call.engine.keyring.ring()
         now_ms = time.time_ns() // 1_000_000
         # The audit log of the tenant has it.

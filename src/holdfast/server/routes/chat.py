@@ -28,7 +28,12 @@ routes: Routes = Routes("chat", "The web chat, for people without an API key.")
 #: Lines of the transcript that a page gets at a time.
 PAGE = 50
 LineNumber = Annotated[int, Meta(ge=0, le=bounds.AMOUNT)]
-_AT_DOOR = (errors.WebChatNotFound, errors.Forbidden, errors.StoreUnavailable)
+_AT_DOOR = (
+    errors.WebChatNotFound,
+    errors.Forbidden,
+    errors.RateLimited,
+    errors.StoreUnavailable,
+)
 _VISITING = (*_AT_DOOR, errors.InvalidToken)
 
 
@@ -114,15 +119,16 @@ class VisitView(View):
     most_bytes: int = bounds.MESSAGE_BYTES
 
 
-_CHANGING: dict[str, Any] = {"scope": Scope.PUBLIC, "role": Role.SUBMITTER, "most_bytes": 4096}
+_CHANGING: dict[str, Any] = {"scope": Scope.PUBLIC, "role": Role.SUBMITTER}
+#: Of calls whose body says nothing.
+_SMALL = 4096
 
 
-@routes.post("/chat/{env}/{name}/session", errors=(*_AT_DOOR, errors.RateLimited), **_CHANGING)
+@routes.post("/chat/{env}/{name}/session", scope=Scope.PUBLIC, errors=_AT_DOOR, most_bytes=_SMALL)
 async def begin(call: Call, env: str, name: str) -> Answer[VisitView]:
     """Begin or continue a visit: the answer sets the cookie that the other calls need."""
     visit = await Visit.at(call, env, name)
     visitor = visit.welcome()
-    call.audited = False
     view = await _visit(call, visitor.key.id, visitor.number)
     return Answer(view, 200, visit.remember(visitor))
 
@@ -174,14 +180,14 @@ class ReceivedView(View):
     "/chat/{env}/{name}/messages",
     errors=(
         *_VISITING,
-        errors.RateLimited,
         errors.SessionBusy,
         errors.SessionFull,
         errors.WebChatUnavailable,
         errors.StoreFull,
     ),
     example={"id": "m-1", "text": "Hello"},
-    **_CHANGING | {"most_bytes": 2 * bounds.MESSAGE_BYTES},
+    most_bytes=2 * bounds.MESSAGE_BYTES,
+    **_CHANGING,
 )
 async def say(call: Call, env: str, name: str, body: MessageBody) -> Answer[ReceivedView]:
     """Send a message. Replies come as events; repeat the call if you do not know its outcome."""
@@ -232,7 +238,7 @@ class EventsQuery(Query):
 @routes.get(
     "/chat/{env}/{name}/events",
     scope=Scope.PUBLIC,
-    errors=(*_VISITING, errors.SessionNotFound, errors.RateLimited),
+    errors=(*_VISITING, errors.SessionNotFound),
     media_type=MEDIA_TYPE,
 )
 async def follow(call: Call, env: str, name: str, query: EventsQuery) -> EventStream:
@@ -282,7 +288,7 @@ async def _live(call: Call, session_id: str, after: int) -> AsyncIterator[Sse]:
                 yield Sse("standing", StandingView.of(session))
 
 
-@routes.post("/chat/{env}/{name}/restart", errors=(*_VISITING, errors.RateLimited), **_CHANGING)
+@routes.post("/chat/{env}/{name}/restart", errors=_VISITING, most_bytes=_SMALL, **_CHANGING)
 async def restart(call: Call, env: str, name: str) -> Answer[VisitView]:
     """Start over: end the conversation that is under way, and begin another with nothing in it."""
     visit = await Visit.at(call, env, name)

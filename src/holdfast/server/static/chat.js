@@ -2065,8 +2065,9 @@ function Log({ chat: chat2, settings: settings2 }) {
             line.number
           )
         ]),
+        /* @__PURE__ */ a4(Tail, { chat: chat2, follows: last?.direction === "out", drawn }),
         chat2.outbox.items.value.map((item) => /* @__PURE__ */ a4(PendingView, { item, chat: chat2, follows: last?.direction === "in" }, item.message.id)),
-        /* @__PURE__ */ a4(Tail, { chat: chat2, follows: last?.direction === "out", drawn })
+        chat2.isTyping.value && /* @__PURE__ */ a4(Typing, {})
       ] }) })
     ] }),
     unread.value > 0 && !atEnd.current && /* @__PURE__ */ a4("button", { type: "button", class: "button pill", onClick: toEnd, children: [
@@ -2078,10 +2079,7 @@ function Log({ chat: chat2, settings: settings2 }) {
 function Tail({ chat: chat2, follows, drawn }) {
   F2(drawn);
   const draft = chat2.draft.value;
-  return /* @__PURE__ */ a4($, { children: [
-    draft && /* @__PURE__ */ a4(DraftView, { draft, follows }),
-    chat2.isTyping.value && /* @__PURE__ */ a4(Typing, {})
-  ] });
+  return /* @__PURE__ */ a4($, { children: draft && /* @__PURE__ */ a4(DraftView, { draft, follows }) });
 }
 function belongs(line, before) {
   return before?.direction === line.direction && before.author === line.author && !isApart(before, line);
@@ -2566,8 +2564,11 @@ var Conversation = class {
     else setTimeout(() => this.stream.isLive || (this.link.value = "lost"), 600);
   }
   refused(refusal) {
-    if (refusal.code === "session_not_found") this.link.value = "live";
-    else if (refusal.status === 401) void this.begin();
+    if (refusal.code === "session_not_found") {
+      this.lines.value = [];
+      this.setDraft(null);
+      this.link.value = "live";
+    } else if (refusal.status === 401) void this.begin();
     else this.closed.value = words.closed;
   }
   happened({ event, data }) {
