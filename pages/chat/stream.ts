@@ -71,7 +71,8 @@ export class Stream {
 
   private async run(stopped: AbortSignal): Promise<void> {
     while (!stopped.aborted) {
-      const isHidden = document.visibilityState === "hidden" && this.failures > 0;
+      // A tab that was never shown, such as one of a restored window, does not connect at all.
+      const isHidden = document.visibilityState === "hidden";
       if (!isHidden) await this.connect(stopped);
       if (!stopped.aborted) await this.pause(isHidden);
     }

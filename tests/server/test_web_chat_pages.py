@@ -85,17 +85,29 @@ async def forward(
 ) -> None:
     """Pass a call on without its prefix, as a proxy does."""
     there, back = await asyncio.open_connection("127.0.0.1", int(url.rpartition(":")[2]))
-    head = head.replace(PREFIX, b"", 1).replace(b"keep-alive", b"close")
 
     async def copy(source: asyncio.StreamReader, target: asyncio.StreamWriter) -> None:
         with contextlib.suppress(ConnectionError):
             while data := await source.read(65_536):
                 target.write(data)
                 await target.drain()
-        target.close()
+        await _close(target)
 
-    back.write(head)
+    back.write(head.replace(PREFIX, b"", 1).replace(b"keep-alive", b"close"))
     await asyncio.gather(copy(reader, back), copy(there, writer))
+
+
+async def _close(writer: asyncio.StreamWriter) -> None:
+    writer.close()
+    with contextlib.suppress(ConnectionError):
+        await writer.wait_closed()
+
+
+def _response(page: dict[str, str]) -> bytes:
+    body = page["html"].encode()
+    head = f"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: {len(body)}\r\n"
+    policy = f"Content-Security-Policy: {page['policy']}\r\nConnection: close\r\n\r\n"
+    return f"{head}{policy}".encode() + body
 
 
 @contextlib.asynccontextmanager
@@ -104,16 +116,15 @@ async def page_of_others() -> AsyncIterator[tuple[str, dict[str, str]]]:
     page: dict[str, str] = {}
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        head = await reader.readuntil(b"\r\n\r\n")
-        if PREFIX in head.partition(b"\r\n")[0]:
-            await forward(page["url"], head, reader, writer)
-            return
-        body = page["html"].encode()
-        first = f"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: {len(body)}\r\n"
-        policy = f"Content-Security-Policy: {page['policy']}\r\nConnection: close\r\n\r\n"
-        writer.write(f"{first}{policy}".encode() + body)
-        await writer.drain()
-        writer.close()
+        # A browser may open a connection and never use it.
+        with contextlib.suppress(asyncio.IncompleteReadError, ConnectionError):
+            head = await reader.readuntil(b"\r\n\r\n")
+            if PREFIX in head.partition(b"\r\n")[0]:
+                await forward(page["url"], head, reader, writer)
+            else:
+                writer.write(_response(page))
+                await writer.drain()
+        await _close(writer)
 
     server = await asyncio.start_server(answer, "127.0.0.1", 0)
     async with server:

@@ -2391,7 +2391,7 @@ var Stream = class {
   }
   async run(stopped) {
     while (!stopped.aborted) {
-      const isHidden = document.visibilityState === "hidden" && this.failures > 0;
+      const isHidden = document.visibilityState === "hidden";
       if (!isHidden) await this.connect(stopped);
       if (!stopped.aborted) await this.pause(isHidden);
     }
