@@ -73,12 +73,17 @@ export class Conversation {
       },
       () => `holdfast:outbox:${place}:${this.number}`,
     );
-    this.stream = new Stream({
-      after: () => this.lines.value.at(-1)?.number ?? 0,
-      event: (event) => this.happened(event),
-      link: (link) => this.linked(link),
-      refused: (refusal) => this.refused(refusal),
-    });
+    this.stream = new Stream(
+      {
+        after: () => this.lines.value.at(-1)?.number ?? 0,
+        event: (event) => this.happened(event),
+        link: (link) => this.linked(link),
+        refused: (refusal) => this.refused(refusal),
+        behind: () => void this.begin(),
+        draft: () => this.draftSoFar(),
+      },
+      () => `holdfast:events:${place}:${this.number}`,
+    );
     this.news = new BroadcastChannel(`holdfast:chat:${place}`);
     this.news.onmessage = ({ data }: MessageEvent<News>) => {
       if (data === "restarted") void this.begin();
@@ -192,6 +197,8 @@ export class Conversation {
     const current = this.next ?? this.draft.value;
     const known = current?.number === part.number ? current.text : "";
     if (!known) this.length = 0;
+    // This tab has joined in the middle: the whole is about to arrive.
+    if (part.start > this.length) return;
     // A part that begins earlier replaces what follows: the reply is written again after a crash.
     const kept = part.start >= this.length ? known : Array.from(known).slice(0, part.start).join("");
     const added = Array.from(part.text).length;
@@ -199,6 +206,11 @@ export class Conversation {
     this.next = { number: part.number, text: kept + part.text, markdown: part.markdown };
     // Parts come by the hundred; one drawing a frame is enough.
     this.frame ||= requestAnimationFrame(() => this.flush());
+  }
+
+  private draftSoFar(): ServerEvent | null {
+    const draft = this.next ?? this.draft.value;
+    return draft && { event: "part", data: JSON.stringify({ ...draft, start: 0 } satisfies Part) };
   }
 
   private flush(): void {

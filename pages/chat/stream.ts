@@ -1,11 +1,14 @@
-// The live connection: one for each visible tab, which continues where it was cut off.
+// The live connection: one for each browser, which continues where it was cut off.
+//
+// Browsers allow six connections to a server. The tab that holds a lock reads, and the others hear
+// from it; when it is closed or hidden, another takes its place.
 
 import { openEvents, readEvents, Refusal, type ServerEvent } from "./calls";
 
 const PAUSES_MS = [250, 1_000, 2_000, 5_000, 10_000];
 /** The server writes at least every 15 s; a connection that is silent for longer is dead. */
 const SILENCE_MS = 40_000;
-/** Browsers allow six connections to an origin, so a hidden tab gives its own back. */
+/** A tab that is hidden for longer gives its connection back. */
 const HIDDEN_MS = 5_000;
 
 export type Link = "connecting" | "live" | "lost";
@@ -15,9 +18,16 @@ export interface Listener {
   after(): number;
   event(event: ServerEvent): void;
   link(link: Link): void;
+  /** Others read from now on, and what was missed has to be fetched. */
+  behind(): void;
+  /** The reply that is being written, as an event for a tab that joins. */
+  draft(): ServerEvent | null;
   /** The visit has expired, or the session is not there. */
   refused(refusal: Refusal): void;
 }
+
+/** What tabs say to each other. */
+type Word = ServerEvent | { link: Link } | { joins: true };
 
 export class Stream {
   /** What is to be read; null while nothing is. A new one takes the place of the last. */
@@ -28,7 +38,11 @@ export class Stream {
   private wake: (() => void) | null = null;
   private hiding: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(private readonly listener: Listener) {
+  constructor(
+    private readonly listener: Listener,
+    /** The name of the lock; tabs that show the same conversation have the same. */
+    private readonly name: () => string,
+  ) {
     document.addEventListener("visibilitychange", () => this.visibilityChanged());
     addEventListener("online", () => this.hurry());
     addEventListener("offline", () => this.connection?.abort());
@@ -47,7 +61,7 @@ export class Stream {
     if (this.reading) return;
     this.reading = new AbortController();
     this.failures = 0;
-    void this.run(this.reading.signal);
+    void this.run(this.reading.signal, this.name());
   }
 
   stop(): void {
@@ -69,17 +83,64 @@ export class Stream {
     else this.hiding = setTimeout(() => this.connection?.abort(), HIDDEN_MS);
   }
 
-  private async run(stopped: AbortSignal): Promise<void> {
+  private async run(stopped: AbortSignal, name: string): Promise<void> {
+    const others = new BroadcastChannel(name);
     while (!stopped.aborted) {
       // A tab that was never shown, such as one of a restored window, does not connect at all.
-      const isHidden = document.visibilityState === "hidden";
-      if (!isHidden) await this.connect(stopped);
-      if (!stopped.aborted) await this.pause(isHidden);
+      if (!isHidden()) await this.take(stopped, name, others);
+      if (!stopped.aborted) await this.pause(isHidden());
+    }
+    others.close();
+  }
+
+  /** Read, or hear from the tab that does until it is this one's turn. */
+  private async take(stopped: AbortSignal, name: string, others: BroadcastChannel): Promise<void> {
+    let isTaken: boolean;
+    try {
+      isTaken = await navigator.locks.request(name, { ifAvailable: true }, async (lock) => {
+        if (lock) await this.connect(stopped, others);
+        return !lock;
+      });
+    } catch {
+      // Pages without TLS, and frames that may store nothing, have no locks: each tab reads for itself.
+      return this.connect(stopped, others);
+    }
+    if (isTaken && !stopped.aborted) await this.hear(stopped, name, others);
+  }
+
+  private async hear(stopped: AbortSignal, name: string, others: BroadcastChannel): Promise<void> {
+    const waiting = new AbortController();
+    this.connection = waiting;
+    others.onmessage = ({ data }: MessageEvent<Word>) => {
+      if ("event" in data) this.listener.event(data);
+      else if ("link" in data) this.linked(data.link);
+    };
+    this.linked("live");
+    this.listener.behind();
+    others.postMessage({ joins: true } satisfies Word);
+    const signal = AbortSignal.any([stopped, waiting.signal]);
+    try {
+      await navigator.locks.request(name, { signal }, () => (isHidden() ? undefined : this.connect(stopped, others)));
+    } catch {
+      // This tab is hidden, offline, or shows another conversation.
+      if (!stopped.aborted) this.linked("lost");
+    } finally {
+      others.onmessage = null;
     }
   }
 
-  private async connect(stopped: AbortSignal): Promise<void> {
+  private linked(link: Link): void {
+    this.live = link === "live";
+    this.listener.link(link);
+  }
+
+  private async connect(stopped: AbortSignal, others: BroadcastChannel): Promise<void> {
     const connection = new AbortController();
+    const tell = (word: Word): void => others.postMessage(word);
+    others.onmessage = ({ data }: MessageEvent<Word>) => {
+      const draft = "joins" in data ? this.listener.draft() : null;
+      if (draft) tell(draft);
+    };
     this.connection = connection;
     let watch = setTimeout(() => connection.abort(), SILENCE_MS);
     const heard = (): void => {
@@ -89,11 +150,12 @@ export class Stream {
     try {
       const response = await openEvents(this.listener.after(), connection.signal);
       this.failures = 0;
-      this.live = true;
-      this.listener.link("live");
+      this.linked("live");
+      tell({ link: "live" });
       for await (const event of readEvents(response, heard)) {
         if (stopped.aborted) return;
         this.listener.event(event);
+        tell(event);
       }
     } catch (error) {
       if (!stopped.aborted && error instanceof Refusal && !error.passes) {
@@ -104,8 +166,8 @@ export class Stream {
       clearTimeout(watch);
       connection.abort();
       if (!stopped.aborted) {
-        this.live = false;
-        this.listener.link("lost");
+        this.linked("lost");
+        tell({ link: "lost" });
       }
     }
     this.failures += 1;
@@ -122,4 +184,8 @@ export class Stream {
       };
     });
   }
+}
+
+function isHidden(): boolean {
+  return document.visibilityState === "hidden";
 }

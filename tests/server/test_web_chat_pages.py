@@ -312,6 +312,21 @@ async def test_a_second_tab_that_was_open_before_the_first_message(
         assert await one.texts() == ["once more", "You said once more."]
 
 
+async def test_many_tabs_share_a_connection(scene: Scene, visitor: Visitor) -> None:
+    """Browsers allow six to a server; when the tab that reads is closed, another does."""
+    await visitor.say("hello")
+    await visitor.sees("You said hello.")
+    tabs = [visitor]
+    for _ in range(7):
+        tabs.append(Visitor(visitor.context, await visitor.context.new_page()))
+        await tabs[-1].page.goto(scene.chat)
+        await tabs[-1].sees("You said hello.")
+    await visitor.page.close()
+    await tabs[-1].say("more")
+    for tab in tabs[1:]:
+        await tab.sees("You said more.")
+
+
 async def test_offline_and_back(scene: Scene, visitor: Visitor) -> None:
     """Messages wait, in order, also over a reload of the page, and are delivered once."""
     await visitor.say("one")

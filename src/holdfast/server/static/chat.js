@@ -2346,14 +2346,16 @@ var PAUSES_MS2 = [250, 1e3, 2e3, 5e3, 1e4];
 var SILENCE_MS = 4e4;
 var HIDDEN_MS = 5e3;
 var Stream = class {
-  constructor(listener) {
+  constructor(listener, name) {
     this.listener = listener;
+    this.name = name;
     document.addEventListener("visibilitychange", () => this.visibilityChanged());
     addEventListener("online", () => this.hurry());
     addEventListener("offline", () => this.connection?.abort());
     addEventListener("pageshow", () => this.hurry());
   }
   listener;
+  name;
   /** What is to be read; null while nothing is. A new one takes the place of the last. */
   reading = null;
   connection = null;
@@ -2371,7 +2373,7 @@ var Stream = class {
     if (this.reading) return;
     this.reading = new AbortController();
     this.failures = 0;
-    void this.run(this.reading.signal);
+    void this.run(this.reading.signal, this.name());
   }
   stop() {
     this.reading?.abort();
@@ -2389,15 +2391,57 @@ var Stream = class {
     if (document.visibilityState === "visible") this.hurry();
     else this.hiding = setTimeout(() => this.connection?.abort(), HIDDEN_MS);
   }
-  async run(stopped) {
+  async run(stopped, name) {
+    const others = new BroadcastChannel(name);
     while (!stopped.aborted) {
-      const isHidden = document.visibilityState === "hidden";
-      if (!isHidden) await this.connect(stopped);
-      if (!stopped.aborted) await this.pause(isHidden);
+      if (!isHidden()) await this.take(stopped, name, others);
+      if (!stopped.aborted) await this.pause(isHidden());
+    }
+    others.close();
+  }
+  /** Read, or hear from the tab that does until it is this one's turn. */
+  async take(stopped, name, others) {
+    let isTaken;
+    try {
+      isTaken = await navigator.locks.request(name, { ifAvailable: true }, async (lock) => {
+        if (lock) await this.connect(stopped, others);
+        return !lock;
+      });
+    } catch {
+      return this.connect(stopped, others);
+    }
+    if (isTaken && !stopped.aborted) await this.hear(stopped, name, others);
+  }
+  async hear(stopped, name, others) {
+    const waiting = new AbortController();
+    this.connection = waiting;
+    others.onmessage = ({ data }) => {
+      if ("event" in data) this.listener.event(data);
+      else if ("link" in data) this.linked(data.link);
+    };
+    this.linked("live");
+    this.listener.behind();
+    others.postMessage({ joins: true });
+    const signal = AbortSignal.any([stopped, waiting.signal]);
+    try {
+      await navigator.locks.request(name, { signal }, () => isHidden() ? void 0 : this.connect(stopped, others));
+    } catch {
+      if (!stopped.aborted) this.linked("lost");
+    } finally {
+      others.onmessage = null;
     }
   }
-  async connect(stopped) {
+  linked(link) {
+    this.live = link === "live";
+    this.listener.link(link);
+  }
+  async connect(stopped, others) {
     const connection = new AbortController();
+    const tell = (word) => others.postMessage(word);
+    others.onmessage = ({ data }) => {
+      const draft = "joins" in data ? this.listener.draft() : null;
+      if (draft) tell(draft);
+    };
     this.connection = connection;
     let watch = setTimeout(() => connection.abort(), SILENCE_MS);
     const heard = () => {
@@ -2407,11 +2451,12 @@ var Stream = class {
     try {
       const response = await openEvents(this.listener.after(), connection.signal);
       this.failures = 0;
-      this.live = true;
-      this.listener.link("live");
+      this.linked("live");
+      tell({ link: "live" });
       for await (const event of readEvents(response, heard)) {
         if (stopped.aborted) return;
         this.listener.event(event);
+        tell(event);
       }
     } catch (error) {
       if (!stopped.aborted && error instanceof Refusal && !error.passes) {
@@ -2422,8 +2467,8 @@ var Stream = class {
       clearTimeout(watch);
       connection.abort();
       if (!stopped.aborted) {
-        this.live = false;
-        this.listener.link("lost");
+        this.linked("lost");
+        tell({ link: "lost" });
       }
     }
     this.failures += 1;
@@ -2440,6 +2485,9 @@ var Stream = class {
     });
   }
 };
+function isHidden() {
+  return document.visibilityState === "hidden";
+}
 
 // chat/conversation.ts
 var Conversation = class {
@@ -2493,12 +2541,17 @@ var Conversation = class {
       },
       () => `holdfast:outbox:${place}:${this.number}`
     );
-    this.stream = new Stream({
-      after: () => this.lines.value.at(-1)?.number ?? 0,
-      event: (event) => this.happened(event),
-      link: (link) => this.linked(link),
-      refused: (refusal) => this.refused(refusal)
-    });
+    this.stream = new Stream(
+      {
+        after: () => this.lines.value.at(-1)?.number ?? 0,
+        event: (event) => this.happened(event),
+        link: (link) => this.linked(link),
+        refused: (refusal) => this.refused(refusal),
+        behind: () => void this.begin(),
+        draft: () => this.draftSoFar()
+      },
+      () => `holdfast:events:${place}:${this.number}`
+    );
     this.news = new BroadcastChannel(`holdfast:chat:${place}`);
     this.news.onmessage = ({ data }) => {
       if (data === "restarted") void this.begin();
@@ -2598,11 +2651,16 @@ var Conversation = class {
     const current = this.next ?? this.draft.value;
     const known2 = current?.number === part.number ? current.text : "";
     if (!known2) this.length = 0;
+    if (part.start > this.length) return;
     const kept = part.start >= this.length ? known2 : Array.from(known2).slice(0, part.start).join("");
     const added = Array.from(part.text).length;
     this.length = Math.min(part.start, this.length) + added;
     this.next = { number: part.number, text: kept + part.text, markdown: part.markdown };
     this.frame ||= requestAnimationFrame(() => this.flush());
+  }
+  draftSoFar() {
+    const draft = this.next ?? this.draft.value;
+    return draft && { event: "part", data: JSON.stringify({ ...draft, start: 0 }) };
   }
   flush() {
     this.frame = 0;
