@@ -8,7 +8,7 @@ JOBS   ?= auto
 .DEFAULT_GOAL := help
 # The tests start hundreds of processes; without bytecode each would compile the package.
 unexport PYTHONDONTWRITEBYTECODE
-.PHONY: help run test check browser fmt bench lock clean
+.PHONY: help run test check browser pages fmt bench lock clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-7s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -27,11 +27,16 @@ check: $(READY) ## format, lint, types, import layers, sizes, reserved words, Lu
 	@$(BIN)/python tools/check_sizes.py
 	@$(BIN)/python tools/check_words.py
 	@$(BIN)/python tools/check_lua.py
+	@$(BIN)/python tools/check_pages.py
 
 browser: ## install a Chromium for the tests of pages, where that can be done; else they are skipped
 	@command -v chromium >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && \
 	  apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium >/dev/null; } || \
 	  echo "no Chromium: the tests of pages will be skipped"
+
+pages: $(READY) ## build the web pages from pages/ into the package (needs node and npm)
+	@cd pages && npm ci --no-audit --no-fund --silent && npx tsc --noEmit
+	@$(BIN)/python tools/check_pages.py --write
 
 fmt: $(READY) ## format the code and fix what can be fixed
 	@$(BIN)/ruff check -q --fix-only .

@@ -149,6 +149,12 @@ class GraphNotFound(NotFound):
     code = "graph_not_found"
 
 
+class WebChatNotFound(NotFound):
+    """The server has opened no web chat at this address, or what it led to is gone."""
+
+    code = "web_chat_not_found"
+
+
 class ScheduleNotFound(NotFound):
     """No schedule has this id."""
 
@@ -741,6 +747,12 @@ class ProviderNotLoaded(Refused):
     """This host has not loaded the revision, or the component of its provider."""
 
     code = "provider_not_loaded"
+
+
+class WebChatUnavailable(Refused):
+    """The deployment behind a web chat takes no messages now."""
+
+    code = "web_chat_unavailable"
 
 
 class StoreFull(Refused):

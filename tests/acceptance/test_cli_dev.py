@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 from pathlib import Path
+
+import httpx
 
 from holdfast.engine import Engine, open_engine
 from holdfast.host.packs import starting
@@ -104,10 +107,29 @@ async def test_dev_deploys_a_pack_on_every_save(tmp_path: Path) -> None:
             assert await _say(engine, "Ann", "ann") == ["Nice to meet you, Ann."]
         typed = holdfast("chat", "--deployment", "hello", folder=tmp_path, stdin="hi\nCyd\n")
         assert "Great to meet you, Cyd." in typed.stdout, typed.stderr
+        (chat,) = set(re.findall(r"chat with it: (\S+)", dev.text()))
+        assert await _visit(chat, "hi") == "Good day. What is your name?"
         deployed = json.loads(done("deploy", "hello", "--json", folder=tmp_path))
         assert (deployed["lifecycle"], deployed["generation"]) == ("ready", 2)
         assert dev.end(signal.SIGINT) == 130
     assert "Traceback" not in dev.text()
+
+
+async def _visit(chat: str, text: str) -> str:
+    """Say something in the web chat, and return the first reply."""
+    async with httpx.AsyncClient() as client:
+        assert "<!doctype html>" in (await client.get(chat)).text
+        await client.post(f"{chat}/session")
+        sent = await client.post(f"{chat}/messages", json={"id": "m1", "text": text})
+        assert sent.status_code == httpx.codes.OK, sent.text
+
+        async def replied() -> str | None:
+            lines = (await client.post(f"{chat}/session")).json()["lines"]
+            return next(
+                (one["payload"]["text"] for one in lines if one["direction"] == "out"), None
+            )
+
+        return await wait_for(replied, timeout_s=TIMEOUT_S) or ""
 
 
 async def _say(engine: Engine, text: str, user: str) -> list[str]:

@@ -16,6 +16,7 @@ from starlette.responses import Response
 
 from holdfast.engine import Engine
 from holdfast.model.api_keys import Role
+from holdfast.server.chat.doors import EVERY, Door
 from holdfast.server.http import openapi, problems
 from holdfast.server.http.declare import Route
 from holdfast.server.http.pipeline import Pipeline
@@ -119,7 +120,9 @@ async def shared_site(single_client: Client) -> AsyncIterator[Site]:
     """A server that many tests share; there are keys, so calls without one are refused."""
     store = await make_store(single_client, 1)
     engine = Engine(store)
-    async with serving(engine, ServerSettings(port=0, rate=0)) as (server, url):
+    doors = (Door(env="local", name=EVERY, tenant=OURS),)
+    settings = ServerSettings(port=0, rate=0, web_chats=doors, web_chat_rate=10_000)
+    async with serving(engine, settings) as (server, url):
         site = Site(server, engine, url)
         await site.key(tenant=None)
         yield site

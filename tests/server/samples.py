@@ -96,6 +96,10 @@ async def _tenant(_engine: Engine, tenant: str) -> str:
     return tenant
 
 
+async def _file(_engine: Engine, _tenant: str) -> str:
+    return "chat.js"
+
+
 async def _env(_engine: Engine, _tenant: str) -> str:
     return "local"
 
@@ -217,6 +221,8 @@ MAKERS: dict[str, Make] = {
     "group": _group,
     "archive.id": _archived,
     "conversations.name": conversation,
+    "chat.name": conversation,
+    "static.file": _file,
     "sessions.id": _session,
     "env": _env,
     "d": deployment,

@@ -15,6 +15,7 @@ from holdfast.cli.terminal.failures import INTERRUPTED
 from holdfast.cli.terminal.options import JsonOption, OwnStoreOption
 from holdfast.cli.worker import configure_logging
 from holdfast.errors import InvalidInput
+from holdfast.server.chat.doors import Door
 from holdfast.server.run import run, run_maintenance
 from holdfast.server.settings import ServerSettings, parse_listen
 from holdfast.tracing import set_up_from_environment
@@ -59,6 +60,27 @@ Cors = Annotated[
         "--cors", metavar="ORIGIN", help="An origin whose pages may call the API; repeatable."
     ),
 ]
+WebChats = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--web-chat",
+        metavar="ENV/DEPLOYMENT",
+        help="Open the web chat of a deployment to anyone; ENV/TENANT/DEPLOYMENT for a tenant; "
+        "repeatable.",
+    ),
+]
+WebChatOrigins = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--web-chat-origin",
+        metavar="ORIGIN",
+        help="An origin whose pages may show web chats in a frame; repeatable.",
+    ),
+]
+WebChatRate = Annotated[
+    int,
+    typer.Option("--web-chat-rate", help="Messages per second that web chats take of an address."),
+]
 TrustedProxies = Annotated[
     list[str] | None,
     typer.Option(
@@ -87,6 +109,9 @@ def server(
     most_tails: MostTails = 1_000,
     tail_life: TailLife = "1h",
     cors: Cors = None,
+    web_chats: WebChats = None,
+    web_chat_origins: WebChatOrigins = None,
+    web_chat_rate: WebChatRate = 10,
     trusted_proxies: TrustedProxies = None,
     tls_cert: TlsCertificate = None,
     tls_key: TlsKey = None,
@@ -106,6 +131,9 @@ def server(
         most_tails=most_tails,
         tail_s=inputs.duration_ms("tail-life", tail_life) / 1000,
         cors=tuple(cors or ()),
+        web_chats=tuple(Door.parse(text) for text in web_chats or ()),
+        web_chat_origins=tuple(web_chat_origins or ()),
+        web_chat_rate=web_chat_rate,
         trusted_proxies=tuple(trusted_proxies or ()),
         tls_certificate=tls_cert,
         tls_key=tls_key,

@@ -25,7 +25,7 @@ from holdfast.model.activities import NewActivity
 from holdfast.model.deployments import Deployment, DeploymentRef
 from holdfast.model.revisions import Lifecycle, capability
 from holdfast.model.sessions import Session, SessionState, TurnAnswer
-from holdfast.routing import Router
+from holdfast.routing import Cookie, Router
 from holdfast.store.deployments import revision_in
 from holdfast.store.store import Store
 
@@ -72,6 +72,19 @@ class Activities(activities.Activities):
             return await self._route(found, activity)
 
         return await self._handle(activity, choose, deployment, sender, wait_ms)
+
+    async def handle_from_browser(
+        self, activity: NewActivity, *, deployment: str, cookie: Cookie | None
+    ) -> TurnAnswer:
+        """Deliver a message of an anonymous visitor, without waiting for replies.
+
+        A cookie keeps the browser on a revision. There is no pin: strangers would fill the store.
+        """
+
+        async def choose(found: Deployment) -> _Target:
+            return await self._route(found, activity, cookie=cookie, may_pin=False)
+
+        return await self._handle(activity, choose, deployment, None, 0)
 
     @override
     async def handle_for_revision(
@@ -127,13 +140,22 @@ class Activities(activities.Activities):
             raise AmbiguousDeployment(message, env=env, tenant=tenant)
         return found[0]
 
-    async def _route(self, found: Deployment, activity: NewActivity) -> _Target:
-        """Choose by wait, pin or weights."""
+    async def _route(
+        self,
+        found: Deployment,
+        activity: NewActivity,
+        *,
+        cookie: Cookie | None = None,
+        may_pin: bool = True,
+    ) -> _Target:
+        """Choose by wait, pin, cookie or weights."""
         session = activity.to(found.id).key.id
         waiting = await self._waiting(found, session)
         if waiting is not None:
             return waiting
-        decision = await self._router.route(table_of(found), activity.hint or session)
+        decision = await self._router.route(
+            table_of(found), activity.hint or session, cookie=cookie, may_pin=may_pin
+        )
         if decision.revision is None:
             message = f"the deployment {found.id} routes to no revision: set its split"
             raise RevisionNotReady(message, deployment=found.id)

@@ -26,6 +26,8 @@ class ReplyPart:
     text: str
     #: Where in the reply it begins; 0: the reply begins, perhaps again, after a crash.
     start: int
+    #: Whether the text is Markdown.
+    markdown: bool = False
 
 
 class _Parts:
@@ -79,7 +81,12 @@ def _part(frame: Frame) -> ReplyPart | None:
     if frame.type != REPLY:
         return None
     value = frame.json()
-    return ReplyPart(number=value["number"], text=value["text"], start=value["start"])
+    return ReplyPart(
+        number=value["number"],
+        text=value["text"],
+        start=value["start"],
+        markdown=value.get("markdown", False),
+    )
 
 
 async def watch(

@@ -9,11 +9,12 @@ from pathlib import Path
 
 from holdfast.errors import InvalidInput
 from holdfast.model import checks
+from holdfast.server.chat.doors import Door
 
 DEFAULT_LISTEN = "127.0.0.1:8080"
 _PORTS = 65_535
 #: An origin as browsers send it: no trailing slash, no capitals.
-_ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://[^/?#A-Z\s]+")
+_ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://[^/?#A-Z\s;,'\"]+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +35,12 @@ class ServerSettings:
     tail_s: float = 3_600.0
     #: The origins whose pages may call the API; none by default.
     cors: tuple[str, ...] = ()
+    #: The web chats that anyone may use; none by default.
+    web_chats: tuple[Door, ...] = ()
+    #: The origins whose pages may show a web chat in a frame.
+    web_chat_origins: tuple[str, ...] = ()
+    #: The most messages per second that web chats accept from one address.
+    web_chat_rate: int = 10
     #: Addresses or networks of proxies whose X-Forwarded-For header is trusted.
     trusted_proxies: tuple[str, ...] = ()
     tls_certificate: Path | None = None
@@ -50,9 +57,12 @@ class ServerSettings:
         checks.number("grace_s", self.grace_s, 0, 3_600)
         for proxy in self.trusted_proxies:
             _check_network(proxy)
-        for origin in self.cors:
-            if not _ORIGIN.fullmatch(origin):
-                checks.refuse("cors", "must be an origin such as https://app.example.org", origin)
+        _check_origins("cors", self.cors)
+        _check_origins("web-chat-origin", self.web_chat_origins)
+        checks.integer("web-chat-rate", self.web_chat_rate, 1, 1_000_000)
+        if len({(door.env, door.name) for door in self.web_chats}) < len(self.web_chats):
+            message = "web-chat: two of them have the same address"
+            raise InvalidInput(message, field="web-chat")
         if (self.tls_certificate is None) != (self.tls_key is None):
             raise InvalidInput("TLS needs both a certificate and its key", field="tls")
 
@@ -65,6 +75,12 @@ class ServerSettings:
             return ipaddress.ip_address(self.host).is_loopback
         except ValueError:
             return False
+
+
+def _check_origins(field: str, origins: tuple[str, ...]) -> None:
+    for origin in origins:
+        if not _ORIGIN.fullmatch(origin):
+            checks.refuse(field, "must be an origin such as https://app.example.org", origin)
 
 
 def _check_network(text: str) -> None:

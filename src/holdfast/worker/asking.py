@@ -50,6 +50,14 @@ class Expected:
         self._encoding = Encoding("type of an answer", hint)
         self._options = _options_of(hint)
 
+    @property
+    def form(self) -> Mapping[str, Any] | None:
+        """The JSON Schema of an answer that is an object; None if one can be written as text."""
+        if self._options or self._hint in _WHAT:
+            return None
+        schema = self._encoding.adapter.json_schema()
+        return schema if schema.get("type") == "object" else None
+
     def read(self, message: ChatMessage, replies: set[int]) -> Any:
         """Return the value of an answer to one of these replies; raises Unfit."""
         check_press(message, replies)

@@ -46,6 +46,8 @@ class Question:
     timeout: Duration | None = None
     retries: int = DEFAULT_RETRIES
     invalid: str | None = None
+    #: The JSON Schema of an object that channels show as a form.
+    form: Mapping[str, Any] | None = None
 
 
 class Chat(Context):
@@ -115,16 +117,18 @@ class Chat(Context):
         card: Mapping[str, Any] | None = None,
         buttons: Buttons = (),
         data: Any = None,
+        form: Mapping[str, Any] | None = None,
         markdown: bool = False,
     ) -> None:
         """Say something, once: text, a card, buttons, data for the program that shows it.
 
+        A form is the JSON Schema of an object; what the user fills in is the `data` of a message.
         It is written with the next call that waits or records something, and at the latest when
         the event loop is next idle.
         """
         self.check()
         self._turns.say(
-            reply_payload(text, card=card, buttons=buttons, data=data, markdown=markdown)
+            reply_payload(text, card=card, buttons=buttons, data=data, form=form, markdown=markdown)
         )
         if self._turns.is_full:
             await self._turns.flush()
@@ -303,10 +307,16 @@ class Chat(Context):
             invalid: what to say about an invalid answer, before the question.
         """
         options = Options(buttons).buttons if buttons else ()
+        expected = Expected(type)
         question = Question(
-            text=text, buttons=options, timeout=timeout, retries=retries, invalid=invalid
+            text=text,
+            buttons=options,
+            timeout=timeout,
+            retries=retries,
+            invalid=invalid,
+            form=expected.form,
         )
-        value = await self._answered(question, Expected(type).read)
+        value = await self._answered(question, expected.read)
         return Answer(value, self.message)
 
     async def choose(
@@ -335,7 +345,8 @@ class Chat(Context):
         self.check()
         text, asked = question.text, list[str]()
         for _ in range(question.retries + 1):
-            asked.append(self._turns.say(reply_payload(text, buttons=question.buttons)))
+            payload = reply_payload(text, buttons=question.buttons, form=question.form)
+            asked.append(self._turns.say(payload))
             message = await self._next_message(question.timeout)
             while is_silent(message):
                 message = await self._next_message(question.timeout)

@@ -120,6 +120,7 @@ def reply_payload(
     card: Mapping[str, Any] | None = None,
     buttons: Buttons = (),
     data: Any = None,
+    form: Mapping[str, Any] | None = None,
     markdown: bool = False,
     **further: Any,
 ) -> bytes:
@@ -137,6 +138,8 @@ def reply_payload(
         ]
     if data is not None:
         payload["data"] = data
+    if form is not None:
+        payload["form"] = checks.mapping("form", form)
     if not payload:
         raise InvalidInput("text: a reply must say something", field="text")
     return _JSON.encode(payload | further)

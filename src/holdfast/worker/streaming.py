@@ -139,12 +139,14 @@ class Stream:
         """Stream something that happened."""
         await self._put("event", _JSON.encode({"name": name, "data": data}), live=live)
 
-    async def reply(self, number: int, text: str, start: int) -> None:
+    async def reply(self, number: int, text: str, start: int, *, markdown: bool = False) -> None:
         """Stream a part of a reply; `start` is where in the reply it begins.
 
         It has no place: a run that continues may say other words, and begins the reply again.
         """
-        part = {"number": number, "start": start, "text": text}
+        part: dict[str, Any] = {"number": number, "start": start, "text": text}
+        if markdown:
+            part["markdown"] = True
         await self._put("reply", _JSON.encode(part), placed=False)
 
     async def summary(self, patch: Mapping[str, Any]) -> None:

@@ -93,10 +93,15 @@ class SyncChat(SyncContext):
         card: Mapping[str, Any] | None = None,
         buttons: Buttons = (),
         data: Any = None,
+        form: Mapping[str, Any] | None = None,
         markdown: bool = False,
     ) -> None:
         """Say something, once: text, a card, buttons, data for the program that shows it."""
-        self._wait(self._chat.say(text, card=card, buttons=buttons, data=data, markdown=markdown))
+        self._wait(
+            self._chat.say(
+                text, card=card, buttons=buttons, data=data, form=form, markdown=markdown
+            )
+        )
 
     @contextmanager
     def typing(self, *, markdown: bool = False, buttons: Buttons = ()) -> Iterator[SyncWriting]:

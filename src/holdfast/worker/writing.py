@@ -49,7 +49,7 @@ class Writing:
         self.text += text
         # A repeated run of a reply that is complete shows nothing again.
         if text and not self._is_written:
-            await self._stream.reply(self.number, text, self._shown)
+            await self._stream.reply(self.number, text, self._shown, markdown=self._markdown)
             self._shown += len(text)
 
     async def restart(self) -> None:

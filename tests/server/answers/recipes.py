@@ -18,6 +18,7 @@ import httpx
 from holdfast.engine import Engine
 from holdfast.model.executions import Claim
 from holdfast.model.ids import new_id
+from holdfast.server.chat.doors import EVERY, Door
 from holdfast.server.http.declare import Route, Scope
 from holdfast.server.routes import all_routes
 from holdfast.server.run import serving
@@ -168,7 +169,11 @@ async def staged(engine: Engine, folder: Path) -> AsyncIterator[Stage]:
         async with serving(engine, ServerSettings(port=0, **settings)) as (server, url):
             yield Site(server, engine, url)
 
-    async with serve(rate=0) as site, site.client() as client:
+    doors = (Door(env="local", name=EVERY, tenant=OURS),)
+    async with (
+        serve(rate=0, web_chats=doors, web_chat_rate=10_000) as site,
+        site.client() as client,
+    ):
         yield Stage(
             engine=engine,
             clock=Clock(engine.store),

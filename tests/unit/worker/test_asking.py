@@ -153,3 +153,12 @@ def test_a_type_without_json_is_refused() -> None:
     """An author sees it at the first question."""
     with pytest.raises(InvalidInput, match="no JSON form"):
         Expected(object())
+
+
+def test_a_question_for_an_object_has_a_form() -> None:
+    """Other answers are written as text, or chosen."""
+    form = Expected(Point).form
+    assert form is not None
+    assert (list(form["properties"]), form["required"]) == (["x", "y"], ["x"])
+    for hint in (str, int, date, Size, Literal["a", "b"], list[int]):
+        assert Expected(hint).form is None

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from holdfast.cli import tasks
 from holdfast.cli.terminal import opening, output
 from holdfast.model.redaction import hide_secrets
+from holdfast.model.session_keys import DEFAULT_ENV
 from holdfast.model.store_urls import is_remote
 from holdfast.store.valkey import urls
 
@@ -27,13 +28,16 @@ def show(
     """Print what is running and, with `try_line`, a command to try next."""
     described = {name: task.describe() for name, task in app.tasks.items()}
     if as_json:
-        output.emit(as_value(target, app, worker) | ({"url": url} if url else {}))
+        further = {"url": url, "chats": _chats(app, url)} if url else {}
+        output.emit(as_value(target, app, worker) | further)
         return
     output.say(f"holdfast is running {target}")
     output.say(f"  store    {_shown(app.store)}")
     if url is not None:
         output.say(f"  http     {url}")
         output.say(f"  docs     {url}/docs")
+        for number, chat in enumerate(_chats(app, url)):
+            output.say(f"  {'' if number else 'chat':<9}{chat}")
     output.say(f"  worker   {worker.instance}, {worker.settings.slots} slots")
     output.say(f"  lanes    {', '.join(worker.lanes)}")
     if worker.settings.capabilities:
@@ -64,6 +68,18 @@ def as_value(target: str, app: App, worker: Worker) -> dict[str, Any]:
         "capabilities": worker.settings.capabilities,
         "tasks": {name: tasks.signature(name, task.describe()) for name, task in app.tasks.items()},
     }
+
+
+def _chats(app: App, url: str) -> list[str]:
+    """Return the addresses of the web chats of an app."""
+    found = [name for name in _conversations(app) if "/" not in name]
+    return [f"{url}/chat/{DEFAULT_ENV}/{name}" for name in found]
+
+
+def _conversations(app: App) -> list[str]:
+    from holdfast.worker.conversation import Conversation
+
+    return [name for name, task in app.tasks.items() if isinstance(task, Conversation)]
 
 
 def _shown(store: str) -> str:

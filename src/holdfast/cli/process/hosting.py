@@ -48,32 +48,34 @@ async def serve_host(
             await first_of(running, host.started.wait())
             if not running.done():
                 announce(url)
-            async with _deploying(engine, settings.env, folder):
+            async with _deploying(engine, settings.env, folder, url):
                 await running
     return interrupted.is_set()
 
 
 @contextlib.asynccontextmanager
-async def _deploying(engine: Engine, env: str, folder: Path | None) -> AsyncIterator[None]:
+async def _deploying(
+    engine: Engine, env: str, folder: Path | None, url: str | None
+) -> AsyncIterator[None]:
     """Deploy a folder whenever it changes, while the block runs."""
     if folder is None:
         yield
         return
-    watching = asyncio.ensure_future(_watch(engine, env, folder))
+    watching = asyncio.ensure_future(_watch(engine, env, folder, url))
     try:
         yield
     finally:
         await stop(watching)
 
 
-async def _watch(engine: Engine, env: str, folder: Path) -> None:
+async def _watch(engine: Engine, env: str, folder: Path, url: str | None) -> None:
     seen: reloading.Times | None = None
     while True:
         now = await asyncio.to_thread(reloading.times_of, [folder], ending="")
         if now != seen:
             seen = now
             try:
-                output.note(await _deploy(engine, env, folder))
+                output.note(await _deploy(engine, env, folder, url))
             except TimeoutError:
                 output.note(f"not deployed: no host has loaded it within {LOAD_S:g} s")
             except HoldfastError as error:
@@ -81,7 +83,7 @@ async def _watch(engine: Engine, env: str, folder: Path) -> None:
         await asyncio.sleep(LOOK_EVERY_S)
 
 
-async def _deploy(engine: Engine, env: str, folder: Path) -> str:
+async def _deploy(engine: Engine, env: str, folder: Path, url: str | None) -> str:
     """Deploy a folder, and return a line about it."""
     upload = packs.upload_of(await asyncio.to_thread(_built, folder))
     ref = DeploymentRef(env=env, id=upload.id, tenant=DEFAULT_TENANT)
@@ -90,7 +92,8 @@ async def _deploy(engine: Engine, env: str, folder: Path) -> str:
         await deploying.wait_ready(engine, ref, revision.id)
         await deploying.shift(engine, ref, revision.id)
     await _tidy(engine, ref, revision.id)
-    return f"deployed {upload.id} {upload.version} as revision {revision.id}"
+    deployed = f"deployed {upload.id} {upload.version} as revision {revision.id}"
+    return deployed if url is None else f"{deployed}; chat with it: {url}/chat/{env}/{upload.id}"
 
 
 def _built(folder: Path) -> bytes:

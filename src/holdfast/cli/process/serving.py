@@ -74,8 +74,12 @@ async def opened(app: App) -> AsyncIterator[None]:
 async def serving_http(
     engine: Engine, listen: str | None, note: Callable[[str], None]
 ) -> AsyncIterator[str | None]:
-    """Serve HTTP next to a worker or host; yield the URL, or None if HTTP cannot be served."""
+    """Serve HTTP next to a worker or host; yield the URL, or None if HTTP cannot be served.
+
+    Web chats of the env `local` are open: on this machine they are the developer's own.
+    """
     from holdfast.engine import Engine as NearEngine
+    from holdfast.server.chat.doors import EVERY, Door
     from holdfast.server.run import serving
     from holdfast.server.settings import ServerSettings, parse_listen
 
@@ -86,7 +90,9 @@ async def serving_http(
     host, port = parse_listen(listen)
     async with contextlib.AsyncExitStack() as stack:
         try:
-            server = serving(engine, ServerSettings(host=host, port=port))
+            doors = (Door(env=DEFAULT_ENV, name=EVERY),)
+            settings = ServerSettings(host=host, port=port, web_chats=doors)
+            server = serving(engine, settings)
             _, url = await stack.enter_async_context(server)
         except HoldfastError as error:
             note(f"HTTP is not served: {error}")

@@ -25,6 +25,12 @@ class InvalidAnswer(ValueError):
     """A message is no valid answer; says what would be one."""
 
 
+def question(text: str, schema: Any) -> dict[str, Any]:
+    """Return a question, with a form if the answer is an object."""
+    is_object = isinstance(schema, Mapping) and schema.get("type") == "object"
+    return {"text": text, "form": schema} if is_object else {"text": text}
+
+
 def read(message: ChatMessage, schema: Any) -> Any:
     """Return the answer; raises InvalidAnswer."""
     value = message.data if message.data is not None else _typed(_written(message), schema)

@@ -336,12 +336,13 @@ class Run:
     async def _wait(self, node: FlowNode, action: Wait | Ask, scope: dict[str, Any]) -> None:
         pending = Pending()
         if isinstance(action, Ask):
+            question = action.text.text(scope)
             pending = Pending(
-                question=action.text.text(scope),
+                question=question,
                 invalid=None if action.invalid is None else action.invalid.text(scope),
                 left=action.retries,
             )
-            await self._say({"text": pending.question})
+            await self._say(answers.question(question, action.answer))
         self._state.pending = pending
         await self.park()
         if self._steps >= self._flows.steps_kept and self._chat is not None:
@@ -378,7 +379,8 @@ class Run:
                 pending.left -= 1
                 self._state.pending = pending
                 problem = pending.invalid or str(error)
-                await self._say({"text": f"{problem} {pending.question}"})
+                text = f"{problem} {pending.question}"
+                await self._say(answers.question(text, action.answer))
                 continue
             self._finish(node, value, await self._scope(node))
             return

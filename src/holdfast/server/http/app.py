@@ -12,6 +12,7 @@ from holdfast.errors import HoldfastError
 from holdfast.model.ids import new_id
 from holdfast.server.auth.identity import Identities
 from holdfast.server.auth.throttle import Open, Rate
+from holdfast.server.chat.doors import Doors
 from holdfast.server.claimers import Claimers
 from holdfast.server.draining import Draining
 from holdfast.server.http import problems
@@ -45,6 +46,8 @@ def make_services(engine: Engine, settings: ServerSettings) -> Services:
         rate=Rate(settings.rate),
         waits=Open("waiting calls", settings.most_waits),
         tails=Open("live streams", settings.most_tails),
+        doors=Doors(settings.web_chats),
+        visits=Rate(settings.web_chat_rate),
     )
 
 

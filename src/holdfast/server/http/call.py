@@ -18,6 +18,7 @@ from holdfast.model.names import DEFAULT_TENANT
 from holdfast.model.services import ServiceStatus
 from holdfast.server.auth.identity import Identities, Identity
 from holdfast.server.auth.throttle import Open, Rate
+from holdfast.server.chat.doors import Doors
 from holdfast.server.claimers import Claimers
 from holdfast.server.draining import Draining
 from holdfast.server.http.declare import Route
@@ -43,6 +44,9 @@ class Services:
     rate: Rate
     waits: Open
     tails: Open
+    doors: Doors
+    #: Messages of web chats, by address.
+    visits: Rate
     #: Set when the server stops, so that all waits end.
     closing: asyncio.Event = field(default_factory=asyncio.Event)
 

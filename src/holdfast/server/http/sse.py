@@ -46,14 +46,16 @@ class EventStream(Response):
 
     media_type = MEDIA_TYPE
 
-    def __init__(self, call: Call, events: AsyncIterator[Sse]) -> None:
+    def __init__(
+        self, call: Call, events: AsyncIterator[Sse], *, caller: str | None = None
+    ) -> None:
         """Start a stream; raise RateLimited if the caller has too many."""
         super().__init__(headers={"X-Accel-Buffering": "no"})
         del self.headers["content-length"]
         self._call = call
         self._events = events
         self._slot = contextlib.ExitStack()
-        self._slot.enter_context(call.services.tails.one(call.caller))
+        self._slot.enter_context(call.services.tails.one(caller or call.caller))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send events."""

@@ -106,6 +106,28 @@ nodes:
         await talk.expect("Please answer with a whole number. How old?", "invalid_answer")
 
 
+async def test_a_question_for_an_object_carries_a_form(talking: Talking) -> None:
+    """Its schema, so that a channel can show fields; the values answer it."""
+    flow = """
+id: where
+type: messaging
+nodes:
+  ask:
+    ask:
+      text: Where?
+      answer: {type: object, properties: {city: {type: string}}, required: [city]}
+    out: say
+  say: {emit: {text: "{{ nodes.ask.city }}"}}
+"""
+    async with talking(flow) as talk:
+        await talk.say("hi")
+        await talk.expect("Where?")
+        entry = (await talk.entries())[-1]
+        assert entry.value["form"]["required"] == ["city"]
+        await talk.say(payload={"data": {"city": "Rome"}})
+        await talk.expect("Rome")
+
+
 async def test_a_call_is_a_step_whose_output_is_kept(talking: Talking, orders: Orders) -> None:
     """A component is called once, and later turns still see its output."""
     flow = """

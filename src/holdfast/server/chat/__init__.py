@@ -1,0 +1,1 @@
+"""The web chat: which chats are open, and who their visitors are."""

@@ -1,0 +1,128 @@
+"""Ways to the answers of the web chat: visitors with a cookie, and callers without one."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import Any
+
+import httpx
+
+from holdfast.model.deployments import NewDeployment
+from holdfast.model.ids import new_id
+from holdfast.server.chat.doors import EVERY, Door
+from tests.server.answers.open_calls import until_limited
+from tests.server.answers.recipes import Stage, way
+from tests.server.conftest import OURS
+from tests.server.samples import Request, conversation, send
+
+PAGE = "GET /chat/{env}/{name}"
+BEGIN = "POST /chat/{env}/{name}/session"
+SAY = "POST /chat/{env}/{name}/messages"
+LINES = "GET /chat/{env}/{name}/lines"
+EVENTS = "GET /chat/{env}/{name}/events"
+RESTART = "POST /chat/{env}/{name}/restart"
+FILE = "GET /static/{file}"
+VISITING = (SAY, LINES, EVENTS, RESTART)
+FULL = 100
+
+
+async def _visiting(stage: Stage, name: str, talk: str | None = None, **changes: Any) -> Request:
+    """Return a call of a visitor whom the server knows."""
+    path = {"env": "local", "name": talk or await conversation(stage.engine, OURS)}
+    begun = await stage.send(await stage.request(BEGIN, path))
+    cookie = begun.headers["set-cookie"].partition(";")[0]
+    request = await stage.request(name, path, **changes)
+    return {**request, "headers": {"Cookie": cookie}}
+
+
+async def _spoken(stage: Stage, name: str, times: int = 1, **about: Any) -> Request:
+    """Return a call of a visitor who has sent messages that nobody has answered."""
+    talk = await conversation(stage.engine, OURS, **about)
+    request = await _visiting(stage, SAY, talk)
+    for number in range(times):
+        body = {"id": f"m-{number}", "text": "hello"}
+        response = await stage.client.request(**{**request, "json": body})
+        assert response.is_success, response.text
+    called = await stage.request(name, {"env": "local", "name": talk})
+    return {**called, "headers": request["headers"]}
+
+
+@way(200, SAY, RESTART)
+async def _a_visitor(stage: Stage, name: str) -> Request:
+    return await _visiting(stage, name)
+
+
+@way(200, LINES, EVENTS)
+async def _with_a_session(stage: Stage, name: str) -> Request:
+    return await _spoken(stage, name)
+
+
+@way("session_not_found", LINES, EVENTS)
+async def _before_the_first_message(stage: Stage, name: str) -> Request:
+    return await _visiting(stage, name)
+
+
+@way("invalid_token", *VISITING)
+async def _a_stranger(stage: Stage, name: str) -> Request:
+    request = await stage.request(name)
+    return {**request, "headers": {"Cookie": "hf_chat_x=hfv1.k.b.s"}}
+
+
+@way("web_chat_not_found", PAGE, BEGIN, *VISITING)
+async def _a_closed_door(stage: Stage, name: str) -> Request:
+    return await stage.request(name, {"env": "elsewhere", "name": "nothing"})
+
+
+@way("forbidden", BEGIN, *VISITING)
+async def _from_another_page(stage: Stage, name: str) -> Request:
+    return {**await stage.request(name), "headers": {"Sec-Fetch-Site": "cross-site"}}
+
+
+@way("rate_limited", BEGIN, SAY, RESTART)
+async def _too_fast(stage: Stage, name: str) -> httpx.Response:
+    doors = (Door(env="local", name=EVERY, tenant=OURS),)
+    async with stage.serve(web_chats=doors, web_chat_rate=1) as site, site.client() as client:
+        return await until_limited(client, await stage.request(name))
+
+
+@way("rate_limited", LINES)
+async def _too_many_reads(stage: Stage, name: str) -> httpx.Response:
+    request = await _spoken(stage, name)
+    doors = (Door(env="local", name=EVERY, tenant=OURS),)
+    async with stage.serve(web_chats=doors, rate=1) as site, site.client() as client:
+        return await until_limited(client, request)
+
+
+@way("rate_limited", EVENTS)
+async def _too_many_streams(stage: Stage, name: str) -> httpx.Response:
+    request = await _spoken(stage, name)
+    doors = (Door(env="local", name=EVERY, tenant=OURS),)
+    async with stage.serve(web_chats=doors, most_tails=1) as site, site.client() as client:
+        opened = await client.send(client.build_request(**request), stream=True)
+        async with contextlib.aclosing(opened):
+            return await send(client, request)
+
+
+@way("session_busy", SAY)
+async def _while_it_answers(stage: Stage, name: str) -> Request:
+    request = await _spoken(stage, name, conversation={"busy": "reject"})
+    return {**request, "json": {"id": new_id(), "text": "again"}}
+
+
+@way("session_full", SAY)
+async def _while_nobody_answers(stage: Stage, name: str) -> Request:
+    request = await _spoken(stage, name, times=FULL + 1)
+    return {**request, "json": {"id": new_id(), "text": "again"}}
+
+
+@way("web_chat_unavailable", SAY)
+async def _without_a_revision(stage: Stage, name: str) -> Request:
+    deployment = f"d-{new_id()}"
+    new = NewDeployment(env="local", id=deployment, tenant=OURS, app="talk")
+    await stage.engine.deployments.create(new)
+    return await _visiting(stage, name, deployment)
+
+
+@way("not_found", FILE)
+async def _no_file(stage: Stage, name: str) -> Request:
+    return await stage.request(name, {"file": "LOCK"})
