@@ -592,6 +592,12 @@ class SecretUnreadable(Conflict):
     code = "secret_unreadable"
 
 
+class PayloadUnreadable(Conflict):
+    """A payload cannot be opened: its key is not here, or it was altered or moved."""
+
+    code = "payload_unreadable"
+
+
 class StateFull(Conflict):
     """A pack keeps as much state for a tenant as it can."""
 
