@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import heapq
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -24,6 +24,9 @@ from holdfast.store.executions import encode_item
 from holdfast.store.valkey.call import refusal
 
 _pack, _unpack = msgspec.msgpack.Encoder().encode, msgspec.msgpack.Decoder().decode
+
+#: Stands for an input that is stored beside its plan.
+_NO_INPUT = b"null"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +59,7 @@ class Schedules(Domain):
             new_id(),
             "" if version is None else str(version),
             self._sealing.digests(plan.digest())[0],
-            self._sealed(plan).encode(),
+            self._encoded(plan),
             plan.execution.tenant,
             "1" if plan.paused else "",
             _text(next_ms),
@@ -84,13 +87,14 @@ class Schedules(Domain):
         shown = [self._open(schedule, is_strict=False) for schedule in complete[:limit]]
         return shown, known is not None or len(complete) > limit
 
-    def _sealed(self, plan: NewSchedule) -> NewSchedule:
-        """Return a plan as it is stored; the executions that it fires get its input as it is."""
+    def _encoded(self, plan: NewSchedule) -> bytes:
+        """Encode a plan; the executions that it fires get its sealed input as it is."""
         if self._sealing.codec is None:
-            return plan
+            return plan.encode()
         item = plan.execution
-        stored = self._sealing.seal_token(item.input, "input", item.tenant)
-        return replace(plan, execution=item.kept_as(stored))
+        sealed = self._sealing.seal(item.input, "input", item.tenant)
+        rest = replace(plan, execution=item.kept_as(_NO_INPUT))
+        return _pack({"plan": rest.encode(), "input": sealed})
 
     def _open(self, schedule: Schedule, *, is_strict: bool = True) -> Schedule:
         """Return a schedule with its input in plain form; in a list, one may be unreadable."""
@@ -177,9 +181,9 @@ class Schedules(Domain):
         template = schedule.plan.execution
         payload = self._sealing.seal_once(template.input, "input", template.tenant)
         tags = {**template.tags, TAG: schedule.id}
-        if self._sealing.codec is not None:
+        if is_sealed(payload):
             # The same input is sealed differently each time, so it is no part of the digest.
-            template = template.kept_as(b"null")
+            template = template.kept_as(_NO_INPUT)
         item: NewExecution = replace(template, id=execution_id, tags=tags)
         fields = _unpack(encode_item(item, execution_id, limits))
         return _pack({**fields, "schedule": step}), payload
@@ -205,12 +209,21 @@ def _due(plan: NewSchedule, tick: int | None) -> str:
     return "" if tick is None else str(plan.due(tick))
 
 
+def _plan(packed: bytes, *, paused: bool) -> NewSchedule:
+    """Decode a plan; a sealed input stays as it is."""
+    values: Mapping[str, Any] = _unpack(packed)
+    if "plan" not in values:
+        return decode_schedule(packed, paused=paused)
+    plan = decode_schedule(values["plan"], paused=paused)
+    return replace(plan, execution=plan.execution.kept_as(values["input"]))
+
+
 def _schedule(row: Sequence[Any]) -> Schedule:
     _, flat, packed, running, queued = row
     record = records.pairs(flat)
     get = record.get
     return Schedule(
-        plan=decode_schedule(packed, paused=bool(record[b"paused"])),
+        plan=_plan(packed, paused=bool(record[b"paused"])),
         version=int(record[b"version"]),
         next_ms=int(record[b"next"]) if record[b"next"] else None,
         created_at=from_ms(int(record[b"created_at"])),
