@@ -592,12 +592,6 @@ class SecretUnreadable(Conflict):
     code = "secret_unreadable"
 
 
-class PayloadUnreadable(Conflict):
-    """A payload cannot be opened: its key is not here, or it was altered or moved."""
-
-    code = "payload_unreadable"
-
-
 class StateFull(Conflict):
     """A pack keeps as much state for a tenant as it can."""
 
@@ -802,6 +796,12 @@ class InvalidRecord(HoldfastError):
     """A lease or manifest object is damaged or invalid; an operator must inspect it."""
 
     code = "invalid_record"
+
+
+class PayloadUnreadable(InvalidRecord):
+    """A payload cannot be opened: its key is not here, or it was altered or moved."""
+
+    code = "payload_unreadable"
 
 
 class StoreFault(HoldfastError):

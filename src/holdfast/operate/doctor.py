@@ -26,7 +26,7 @@ from holdfast.errors import (
 from holdfast.model.findings import Finding, Level, error, ok, warning
 from holdfast.model.queues import QueueStats
 from holdfast.model.states import State
-from holdfast.operate import declared, drift, findings
+from holdfast.operate import declared, drift, encryption, findings
 from holdfast.operate.findings import Facts
 from holdfast.store.engine import StoreEngine
 from holdfast.store.store import Store, StoreSettings
@@ -353,6 +353,7 @@ _CONTENTS: dict[str, Check] = {
     "limits": declared.limits,
     "queues": _queues,
     "archive": _archive,
+    "encryption": encryption.look,
 }
 
 

@@ -76,7 +76,6 @@ def test_every_specific_refusal_class_is_in_the_table() -> None:
     made_in_python: set[type[HoldfastError]] = {errors.ResultNotReady}
     made_in_python |= {errors.ConversationNotFound, errors.ReplyRejected}
     made_in_python |= {errors.FlowNotFound, errors.AmbiguousFlow, errors.SecretUnreadable}
-    made_in_python |= {errors.PayloadUnreadable}
     made_in_python |= {errors.Held, errors.LostRace, errors.Fenced}
     given = {kind for kind, _ in call.REFUSALS.values()} - {errors.QueueFull}
     leaves = {
