@@ -26,7 +26,7 @@ KEYS_VARIABLE = "HOLDFAST_CODEC_KEYS"
 
 KEY_BYTES = 32
 _NONCE_BYTES = 12
-_SALT_BYTES = 16
+_SALT_BYTES = 8
 #: Every process has a salt of its own; this many derived ciphers are kept for opening.
 _CIPHERS_KEPT = 1024
 

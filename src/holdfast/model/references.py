@@ -15,7 +15,7 @@ from holdfast.model import checks, json_values
 
 _MAGIC = b"\x00holdfast-away\x01"
 #: The first bytes of the two forms of a sealed payload (model/sealing.py).
-SEALED = b"\x00holdfast-sealed\x01"
+SEALED = b"\x00hfs\x01"
 TOKEN = b"\x01hf1:"
 #: Smaller payloads stay in the store, regardless of the setting.
 LEAST_BYTES = 1 << 10

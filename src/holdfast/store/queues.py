@@ -278,7 +278,7 @@ class Queues(Domain):
         return message if payload is message.payload else replace(message, payload=payload)
 
     async def _deliveries(self, name: str, rows: Sequence[Any]) -> list[Delivery]:
-        """Decode hand-outs; those that cannot be read here are for a consumer who can."""
+        """Decode hand-outs; what cannot be read here is returned, which uses up an attempt."""
         handed = [decode.delivery(row) for row in rows]
         try:
             return [replace(one, message=self._open(name, one.message)) for one in handed]
