@@ -27,6 +27,7 @@ from holdfast.model.codec import Codec
 
 MARK: Final = references.SEALED
 _TOKEN: Final = references.TOKEN
+_EDGE: Final = _TOKEN[:1]
 _MARKS: Final = (MARK, _TOKEN)
 _TOKENS: Final = re.compile(rb"\x01hf1:([A-Za-z0-9+/=]*)\x01")
 
@@ -36,7 +37,12 @@ _PLAIN_IN_ERROR: Final = "type"
 
 def is_sealed(payload: bytes) -> bool:
     """Whether something of a payload is sealed."""
-    return payload.startswith(MARK) or _TOKEN in payload
+    return payload.startswith(MARK) or _has_token(payload)
+
+
+def _has_token(payload: bytes) -> bool:
+    # The search for one byte, which few payloads contain, is several times faster.
+    return _EDGE in payload and _TOKEN in payload
 
 
 def kids_in(payload: bytes) -> Iterator[str]:
@@ -77,7 +83,7 @@ class Sealing:
         if self.codec is None:
             return payload
         sealed = self._sealed(self.codec, payload, field, scope)
-        return _TOKEN + base64.b64encode(sealed) + b"\x01"
+        return _TOKEN + base64.b64encode(sealed) + _EDGE
 
     def seal_text(self, text: str, field: str, scope: str) -> str:
         """Return a text as it is stored inside another one."""
@@ -109,7 +115,7 @@ class Sealing:
         """
         if payload.startswith(MARK):
             return self._opened(payload[len(MARK) :], scopes)
-        if _TOKEN in payload:
+        if _has_token(payload):
             return _TOKENS.sub(lambda match: self._opened(_decoded(match[1]), scopes), payload)
         return payload
 

@@ -18,7 +18,7 @@ from holdfast.engine.scheduler import Firing
 from holdfast.errors import ExecutionNotFound, IdConflict, IdempotencyConflict, PayloadUnreadable
 from holdfast.fencing import FolderObjects
 from holdfast.model.codec import AesGcm, Codec
-from holdfast.model.effects import Push, Submit
+from holdfast.model.effects import Effect, Push, Submit
 from holdfast.model.executions import Claim, Failure, NewExecution
 from holdfast.model.exports import from_json
 from holdfast.model.findings import Level
@@ -29,6 +29,7 @@ from holdfast.model.pack_states import StateScope
 from holdfast.model.quotas import Window
 from holdfast.model.retry import Backoff, RetryPolicy
 from holdfast.model.schedules import NewSchedule
+from holdfast.model.sessions import MessageWait
 from holdfast.model.states import State
 from holdfast.operate import encryption
 from holdfast.store.store import Store, StoreSettings
@@ -212,7 +213,7 @@ async def run_queues(engine: Engine, clock: Clock) -> None:
     handed = await engine.queues.read("q", count=2, consumer="c")
     assert [one.message.payload for one in handed] == [PAYLOAD] * 2
     await engine.queues.nack("q", handed[0].handle)
-    owed = [
+    owed: list[Effect] = [
         Push("mail", NewMessage(payload=PAYLOAD)),
         Submit(NewExecution(kind="o", input=PAYLOAD)),
     ]
@@ -241,10 +242,10 @@ async def run_a_session(store: Store, engine: Engine) -> str:
         claim.id,
         claim.lease,
         [sessions.reply("say:9", SECRET)],
-        sessions.MessageWait(step="receive:1"),
+        MessageWait(step="receive:1"),
     )
     assert sessions.texts_of(turned.received) == [SECRET, SECRET]
-    await store.sessions.turn(claim.id, claim.lease, [], sessions.MessageWait(step="receive:2"))
+    await store.sessions.turn(claim.id, claim.lease, [], MessageWait(step="receive:2"))
     await sessions.deliver(store, SECRET, busy="merge", sender="chat")
     said = msgspec.json.encode({"text": SECRET})
     await engine.sessions.say(session_id, said, author="ben")
