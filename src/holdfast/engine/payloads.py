@@ -79,7 +79,7 @@ class Payloads:
         place = await self._place_for(item.input)
         if place is None:
             return item
-        if self._sealing.codec is not None:
+        if self._sealing.sealer is not None:
             # No digest of the value leaves the process, so that of the submission is made here.
             item = item.saying(item.digest())
             payload = self._sealing.seal(item.input, "input", item.tenant)

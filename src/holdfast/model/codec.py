@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 #: The keys of the codec: KID:BASE64, several separated by commas. The first one seals.
 KEYS_VARIABLE = "HOLDFAST_CODEC_KEYS"
+#: In place of the first key: nothing new is sealed, and the keys that follow only open.
+PLAIN = "plain"
 
 KEY_BYTES = 32
 _NONCE_BYTES = 12
@@ -37,6 +39,11 @@ class Codec(Protocol):
     @property
     def kids(self) -> Sequence[str]:
         """The ids of the keys that open payloads; the first one seals."""
+        ...
+
+    @property
+    def seals(self) -> bool:
+        """Whether new payloads are sealed; otherwise the codec only opens older ones."""
         ...
 
     def seal(self, payload: bytes, about: bytes) -> tuple[str, bytes]:
@@ -60,7 +67,7 @@ class AesGcm:
     stay unique however many payloads all processes seal.
     """
 
-    def __init__(self, keys: Mapping[str, bytes]) -> None:
+    def __init__(self, keys: Mapping[str, bytes], *, seals: bool = True) -> None:
         if not keys:
             raise InvalidInput("keys: must have at least one key", field="keys")
         for kid, key in keys.items():
@@ -68,6 +75,7 @@ class AesGcm:
             if len(key) != KEY_BYTES:
                 message = f"keys: the key {kid} must have {KEY_BYTES} bytes"
                 raise InvalidInput(message, field="keys")
+        self.seals: bool = seals
         self._keys = dict(keys)
         self._current = next(iter(keys))
         self._salt = secrets.token_bytes(_SALT_BYTES)
@@ -129,7 +137,12 @@ def missing(kid: str) -> PayloadUnreadable:
 def of_environment() -> Codec | None:
     """Return the codec that the environment names, None if it names none."""
     text = os.environ.get(KEYS_VARIABLE, "").strip()
-    return AesGcm(parse_keys(text)) if text else None
+    if not text:
+        return None
+    first, _, rest = text.partition(",")
+    if first.strip() == PLAIN:
+        return AesGcm(parse_keys(rest), seals=False)
+    return AesGcm(parse_keys(text))
 
 
 def parse_keys(text: str) -> dict[str, bytes]:

@@ -60,40 +60,42 @@ class Sealing:
 
     def __init__(self, codec: Codec | None = None) -> None:
         self.codec = codec
+        #: The codec, unless it only opens.
+        self.sealer: Codec | None = codec if codec is not None and codec.seals else None
 
     # Sealing
 
     def seal(self, payload: bytes, field: str, scope: str) -> bytes:
         """Return a payload as it is stored alone."""
-        if self.codec is None:
+        if self.sealer is None:
             return payload
-        return MARK + self._sealed(self.codec, payload, field, scope)
+        return MARK + self._sealed(self.sealer, payload, field, scope)
 
     def seal_once(self, payload: bytes, field: str, scope: str) -> bytes:
         """Return an input or a result as it is stored alone, unless it is in that form already.
 
         Entry points refuse those that pretend to be.
         """
-        if self.codec is None or payload.startswith(_MARKS) or references.is_reference(payload):
+        if self.sealer is None or payload.startswith(_MARKS) or references.is_reference(payload):
             return payload
-        return MARK + self._sealed(self.codec, payload, field, scope)
+        return MARK + self._sealed(self.sealer, payload, field, scope)
 
     def seal_token(self, payload: bytes, field: str, scope: str) -> bytes:
         """Return a payload as it is stored inside a text."""
-        if self.codec is None:
+        if self.sealer is None:
             return payload
-        sealed = self._sealed(self.codec, payload, field, scope)
+        sealed = self._sealed(self.sealer, payload, field, scope)
         return _TOKEN + base64.b64encode(sealed) + _EDGE
 
     def seal_text(self, text: str, field: str, scope: str) -> str:
         """Return a text as it is stored inside another one."""
-        if self.codec is None:
+        if self.sealer is None:
             return text
         return self.seal_token(text.encode(), field, scope).decode()
 
     def seal_error(self, encoded: bytes, execution_id: str) -> bytes:
         """Return an error in JSON with everything sealed but its type."""
-        if self.codec is None:
+        if self.sealer is None:
             return encoded
         error: dict[str, Any] = msgspec.json.decode(encoded)
         rest = {name: value for name, value in error.items() if name != _PLAIN_IN_ERROR}
@@ -163,7 +165,8 @@ class Sealing:
         """
         if self.codec is None:
             return (digest,)
-        return (*self.codec.digests(digest.encode()), digest)
+        keyed = self.codec.digests(digest.encode())
+        return (digest, *keyed) if self.sealer is None else (*keyed, digest)
 
 
 def _about(field: str, scope: str) -> bytes:

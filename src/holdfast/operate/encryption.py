@@ -39,7 +39,8 @@ async def look(engine: StoreEngine) -> Finding:
     survey = Survey()
     await asyncio.gather(*(_see(store, one.id, one.tenant, survey) for one in page.items))
     codec = store.sealing.codec
-    return judge(survey, () if codec is None else codec.kids)
+    known = () if codec is None else codec.kids
+    return judge(survey, known, seals=store.sealing.sealer is not None)
 
 
 async def _see(store: Store, execution_id: str, tenant: str, survey: Survey) -> None:
@@ -60,7 +61,7 @@ async def _see(store: Store, execution_id: str, tenant: str, survey: Survey) -> 
         survey.wrong |= kids
 
 
-def judge(survey: Survey, known: Sequence[str]) -> Finding:
+def judge(survey: Survey, known: Sequence[str], *, seals: bool) -> Finding:
     """Say how payloads are stored; `known` has the ids of this process's keys."""
     missing = sorted(survey.sealed.keys() - set(known))
     if missing:
@@ -70,9 +71,11 @@ def judge(survey: Survey, known: Sequence[str]) -> Finding:
         text = f"payloads do not open with the keys {', '.join(sorted(survey.wrong))}"
         fix = "a key has another value than the one that sealed them, or they were altered"
         return error(CHECK, text, fix)
-    if not known:
-        return ok(CHECK, "off: payloads are stored as they are")
     total = survey.plain + survey.sealed.total()
+    if not seals:
+        older = survey.sealed.total()
+        kept = f"; {older} of the newest {total} inputs are encrypted" if older else ""
+        return ok(CHECK, f"off: payloads are stored as they are{kept}")
     counts = ", ".join(f"{kid} {count}" for kid, count in survey.sealed.most_common())
     if survey.plain:
         text = f"mixed: {survey.plain} of the newest {total} inputs are not encrypted"

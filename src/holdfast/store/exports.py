@@ -50,7 +50,7 @@ def open_export(sealing: Sealing, row: Exported) -> Exported:
 
 def seal_export(sealing: Sealing, row: Exported) -> Exported:
     """Return an exported execution, which is in plain form, as the store keeps it."""
-    return row if sealing.codec is None else _converted(row, _Closing(sealing, row))
+    return row if sealing.sealer is None else _converted(row, _Closing(sealing, row))
 
 
 class _Conversion(Protocol):

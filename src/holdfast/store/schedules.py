@@ -89,7 +89,7 @@ class Schedules(Domain):
 
     def _encoded(self, plan: NewSchedule) -> bytes:
         """Encode a plan; the executions that it fires get its sealed input as it is."""
-        if self._sealing.codec is None:
+        if self._sealing.sealer is None:
             return plan.encode()
         item = plan.execution
         sealed = self._sealing.seal(item.input, "input", item.tenant)

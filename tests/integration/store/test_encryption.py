@@ -385,8 +385,14 @@ async def test_a_store_that_was_plain(
     assert claim.input == PAYLOAD
     await engine.complete(claim.id, claim.lease, PAYLOAD)
     assert await engine.result("one") == PAYLOAD
-    await engine.submit("new", input=PAYLOAD)
+    made = await engine.submit("new", input=PAYLOAD, id="new")
     assert (await encryption.look(engine)).level is Level.WARNING
+    opening = await other(AesGcm({"k1": OLD}, seals=False))
+    assert await opening.input(made.id) == PAYLOAD
+    assert (await opening.submit("new", input=PAYLOAD, id="new")).duplicate
+    again = await opening.submit("old", input=PAYLOAD)
+    assert await plain.input(again.id) == PAYLOAD
+    assert (await encryption.look(opening)).text.startswith("off")
 
 
 async def test_repetitions_are_recognised_after_a_rotation(

@@ -92,6 +92,14 @@ def test_without_a_codec_everything_stays() -> None:
     assert SEALING.open_error(error, "x") == error
 
 
+def test_a_codec_that_only_opens() -> None:
+    """For the time in which some processes have no keys yet, or no more."""
+    opening = Sealing(AesGcm({"k1": OLD}, seals=False))
+    assert opening.seal(b"x", "step", "x") == opening.seal_token(b"x", "step", "x") == b"x"
+    assert opening.open(SEALING.seal(b"secret", "step", "x"), step="x") == b"secret"
+    assert opening.digests("d") == ("d", *SEALING.digests("d")[:1])
+
+
 def test_an_error_keeps_its_type() -> None:
     """Everything else of it is sealed; without the key, its message says so."""
     sealed = SEALING.seal_error(b'{"type":"E","message":"secret","details":{"a":1}}', "x")
@@ -130,7 +138,11 @@ def test_keys_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(codec.KEYS_VARIABLE, f" {keys} ")
     found = codec.of_environment()
     assert found is not None
-    assert found.kids[0] == "k2"
+    assert (found.kids[0], found.seals) == ("k2", True)
+    monkeypatch.setenv(codec.KEYS_VARIABLE, f"plain,{keys}")
+    found = codec.of_environment()
+    assert found is not None
+    assert (found.kids[0], found.seals) == ("k2", False)
 
 
 @pytest.mark.parametrize(
