@@ -32,6 +32,7 @@ from holdfast.model.schedules import NewSchedule
 from holdfast.model.sessions import MessageWait
 from holdfast.model.states import State
 from holdfast.operate import encryption
+from holdfast.store.exports import open_export, seal_export
 from holdfast.store.store import Store, StoreSettings
 from holdfast.store.valkey.client import Client
 from holdfast.testing.clock import Clock
@@ -341,6 +342,22 @@ async def test_an_imported_execution_is_sealed_again(
     assert await engine.replay(execution_id, keep_steps=True) is State.WAITING
     claim = await claim_next(engine, "work")
     assert (claim.input, claim.steps) == (PAYLOAD, {"charge": PAYLOAD})
+
+
+async def test_a_turn_of_a_conversation_is_sealed_as_the_store_reads_it(
+    store: Store, engine: Engine
+) -> None:
+    """Numbers of replies stay, messages and values of the state become tokens."""
+    session_id = await run_a_session(store, engine)
+    await engine.cancel(f"{session_id}~1")
+    plain = await engine.export(f"{session_id}~1")
+    sealed = seal_export(store.sealing, plain)
+    assert leaks(msgspec.msgpack.encode(plain.to_row()))
+    assert not leaks(msgspec.msgpack.encode(sealed.to_row()))
+    assert open_export(store.sealing, sealed).steps() == plain.steps()
+    results = {step.name: step.result for step in sealed.steps()}
+    assert results["say:hello"].isdigit()
+    assert results["set:1"].startswith(b"1 1 ")
 
 
 async def test_a_process_without_the_key_says_so(
