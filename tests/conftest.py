@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 from collections.abc import AsyncIterator, Callable, Iterator
+from typing import Any
 
 import pytest
 
@@ -47,9 +48,9 @@ async def cluster_client(cluster_nodes: list[TestServer]) -> AsyncIterator[Clien
     await client.close()
 
 
-async def make_store(client: Client, partitions: int) -> Store:
+async def make_store(client: Client, partitions: int, **settings: Any) -> Store:
     url = StoreUrl(prefix=next(_prefixes), partitions=partitions, cluster=client.cluster)
-    store = Store(client, url, StoreSettings(fake_clock=True))
+    store = Store(client, url, StoreSettings(fake_clock=True, **settings))
     await store.boot()
     await Clock(store).set(Clock(store).now_ms)
     return store

@@ -847,6 +847,12 @@ class ProviderFailed(HoldfastError):
     code = "provider_failed"
 
 
+class PayloadUnreadable(InvalidRecord):
+    """A payload cannot be opened: its key is not here, or it was altered or moved."""
+
+    code = "payload_unreadable"
+
+
 class StoreFault(HoldfastError):
     """The store answered with an error that it should never give; please report it."""
 

@@ -6,6 +6,7 @@ import asyncio
 import re
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import TypeVar
 
@@ -17,8 +18,11 @@ from holdfast.fencing.manifest import FencedManifest, Snapshot
 from holdfast.fencing.objects import ObjectStore
 from holdfast.model import bounds, checks, references
 from holdfast.model.archive import ArchiveStatus
+from holdfast.model.executions import Execution
 from holdfast.model.exports import Exported
 from holdfast.model.listing import Filter, Page
+from holdfast.model.sealing import Sealing
+from holdfast.store.exports import open_export
 
 T = TypeVar("T")
 
@@ -39,8 +43,11 @@ class _Replaced(Exception):
 class Archive:
     """The archive in an object store, for reading."""
 
-    def __init__(self, objects: ObjectStore, key: str = KEY) -> None:
+    def __init__(
+        self, objects: ObjectStore, key: str = KEY, *, sealing: Sealing | None = None
+    ) -> None:
         self.objects = objects
+        self._sealing = sealing or Sealing()
         self.manifest: FencedManifest = FencedManifest(objects, key)
         self._indexes: OrderedDict[str, Index] = OrderedDict()
         self._entries: Mapping[str, Entry] = {}
@@ -102,14 +109,14 @@ class Archive:
         return best
 
     async def whole(self, row: Exported) -> Exported:
-        """Return an execution with its input and result, even if they are stored separately."""
+        """Return an execution in plain form, even if its payloads are stored separately."""
         data, result = row.input(), row.result()
-        if not any(references.is_reference(payload or b"") for payload in (data, result)):
-            return row
-        fetched = await fetch(self.objects, data)
-        return row.with_payloads(
-            fetched, None if result is None else await fetch(self.objects, result)
-        )
+        if any(references.is_reference(payload or b"") for payload in (data, result)):
+            fetched = await fetch(self.objects, data)
+            row = row.with_payloads(
+                fetched, None if result is None else await fetch(self.objects, result)
+            )
+        return open_export(self._sealing, row)
 
     async def page(
         self, wanted: Filter | None = None, *, limit: int = 50, cursor: str | None = None
@@ -126,9 +133,19 @@ class Archive:
             if len(lines) > limit:
                 last = lines[limit - 1][1]
                 more = f"{last.born}.{last.id}"
-            return Page(items=tuple(row.describe() for row in rows), next_cursor=more)
+            return Page(items=tuple(map(self._described, rows)), next_cursor=more)
 
         return await self._consistently(look)
+
+    def _described(self, row: Exported) -> Execution:
+        """Return what a list shows; what cannot be read here says so."""
+        known = row.describe()
+        note, error = known.progress_message, known.error
+        return replace(
+            known,
+            progress_message=note and self._sealing.open_text(note, note=row.id),
+            error=error and self._sealing.open_error(error, row.id),
+        )
 
     async def _newest(
         self,

@@ -28,7 +28,9 @@ class StoreArchive(api.Archive):
         """Return the archive, None if the store has none."""
         url = await self._store.archives.url()
         if url != self._url:
-            self._archive = None if url is None else Archive(urls.parse(url))
+            self._archive = None
+            if url is not None:
+                self._archive = Archive(urls.parse(url), sealing=self._store.sealing)
             self._url = url
         return self._archive
 

@@ -21,7 +21,7 @@ from holdfast.engine.limit_holds import blocking_limit
 from holdfast.engine.payloads import Payloads
 from holdfast.engine.results import Results
 from holdfast.errors import HoldfastError, InvalidInput, SessionNotFound
-from holdfast.model import bounds, calls, checks
+from holdfast.model import bounds, calls, checks, references
 from holdfast.model.executions import (
     Attempt,
     Event,
@@ -187,7 +187,7 @@ class Executions(api.Executions):
         self, execution_id: str, lease: Lease, new_input: bytes, *, continued: int
     ) -> None:
         calls.check_holder(execution_id, lease)
-        checks.payload("input", new_input)
+        references.check_is_none("input", checks.payload("input", new_input))
         checks.integer("continued", continued, 0, bounds.AMOUNT)
         await self._store.executions.continue_as(execution_id, lease, new_input, continued)
 

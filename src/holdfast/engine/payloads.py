@@ -20,7 +20,11 @@ from holdfast.model import references
 from holdfast.model.executions import Claim, NewExecution, Outcome, Passed
 from holdfast.model.exports import Exported
 from holdfast.model.references import LEAST_BYTES
+from holdfast.model.sealing import is_sealed
+from holdfast.store.executions import input_scopes, open_step
+from holdfast.store.exports import open_export
 from holdfast.store.store import Store
+from holdfast.store.waitpoints import open_signal
 
 log: logging.Logger = logging.getLogger(__name__)
 
@@ -45,6 +49,7 @@ class Payloads:
 
     def __init__(self, store: Store) -> None:
         self._store = store
+        self._sealing = store.sealing
         self._place: _Place | None = None
         self._look_at = 0.0
 
@@ -74,6 +79,11 @@ class Payloads:
         place = await self._place_for(item.input)
         if place is None:
             return item
+        if self._sealing.sealer is not None:
+            # No digest of the value leaves the process, so that of the submission is made here.
+            item = item.saying(item.digest())
+            payload = self._sealing.seal(item.input, "input", item.tenant)
+            return item.kept_as(await _put(place, "input", item.tenant, payload))
         # An input that may be compared with others is stored with a digest of its value.
         value = references.value_of(item.input) if item.is_named else None
         return item.kept_as(await _put(place, "input", item.tenant, item.input, value))
@@ -86,7 +96,9 @@ class Payloads:
             return result
         # An extra round trip, which is short compared to the upload.
         tenant = await self._store.queries.owner(execution_id)
-        return await _put(place, "result", tenant, result)
+        return await _put(
+            place, "result", tenant, self._sealing.seal(result, "result", execution_id)
+        )
 
     async def _place_for(self, payload: bytes) -> _Place | None:
         """Return where to keep a payload outside the store, or None."""
@@ -99,8 +111,14 @@ class Payloads:
 
     # Opening
 
-    async def open(self, payload: bytes) -> bytes:
-        """Return a payload, from object storage if need be; raises BackendFailed, InvalidRecord."""
+    async def _open(self, payload: bytes, **scopes: str) -> bytes:
+        """Return a payload in plain form, from object storage if need be.
+
+        Raises BackendFailed, InvalidRecord, PayloadUnreadable.
+        """
+        return self._sealing.open(await self._fetch(payload), **scopes)
+
+    async def _fetch(self, payload: bytes) -> bytes:
         if not references.is_reference(payload):
             return payload
         place = await self._find() or await self._find(again=True)
@@ -111,7 +129,11 @@ class Payloads:
 
     async def input(self, execution_id: str) -> bytes:
         """Return the input of an execution."""
-        return await self.open(await self._store.queries.input(execution_id))
+        payload = await self._fetch(await self._store.queries.input(execution_id))
+        if not is_sealed(payload):
+            return payload
+        tenant = await self._store.queries.owner(execution_id)
+        return self._sealing.open(payload, **input_scopes(execution_id, tenant))
 
     async def outcome(self, execution_id: str, *, process: str = "") -> Outcome | None:
         """Return how an execution ended; if it has not, `process` is notified when it does."""
@@ -121,26 +143,28 @@ class Payloads:
     async def _open_outcome(self, outcome: Outcome) -> Outcome:
         if not outcome.result:
             return outcome
-        result = await self.open(outcome.result)
+        result = await self._open(outcome.result, result=outcome.id)
         return outcome if result is outcome.result else replace(outcome, result=result)
 
     async def open_export(self, row: Exported) -> Exported:
         """Return an exported execution with its payloads."""
         result = row.result()
-        return row.with_payloads(
-            await self.open(row.input()), None if result is None else await self.open(result)
+        fetched = row.with_payloads(
+            await self._fetch(row.input()), None if result is None else await self._fetch(result)
         )
+        return open_export(self._sealing, fetched)
 
     async def open_claims(self, claims: list[Claim]) -> list[Claim]:
-        """Return claims with complete inputs; delay those whose input cannot be read now."""
-        if not any(claim.passed or references.is_reference(claim.input) for claim in claims):
+        """Return claims with complete inputs; delay those that cannot be read now."""
+        if not any(map(_is_incomplete, claims)):
             return claims
         opened = await asyncio.gather(*map(self._open_claim, claims))
         return [claim for claim in opened if claim is not None]
 
     async def _open_claim(self, claim: Claim) -> Claim | None:
         try:
-            payload = await self.open(claim.input)
+            claim = self._open_journal(claim)
+            payload = await self._open(claim.input, **input_scopes(claim.id, claim.tenant))
             if claim.passed:
                 outcomes = await self._upstreams(claim.passed)
                 payload = merge(payload, claim.passed, outcomes)
@@ -149,6 +173,17 @@ class Payloads:
             await self._store.executions.delay(claim.id, claim.lease, _TRY_LATER_MS)
             return None
         return replace(claim, input=payload, passed=())
+
+    def _open_journal(self, claim: Claim) -> Claim:
+        """Return a claim with its steps and signals in plain form."""
+        if not any(map(is_sealed, claim.steps.values())) and not claim.signals:
+            return claim
+        steps = {
+            name: open_step(self._sealing, claim.id, name, result)
+            for name, result in claim.steps.items()
+        }
+        signals = tuple(open_signal(self._sealing, claim.id, one) for one in claim.signals)
+        return replace(claim, steps=steps, signals=signals)
 
     async def _upstreams(self, passed: Sequence[Passed]) -> list[Outcome | None]:
         """Return how the upstreams of a member ended."""
@@ -161,6 +196,17 @@ class Payloads:
                 return await self._open_outcome(upstream.outcome)
 
         return await asyncio.gather(*map(read, passed))
+
+
+def _is_incomplete(claim: Claim) -> bool:
+    """Whether a claim has a payload that is not in plain form."""
+    return (
+        bool(claim.passed)
+        or references.is_reference(claim.input)
+        or is_sealed(claim.input)
+        or any(map(is_sealed, claim.steps.values()))
+        or any(is_sealed(signal.payload) for signal in claim.signals)
+    )
 
 
 async def _put(

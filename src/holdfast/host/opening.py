@@ -54,8 +54,7 @@ async def open_runners(
     if not isinstance(engine, NearEngine):
         raise NotOverHttp("a host of packs needs the store itself: secrets do not travel over HTTP")
     grants = Grants.of(bundle)
-    vault = Vault(engine.secrets)
-    states = PackStates(engine.store)
+    vault, states = Vault(engine.secrets), PackStates(engine.store)
     async with contextlib.AsyncExitStack() as stack:
         web = Web(allow_private=allow_private)
         stack.push_async_callback(web.close)

@@ -200,6 +200,12 @@ class NewExecution:
         object.__setattr__(other, "input", payload)
         return other
 
+    def saying(self, digest: str) -> Self:
+        """Return a copy with this digest of the submission."""
+        other = self.kept_as(self.input)
+        object.__setattr__(other, "said", digest)
+        return other
+
     def digest(self, *, is_compared: bool = True) -> str:
         """Return a short digest of the content, to distinguish a repetition from a conflict.
 

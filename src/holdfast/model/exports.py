@@ -134,11 +134,8 @@ class Exported:
 
     def frames(self) -> list[Frame]:
         """Return its stream."""
-        rows = (msgspec.msgpack.decode(row, type=_PackedFrame) for row in self._parts("frames"))
-        return [
-            records.frame(_raw_bytes(name), [_raw_bytes(part) for part in flat], live=False)
-            for name, flat in rows
-        ]
+        rows = map(frame_parts, self._parts("frames"))
+        return [records.frame(name, flat, live=False) for name, flat in rows]
 
     def _bytes(self, name: str) -> bytes:
         value = self.sections.get(name, b"")
@@ -234,6 +231,22 @@ _HEADS = {0xD9: 2, 0xDA: 3, 0xDB: 5, 0xC4: 2, 0xC5: 3, 0xC6: 5}
 def _raw_bytes(packed: msgspec.Raw) -> bytes:
     data = bytes(packed)
     return data[_HEADS.get(data[0], 1) :]
+
+
+def frame_parts(packed: bytes) -> tuple[bytes, list[bytes]]:
+    """Return the name of a packed frame, and its fields."""
+    name, flat = msgspec.msgpack.decode(packed, type=_PackedFrame)
+    return _raw_bytes(name), [_raw_bytes(part) for part in flat]
+
+
+def pack_frame(name: bytes, flat: Sequence[bytes]) -> bytes:
+    """Return a frame packed as the store packs it: all parts as text, which may be any bytes."""
+    head = b"\x92" + _as_text(name) + b"\xdd" + len(flat).to_bytes(4, "big")
+    return head + b"".join(map(_as_text, flat))
+
+
+def _as_text(data: bytes) -> bytes:
+    return b"\xdb" + len(data).to_bytes(4, "big") + data
 
 
 def from_row(row: Sequence[Any]) -> Exported:

@@ -7,7 +7,7 @@ reads it.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Literal
 
@@ -27,6 +27,8 @@ from holdfast.model.moments import from_ms
 from holdfast.model.states import AttemptKind, Hold, State
 
 Record = Mapping[bytes, bytes]
+#: Returns an error in plain form.
+OpenError = Callable[[Mapping[str, Any]], Mapping[str, Any]]
 
 
 #: The id of a graph that a task created.
@@ -99,13 +101,15 @@ def steps(flat: Sequence[bytes]) -> list[Step]:
     return [Step(name=name, at=at, result=result) for _, name, at, result in rows]
 
 
-def entry(packed: bytes) -> dict[str, Any]:
+def entry(packed: bytes, open_error: OpenError | None = None) -> dict[str, Any]:
     """Decode a log entry."""
     if not packed:
         return {}
     values: dict[str, Any] = _unpack(packed)
     if "error" in values:
         values["error"] = _parse_json(values["error"])
+        if open_error is not None:
+            values["error"] = open_error(values["error"])
     return values
 
 
@@ -115,12 +119,14 @@ def execution(
     packed_tags: bytes = b"",
     note: bytes = b"",
     last_entry: bytes = b"",
+    *,
+    open_error: OpenError | None = None,
 ) -> Execution:
     """Decode a description."""
     record = pairs(fields)
     get = record.get
     state = State(record[b"state"].decode())
-    last = entry(last_entry)
+    last = entry(last_entry, open_error)
     hold = get(b"hold")
     if state is State.WAITING and b"due" in record:
         hold = Hold.GRANT.encode()
@@ -205,10 +211,12 @@ _ENDS = frozenset(
 _INTERNAL = ("at", "event", "fence", "request", "points")
 
 
-def events(born_us: bytes, packed: Sequence[bytes]) -> list[Event]:
+def events(
+    born_us: bytes, packed: Sequence[bytes], open_error: OpenError | None = None
+) -> list[Event]:
     """Decode the history, oldest first; the creation is in the record, not in the log."""
     history = [Event(at=from_ms(int(born_us) // 1000), event="created", data={})]
-    for values in map(entry, packed):
+    for values in (entry(one, open_error) for one in packed):
         data = {k: v for k, v in values.items() if k not in _INTERNAL}
         for name in ("retry_at", "run_at"):
             if name in data:
@@ -217,10 +225,10 @@ def events(born_us: bytes, packed: Sequence[bytes]) -> list[Event]:
     return history
 
 
-def attempts(packed: Sequence[bytes]) -> list[Attempt]:
+def attempts(packed: Sequence[bytes], open_error: OpenError | None = None) -> list[Attempt]:
     """Decode the attempts from the log, oldest first."""
     attempts_by_index: dict[int, dict[str, Any]] = {}
-    for values in map(entry, packed):
+    for values in (entry(one, open_error) for one in packed):
         index = values.get("attempt")
         if index is None:
             continue

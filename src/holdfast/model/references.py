@@ -14,6 +14,9 @@ from holdfast.errors import InvalidRecord
 from holdfast.model import checks, json_values
 
 _MAGIC = b"\x00holdfast-away\x01"
+#: The first bytes of the two forms of a sealed payload (model/sealing.py).
+SEALED = b"\x00hfs\x01"
+TOKEN = b"\x01hf1:"
 #: Smaller payloads stay in the store, regardless of the setting.
 LEAST_BYTES = 1 << 10
 
@@ -39,11 +42,14 @@ def is_reference(payload: bytes) -> bool:
 
 
 def check_is_none(field: str, payload: bytes) -> None:
-    """Refuse a payload from outside that looks like a reference."""
-    if is_reference(payload):
-        checks.refuse(
-            field, "must not start with the reserved marker of offloaded payloads", payload
-        )
+    """Refuse a payload from outside that looks like a reference or a sealed payload."""
+    for mark, what in _RESERVED:
+        if payload.startswith(mark):
+            problem = f"must not start with the reserved marker of {what} payloads"
+            checks.refuse(field, problem, payload)
+
+
+_RESERVED = ((_MAGIC, "offloaded"), (SEALED, "sealed"), (TOKEN, "sealed"))
 
 
 def decode(payload: bytes) -> Reference:

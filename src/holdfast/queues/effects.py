@@ -9,7 +9,7 @@ import msgspec
 from holdfast.model.effects import Effect, Push
 from holdfast.model.executions import NewExecution
 from holdfast.model.ids import new_id
-from holdfast.store.queues import encode_message
+from holdfast.store.queues import Queues
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(NewExecution).decode
@@ -18,17 +18,16 @@ _decode = msgspec.msgpack.Decoder(NewExecution).decode
 Encoded = tuple[str, bytes, bytes]
 
 
-def encode(effect: Effect) -> Encoded:
+def encode(queues: Queues, name: str, effect: Effect) -> Encoded:
     """Encode an effect with a unique id, so that delivering it twice creates it once."""
     if isinstance(effect, Push):
-        message = effect.message
-        return effect.queue, encode_message(message, message.id or new_id()), message.payload
+        return queues.encode_effect(effect.queue, effect.message)
     item = effect.execution
     if item.id is None and item.idempotency_key is None:
         item = replace(item, id=new_id())
-    return "", b"", _encode(item)
+    return queues.encode_submission(name, _encode(item))
 
 
-def decode_execution(entry: bytes) -> NewExecution:
+def decode_execution(queues: Queues, name: str, entry: bytes) -> NewExecution:
     """Decode an execution that `encode` encoded."""
-    return _decode(entry)
+    return _decode(queues.submission(name, entry))

@@ -68,7 +68,7 @@ class QueueOutboxes:
         try:
             if target == ENGINE:
                 for entry in entries:
-                    await self._submit(entry)
+                    await self._submit(name, entry)
                     taken += 1
             else:
                 for chunk in _chunks(entries):
@@ -94,8 +94,8 @@ class QueueOutboxes:
             await self._store.queues.accept_dead_letters(target)
             await self._store.queues.receive(target, origin, first, entries)
 
-    async def _submit(self, entry: bytes) -> None:
-        item = decode_execution(entry)
+    async def _submit(self, name: str, entry: bytes) -> None:
+        item = decode_execution(self._store.queues, name, entry)
         (answer,) = await self._store.executions.create([item])
         if isinstance(answer, IdConflict | IdempotencyConflict):
             log.warning("an execution that a consumer submitted was refused: %s", answer)

@@ -223,8 +223,9 @@ class Queues(api.Queues):
             checks.instance(f"effects[{number}]", effect, Push | Submit)  # type: ignore[arg-type]
         targets = {effect.queue for effect in effects if isinstance(effect, Push)}
         await asyncio.gather(*(self.describe(target) for target in targets))
-        packed = [encode(effect) for effect in await self._completed(effects)]
-        settled = await self._store.queues.commit(_queue(name), handle, packed)
+        queues = self._store.queues
+        packed = [encode(queues, name, effect) for effect in await self._completed(effects)]
+        settled = await queues.commit(_queue(name), handle, packed)
         await self._outboxes.deliver_if_owed(name)
         return settled
 

@@ -72,7 +72,7 @@ class Archives(Domain):
         return [exports.from_reply(row) for row in rows], int(go_on) if go_on else None
 
     async def export(self, execution_id: str) -> Exported:
-        """Return everything of an execution that has ended."""
+        """Return everything of an execution that has ended, in its stored form."""
         tag = self._store.tag_of(execution_id)
         row = await self._call.read("hf_archive_export", tag, execution_id)
         return exports.from_reply(row)
@@ -91,13 +91,13 @@ class Archives(Domain):
         return sum(count for (count,) in await asyncio.gather(*calls))
 
     async def restore(self, exported: Exported, *, archived: bool) -> State:
-        """Bring an execution back into the store, as it ended."""
+        """Bring an execution back into the store, as it ended; it is in plain form."""
         (state,) = await self._call.write(
             "hf_archive_restore",
             self._store.tag_of(exported.id),
             exported.id,
             "1" if archived else "0",
-            *exports.restore_args(exported),
+            *exports.restore_args(exports.seal_export(self._sealing, exported)),
         )
         return State(state.decode())
 

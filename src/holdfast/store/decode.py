@@ -26,6 +26,7 @@ from holdfast.model.records import (
     tags,
     text,
 )
+from holdfast.model.sealing import Sealing
 from holdfast.model.session_keys import SessionKey, SessionRef
 from holdfast.model.states import AttemptKind, State
 from holdfast.model.waitpoints import Effect, Signal, Source, waitpoint_id
@@ -34,8 +35,8 @@ from holdfast.model.waitpoints import Effect, Signal, Source, waitpoint_id
 SESSION_PARTS = ("env", "endpoint", "conversation", "user")
 
 
-def claim(row: Sequence[Any], lease_id: str) -> Claim:
-    """Decode one claim."""
+def claim(row: Sequence[Any], lease_id: str, sealing: Sealing) -> Claim:
+    """Decode one claim; its payloads are in their stored form."""
     execution_id, fields, payload, packed_tags, journal, wait, *upstreams = row
     record = pairs(fields)
     attempt = int(record[b"attempts"]) - 1
@@ -64,7 +65,7 @@ def claim(row: Sequence[Any], lease_id: str) -> Claim:
         continued=int(get(b"continued", 0)),
         session=_session(execution_id.decode(), record),
         kept=b"tail" in record,
-        passed=[passed(*given) for given in upstreams[0]] if upstreams else (),
+        passed=[passed(sealing, *given) for given in upstreams[0]] if upstreams else (),
     )
 
 
@@ -99,13 +100,13 @@ def signal(execution_id: str, packed: bytes) -> Signal:
     )
 
 
-def passed(name: bytes, on: bytes, upstream: bytes, *ending: bytes) -> Passed:
+def passed(sealing: Sealing, name: bytes, on: bytes, upstream: bytes, *ending: bytes) -> Passed:
     """Decode the result that an upstream passes on; without an ending it must be read."""
     return Passed(
         name=name.decode(),
         on=on.decode(),
         id=upstream.decode(),
-        outcome=outcome(upstream.decode(), *_sides(*ending)) if ending else None,
+        outcome=outcome(upstream.decode(), *_sides(*ending), sealing=sealing) if ending else None,
     )
 
 
@@ -117,10 +118,16 @@ def _sides(state: bytes, content_type: bytes, ending: bytes) -> tuple[bytes, ...
 
 
 def outcome(
-    execution_id: str, state: bytes, result: bytes, content_type: bytes, last_entry: bytes
+    execution_id: str,
+    state: bytes,
+    result: bytes,
+    content_type: bytes,
+    last_entry: bytes,
+    *,
+    sealing: Sealing,
 ) -> Outcome:
-    """Decode how an execution ended."""
-    last = entry(last_entry)
+    """Decode how an execution ended; its result is in its stored form."""
+    last = entry(last_entry, sealing.errors_of(execution_id))
     return Outcome(
         id=ExecutionId(execution_id),
         state=State(state.decode()),

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Protocol
 
 from holdfast.model.executions import NewExecution
+from holdfast.model.sealing import Sealing
 from holdfast.store.valkey.call import Caller
 
 
@@ -16,6 +17,7 @@ class Partitioned(Protocol):
     global_tag: str
     partitions: int
     prefix: str
+    sealing: Sealing
 
     def tag_of(self, execution_id: str) -> str:
         """Return the tag of the partition of an execution."""
@@ -52,3 +54,4 @@ class Domain:
     def __init__(self, store: Partitioned) -> None:
         self._store = store
         self._call = store.caller
+        self._sealing = store.sealing

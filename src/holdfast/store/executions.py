@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from holdfast.errors import ExecutionNotFound, HoldfastError, IdempotencyConflict
+from holdfast.errors import ExecutionNotFound, HoldfastError, IdConflict, IdempotencyConflict
 from holdfast.model import names, records
 from holdfast.model.executions import (
     Claim,
@@ -26,6 +26,8 @@ from holdfast.model.moments import from_ms, to_ms
 from holdfast.model.quotas import Window
 from holdfast.model.retry import RetryPolicy
 from holdfast.model.revisions import revision_of
+from holdfast.model.sealing import Sealing, is_sealed
+from holdfast.model.session_keys import session_of
 from holdfast.model.states import State
 from holdfast.store import decode
 from holdfast.store.batches import Batches
@@ -135,6 +137,29 @@ class Executions(Domain):
 
     async def create(self, items: Sequence[NewExecution]) -> list[Submitted | HoldfastError]:
         """Create executions independently: an answer or an error for each, in order."""
+        if self._sealing.codec is None:
+            return await self._create(items)
+        digests = [self._digests(item) for item in items]
+        answers = await self._create(
+            [
+                item.saying(known[0]) if known else item
+                for item, known in zip(items, digests, strict=True)
+            ]
+        )
+        for index, known in enumerate(digests):
+            # What was stored before the codec or the key is found by the digest of that time.
+            for older in known[1:]:
+                if not isinstance(answers[index], IdConflict | IdempotencyConflict):
+                    break
+                (answer,) = await self._create([items[index].saying(older)])
+                if not isinstance(answer, IdConflict | IdempotencyConflict):
+                    answers[index] = answer
+        return answers
+
+    def _digests(self, item: NewExecution) -> Sequence[str]:
+        return self._sealing.digests(item.digest()) if item.is_named else ()
+
+    async def _create(self, items: Sequence[NewExecution]) -> list[Submitted | HoldfastError]:
         answers: list[Submitted | HoldfastError | None] = [None] * len(items)
         calls: dict[str, list[int]] = {}
         ids: list[str] = []
@@ -175,8 +200,9 @@ class Executions(Domain):
     ) -> None:
         args: list[bytes] = []
         for index, execution_id, limits in chunk:
-            args.append(encode_item(items[index], execution_id, limits))
-            args.append(items[index].input)
+            item = items[index]
+            args.append(encode_item(item, execution_id, limits))
+            args.append(self._sealing.seal_once(item.input, "input", item.tenant))
         try:
             if len(chunk) == 1:
                 replies = [await self._creations.call(tag, args)]
@@ -208,7 +234,7 @@ class Executions(Domain):
             known = await self._bound_state(other, digest)
             if known is None:
                 await self._bind(item, execution_id, gone=other)
-                (answer,) = await self.create([item])
+                (answer,) = await self._create([item])
                 return answer
         if word == b"no" or known is None:
             return refusal(rest[0].decode(), {"id": other, "lane": item.lane})
@@ -222,7 +248,10 @@ class Executions(Domain):
             execution_id = id_of_key(item.tenant, item.idempotency_key)
         if execution_id is None:
             return False
-        return await self._bound_state(execution_id, item.digest()) is not None
+        for digest in self._digests(item):
+            if await self._bound_state(execution_id, digest) is not None:
+                return True
+        return False
 
     async def _bound_state(self, execution_id: str, digest: str) -> State | None:
         """Return the state of the execution that a key is bound to.
@@ -297,7 +326,7 @@ class Executions(Domain):
             if len(row) == _GRANT_VALUES:
                 grants.append(Grant(row[0].decode(), row[1], row[2].decode()))
             else:
-                claims.append(decode.claim(row, wanted.request))
+                claims.append(decode.claim(row, wanted.request, self._sealing))
         return claims, grants
 
     async def activate(
@@ -308,7 +337,7 @@ class Executions(Domain):
         for grant, held in verdicts:
             args += [grant.execution_id, str(grant.epoch), *(held.args() if held else _ADMITTED)]
         rows = await self._call.write("hf_execution_activate", tag, *args)
-        return [decode.claim(row, wanted.request) for row in rows]
+        return [decode.claim(row, wanted.request, self._sealing) for row in rows]
 
     async def unblock(self, tag: str, woken: Sequence[tuple[str, str]]) -> None:
         """Make executions ready again when the limit that they wait for has room."""
@@ -319,7 +348,8 @@ class Executions(Domain):
         self, execution_id: str, lease: Lease, result: bytes, content_type: str = ""
     ) -> None:
         """End an execution with its result."""
-        item = (execution_id, lease.fence, result, content_type)
+        sealed = self._sealing.seal_once(result, "result", execution_id)
+        item = (execution_id, lease.fence, sealed, content_type)
         _accepted(await self._completions.call(self._store.tag_of(execution_id), item))
 
     async def fail(
@@ -335,7 +365,7 @@ class Executions(Domain):
             failure.type,
             "1" if failure.retryable else "0",
             "" if after is None else str(after),
-            failure.to_json(),
+            self._sealing.seal_error(failure.to_json(), execution_id),
         )
         return State(state.decode()), from_ms(int(retry_at)) if retry_at else None
 
@@ -358,14 +388,15 @@ class Executions(Domain):
             execution_id,
             lease.fence,
             _decimal(pct),
-            message,
+            message and self._sealing.seal_text(message, "note", execution_id),
         )
 
     async def checkpoint(self, execution_id: str, lease: Lease, name: str, result: bytes) -> bytes:
         """Record a step; returns its recorded result, which is the first one."""
-        item = (execution_id, lease.fence, name, result)
+        sealed = self._sealing.seal(result, "step", step_scope(execution_id, name))
+        item = (execution_id, lease.fence, name, sealed)
         known = _accepted(await self._checkpoints.call(self._store.tag_of(execution_id), item))
-        return known[0] if known else result
+        return open_step(self._sealing, execution_id, name, known[0]) if known else result
 
     async def continue_as(
         self, execution_id: str, lease: Lease, payload: bytes, continued: int
@@ -376,7 +407,7 @@ class Executions(Domain):
             self._store.tag_of(execution_id),
             execution_id,
             lease.fence,
-            payload,
+            self._sealing.seal_once(payload, "continued", execution_id),
             str(continued),
         )
 
@@ -416,7 +447,29 @@ class Executions(Domain):
     async def outcome(self, execution_id: str, process: str = "") -> Outcome | None:
         """Return how it ended; if it has not, notify `process` when it does."""
         state, *ending = await self.watch(execution_id, process)
-        return decode.outcome(execution_id, state, *ending) if ending else None
+        return (
+            decode.outcome(execution_id, state, *ending, sealing=self._sealing) if ending else None
+        )
+
+
+def step_scope(execution_id: str, name: str) -> str:
+    """Return where a step belongs."""
+    return f"{execution_id}\0{name}"
+
+
+def input_scopes(execution_id: str, tenant: str) -> dict[str, str]:
+    """Return what the input of an execution may be sealed as, and where."""
+    session = session_of(execution_id) or ""
+    return {"input": tenant, "continued": execution_id, "message": session}
+
+
+def open_step(sealing: Sealing, execution_id: str, name: str, result: bytes) -> bytes:
+    """Return a recorded result in plain form: of a step, or of a call of a conversation."""
+    if not is_sealed(result):
+        return result
+    session = session_of(execution_id) or ""
+    step = step_scope(execution_id, name)
+    return sealing.open(result, step=step, message=session, state=session)
 
 
 def _accepted(reply: list[Any]) -> list[Any]:

@@ -39,7 +39,8 @@ class Feeds(Domain):
         state, born, packed = await self._call.write(
             "hf_execution_follow", tag, execution_id, process
         )
-        return State(state.decode()), records.events(born, packed)
+        open_error = self._sealing.errors_of(execution_id)
+        return State(state.decode()), records.events(born, packed, open_error)
 
 
 def _change(partition: int, entry_id: str, flat: Sequence[bytes]) -> StateChange:

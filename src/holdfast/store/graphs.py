@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from holdfast.errors import StagingLost
+from holdfast.errors import IdConflict, IdempotencyConflict, StagingLost
 from holdfast.model import names, records
 from holdfast.model.executions import Event, ExecutionId
 from holdfast.model.graphs import (
@@ -95,9 +95,10 @@ class Graphs(Domain):
         if graph_id is None and new.idempotency_key is not None:
             graph_id = graph_id_of_key(new.tenant, new.idempotency_key)
         graph_id = graph_id or f"g{new_id()}"
+        digest, *older = self._sealing.digests(new.digest())
         fields: dict[str, object] = {
             "tenant": new.tenant,
-            "digest": new.digest(),
+            "digest": digest,
             "nonce": new_id(),
             "members": len(new.shape.members),
         }
@@ -109,12 +110,38 @@ class Graphs(Domain):
             "on_end": new.on_end,
         }
         fields |= {name: value for name, value in optional.items() if value is not None}
-        chunks = _chunks(graph_id, new.shape, await self._attach(new.shape))
-        if len(chunks) == 1 and len(new.shape.edges) <= EDGES_IN_CALL:
-            word, version = await self._create(graph_id, fields, chunks[0])
-        else:
-            word, version = await self._create_staged(graph_id, fields, chunks)
-        return graph_id, int(version), word == b"duplicate"
+        chunks = self._chunks(graph_id, new.shape, await self._attach(new.shape))
+        is_small = len(chunks) == 1 and len(new.shape.edges) <= EDGES_IN_CALL
+        while True:
+            try:
+                if is_small:
+                    word, version = await self._create(graph_id, fields, chunks[0])
+                else:
+                    word, version = await self._create_staged(graph_id, fields, chunks)
+            except (IdConflict, IdempotencyConflict):
+                # It may have been created before the codec or the key.
+                if not older:
+                    raise
+                fields["digest"] = older.pop(0)
+            else:
+                return graph_id, int(version), word == b"duplicate"
+
+    def _chunks(self, graph_id: str, shape: Shape, limits: Mapping[str, str]) -> list[list[bytes]]:
+        """Return the packed members, split into calls of bounded size."""
+        edges = _Edges(shape.edges)
+        chunks: list[list[bytes]] = [[]]
+        size = 0
+        for key, item in shape.members.items():
+            fields = item_fields(item, member_id(graph_id, key), limits.get(key, ""))
+            more = edges.fields(key, _join(shape, key))
+            packed = _pack({**fields, "graph": graph_id, **more})
+            payload = self._sealing.seal_once(item.input, "input", item.tenant)
+            size += len(packed) + len(payload)
+            if len(chunks[-1]) == 2 * MEMBERS_IN_CALL or (chunks[-1] and size > BYTES_IN_CALL):
+                chunks.append([])
+                size = len(packed) + len(payload)
+            chunks[-1] += (packed, payload)
+        return chunks
 
     async def _attach(self, shape: Shape) -> dict[str, str]:
         """Return the limits of members that name any; raises NotFound."""
@@ -153,7 +180,9 @@ class Graphs(Domain):
     async def extend(self, graph_id: str, version: int, shape: Shape) -> int:
         """Add members and edges to a graph of this version; returns the next one."""
         items = [
-            part for chunk in _chunks(graph_id, shape, await self._attach(shape)) for part in chunk
+            part
+            for chunk in self._chunks(graph_id, shape, await self._attach(shape))
+            for part in chunk
         ]
         links = [
             part
@@ -235,23 +264,6 @@ class Graphs(Domain):
 
 def _join(shape: Shape, key: str) -> Join:
     return shape.joins.get(key) or Join()
-
-
-def _chunks(graph_id: str, shape: Shape, limits: Mapping[str, str]) -> list[list[bytes]]:
-    """Return the packed members, split into calls of bounded size."""
-    edges = _Edges(shape.edges)
-    chunks: list[list[bytes]] = [[]]
-    size = 0
-    for key, item in shape.members.items():
-        fields = item_fields(item, member_id(graph_id, key), limits.get(key, ""))
-        more = edges.fields(key, _join(shape, key))
-        packed, payload = _pack({**fields, "graph": graph_id, **more}), item.input
-        size += len(packed) + len(payload)
-        if len(chunks[-1]) == 2 * MEMBERS_IN_CALL or (chunks[-1] and size > BYTES_IN_CALL):
-            chunks.append([])
-            size = len(packed) + len(payload)
-        chunks[-1] += (packed, payload)
-    return chunks
 
 
 def _graph(graph_id: str, flat: Sequence[bytes]) -> Graph:

@@ -6,7 +6,7 @@ import asyncio
 import heapq
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
@@ -18,6 +18,7 @@ from holdfast.model.moments import from_ms, to_ms
 from holdfast.model.pulse import Pulse
 from holdfast.model.states import State
 from holdfast.store.domain import Domain
+from holdfast.store.executions import open_step
 
 _END_OF_TIME = 1 << 53
 
@@ -42,8 +43,10 @@ class Queries(Domain):
     async def describe(self, execution_id: str) -> Execution:
         """Return the description of an execution."""
         tag = self._store.tag_of(execution_id)
-        reply = await self._call.read("hf_execution_describe", tag, execution_id)
-        return records.execution(execution_id, *reply)
+        fields, tags, note, last = await self._call.read("hf_execution_describe", tag, execution_id)
+        note = self._sealing.open_text(note.decode(), note=execution_id).encode()
+        open_error = self._sealing.errors_of(execution_id)
+        return records.execution(execution_id, fields, tags, note, last, open_error=open_error)
 
     async def owner(self, execution_id: str) -> str:
         """Return the tenant that an execution belongs to."""
@@ -52,19 +55,20 @@ class Queries(Domain):
         return str(tenant.decode())
 
     async def input(self, execution_id: str) -> bytes:
-        """Return the input as it was submitted."""
+        """Return the input in its stored form."""
         tag = self._store.tag_of(execution_id)
         (payload,) = await self._call.read("hf_execution_input", tag, execution_id)
         return bytes(payload)
 
     async def history(self, execution_id: str) -> list[Event]:
         """Return what happened to it, oldest first."""
-        return records.events(*await self._log(execution_id))
+        open_error = self._sealing.errors_of(execution_id)
+        return records.events(*await self._log(execution_id), open_error)
 
     async def attempts(self, execution_id: str) -> list[Attempt]:
         """Return its attempts, oldest first."""
         _, packed = await self._log(execution_id)
-        return records.attempts(packed)
+        return records.attempts(packed, self._sealing.errors_of(execution_id))
 
     async def _log(self, execution_id: str) -> tuple[bytes, list[bytes]]:
         tag = self._store.tag_of(execution_id)
@@ -75,7 +79,10 @@ class Queries(Domain):
         """Return its journal in the order of recording."""
         tag = self._store.tag_of(execution_id)
         (flat,) = await self._call.read("hf_execution_steps", tag, execution_id)
-        return records.steps(flat)
+        return [
+            replace(step, result=open_step(self._sealing, execution_id, step.name, step.result))
+            for step in records.steps(flat)
+        ]
 
     async def explain_facts(self, execution_id: str) -> ExplainFacts:
         """Return what explains why it is not running."""

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
+from typing import Any
 
 import msgspec
 
-from holdfast.errors import HoldfastError
+from holdfast.errors import DedupConflict, HoldfastError, PayloadUnreadable
+from holdfast.model import names
 from holdfast.model.deliveries import Claimed, Delivery, PendingDelivery, Settle, Settled, Verb
 from holdfast.model.ids import new_id
 from holdfast.model.messages import LetterFilter, Message, NewMessage, Pushed, Start
@@ -32,7 +35,7 @@ def new_request() -> str:
     return secrets.token_hex(16)
 
 
-def encode_message(item: NewMessage, message_id: str) -> bytes:
+def encode_message(item: NewMessage, message_id: str, digest: str) -> bytes:
     """Encode a new message for push.lua; absent fields are left out."""
     named = item.id is not None
     optional = {
@@ -46,7 +49,7 @@ def encode_message(item: NewMessage, message_id: str) -> bytes:
     fields: dict[str, object] = {k: v for k, v in optional.items() if v is not None}
     fields["id"] = message_id
     if named or item.dedup is not None:
-        fields["digest"] = item.digest()
+        fields["digest"] = digest
         fields["seen"] = f"i:{item.id}" if item.dedup is None else f"d:{item.dedup}"
     return _pack(fields)
 
@@ -129,11 +132,30 @@ class Queues(Domain):
 
     async def push(self, name: str, items: Sequence[NewMessage]) -> list[Pushed | HoldfastError]:
         """Push messages in one call: an answer or an error for each, in order."""
+        digests = [self._digests(item) for item in items]
+        answers = await self._push(name, items, [known[0] for known in digests])
+        for index, known in enumerate(digests):
+            # What was pushed before the codec or the key is found by the digest of that time.
+            for older in known[1:]:
+                if not isinstance(answers[index], DedupConflict):
+                    break
+                (answer,) = await self._push(name, [items[index]], [older])
+                if not isinstance(answer, DedupConflict):
+                    answers[index] = answer
+        return answers
+
+    def _digests(self, item: NewMessage) -> Sequence[str]:
+        is_compared = item.id is not None or item.dedup is not None
+        return self._sealing.digests(item.digest()) if is_compared else ("",)
+
+    async def _push(
+        self, name: str, items: Sequence[NewMessage], digests: Sequence[str]
+    ) -> list[Pushed | HoldfastError]:
         ids = [item.id or new_id() for item in items]
         args: list[bytes | str] = [new_id()]
-        for item, message_id in zip(items, ids, strict=True):
-            args.append(encode_message(item, message_id))
-            args.append(item.payload)
+        for item, message_id, digest in zip(items, ids, digests, strict=True):
+            args.append(encode_message(item, message_id, digest))
+            args.append(self._seal(name, item.payload))
         replies = await self._call.write("hf_queue_push", self._store.queue_tag(name), *args)
         answers: list[Pushed | HoldfastError] = []
         for message_id, (word, *rest) in zip(ids, replies, strict=True):
@@ -166,7 +188,8 @@ class Queues(Domain):
             side,
         )
         self._note(name, unsent)
-        return [decode.delivery(row) for row in rows], None if wait_ms == b"" else wait_ms
+        handed = await self._deliveries(name, rows)
+        return handed, None if wait_ms == b"" else wait_ms
 
     async def settle(
         self, name: str, verb: Verb, items: Sequence[Settle]
@@ -229,8 +252,39 @@ class Queues(Domain):
             cursor,
         )
         self._note(name, unsent)
-        deliveries = [decode.delivery(row) for row in rows]
+        deliveries = await self._deliveries(name, rows)
         return Claimed(deliveries=deliveries, next_cursor=go_on.decode() or None)
+
+    def encode_effect(self, target: str, item: NewMessage) -> tuple[str, bytes, bytes]:
+        """Encode a message that an ack pushes to a queue."""
+        digest = self._digests(item)[0]
+        packed = encode_message(item, item.id or new_id(), digest)
+        return target, packed, self._seal(target, item.payload)
+
+    def encode_submission(self, name: str, item: bytes) -> tuple[str, bytes, bytes]:
+        """Encode an execution that an ack to a queue submits."""
+        return WHOLE, b"", self._sealing.seal(item, "submission", names.parse(name)[0])
+
+    def submission(self, name: str, entry: bytes) -> bytes:
+        """Decode an execution in the outbox of a queue."""
+        return self._sealing.open(entry, submission=names.parse(name)[0])
+
+    def _seal(self, name: str, payload: bytes) -> bytes:
+        """Seal a message for all queues of a tenant: it may be moved between them."""
+        return self._sealing.seal(payload, "queued", names.parse(name)[0])
+
+    def _open(self, name: str, message: Message) -> Message:
+        payload = self._sealing.open(message.payload, queued=names.parse(name)[0])
+        return message if payload is message.payload else replace(message, payload=payload)
+
+    async def _deliveries(self, name: str, rows: Sequence[Any]) -> list[Delivery]:
+        """Decode hand-outs; what cannot be read here is returned, which uses up an attempt."""
+        handed = [decode.delivery(row) for row in rows]
+        try:
+            return [replace(one, message=self._open(name, one.message)) for one in handed]
+        except PayloadUnreadable:
+            await self.settle(name, "release", [Settle(handle=one.handle) for one in handed])
+            raise
 
     # Operating
 
@@ -263,7 +317,7 @@ class Queues(Domain):
         rows = await self._call.write(
             "hf_queue_peek", self._store.queue_tag(name), group, str(count)
         )
-        return [decode.message(row) for row in rows]
+        return [self._open(name, decode.message(row)) for row in rows]
 
     async def pending(
         self, name: str, group: str, offset: int, limit: int

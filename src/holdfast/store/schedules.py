@@ -4,25 +4,29 @@ from __future__ import annotations
 
 import asyncio
 import heapq
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import msgspec
 
-from holdfast.errors import HoldfastError, NotFound, ScheduleNotFound
+from holdfast.errors import HoldfastError, NotFound, PayloadUnreadable, ScheduleNotFound
 from holdfast.model import records
 from holdfast.model.executions import ExecutionId, NewExecution, Submitted
 from holdfast.model.ids import new_id
 from holdfast.model.moments import from_ms
 from holdfast.model.partitions import ROOT_SEPARATOR
 from holdfast.model.schedules import TAG, NewSchedule, Schedule, decode_schedule
+from holdfast.model.sealing import is_sealed
 from holdfast.model.states import State
 from holdfast.store.domain import Domain
 from holdfast.store.executions import encode_item
 from holdfast.store.valkey.call import refusal
 
 _pack, _unpack = msgspec.msgpack.Encoder().encode, msgspec.msgpack.Decoder().decode
+
+#: Stands for an input that is stored beside its plan.
+_NO_INPUT = b"null"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +48,7 @@ class Schedules(Domain):
         """Return the time of the store in ms, and the schedule if it exists."""
         tag = self._store.tag_of(schedule_id)
         now, *rows = await self._call.read("hf_schedule_read", tag, schedule_id)
-        return now, _schedule(rows[0]) if rows else None
+        return now, self._open(_schedule(rows[0])) if rows else None
 
     async def put(self, plan: NewSchedule, version: int | None, next_ms: int | None) -> str:
         """Create a schedule, or replace a version of it: created, replaced, or same."""
@@ -54,8 +58,8 @@ class Schedules(Domain):
             plan.stored_id,
             new_id(),
             "" if version is None else str(version),
-            plan.digest(),
-            plan.encode(),
+            self._sealing.digests(plan.digest())[0],
+            self._encoded(plan),
             plan.execution.tenant,
             "1" if plan.paused else "",
             _text(next_ms),
@@ -80,10 +84,36 @@ class Schedules(Domain):
         complete = [
             schedule for schedule in merged if known is None or schedule.plan.stored_id <= known
         ]
-        return complete[:limit], known is not None or len(complete) > limit
+        shown = [self._open(schedule, is_strict=False) for schedule in complete[:limit]]
+        return shown, known is not None or len(complete) > limit
+
+    def _encoded(self, plan: NewSchedule) -> bytes:
+        """Encode a plan; the executions that it fires get its sealed input as it is."""
+        if self._sealing.sealer is None:
+            return plan.encode()
+        item = plan.execution
+        sealed = self._sealing.seal(item.input, "input", item.tenant)
+        rest = replace(plan, execution=item.kept_as(_NO_INPUT))
+        return _pack({"plan": rest.encode(), "input": sealed})
+
+    def _open(self, schedule: Schedule, *, is_strict: bool = True) -> Schedule:
+        """Return a schedule with its input in plain form; in a list, one may be unreadable."""
+        item = schedule.plan.execution
+        if not is_sealed(item.input):
+            return schedule
+        try:
+            opened = item.kept_as(self._sealing.open(item.input, input=item.tenant))
+        except PayloadUnreadable:
+            if is_strict:
+                raise
+            return schedule
+        return replace(schedule, plan=replace(schedule.plan, execution=opened))
 
     async def due(self, tag: str, limit: int) -> tuple[int, list[Schedule]]:
-        """Return the time of the store in ms, and the due schedules of a partition."""
+        """Return the time of the store in ms, and the due schedules of a partition.
+
+        Their inputs are in their stored form, so firing them needs no key.
+        """
         now, *rows = await self._call.read("hf_schedule_due", tag, str(limit))
         return now, [_schedule(row) for row in rows]
 
@@ -107,7 +137,8 @@ class Schedules(Domain):
             }
             if step.missed:
                 fields["missed"] = step.missed  # type: ignore[assignment]
-            args += _item(schedule, f"{stored_id}{ROOT_SEPARATOR}{step.tick}", limits, fields)
+            execution_id = f"{stored_id}{ROOT_SEPARATOR}{step.tick}"
+            args += self._item(schedule, execution_id, limits, fields)
         tag = self._store.tag_of(stored_id)
         replies = await self._call.write("hf_execution_create", tag, *args)
         return [(rest[0] if word == b"no" else word).decode() for word, *rest in replies]
@@ -119,7 +150,7 @@ class Schedules(Domain):
         fields = {"id": stored_id, "hand": True, "overlap": schedule.plan.overlap}
         tag = self._store.tag_of(stored_id)
         limits = await self._store.attach(schedule.plan.execution)
-        args = _item(schedule, execution_id, limits, fields)
+        args = self._item(schedule, execution_id, limits, fields)
         ((word, *rest),) = await self._call.write("hf_execution_create", tag, *args)
         if word == b"no":
             raise _refusal(rest[0].decode(), schedule, execution_id)
@@ -143,22 +174,25 @@ class Schedules(Domain):
             error,
         )
 
+    def _item(
+        self, schedule: Schedule, execution_id: str, limits: str, step: dict[str, Any]
+    ) -> tuple[bytes, bytes]:
+        """Return the fields that create.lua reads of an execution fired by a schedule."""
+        template = schedule.plan.execution
+        payload = self._sealing.seal_once(template.input, "input", template.tenant)
+        tags = {**template.tags, TAG: schedule.id}
+        if is_sealed(payload):
+            # The same input is sealed differently each time, so it is no part of the digest.
+            template = template.kept_as(_NO_INPUT)
+        item: NewExecution = replace(template, id=execution_id, tags=tags)
+        fields = _unpack(encode_item(item, execution_id, limits))
+        return _pack({**fields, "schedule": step}), payload
+
     async def remove(self, schedule_id: str) -> bool:
         """Remove a schedule; returns whether it existed."""
         tag = self._store.tag_of(schedule_id)
         (answer,) = await self._call.write("hf_schedule_remove", tag, schedule_id)
         return bool(answer == b"removed")
-
-
-def _item(
-    schedule: Schedule, execution_id: str, limits: str, step: dict[str, Any]
-) -> tuple[bytes, bytes]:
-    """Return the fields that create.lua reads of an execution fired by a schedule."""
-    template = schedule.plan.execution
-    tags = {**template.tags, TAG: schedule.id}
-    item: NewExecution = replace(template, id=execution_id, tags=tags)
-    fields = _unpack(encode_item(item, execution_id, limits))
-    return _pack({**fields, "schedule": step}), item.input
 
 
 def _refusal(code: str, schedule: Schedule, execution_id: str) -> HoldfastError:
@@ -175,12 +209,21 @@ def _due(plan: NewSchedule, tick: int | None) -> str:
     return "" if tick is None else str(plan.due(tick))
 
 
+def _plan(packed: bytes, *, paused: bool) -> NewSchedule:
+    """Decode a plan; a sealed input stays as it is."""
+    values: Mapping[str, Any] = _unpack(packed)
+    if "plan" not in values:
+        return decode_schedule(packed, paused=paused)
+    plan = decode_schedule(values["plan"], paused=paused)
+    return replace(plan, execution=plan.execution.kept_as(values["input"]))
+
+
 def _schedule(row: Sequence[Any]) -> Schedule:
     _, flat, packed, running, queued = row
     record = records.pairs(flat)
     get = record.get
     return Schedule(
-        plan=decode_schedule(packed, paused=bool(record[b"paused"])),
+        plan=_plan(packed, paused=bool(record[b"paused"])),
         version=int(record[b"version"]),
         next_ms=int(record[b"next"]) if record[b"next"] else None,
         created_at=from_ms(int(record[b"created_at"])),

@@ -13,7 +13,7 @@ from holdfast.errors import SessionNotFound
 from holdfast.model.executions import ExecutionId, Lease, NewExecution
 from holdfast.model.moments import from_ms
 from holdfast.model.records import pairs
-from holdfast.model.session_keys import SessionKey
+from holdfast.model.session_keys import SessionKey, session_of
 from holdfast.model.sessions import (
     Activity,
     Busy,
@@ -83,7 +83,7 @@ class Sessions(Domain):
             key.id,
             activity.id,
             "" if activity.kind == "message" else activity.kind,
-            activity.payload,
+            self._sealing.seal_token(activity.payload, "message", key.id),
             _pack(fields),
             process,
         )
@@ -104,12 +104,13 @@ class Sessions(Domain):
     ) -> Turned:
         """Write replies, then perhaps wait for a message."""
         timeout = "" if wait is None or wait.timeout_ms is None else str(wait.timeout_ms)
+        session_id = session_of(execution_id) or ""
         state, received, *numbers = await self._call.write(
             "hf_session_turn",
             self._store.tag_of(execution_id),
             execution_id,
             lease.fence,
-            _pack([_reply(reply) for reply in replies]),
+            _pack([self._reply(session_id, reply) for reply in replies]),
             "" if wait is None else wait.step,
             timeout,
             "1" if wait is not None and wait.kept else "",
@@ -117,9 +118,18 @@ class Sessions(Domain):
         )
         return Turned(
             numbers=tuple(int(number) for number in numbers),
-            received=received or None,
+            received=self._sealing.open(received, message=session_id) or None,
             suspended=state == b"suspended",
         )
+
+    def _reply(self, session_id: str, reply: NewReply) -> dict[str, object]:
+        payload = self._sealing.seal_token(reply.payload, "reply", session_id)
+        fields: dict[str, object] = {"step": reply.step, "payload": payload.decode()}
+        if reply.open:
+            fields["open"] = True
+        if reply.number is not None:
+            fields["number"] = reply.number
+        return fields
 
     async def state(
         self,
@@ -134,6 +144,7 @@ class Sessions(Domain):
         ttl_ms: int | None = None,
     ) -> StateValue:
         """Read or change a value of a session's state, recorded under a step."""
+        session_id = session_of(execution_id) or ""
         (result,) = await self._call.write(
             "hf_session_state",
             self._store.tag_of(execution_id),
@@ -142,21 +153,25 @@ class Sessions(Domain):
             step,
             op,
             name,
-            value,
+            value and self._sealing.seal_token(value, "state", session_id),
             "" if expected is None else str(expected),
             "" if ttl_ms is None else str(ttl_ms),
         )
         version, changed, rest = result.split(b" ", 2)
-        return StateValue(value=rest or None, version=int(version), changed=changed == b"1")
+        opened = self._sealing.open(rest, state=session_id)
+        return StateValue(value=opened or None, version=int(version), changed=changed == b"1")
 
     async def values(self, session_id: str) -> list[tuple[str, StateValue]]:
         """Return the whole state of a session."""
         rows = await self._call.read(
             "hf_session_values", self._store.tag_of(session_id), session_id
         )
-        return sorted(
-            (name.decode(), StateValue(value=value, version=int(version)))
+        opened = (
+            (name.decode(), int(version), self._sealing.open(value, state=session_id))
             for name, version, value in rows
+        )
+        return sorted(
+            (name, StateValue(value=value, version=version)) for name, version, value in opened
         )
 
     async def read(
@@ -178,7 +193,7 @@ class Sessions(Domain):
         return Transcript(
             session=_session(row),
             entries=tuple(
-                _entry(session_id, int(number), packed, record, dead_numbers)
+                self._entry(session_id, int(number), packed, record, dead_numbers)
                 for number, packed in rows
             ),
             more=int(more) == 1,
@@ -210,9 +225,14 @@ class Sessions(Domain):
         """Write a reply as a person, once per key."""
         tag = self._store.tag_of(session_id)
         number, packed = await self._call.write(
-            "hf_session_say", tag, session_id, key, author, payload
+            "hf_session_say",
+            tag,
+            session_id,
+            key,
+            author,
+            self._sealing.seal_token(payload, "reply", session_id),
         )
-        return _entry(session_id, int(number), packed, {}, set())
+        return self._entry(session_id, int(number), packed, {}, set())
 
     async def handover(self, session_id: str, to: str | None, reason: str = "") -> Session:
         """Let a person answer, or give the session back (None)."""
@@ -270,7 +290,7 @@ class Sessions(Domain):
                     fence=fence,
                     sender=record[b"sender"].decode(),
                     replies=tuple(
-                        _outgoing(session_id.decode(), record, int(number), packed, tried)
+                        self._outgoing(session_id.decode(), record, int(number), packed, tried)
                         for (number, packed), tried in zip(
                             entries, [int(tries)] + [0] * len(entries), strict=False
                         )
@@ -303,21 +323,64 @@ class Sessions(Domain):
             str(lease_ms),
         )
 
+    def _entry(
+        self,
+        session_id: str,
+        number: int,
+        packed: bytes,
+        record: Mapping[bytes, bytes],
+        dead: set[int],
+    ) -> Entry:
+        values: Mapping[str, Any] = _unpack(packed)
+        get = values.get
+        direction = _DIRECTIONS[values["d"]]
+        delivery = None
+        if direction == "out" and b"sender" in record:
+            again = record.get(b"again", b"").split()
+            settled = number <= int(record.get(b"sent", 0)) and str(number).encode() not in again
+            delivery = "dead" if number in dead else "sent" if settled else "pending"
+        started = get("x")
+        return Entry(
+            number=number,
+            at=from_ms(int(values["at"])),
+            direction=direction,
+            payload=self._said(session_id, values),
+            execution=None if started is None else ExecutionId(f"{session_id}~{started}"),
+            turn=get("t"),
+            activity=get("a") if direction == "in" else None,
+            author=get("w"),
+            delivery=delivery,  # type: ignore[arg-type]
+            open=bool(get("open")),
+        )
+
+    def _outgoing(
+        self,
+        session_id: str,
+        record: Mapping[bytes, bytes],
+        number: int,
+        packed: bytes,
+        tries: int,
+    ) -> OutgoingReply:
+        values: Mapping[str, Any] = _unpack(packed)
+        return OutgoingReply(
+            session=session_id,
+            key=key_of(record),
+            number=number,
+            payload=self._said(session_id, values),
+            at=from_ms(int(values["at"])),
+            tries=tries,
+        )
+
+    def _said(self, session_id: str, values: Mapping[str, Any]) -> bytes:
+        """Return the payload of an entry of a transcript."""
+        return self._sealing.open(values["p"].encode(), message=session_id, reply=session_id)
+
 
 def _handover(wait: MessageWait | None) -> tuple[str | bytes, ...]:
     """Return who answers from now on, why, and the line that says so."""
     if wait is None or wait.person is None:
         return "", "", ""
     return wait.person, wait.reason, handover_note(wait.person, wait.reason)
-
-
-def _reply(reply: NewReply) -> dict[str, object]:
-    fields: dict[str, object] = {"step": reply.step, "payload": reply.payload.decode()}
-    if reply.open:
-        fields["open"] = True
-    if reply.number is not None:
-        fields["number"] = reply.number
-    return fields
 
 
 def key_of(record: Mapping[bytes, bytes]) -> SessionKey:
@@ -367,48 +430,3 @@ def _state_of(person: bytes | None, state: str, hold: str) -> SessionState:
     if state != State.SUSPENDED:
         return SessionState.RUNNING
     return SessionState.WAITING if hold == Hold.MESSAGE else SessionState.SUSPENDED
-
-
-def _entry(
-    session_id: str,
-    number: int,
-    packed: bytes,
-    record: Mapping[bytes, bytes],
-    dead: set[int],
-) -> Entry:
-    values: Mapping[str, Any] = _unpack(packed)
-    get = values.get
-    direction = _DIRECTIONS[values["d"]]
-    payload = values["p"].encode()
-    delivery = None
-    if direction == "out" and b"sender" in record:
-        again = record.get(b"again", b"").split()
-        settled = number <= int(record.get(b"sent", 0)) and str(number).encode() not in again
-        delivery = "dead" if number in dead else "sent" if settled else "pending"
-    started = get("x")
-    return Entry(
-        number=number,
-        at=from_ms(int(values["at"])),
-        direction=direction,
-        payload=payload,
-        execution=None if started is None else ExecutionId(f"{session_id}~{started}"),
-        turn=get("t"),
-        activity=get("a") if direction == "in" else None,
-        author=get("w"),
-        delivery=delivery,  # type: ignore[arg-type]
-        open=bool(get("open")),
-    )
-
-
-def _outgoing(
-    session_id: str, record: Mapping[bytes, bytes], number: int, packed: bytes, tries: int
-) -> OutgoingReply:
-    values: Mapping[str, Any] = _unpack(packed)
-    return OutgoingReply(
-        session=session_id,
-        key=key_of(record),
-        number=number,
-        payload=values["p"].encode(),
-        at=from_ms(int(values["at"])),
-        tries=tries,
-    )

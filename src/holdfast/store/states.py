@@ -16,7 +16,12 @@ class States(Domain):
         """Return the entries of names, None where there is none."""
         tag = self._store.tag_of(scope.stored)
         (rows,) = await self._call.read("hf_state_get", tag, scope.stored, *names)
-        return [Entry(int(row[0]), bytes(row[1])) if row else None for row in rows]
+        return [
+            Entry(int(row[0]), self._sealing.open(row[1], kept=_place(scope, name)))
+            if row
+            else None
+            for name, row in zip(names, rows, strict=True)
+        ]
 
     async def put(
         self,
@@ -33,7 +38,7 @@ class States(Domain):
             self._store.tag_of(scope.stored),
             scope.stored,
             name,
-            value,
+            self._sealing.seal(value, "kept", _place(scope, name)),
             "" if expected is None else str(expected),
             new_id(),
             "" if ttl_ms is None else str(ttl_ms),
@@ -50,3 +55,7 @@ class States(Domain):
             "" if expected is None else str(expected),
         )
         return bool(word == b"removed")
+
+
+def _place(scope: StateScope, name: str) -> str:
+    return f"{scope.stored}\0{name}"

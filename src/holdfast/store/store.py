@@ -6,13 +6,15 @@ import asyncio
 import contextlib
 import itertools
 from collections.abc import AsyncIterator, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from holdfast.errors import BudgetNotFound, HoldfastError, QuotaNotFound, StoreUnavailable
-from holdfast.model import checks, names
+from holdfast.model import checks, codec, names
+from holdfast.model.codec import Codec
 from holdfast.model.executions import NewExecution
 from holdfast.model.limit_refs import LimitRef, encode_all
 from holdfast.model.partitions import MOST_OF_LIMITS, partition_of, partition_of_limit
+from holdfast.model.sealing import Sealing
 from holdfast.outages import Outage
 from holdfast.store.api_keys import ApiKeys
 from holdfast.store.archives import Archives
@@ -65,6 +67,9 @@ class StoreSettings:
     boot_timeout_ms: int = 30_000
     #: Test builds only: the library whose clock can be set.
     fake_clock: bool = False
+    #: Seals payloads before they reach the store; by default with the keys that the environment
+    #: names, if any. None stores them as they are.
+    codec: Codec | None = field(default_factory=codec.of_environment, repr=False)
 
     def __post_init__(self) -> None:
         checks.integer("call_timeout_ms", self.call_timeout_ms, 1, 3_600_000)
@@ -84,6 +89,7 @@ class Store:
         self.caller: Caller = Caller(
             client, timeout_ms=settings.call_timeout_ms, loader=self.loader
         )
+        self.sealing: Sealing = Sealing(settings.codec)
         self.global_tag: str = keys.global_tag(self.prefix)
         self.executions: Executions = Executions(self)
         self.leases: Leases = Leases(self)

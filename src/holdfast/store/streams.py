@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
 from holdfast.model import records
 from holdfast.model.executions import Lease
-from holdfast.model.frames import Appended, FramePage, NewFrame, Summary
+from holdfast.model.frames import Appended, Frame, FramePage, NewFrame, Summary
 from holdfast.model.moments import from_ms
+from holdfast.model.sealing import Sealing
 from holdfast.model.states import State
 from holdfast.store.domain import Domain
 
@@ -47,12 +48,13 @@ class Streams(Domain):
 
         `patched` is the document after the patches of the batch, with the version before them.
         """
+        seal = self._sealing.seal
         args: list[str | bytes] = [
             execution_id,
             lease.fence,
             key,
             "" if patched is None else str(patched.version),
-            b"" if patched is None else patched.document,
+            b"" if patched is None else seal(patched.document, "document", execution_id),
         ]
         for frame in frames:
             args += (
@@ -60,13 +62,13 @@ class Streams(Domain):
                 frame.encoding or "",
                 "1" if frame.live else "",
                 "" if frame.place is None else str(frame.place),
-                frame.payload,
+                seal(frame.payload, "frame", execution_id),
             )
         tag = self._store.tag_of(execution_id)
         word, *rest = await self._call.write("hf_stream_append", tag, *args)
         if word == b"changed":
             version, document = rest
-            return Summary(document=document, version=version)
+            return self._summary(execution_id, version, document)
         first, last, version = rest
         return Appended(first=first, last=last, version=version)
 
@@ -76,7 +78,7 @@ class Streams(Domain):
         rows, more = await self._call.read(
             "hf_stream_read", tag, execution_id, str(after), str(limit)
         )
-        return _page(rows, more)
+        return self._page(execution_id, rows, more)
 
     async def tail(self, execution_id: str, process: str, after: int, limit: int) -> Followed:
         """Return frames after a number; the store notifies `process` of more, until the end."""
@@ -85,9 +87,9 @@ class Streams(Domain):
             "hf_stream_tail", tag, execution_id, process, str(after), str(limit)
         )
         ended_at, entry = ending or (None, b"")
-        why = records.entry(entry)
+        why = records.entry(entry, self._sealing.errors_of(execution_id))
         return Followed(
-            page=_page(rows, more),
+            page=self._page(execution_id, rows, more),
             tenant=tenant.decode(),
             state=State(state.decode()),
             attempt=attempt,
@@ -101,7 +103,18 @@ class Streams(Domain):
         """Return the held document."""
         tag = self._store.tag_of(execution_id)
         version, document = await self._call.read("hf_stream_summary", tag, execution_id)
-        return Summary(document=document, version=version)
+        return self._summary(execution_id, version, document)
+
+    def _summary(self, execution_id: str, version: int, document: bytes) -> Summary:
+        opened = self._sealing.open(document, document=execution_id)
+        return Summary(document=opened, version=version)
+
+    def _page(self, execution_id: str, rows: Sequence[Any], more: int) -> FramePage:
+        frames = [records.frame(name, flat, live=bool(live)) for name, flat, live in rows]
+        return FramePage(
+            frames=tuple(open_frame(self._sealing, execution_id, frame) for frame in frames),
+            more=bool(more),
+        )
 
     async def configure(self, values: Mapping[str, int | None]) -> None:
         """Write settings to every partition; None restores the default."""
@@ -115,6 +128,7 @@ class Streams(Domain):
         )
 
 
-def _page(rows: Sequence[Any], more: int) -> FramePage:
-    frames = tuple(records.frame(name, flat, live=bool(live)) for name, flat, live in rows)
-    return FramePage(frames=frames, more=bool(more))
+def open_frame(sealing: Sealing, execution_id: str, frame: Frame) -> Frame:
+    """Return a frame in plain form."""
+    payload = sealing.open(frame.payload, frame=execution_id)
+    return frame if payload is frame.payload else replace(frame, payload=payload)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -14,6 +14,7 @@ from holdfast.model import conditions, expressions, schemas
 from holdfast.model.conditions import Condition, Seen
 from holdfast.model.ids import new_id
 from holdfast.model.moments import from_ms
+from holdfast.model.sealing import Sealing
 from holdfast.model.states import State
 from holdfast.model.waitpoints import (
     Asks,
@@ -106,9 +107,11 @@ class Waitpoints(Domain):
             if word != b"check":
                 break
             # Early signals meet expressions: decide here, and send how many signals this covers.
-            seen, fitting = answer, _pack(_decide(condition, names, rows[0]))
+            early = [(n, names[position - 1], packed) for n, position, packed in rows[0]]
+            known = [(n, self._seen(execution_id, packed, name)) for n, name, packed in early]
+            seen, fitting = answer, _pack(_decide(condition, known))
         points = tuple(_point(execution_id, number, packed) for number, packed in rows)
-        signals = tuple(decode.signal(execution_id, packed) for packed in answer[1:])
+        signals = tuple(self._signal(execution_id, packed) for packed in answer[1:])
         return Suspension(state=State(word.decode()), waitpoints=points, signals=signals)
 
     async def denied(self, execution_id: str, asks: Asks) -> bool:
@@ -133,7 +136,7 @@ class Waitpoints(Domain):
             "" if grace is None else str(grace),
             item.idempotency_key or new_id(),
             item.name,
-            item.payload,
+            self._sealing.seal_token(item.payload, "signal", execution_id),
             item.source.type,
             item.source.identity,
             item.correlation,
@@ -168,7 +171,7 @@ class Waitpoints(Domain):
             self._store.tag_of(execution_id),
             execution_id,
             new_id(),
-            payload,
+            self._sealing.seal_token(payload, "signal", execution_id),
             identity,
         )
         return State(state.decode())
@@ -207,13 +210,36 @@ class Waitpoints(Domain):
         tag = self._store.tag_of(execution_id)
         rows, packed, signals = await self._call.read("hf_waitpoint_list", tag, execution_id)
         points = [_point(execution_id, number, one) for number, one in rows]
-        return points, _wait(_unpack(packed), points, signals) if packed else None
+        if not packed:
+            return points, None
+        values: Mapping[str, Any] = _unpack(packed)
+        numbers: Sequence[int] = values["points"]
+        waited = [points[number - 1].name for number in numbers]
+        seen = [
+            self._seen(execution_id, one, waited[numbers.index(point)])
+            for one in signals
+            if (point := _unpack(one).get("point")) in numbers
+        ]
+        condition = conditions.decode(values["tree"], waited)
+        return points, Awaited(points=points, condition=condition, seen=seen)
 
     async def signals(self, execution_id: str) -> list[Signal]:
         """Return all signals of an execution, in the order of arrival."""
         tag = self._store.tag_of(execution_id)
         (rows,) = await self._call.read("hf_waitpoint_signals", tag, execution_id)
-        return [decode.signal(execution_id, packed) for packed in rows]
+        return [self._signal(execution_id, packed) for packed in rows]
+
+    def _signal(self, execution_id: str, packed: bytes) -> Signal:
+        return open_signal(self._sealing, execution_id, decode.signal(execution_id, packed))
+
+    def _seen(self, execution_id: str, packed: bytes, waitpoint: str) -> Seen:
+        signal = self._signal(execution_id, packed)
+        return Seen(
+            waitpoint=waitpoint,
+            name=signal.name,
+            payload=msgspec.json.decode(signal.payload),
+            source=(signal.source.type, signal.source.identity),
+        )
 
     async def inbox(
         self, tenant: str | None, after: int, limit: int
@@ -306,34 +332,14 @@ def _inbox_item(row: Sequence[bytes]) -> tuple[int, InboxItem]:
     )
 
 
-def _seen(values: Mapping[str, Any], waitpoint: str) -> Seen:
-    return Seen(
-        waitpoint=waitpoint,
-        name=values["name"],
-        payload=msgspec.json.decode(values["payload"]),
-        source=(values.get("type", ""), values.get("identity", "")),
-    )
+def open_signal(sealing: Sealing, execution_id: str, signal: Signal) -> Signal:
+    """Return a signal in plain form."""
+    payload = sealing.open(signal.payload, signal=execution_id)
+    return signal if payload is signal.payload else replace(signal, payload=payload)
 
 
-def _wait(
-    values: Mapping[str, Any], points: Sequence[Waitpoint], packed: Sequence[bytes]
-) -> Awaited:
-    numbers: Sequence[int] = values["points"]
-    names = [points[number - 1].name for number in numbers]
-    signals = (_unpack(one) for one in packed)
-    seen = [
-        _seen(one, names[numbers.index(one["point"])])
-        for one in signals
-        if one.get("point") in numbers
-    ]
-    return Awaited(points=points, condition=conditions.decode(values["tree"], names), seen=seen)
-
-
-def _decide(
-    condition: Condition, names: Sequence[str], rows: Sequence[tuple[int, int, bytes]]
-) -> dict[int, list[int]]:
+def _decide(condition: Condition, early: Sequence[tuple[int, Seen]]) -> dict[int, list[int]]:
     """Return for each leaf with an expression which of the early signals it matches."""
-    early = [(n, _seen(_unpack(packed), names[position - 1])) for n, position, packed in rows]
     return {
         number: [n for n, seen in early if leaf.matches(seen)]
         for number, leaf in enumerate(conditions.leaves(condition), 1)

@@ -56,8 +56,8 @@ async def _owe(engine: Engine) -> None:
     first, second, third = await read(engine)
     await settle(engine, "nack", first, second)
     effects = [
-        encode(Push("mail", NewMessage(payload=b"m"))),
-        encode(Submit(NewExecution(kind="bill"))),
+        encode(engine.store.queues, "q", Push("mail", NewMessage(payload=b"m"))),
+        encode(engine.store.queues, "q", Submit(NewExecution(kind="bill"))),
     ]
     await engine.store.queues.commit("q", third.handle, effects)
 
@@ -124,7 +124,10 @@ async def test_what_a_missing_queue_is_owed_waits_for_it(engine: Engine, clock: 
         await engine.queues.define(name)
     await push(engine, b"1")
     held = await read_one(engine)
-    effects = [encode(Push(name, NewMessage(payload=b"m"))) for name in ("mail", "log")]
+    effects = [
+        encode(engine.store.queues, "q", Push(name, NewMessage(payload=b"m")))
+        for name in ("mail", "log")
+    ]
     await engine.queues.delete("mail")
     await engine.store.queues.commit("q", held.handle, effects)
     assert await QueueOutboxes(engine.store).deliver("q") == 1

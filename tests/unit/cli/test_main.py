@@ -34,12 +34,12 @@ LEAVES = dict(leaves())
 
 @pytest.mark.parametrize("name", LEAVES)
 def test_every_command_has_json_store_and_a_sentence(name: str) -> None:
-    """No command is special, except that those of packs work on files."""
+    """No command is special, except those that work on files, or on nothing."""
     command = LEAVES[name]
     options = {option for parameter in command.params for option in parameter.opts}
     assert "--json" in options
-    works_on_files = name.startswith("pack ") and name != "pack test"
-    assert ("--store" in options) is not works_on_files
+    needs_no_store = name.startswith(("pack ", "codec ")) and name != "pack test"
+    assert ("--store" in options) is not needs_no_store
     assert command.help.partition("\n")[0].rstrip().endswith(".")
 
 

@@ -29,6 +29,7 @@ _OF_KEYS = (
     errors.Forbidden,
     errors.RateLimited,
     errors.StoreUnavailable,
+    errors.PayloadUnreadable,
 )
 
 
