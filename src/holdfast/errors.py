@@ -400,6 +400,12 @@ class RevisionDraining(Conflict):
     code = "revision_draining"
 
 
+class ParentEnded(Conflict):
+    """The child is bound to a parent that has ended, does not exist, or was replayed."""
+
+    code = "parent_ended"
+
+
 class StaleGeneration(Conflict):
     """The split has changed; `context["generation"]` is its generation."""
 

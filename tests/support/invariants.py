@@ -14,6 +14,7 @@ import msgspec
 
 from holdfast.model.states import TERMINAL, AttemptKind, Hold, State, state_vector
 from holdfast.model.waitpoints import WAIT_REASONS
+from tests.support.bond_invariants import bond_problems, bond_timers
 from tests.support.graph_invariants import GRAPH_FAMILIES, graph_problems, graph_timers
 from tests.support.revision_invariants import REVISION_FAMILIES, revision_problems
 from tests.support.session_invariants import (
@@ -46,6 +47,7 @@ _FAMILIES = frozenset("xirtnlswcgqpyzkf") | {
     *("settings", "meta", "alias", "worker", "workers", "tasks", "open", "keyring"),
     *("secrets", "sealing"),
     *GRAPH_FAMILIES,
+    *("bonds", "view", "inbox", "unread", "sent_keys"),
     *SESSION_FAMILIES,
     *REVISION_FAMILIES,
     *("envs", "env", "deployments", "dtenants", "dchanges", "deployment", "dlog", "split"),
@@ -145,6 +147,7 @@ class _Partition:
         yield from graph_problems(self._families, self._records)
         yield from session_problems(self._families, self._records)
         yield from revision_problems(self._families, self._records)
+        yield from bond_problems(self._families, self._records)
         yield from self._check_schedules()
         yield from self._check_unarchived()
 
@@ -222,7 +225,7 @@ class _Partition:
         ringing = {member for member in found if member.startswith(b"s:")}
         sessions = {member for member in found if member.startswith(b"c:")}
         # Those of other partitions, such as quotas, are theirs.
-        others = ringing | sessions
+        others = ringing | sessions | bond_timers(self._families, self._records).keys()
         kept = {m: due for m, due in found.items() if m not in others and m[:2] not in _ELSEWHERE}
         yield from _differences("timer", kept, expected)
         dues = {b"s:" + name for name in self._families["dues"].get("", {})}

@@ -146,7 +146,8 @@ def _relations(execution: Execution) -> Iterator[tuple[str, str]]:
     if (session := session_of(execution.id)) is not None:
         yield "session", f"{session}: holdfast sessions show {session}"
     if execution.parent:
-        yield "parent", execution.parent
+        fate = f"   when it ends: {execution.on_parent_end}" if execution.on_parent_end else ""
+        yield "parent", f"{execution.parent}{fate}"
     if execution.graph:
         yield "graph", execution.graph
 

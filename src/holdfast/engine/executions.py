@@ -16,7 +16,7 @@ from holdfast.api.executions import DEFAULT_LEASE_MS
 from holdfast.engine.admission import Admission
 from holdfast.engine.claimer import Claimer
 from holdfast.engine.courier import Courier
-from holdfast.engine.explain import CONVERSING, explain, lacks_task
+from holdfast.engine.explain import CONVERSING, explain, lacks_task, with_bonds
 from holdfast.engine.limit_holds import blocking_limit
 from holdfast.engine.payloads import Payloads
 from holdfast.engine.results import Results
@@ -296,7 +296,8 @@ class Executions(api.Executions):
         tasks = {}
         if lacks_task(facts, workers):
             tasks = await self._store.tasks.list(facts.execution.tenant)
-        return explain(facts, workers, wait=wait, session=session, limit=limit, tasks=tasks)
+        found = explain(facts, workers, wait=wait, session=session, limit=limit, tasks=tasks)
+        return with_bonds(found, facts.execution)
 
     async def _session_of(self, execution_id: str) -> Session | None:
         session_id = session_of(execution_id)

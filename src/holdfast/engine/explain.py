@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from holdfast.engine.limit_holds import describe_limit
 from holdfast.model import conditions, names
+from holdfast.model.bonds import describe_bonds
 from holdfast.model.budgets import Budget
 from holdfast.model.executions import Execution
 from holdfast.model.explanations import Explanation
@@ -71,6 +73,14 @@ def explain(
         State.WAITING_CHILDREN: _dependent,
     }.get(state)
     return tell(facts) if tell else _waiting(facts, workers, tasks)
+
+
+def with_bonds(explanation: Explanation, execution: Execution) -> Explanation:
+    """Add what its end and that of its parent mean for each other."""
+    if execution.state.is_terminal:
+        return explanation
+    bonds = describe_bonds(execution.parent, execution.on_parent_end, execution.bound)
+    return replace(explanation, why=f"{explanation.why}{bonds}") if bonds else explanation
 
 
 def _running(facts: ExplainFacts) -> Explanation:

@@ -17,6 +17,7 @@ function keys.signals(tag, id) return tag .. ':z:' .. id end
 function keys.signal_keys(tag, id) return tag .. ':k:' .. id end
 function keys.followers(tag, id) return tag .. ':f:' .. id end
 function keys.children(tag, id) return tag .. ':o:' .. id end
+function keys.bonds(tag, id) return tag .. ':bonds:' .. id end
 
 -- Further keys of an execution that streams, or whose stream is read live.
 function keys.stream(tag, id) return tag .. ':stream:' .. id end
