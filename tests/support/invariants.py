@@ -16,6 +16,7 @@ from holdfast.model.states import TERMINAL, AttemptKind, Hold, State, state_vect
 from holdfast.model.waitpoints import WAIT_REASONS
 from tests.support.bond_invariants import bond_problems, bond_timers
 from tests.support.graph_invariants import GRAPH_FAMILIES, graph_problems, graph_timers
+from tests.support.inbox_invariants import inbox_problems
 from tests.support.revision_invariants import REVISION_FAMILIES, revision_problems
 from tests.support.session_invariants import (
     HOLDS,
@@ -47,7 +48,7 @@ _FAMILIES = frozenset("xirtnlswcgqpyzkf") | {
     *("settings", "meta", "alias", "worker", "workers", "tasks", "open", "keyring"),
     *("secrets", "sealing"),
     *GRAPH_FAMILIES,
-    *("bonds", "view", "inbox", "unread", "sent_keys"),
+    *("bonds", "view", "unread", "mail", "mailkeys"),
     *SESSION_FAMILIES,
     *REVISION_FAMILIES,
     *("envs", "env", "deployments", "dtenants", "dchanges", "deployment", "dlog", "split"),
@@ -148,6 +149,7 @@ class _Partition:
         yield from session_problems(self._families, self._records)
         yield from revision_problems(self._families, self._records)
         yield from bond_problems(self._families, self._records)
+        yield from inbox_problems(self._families, self._records)
         yield from self._check_schedules()
         yield from self._check_unarchived()
 
@@ -234,7 +236,18 @@ class _Partition:
         yield from check_session_timers(self._families, sessions)
 
     def _check_owners(self) -> Iterator[str]:
-        for family in (*_OWNED, *_WAITS, "l", "stream", "frames", "live", "doc", "m"):
+        for family in (
+            *_OWNED,
+            *_WAITS,
+            "l",
+            "stream",
+            "frames",
+            "live",
+            "doc",
+            "m",
+            "view",
+            "mail",
+        ):
             for execution_id in self._families[family].keys() - self._families["x"].keys():
                 yield f"key {family}:{execution_id} belongs to no execution"
 
@@ -412,9 +425,11 @@ def _check_state(record: Record) -> Iterator[str]:
     yield from (f"is {state} with {name}" for name in must_not if name in record)
     hold = Hold(record["hold"].decode()) if "hold" in record else None
     is_open = "open" in record
-    if state is State.DELAYED and ("due" in record) == (hold is Hold.SCHEDULE):
+    # A wait for a signal may have an end, or none.
+    timeless = hold is Hold.SCHEDULE or (hold is Hold.SIGNAL and "due" not in record)
+    if state is State.DELAYED and ("due" in record) == timeless:
         yield f"is held by {hold}, which does not fit its due time"
-    if state is State.DELAYED and is_open != (hold is Hold.PAUSE):
+    if state is State.DELAYED and is_open != (hold in {Hold.PAUSE, Hold.SIGNAL}):
         yield f"is held by {hold}, which does not fit its attempt"
     if state is State.SUSPENDED and hold not in (*WAIT_REASONS, Hold.ESCALATED, *_SESSION_HOLDS):
         yield f"is suspended by {hold}"

@@ -134,6 +134,8 @@ def _facts(shown: Picture) -> Iterator[tuple[str, str]]:
     yield "input", _short(shown.input, _PAYLOAD_CHARS)
     if outcome is not None and outcome.result is not None:
         yield "result", _short(outcome.result, _PAYLOAD_CHARS)
+    if execution.unread:
+        yield "signals", f"{execution.unread:,} not received"
     if execution.error:
         error = execution.error
         yield "error", one_line(f"{error.get('type')}: {error.get('message')}")

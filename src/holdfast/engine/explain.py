@@ -104,6 +104,8 @@ def _delayed(facts: ExplainFacts) -> Explanation:
     hold = execution.hold or Hold.DELAY
     if hold is Hold.SCHEDULE:
         return _lined_up(execution)
+    if hold is Hold.SIGNAL:
+        return _listening(facts)
     holds: list[Mapping[str, Any]] = [
         {"type": "due_time", "reason": hold, "until": execution.run_at}
     ]
@@ -112,6 +114,18 @@ def _delayed(facts: ExplainFacts) -> Explanation:
     if facts.lane_setting == "paused":
         holds.append({"type": "lane_paused", "id": execution.lane})
     return Explanation(state=execution.state, why=why, holds=holds)
+
+
+def _listening(facts: ExplainFacts) -> Explanation:
+    """Say which signals its code waits for."""
+    execution = facts.execution
+    wanted = " or ".join(execution.listens)
+    why = f"Its code waits for a signal named {wanted}" if wanted else "Its code waits for a signal"
+    if execution.run_at is not None:
+        left = max((execution.run_at - facts.now).total_seconds(), 0)
+        why += f"; {span(left)} left"
+    hold = {"type": "signal", "names": execution.listens, "until": execution.run_at}
+    return Explanation(state=execution.state, why=f"{why}.", holds=[hold])
 
 
 def _suspended(facts: ExplainFacts, wait: Awaited) -> Explanation:

@@ -430,6 +430,10 @@ class Execution:
     on_parent_end: str | None = None
     #: How many children and graphs its end would cancel. Lists do not count them.
     bound: int = 0
+    #: How many signals it has not received yet. Lists do not count them.
+    unread: int = 0
+    #: The names of the signals that its code waits for; none means any.
+    listens: tuple[str, ...] = ()
     #: The limits that apply to it, by submission and by rules.
     budgets: tuple[str, ...] = ()
     quotas: tuple[str, ...] = ()

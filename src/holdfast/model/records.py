@@ -160,7 +160,7 @@ def execution(
 
 
 def _family(execution_id: str, record: Record) -> dict[str, Any]:
-    """Decode the parent, and what the end of the parent and its own end do."""
+    """Decode its parent and what its bonds do, and how many signals it has not received."""
     parent = _parent(execution_id, record)
     # A member belongs to its graph: that is bound, not the member.
     is_child = parent is not None and b"graph" not in record
@@ -168,6 +168,8 @@ def _family(execution_id: str, record: Record) -> dict[str, Any]:
         "parent": parent,
         "on_parent_end": (text(record.get(b"bond")) or "keep") if is_child else None,
         "bound": int(record.get(b"bound", 0)),
+        "unread": int(record.get(b"unread", 0)),
+        "listens": names(record.get(b"listens")),
     }
 
 

@@ -46,6 +46,7 @@ from holdfast.worker.encoding import Encoding
 from holdfast.worker.gathering import gathered
 from holdfast.worker.graphs import Graph
 from holdfast.worker.handle import Handle
+from holdfast.worker.inbox import Signals
 from holdfast.worker.journal import Journal
 from holdfast.worker.lending import SHORTEST_PAUSE_MS, LentSlot
 from holdfast.worker.outcomes import AttemptLost, AttemptPaused, Continued
@@ -154,6 +155,11 @@ class Context:
     def deadline(self) -> datetime | None:
         """When the execution expires."""
         return self._claim.deadline_at
+
+    @property
+    def engine(self) -> Engine:
+        """The engine of its worker."""
+        return self._engine
 
     @property
     def journal(self) -> Journal:
@@ -327,6 +333,29 @@ class Context:
             on_timeout=on_timeout,
         )
 
+    def signals(self, *names: str, timeout: Duration | None = None) -> Signals:
+        """Receive signals that others send to this execution: `async for signal in ...`.
+
+        They come in the order of arrival, each once; without names, all of them. The iteration
+        ends when no signal comes within `timeout`. `get()` receives one.
+        """
+
+        def is_alone() -> bool:
+            return asyncio.current_task() is self._main and self._journal.outstanding == 1
+
+        return Signals(self, self._engine, names, timeout, is_alone)
+
+    async def set_view(self, value: Any) -> None:
+        """Show what this execution is doing: `holdfast view ID`. Replaces the last view.
+
+        While a later attempt goes through recorded steps, it does not set earlier views again.
+        """
+        self.check()
+        if self._journal.is_replaying:
+            return
+        with self.holding():
+            await self._engine.set_view(self.id, self._claim.lease, _ANY.encode(value))
+
     async def record(self, name: str, result: bytes) -> bytes:
         """Write a step to the store; returns the recorded result."""
         self.check()
@@ -355,6 +384,16 @@ class Context:
             self.check()
             found = self._journal.find(name)
             return await self.record(name, await make()) if found is None else found
+        finally:
+            self._journal.settle()
+
+    async def fetch(self, name: str, receive: Callable[[], Awaitable[bytes]]) -> bytes:
+        """Return the recorded result of a step, or make a call that records it."""
+        self._ask(name)
+        try:
+            self.check()
+            found = self._journal.find(name)
+            return await receive() if found is None else found
         finally:
             self._journal.settle()
 

@@ -20,6 +20,7 @@ from holdfast.worker.context import Context
 from holdfast.worker.durations import Duration, to_ms
 from holdfast.worker.graphs import SyncGraph
 from holdfast.worker.handle import Handle
+from holdfast.worker.inbox import Signals, SyncSignals
 from holdfast.worker.lending import SHORTEST_PAUSE_MS
 from holdfast.worker.outcomes import AttemptPaused
 from holdfast.worker.pools import ThreadPool
@@ -206,6 +207,18 @@ class SyncContext:
                 condition, *waitpoints, name=name, timeout=timeout, on_timeout=on_timeout
             )
         )
+
+    def signals(self, *names: str, timeout: Duration | None = None) -> SyncSignals:
+        """Receive signals that others send to this execution: `for signal in ...`."""
+        context = self._context
+        signals = Signals(
+            context, context.engine, names, timeout, lambda: context.journal.outstanding == 1
+        )
+        return SyncSignals(signals, self._wait_lent)
+
+    def set_view(self, value: Any) -> None:
+        """Show what this execution is doing: `holdfast view ID`. Replaces the last view."""
+        self._wait(self._context.set_view(value))
 
     def version(self, name: str, current: int) -> int:
         """Return the version of a part of the code that this execution follows, from 1."""

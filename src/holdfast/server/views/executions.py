@@ -98,6 +98,10 @@ class ExecutionView(View):
     on_parent_end: str | None
     #: How many children and graphs its end would cancel; lists do not count them.
     bound: int
+    #: How many signals it has not received yet; lists do not count them.
+    unread: int
+    #: The names of the signals that its code waits for.
+    listens: tuple[str, ...]
     #: When a suspended execution stops waiting, and what happens then.
     wait_until: str | None
     on_timeout: str | None
@@ -146,6 +150,8 @@ class ExecutionView(View):
             parent=shown.own_or_none(execution.parent),
             on_parent_end=execution.on_parent_end,
             bound=execution.bound,
+            unread=execution.unread,
+            listens=execution.listens,
             wait_until=optional(execution.wait_until),
             on_timeout=execution.on_timeout,
             budgets=execution.budgets,

@@ -9,6 +9,7 @@ local finish = {}
 local TRANSIENT = {
   'hold', 'open', 'timeout_at', 'timeout_left', 'watched', 'wait_until', 'on_timeout', 'resumed',
   'woken', 'blocker', 'retry_at', 'awaits', 'since', 'kept', 'tail', 'bonds',
+  'listener', 'listens',
 }
 -- A member of a graph has no separate retention: it is kept as long as its graph.
 local MEMBERS_OWN = { 'due' }
@@ -82,4 +83,6 @@ function finish.forget(tag, id, rec)
     keys.children(tag, id)
   )
   if rec.streamed then frames.forget(tag, id) end
+  if rec.mail then server.call('UNLINK', keys.unread(tag, id), keys.mail(tag, id), keys.mail_keys(tag, id)) end
+  if rec.view then server.call('UNLINK', keys.view(tag, id)) end
 end
