@@ -112,10 +112,11 @@ async def receive(call: Call, id: str, body: ReceiveBody) -> ReceivedView:
         return ReceivedView(signal=_shown(found), held=found is not None)
     found = await call.engine.receive(id, lease, body.names, step=body.step)
     if found is None and body.wait_ms:
-        waiting = call.engine.receive(
-            id, lease, body.names, step=body.step, timeout_s=body.wait_ms / 1000
-        )
         with call.waiting():
+            timeout_s = body.wait_ms / 1000
+            waiting = call.engine.receive(
+                id, lease, body.names, step=body.step, timeout_s=timeout_s
+            )
             found = await call.unless_gone(waiting)
     return ReceivedView(signal=_shown(found), held=True)
 
@@ -182,8 +183,8 @@ async def view(call: Call, id: str, query: ViewQuery) -> ShownView:
     """
     found = await call.engine.view(id, after=query.after)
     if query.wait_ms and found.version <= query.after and not found.state.is_terminal:
-        waiting = call.engine.view(id, after=query.after, timeout_s=query.wait_ms / 1000)
         with call.waiting():
+            waiting = call.engine.view(id, after=query.after, timeout_s=query.wait_ms / 1000)
             found = await call.unless_gone(waiting) or found
     return _view(found)
 
