@@ -206,7 +206,7 @@ async def test_signals_reach_the_code_and_its_view_is_shown(desk: Shop) -> None:
     assert "duplicate" in again
 
     async def is_shown() -> bool:
-        return (await desk.engine.view(execution_id)).value == {"total": 2}
+        return bool((await desk.engine.view(execution_id)).value == {"total": 2})
 
     await wait_for(is_shown, timeout_s=TIMEOUT_S)
     assert asked("view", execution_id, folder=desk.folder)["view"] == {"total": 2}
