@@ -425,6 +425,18 @@ class RevisionDraining(Conflict):
     code = "revision_draining"
 
 
+class InboxFull(Conflict):
+    """The execution has too many unread signals; `context["limit"]` is how many it may have."""
+
+    code = "inbox_full"
+
+
+class ParentEnded(Conflict):
+    """The child is bound to a parent that has ended, does not exist, or was replayed."""
+
+    code = "parent_ended"
+
+
 class StaleGeneration(Conflict):
     """The split has changed; `context["generation"]` is its generation."""
 

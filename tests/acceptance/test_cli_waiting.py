@@ -41,6 +41,17 @@ async def ask(ctx: Context) -> object:
 
 
 @app.task
+async def listen(ctx: Context) -> int:
+    total = 0
+    async for signal in ctx.signals("add", "stop"):
+        if signal.name == "stop":
+            break
+        total += signal.value
+        await ctx.set_view({"total": total})
+    return total
+
+
+@app.task
 async def release(ctx: Context) -> object:
     return await ctx.wait_for("release", approvers=2, timeout=7_000)
 """
@@ -180,3 +191,31 @@ def test_bad_input_is_told_in_one_line(desk: Shop) -> None:
         shown = holdfast(*args, folder=desk.folder)
         assert (shown.returncode, shown.stdout, len(shown.stderr.splitlines())) == (2, "", 1)
     assert holdfast("approve", "nobody~w1", folder=desk.folder).returncode == 3
+
+
+async def test_signals_reach_the_code_and_its_view_is_shown(desk: Shop) -> None:
+    """By the command line alone."""
+    execution_id = await desk.submit("listen", {})
+    sent = done(
+        "signal", execution_id, "--name", "add", "-p", "2", "--key", "k", folder=desk.folder
+    )
+    assert "buffered: the execution receives it when its code asks for it" in sent
+    again = done(
+        "signal", execution_id, "--name", "add", "-p", "2", "--key", "k", folder=desk.folder
+    )
+    assert "duplicate" in again
+
+    async def is_shown() -> bool:
+        return bool((await desk.engine.view(execution_id)).value == {"total": 2})
+
+    await wait_for(is_shown, timeout_s=TIMEOUT_S)
+    assert asked("view", execution_id, folder=desk.folder)["view"] == {"total": 2}
+    assert "Its code waits for a signal named add or stop." in done(
+        "explain", execution_id, folder=desk.folder
+    )
+    done("signal", execution_id, "--name", "stop", folder=desk.folder)
+    assert done("result", execution_id, "--wait", "20", folder=desk.folder).strip() == "2"
+    shown = done("view", execution_id, "-f", folder=desk.folder)
+    assert '"total": 2' in shown
+    refused = holdfast("signal", execution_id, "--name", "add", folder=desk.folder)
+    assert "already_terminal" in refused.stderr

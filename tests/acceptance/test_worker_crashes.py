@@ -160,3 +160,38 @@ async def test_a_task_cannot_end_its_worker(app: App, crew: Crew, misdeed: str) 
     assert outcome.state is State.FAILED
     assert await (await app.find("where").submit()).result(timeout=10) == worker.pid
     assert worker.returncode is None
+
+
+async def test_a_worker_killed_after_the_receipt_of_a_signal_receives_it_once(
+    app: App, world: World, crew: Crew
+) -> None:
+    """The next attempt has it from the journal, at the same place, and then the others."""
+    first = await crew.start()
+    handle = await app.find("listen").submit()
+    for name, value in (("add", 1), ("hold", 2)):
+        await handle.send(name, value)
+    await until(lambda: world.holder("received") == first.pid)
+    await handle.send("add", 3)
+    await crew.kill(first)
+    await handle.send("stop")
+    await crew.start()
+    assert await handle.result(timeout=30) == [1, 2, 3]
+    assert world.names() == ["use-1", "use-2", "use-3"]
+    described = await handle.describe()
+    assert (described.reclaims, described.unread) == (1, 0)
+
+
+async def test_the_children_of_a_killed_parent_end_with_it(
+    app: App, world: World, crew: Crew
+) -> None:
+    """Nobody runs the parent any more: its cancellation reaches its children all the same."""
+    first = await crew.start()
+    handle = await app.find("parent").submit()
+    await until(lambda: world.holder("parent") == first.pid)
+    await crew.kill(first)
+    assert (await handle.describe()).bound == 2
+    await handle.cancel("no more")
+    child = await app.engine.describe(f"{handle.id}~0.1")
+    assert (child.state, child.reason) == (State.CANCELLED, f"its parent {handle.id} has ended")
+    graph = (await app.engine.graphs.describe(f"{handle.id}~0.g1")).graph
+    assert graph.state == "cancelled"

@@ -14,7 +14,9 @@ import msgspec
 
 from holdfast.model.states import TERMINAL, AttemptKind, Hold, State, state_vector
 from holdfast.model.waitpoints import WAIT_REASONS
+from tests.support.bond_invariants import bond_problems, bond_timers
 from tests.support.graph_invariants import GRAPH_FAMILIES, graph_problems, graph_timers
+from tests.support.inbox_invariants import inbox_problems
 from tests.support.revision_invariants import REVISION_FAMILIES, revision_problems
 from tests.support.session_invariants import (
     HOLDS,
@@ -46,6 +48,7 @@ _FAMILIES = frozenset("xirtnlswcgqpyzkf") | {
     *("settings", "meta", "alias", "worker", "workers", "tasks", "open", "keyring"),
     *("secrets", "sealing"),
     *GRAPH_FAMILIES,
+    *("bonds", "view", "unread", "mail", "mailkeys"),
     *SESSION_FAMILIES,
     *REVISION_FAMILIES,
     *("envs", "env", "deployments", "dtenants", "dchanges", "deployment", "dlog", "split"),
@@ -69,6 +72,7 @@ _ACTED_ON = (
     *("graph", "session", "schedule", "limited", "watched", "followed", "on_end", "waitpoints"),
     *("keep", "rev", "hold", "open", "timeout_at", "timeout_left", "wait_until", "resumed"),
     *("woken", "blocker", "retry_at", "awaits", "since", "kept", "tail"),
+    *("bond", "bonds", "listener", "listens"),
 )
 #: Fields that a state must have, and those that it must not have. `due` is when the state ends by
 #: itself, `claimed` the time of a claim that is not in the log yet.
@@ -151,6 +155,8 @@ class _Partition:
         yield from graph_problems(self._families, self._records)
         yield from session_problems(self._families, self._records)
         yield from revision_problems(self._families, self._records)
+        yield from bond_problems(self._families, self._records)
+        yield from inbox_problems(self._families, self._records)
         yield from self._check_schedules()
         yield from self._check_unarchived()
 
@@ -228,7 +234,7 @@ class _Partition:
         ringing = {member for member in found if member.startswith(b"s:")}
         sessions = {member for member in found if member.startswith(b"c:")}
         # Those of other partitions, such as quotas, are theirs.
-        others = ringing | sessions
+        others = ringing | sessions | bond_timers(self._families, self._records).keys()
         kept = {m: due for m, due in found.items() if m not in others and m[:2] not in _ELSEWHERE}
         yield from _differences("timer", kept, expected)
         dues = {b"s:" + name for name in self._families["dues"].get("", {})}
@@ -237,7 +243,18 @@ class _Partition:
         yield from check_session_timers(self._families, sessions)
 
     def _check_owners(self) -> Iterator[str]:
-        for family in (*_OWNED, *_WAITS, "l", "stream", "frames", "live", "doc", "m"):
+        for family in (
+            *_OWNED,
+            *_WAITS,
+            "l",
+            "stream",
+            "frames",
+            "live",
+            "doc",
+            "m",
+            "view",
+            "mail",
+        ):
             for execution_id in self._families[family].keys() - self._families["x"].keys():
                 yield f"key {family}:{execution_id} belongs to no execution"
 
@@ -417,9 +434,11 @@ def _check_state(record: Record) -> Iterator[str]:
     yield from (f"is {state} with {name}" for name in must_not if name in record)
     hold = Hold(record["hold"].decode()) if "hold" in record else None
     is_open = "open" in record
-    if state is State.DELAYED and ("due" in record) == (hold is Hold.SCHEDULE):
+    # A wait for a signal may have an end, or none.
+    timeless = hold is Hold.SCHEDULE or (hold is Hold.SIGNAL and "due" not in record)
+    if state is State.DELAYED and ("due" in record) == timeless:
         yield f"is held by {hold}, which does not fit its due time"
-    if state is State.DELAYED and is_open != (hold is Hold.PAUSE):
+    if state is State.DELAYED and is_open != (hold in {Hold.PAUSE, Hold.SIGNAL}):
         yield f"is held by {hold}, which does not fit its attempt"
     if state is State.SUSPENDED and hold not in (*WAIT_REASONS, Hold.ESCALATED, *_SESSION_HOLDS):
         yield f"is suspended by {hold}"

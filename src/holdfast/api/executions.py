@@ -27,6 +27,8 @@ from holdfast.model.explanations import Explanation
 from holdfast.model.exports import Exported
 from holdfast.model.listing import Count, Filter, Page
 from holdfast.model.states import State
+from holdfast.model.views import View
+from holdfast.model.waitpoints import Effect, Signal, Source
 
 DEFAULT_LEASE_MS = 30_000
 
@@ -139,6 +141,65 @@ class Executions(ABC):
     @abstractmethod
     async def owner(self, execution_id: str) -> str:
         """Return the tenant of an execution."""
+
+    @abstractmethod
+    async def signal(
+        self,
+        execution_id: str,
+        name: str,
+        payload: bytes = b"null",
+        *,
+        source: Source | None = None,
+        idempotency_key: str | None = None,
+        correlation: str = "",
+    ) -> Effect:
+        """Send a signal to the code of an execution, which receives it when it asks for it.
+
+        Returns `buffered`, or `duplicate` for a repeated key. Raises AlreadyTerminal if the
+        execution has ended, and InboxFull if too many signals are unread.
+        """
+
+    @abstractmethod
+    async def receive(
+        self,
+        execution_id: str,
+        lease: Lease,
+        names: Sequence[str] = (),
+        *,
+        step: str,
+        timeout_s: float = 0.0,
+    ) -> Signal | None:
+        """Receive the oldest unread signal with one of the names, and record it as a step.
+
+        Without one, wait up to `timeout_s` and return None. Safe to repeat with the same step.
+        """
+
+    @abstractmethod
+    async def await_signal(
+        self,
+        execution_id: str,
+        lease: Lease,
+        names: Sequence[str] = (),
+        *,
+        step: str,
+        until: datetime | None = None,
+    ) -> Signal | None:
+        """Receive a signal as `receive` does; without one, release the lease and return None.
+
+        The attempt continues when such a signal arrives, or at the time `until`.
+        """
+
+    @abstractmethod
+    async def set_view(self, execution_id: str, lease: Lease, data: bytes) -> int:
+        """Replace the view of an execution, JSON of up to 64 KiB; return its version."""
+
+    @abstractmethod
+    async def view(self, execution_id: str, *, after: int = 0, timeout_s: float = 0.0) -> View:
+        """Return the view of an execution.
+
+        If it is not newer than version `after`, wait up to `timeout_s` for one that is, or for
+        the end of the execution.
+        """
 
     @abstractmethod
     async def input(self, execution_id: str) -> bytes:

@@ -121,6 +121,9 @@ _VERBS: dict[str, dict[str, Entry]] = {
         "result": Entry(
             "result", "Print the result of an execution. Exits with 1 if it has none.", "result"
         ),
+        "view": Entry(
+            "view", "Print the view that an execution has set with `ctx.set_view`, as JSON.", "view"
+        ),
         "explain": Entry("executions", "Explain why an execution is not running.", "explain"),
         "cancel": Entry(
             "executions",
@@ -147,7 +150,11 @@ _VERBS: dict[str, dict[str, Entry]] = {
     "Waiting for people and systems": {
         "approve": Entry("signals", "Approve: send a signal named `approve`.", "approve"),
         "deny": Entry("signals", "Deny: send a signal named `deny`.", "deny"),
-        "signal": Entry("signals", "Send a signal to a waitpoint.", "signal"),
+        "signal": Entry(
+            "signals",
+            "Send a signal to a waitpoint, or with --name to the code of a running execution.",
+            "signal",
+        ),
         "resume": Entry(
             "signals",
             "Resume a suspended execution without the answer that it waits for.",

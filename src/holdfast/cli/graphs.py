@@ -102,6 +102,8 @@ def _print(view: GraphView) -> None:
         ("members", f"{graph.size:,}: {shown}"),
         ("created", f"{times.stamp(graph.created_at)} ({times.ago(graph.created_at)})"),
     ]
+    if graph.parent is not None:
+        facts.append(("parent", f"{graph.parent}   when it ends: {graph.on_parent_end}"))
     for name, moment in (("ended", graph.completed_at), ("deadline", graph.deadline_at)):
         if moment is not None:
             facts.append((name, f"{times.stamp(moment)} ({times.ago(moment)})"))

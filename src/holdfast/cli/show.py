@@ -134,6 +134,8 @@ def _facts(shown: Picture) -> Iterator[tuple[str, str]]:
     yield "input", _short(shown.input, _PAYLOAD_CHARS)
     if outcome is not None and outcome.result is not None:
         yield "result", _short(outcome.result, _PAYLOAD_CHARS)
+    if execution.unread:
+        yield "signals", f"{execution.unread:,} not received"
     if execution.error:
         error = execution.error
         yield "error", one_line(f"{error.get('type')}: {error.get('message')}")
@@ -146,7 +148,8 @@ def _relations(execution: Execution) -> Iterator[tuple[str, str]]:
     if (session := session_of(execution.id)) is not None:
         yield "session", f"{session}: holdfast sessions show {session}"
     if execution.parent:
-        yield "parent", execution.parent
+        fate = f"   when it ends: {execution.on_parent_end}" if execution.on_parent_end else ""
+        yield "parent", f"{execution.parent}{fate}"
     if execution.graph:
         yield "graph", execution.graph
 

@@ -50,6 +50,11 @@ _WORDS = {
     Effect.IGNORED: "recorded, but the execution does not wait for it",
     Effect.DUPLICATE: "already received; nothing changes",
 }
+#: Effects of signals to the code of an execution.
+_SENT = {
+    Effect.BUFFERED: "the execution receives it when its code asks for it",
+    Effect.DUPLICATE: _WORDS[Effect.DUPLICATE],
+}
 
 
 def approve(
@@ -86,6 +91,14 @@ def signal(
     waitpoint: Answered,
     name: Annotated[str, typer.Argument(metavar="NAME", help="The name of the signal.")] = "answer",
     *,
+    to_code: Annotated[
+        str | None,
+        typer.Option(
+            "--name",
+            metavar="NAME",
+            help="Send a signal of this name to the code of execution ID instead.",
+        ),
+    ] = None,
     payload: Payload = None,
     identity: Identity = None,
     key: Annotated[
@@ -98,8 +111,17 @@ def signal(
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Send a signal to a waitpoint."""
+    """Send a signal to a waitpoint, or with --name to the code of a running execution."""
     body = b"null" if payload is None else inputs.payload(payload)
+    if to_code is not None:
+        if token is not None or name != "answer":
+            raise InvalidInput("signal: --name takes no NAME and no --token", field="name")
+        answer = Answer(waitpoint, to_code, body, identity, key=key, correlation=correlation)
+        effect = opening.ask(store, answer.send)
+        output.answer(
+            {"id": waitpoint, "effect": effect}, f"{effect}: {_SENT[effect]}", as_json=as_json
+        )
+        return
     answer = Answer(waitpoint, name, body, identity, key=key, correlation=correlation)
     _send(store, answer, token, as_json=as_json)
 
@@ -175,6 +197,17 @@ class Answer:
             name=self.name,
             payload=self.payload,
             source=Source(type="user", identity=self.identity or person or user()),
+            idempotency_key=self.key,
+            correlation=self.correlation,
+        )
+
+    async def send(self, engine: Engine) -> Effect:
+        """Send it to the code of an execution."""
+        return await engine.signal(
+            self.waitpoint,
+            self.name,
+            self.payload,
+            source=Source(type="user", identity=self.identity or user()),
             idempotency_key=self.key,
             correlation=self.correlation,
         )

@@ -83,6 +83,16 @@ def signals(data: bytes, name: Literal["items", "signals"]) -> tuple[Signal, ...
     return tuple(reply.signal() for reply in replies)
 
 
+class _ReceivedReply(msgspec.Struct):
+    signal: _SignalReply | None
+
+
+def received(data: bytes) -> Signal | None:
+    """Read the signal that a step records."""
+    reply = msgspec.json.decode(data, type=_ReceivedReply).signal
+    return None if reply is None else reply.signal()
+
+
 class _ClaimedReply(msgspec.Struct):
     execution: dict[str, Any]
     attempt: dict[str, Any]

@@ -14,7 +14,7 @@ from typing_extensions import override
 from holdfast import api
 from holdfast.api import Claimer
 from holdfast.api.executions import DEFAULT_LEASE_MS
-from holdfast.client import decode
+from holdfast.client import decode, live
 from holdfast.client.beats import RemoteBeats, lease_body, renewal_body, renewed
 from holdfast.client.claimer import RemoteClaimer
 from holdfast.client.execution_bodies import answer_of, body_of
@@ -37,8 +37,11 @@ from holdfast.model.executions import (
 )
 from holdfast.model.explanations import Explanation
 from holdfast.model.exports import Exported
+from holdfast.model.inboxes import ExecutionSignal
 from holdfast.model.listing import Count, Filter, Page
 from holdfast.model.states import State
+from holdfast.model.views import View, check_view
+from holdfast.model.waitpoints import Effect, Signal, Source
 
 #: The longest poll for a result; the next follows at once.
 _WAIT_MS = 20_000
@@ -217,6 +220,71 @@ class RemoteExecutions(api.Executions):
     ) -> Any:
         where = path("executions", execution_id, verb)
         return await self._http.post(where, body, once=once)
+
+    # Signals and views
+
+    @override
+    async def signal(
+        self,
+        execution_id: str,
+        name: str,
+        payload: bytes = b"null",
+        *,
+        source: Source | None = None,
+        idempotency_key: str | None = None,
+        correlation: str = "",
+    ) -> Effect:
+        item = ExecutionSignal(
+            execution_id=execution_id,
+            name=name,
+            payload=payload,
+            source=source or Source(),
+            idempotency_key=idempotency_key,
+            correlation=correlation,
+        )
+        return await live.send(self._http, item)
+
+    @override
+    async def receive(
+        self,
+        execution_id: str,
+        lease: Lease,
+        names: Sequence[str] = (),
+        *,
+        step: str,
+        timeout_s: float = 0.0,
+    ) -> Signal | None:
+        names = calls.check_receipt(execution_id, lease, names, step)
+        calls.check_patience(timeout_s)
+        body = {"lease": lease_body(lease), "names": names, "step": step}
+        return await live.receive(self._http, execution_id, body, timeout_s)
+
+    @override
+    async def await_signal(
+        self,
+        execution_id: str,
+        lease: Lease,
+        names: Sequence[str] = (),
+        *,
+        step: str,
+        until: datetime | None = None,
+    ) -> Signal | None:
+        names = calls.check_receipt(execution_id, lease, names, step)
+        if until is not None:
+            checks.instant("until", until)
+        body = {"lease": lease_body(lease), "names": names, "step": step, "release": True}
+        return await live.receive(self._http, execution_id, {**body, "until": until}, 0.0)
+
+    @override
+    async def set_view(self, execution_id: str, lease: Lease, data: bytes) -> int:
+        calls.check_holder(execution_id, lease)
+        body = {"lease": lease_body(lease), "view": msgspec.Raw(check_view(data))}
+        return int((await self._http.put(_about(execution_id, "view"), body))["version"])
+
+    @override
+    async def view(self, execution_id: str, *, after: int = 0, timeout_s: float = 0.0) -> View:
+        calls.check_view_request(execution_id, after, timeout_s)
+        return await live.view(self._http, execution_id, after, timeout_s)
 
     # Reading
 

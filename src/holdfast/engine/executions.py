@@ -16,8 +16,9 @@ from holdfast.api.executions import DEFAULT_LEASE_MS
 from holdfast.engine.admission import Admission
 from holdfast.engine.claimer import Claimer
 from holdfast.engine.courier import Courier
-from holdfast.engine.explain import CONVERSING, explain, lacks_task
+from holdfast.engine.explain import CONVERSING, explain, lacks_task, with_bonds
 from holdfast.engine.limit_holds import blocking_limit
+from holdfast.engine.live import Live
 from holdfast.engine.payloads import Payloads
 from holdfast.engine.results import Results
 from holdfast.errors import HoldfastError, InvalidInput, SessionNotFound
@@ -35,10 +36,14 @@ from holdfast.model.executions import (
 )
 from holdfast.model.explanations import Explanation
 from holdfast.model.exports import Exported
+from holdfast.model.inboxes import ExecutionSignal
 from holdfast.model.listing import Count, Filter, Page
+from holdfast.model.moments import to_ms
 from holdfast.model.session_keys import session_of
 from holdfast.model.sessions import Session
 from holdfast.model.states import State
+from holdfast.model.views import View, check_view
+from holdfast.model.waitpoints import Effect, Signal, Source
 from holdfast.store.declarations import blamed
 from holdfast.store.store import Store
 from holdfast.store.valkey.blocking import BlockingStore
@@ -55,10 +60,12 @@ class Executions(api.Executions):
         self._admission = admission
         self._courier = courier
         self._results = Results(store, payloads)
+        self._live = Live(store)
 
     async def close(self) -> None:
-        """Stop listening for results."""
+        """Stop listening for results, signals and views."""
         await self._results.close()
+        await self._live.close()
 
     # Submitting
 
@@ -227,6 +234,70 @@ class Executions(api.Executions):
         calls.check_priority(execution_id, priority)
         return await self._store.executions.prioritize(execution_id, priority)
 
+    # Signals and views
+
+    @override
+    async def signal(
+        self,
+        execution_id: str,
+        name: str,
+        payload: bytes = b"null",
+        *,
+        source: Source | None = None,
+        idempotency_key: str | None = None,
+        correlation: str = "",
+    ) -> Effect:
+        item = ExecutionSignal(
+            execution_id=execution_id,
+            name=name,
+            payload=payload,
+            source=source or Source(),
+            idempotency_key=idempotency_key,
+            correlation=correlation,
+        )
+        return await self._store.inboxes.send(item)
+
+    @override
+    async def receive(
+        self,
+        execution_id: str,
+        lease: Lease,
+        names: Sequence[str] = (),
+        *,
+        step: str,
+        timeout_s: float = 0.0,
+    ) -> Signal | None:
+        names = calls.check_receipt(execution_id, lease, names, step)
+        calls.check_patience(timeout_s)
+        return await self._live.receive(execution_id, lease, names, step, timeout_s)
+
+    @override
+    async def await_signal(
+        self,
+        execution_id: str,
+        lease: Lease,
+        names: Sequence[str] = (),
+        *,
+        step: str,
+        until: datetime | None = None,
+    ) -> Signal | None:
+        names = calls.check_receipt(execution_id, lease, names, step)
+        until_ms = None if until is None else to_ms(checks.instant("until", until))
+        signal = await self._live.wait(execution_id, lease, names, step, until_ms)
+        if signal is None:
+            self._admission.ended(execution_id, lease)
+        return signal
+
+    @override
+    async def set_view(self, execution_id: str, lease: Lease, data: bytes) -> int:
+        calls.check_holder(execution_id, lease)
+        return await self._store.views.put(execution_id, lease, check_view(data))
+
+    @override
+    async def view(self, execution_id: str, *, after: int = 0, timeout_s: float = 0.0) -> View:
+        calls.check_view_request(execution_id, after, timeout_s)
+        return await self._live.view(execution_id, after, timeout_s)
+
     # Asking
 
     @override
@@ -296,7 +367,8 @@ class Executions(api.Executions):
         tasks = {}
         if lacks_task(facts, workers):
             tasks = await self._store.tasks.list(facts.execution.tenant)
-        return explain(facts, workers, wait=wait, session=session, limit=limit, tasks=tasks)
+        found = explain(facts, workers, wait=wait, session=session, limit=limit, tasks=tasks)
+        return with_bonds(found, facts.execution)
 
     async def _session_of(self, execution_id: str) -> Session | None:
         session_id = session_of(execution_id)

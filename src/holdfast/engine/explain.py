@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from holdfast.engine.limit_holds import describe_limit
 from holdfast.model import conditions, names
+from holdfast.model.bonds import describe_bonds
 from holdfast.model.budgets import Budget
 from holdfast.model.executions import Execution
 from holdfast.model.explanations import Explanation
@@ -73,6 +75,14 @@ def explain(
     return tell(facts) if tell else _waiting(facts, workers, tasks)
 
 
+def with_bonds(explanation: Explanation, execution: Execution) -> Explanation:
+    """Add what its end and that of its parent mean for each other."""
+    if execution.state.is_terminal:
+        return explanation
+    bonds = describe_bonds(execution.parent, execution.on_parent_end, execution.bound)
+    return replace(explanation, why=f"{explanation.why}{bonds}") if bonds else explanation
+
+
 def _running(facts: ExplainFacts) -> Explanation:
     execution = facts.execution
     hold = {
@@ -94,6 +104,8 @@ def _delayed(facts: ExplainFacts) -> Explanation:
     hold = execution.hold or Hold.DELAY
     if hold is Hold.SCHEDULE:
         return _lined_up(execution)
+    if hold is Hold.SIGNAL:
+        return _listening(facts)
     holds: list[Mapping[str, Any]] = [
         {"type": "due_time", "reason": hold, "until": execution.run_at}
     ]
@@ -102,6 +114,18 @@ def _delayed(facts: ExplainFacts) -> Explanation:
     if facts.lane_setting == "paused":
         holds.append({"type": "lane_paused", "id": execution.lane})
     return Explanation(state=execution.state, why=why, holds=holds)
+
+
+def _listening(facts: ExplainFacts) -> Explanation:
+    """Say which signals its code waits for."""
+    execution = facts.execution
+    wanted = " or ".join(execution.listens)
+    why = f"Its code waits for a signal named {wanted}" if wanted else "Its code waits for a signal"
+    if execution.run_at is not None:
+        left = max((execution.run_at - facts.now).total_seconds(), 0)
+        why += f"; {span(left)} left"
+    hold = {"type": "signal", "names": execution.listens, "until": execution.run_at}
+    return Explanation(state=execution.state, why=f"{why}.", holds=[hold])
 
 
 def _suspended(facts: ExplainFacts, wait: Awaited) -> Explanation:

@@ -33,6 +33,7 @@ WAITPOINTS_IN_WAIT = 64
 SIGNAL_NAMES = 64
 SIGNAL_BYTES = 64 << 10
 SIGNAL_DEPTH = 64
+VIEW_BYTES = 64 << 10
 ANSWERERS = 64
 TITLE_CHARS = 256
 #: The highest version of a part of a task's code.

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from holdfast.model import bounds, checks
 from holdfast.model.executions import Failure, Lease, NewExecution
+from holdfast.model.inboxes import check_names
 
 
 def check_items(items: Sequence[NewExecution]) -> None:
@@ -51,6 +52,22 @@ def check_step(name: str, result: bytes) -> None:
     """Check the name and the result of a step."""
     checks.text("step", name, bounds.STEP_NAME_CHARS, empty=False)
     checks.payload("result", result)
+
+
+def check_receipt(
+    execution_id: str, lease: Lease, names: Sequence[str], step: str
+) -> tuple[str, ...]:
+    """Check the receipt of a signal; returns the names."""
+    check_holder(execution_id, lease)
+    checks.text("step", step, bounds.STEP_NAME_CHARS, empty=False)
+    return check_names(names)
+
+
+def check_view_request(execution_id: str, after: int, timeout_s: float) -> None:
+    """Check the version that the reader of a view has, and its patience."""
+    checks.execution_id("id", execution_id)
+    checks.integer("after", after, 0, bounds.AMOUNT)
+    check_patience(timeout_s)
 
 
 def check_reasoned(execution_id: str, reason: str) -> None:

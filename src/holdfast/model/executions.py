@@ -12,6 +12,7 @@ import msgspec
 
 from holdfast.errors import ExecutionFailed
 from holdfast.model import bounds, checks, references
+from holdfast.model.bonds import OnParentEnd, check_policy
 from holdfast.model.moments import to_ms
 from holdfast.model.quotas import Window
 from holdfast.model.retry import RetryPolicy
@@ -39,6 +40,7 @@ OPTIONS = frozenset(
         "budgets",
         "quotas",
         "on_end",
+        "on_parent_end",
     }
 )
 #: Stands for the options that have their default value.
@@ -83,6 +85,8 @@ class NewExecution:
     quotas: tuple[str, ...] = ()
     #: The URL of a webhook that is called when it has ended.
     on_end: str | None = field(default=None, repr=False)
+    #: What happens to a child when its parent ends; without a parent it means nothing.
+    on_parent_end: str = OnParentEnd.KEEP
     #: The last submission with this key wins: it starts when no other has come for the window.
     debounce: Window | None = None
     #: The first submission with this key wins: later ones within the window return it.
@@ -117,6 +121,7 @@ class NewExecution:
         object.__setattr__(self, "tags", checks.tags("tags", self.tags))
         if self.on_end is not None:
             check_url("on_end", self.on_end)
+        check_policy(self.on_parent_end)
         if self.traceparent is not None:
             checks.traceparent("traceparent", self.traceparent)
         self._check_times()
@@ -220,6 +225,8 @@ class NewExecution:
         content += [said, self.run_at and to_ms(self.run_at)]
         if self.on_end is not None:
             content.append(self.on_end)
+        if self.on_parent_end != OnParentEnd.KEEP:
+            content.append(str(self.on_parent_end))
         packed = msgspec.msgpack.encode(content, order="deterministic")
         return hashlib.blake2b(packed, digest_size=9).hexdigest()
 
@@ -229,9 +236,9 @@ DEFAULTS: dict[str, Any] = {f.name: f.default for f in fields(NewExecution)} | {
 #: The fields that a caller may set.
 GIVEN = tuple(name for name in _FIELDS if name not in {"unset", "said"})
 _SLOTS = tuple(getattr(NewExecution, name) for name in _FIELDS)
-_NAMING = frozenset(
-    {"id", "idempotency_key", "run_at", "input", "traceparent", "check", "unset", "said", "on_end"}
-)
+_NAMING = frozenset({"id", "idempotency_key", "run_at", "input", "traceparent", "check"})
+#: Fields that are in the digest only if they are set, and fields that never are.
+_NAMING |= {"on_end", "on_parent_end", "unset", "said"}
 _CLASHES = {"debounce": ("throttle", "delay_ms", "run_at"), "throttle": ("debounce",)}
 _DURATIONS = (
     ("delay_ms", 0),
@@ -425,6 +432,14 @@ class Execution:
     graph: str | None = None
     #: The execution whose task submitted it, alone or in a graph.
     parent: str | None = None
+    #: What happens to it when its parent ends; None if it has no parent.
+    on_parent_end: str | None = None
+    #: How many children and graphs its end would cancel. Lists do not count them.
+    bound: int = 0
+    #: How many signals it has not received yet. Lists do not count them.
+    unread: int = 0
+    #: The names of the signals that its code waits for; none means any.
+    listens: tuple[str, ...] = ()
     #: The limits that apply to it, by submission and by rules.
     budgets: tuple[str, ...] = ()
     quotas: tuple[str, ...] = ()

@@ -14,7 +14,7 @@ class Explanation:
     """Why an execution is where it is."""
 
     state: State
-    #: One plain sentence.
+    #: A plain sentence; one more if its end and that of its parent or children are bound.
     why: str
     #: What holds it: `type` and facts of each. Empty when it has ended.
     holds: Sequence[Mapping[str, Any]] = field(default_factory=list)

@@ -24,7 +24,9 @@ from holdfast.model.executions import (
     Step,
 )
 from holdfast.model.frames import Frame
+from holdfast.model.moments import from_ms
 from holdfast.model.states import State
+from holdfast.model.views import View
 
 #: The version of the exported form; readers refuse a newer one.
 FORMAT = 1
@@ -131,6 +133,14 @@ class Exported:
     def steps(self) -> list[Step]:
         """Return its journal in the order of recording."""
         return records.steps(self._parts("steps"))
+
+    def view(self) -> View:
+        """Return the view that it set last."""
+        state, version = State(self.state), int(self.fields.get(b"view", 0))
+        if not version:
+            return View(state=state, version=0)
+        at, _, data = self._bytes("view").partition(b" ")
+        return View(state=state, version=version, data=data, at=from_ms(int(at)))
 
     def frames(self) -> list[Frame]:
         """Return its stream."""

@@ -19,6 +19,7 @@ from holdfast.errors import (
     InvalidGraph,
 )
 from holdfast.model import bounds, checks
+from holdfast.model.bonds import OnParentEnd, check_policy
 from holdfast.model.executions import Event, ExecutionId, NewExecution
 from holdfast.model.partitions import ROOT_SEPARATOR
 from holdfast.model.states import State
@@ -309,11 +310,14 @@ class NewGraph:
     budgets: tuple[str, ...] = ()
     #: The URL of a webhook that is called when it has ended.
     on_end: str | None = field(default=None, repr=False)
+    #: What happens to a graph of a task when that task's execution ends.
+    on_parent_end: str = OnParentEnd.KEEP
 
     def __post_init__(self) -> None:
         checks.instance("graph", self.shape, Shape)
         if self.on_end is not None:
             check_url("on_end", self.on_end)
+        check_policy(self.on_parent_end)
         budgets = checks.names("budgets", self.budgets, bounds.BUDGETS, check=checks.limit)
         object.__setattr__(self, "budgets", budgets)
         checks.name("tenant", self.tenant)
@@ -350,6 +354,8 @@ class NewGraph:
         is_named = self.id is not None or self.idempotency_key is not None
         shape = self.shape.digest(is_compared=is_named)
         digest = f"{shape}.{self.deadline_ms or 0}.{self.retention_ms or 0}"
+        if self.on_parent_end != OnParentEnd.KEEP:
+            digest = f"{digest}.{self.on_parent_end}"
         return digest if self.on_end is None else f"{digest}.{self.on_end}"
 
 
@@ -406,6 +412,9 @@ class Graph:
     reason: str | None
     #: Members that a cancel of the graph has ended.
     cancelled: int
+    #: The execution whose task submitted it, and what happens to the graph when that ends.
+    parent: str | None = None
+    on_parent_end: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -460,6 +469,7 @@ GRAPH_FIELDS = (
     "retention_ms",
     "budgets",
     "on_end",
+    "on_parent_end",
 )
 
 

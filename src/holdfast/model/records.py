@@ -160,17 +160,36 @@ def execution(
         tags=tags(packed_tags),
         idempotency_key=text(get(b"key")),
         graph=text(get(b"graph")),
-        parent=_parent(execution_id, record),
+        **_family(execution_id, record),
         **_limits(record),
     )
+
+
+def _family(execution_id: str, record: Record) -> dict[str, Any]:
+    """Decode its parent and what its bonds do, and how many signals it has not received."""
+    parent = _parent(execution_id, record)
+    # A member belongs to its graph: that is bound, not the member.
+    is_child = parent is not None and b"graph" not in record
+    return {
+        "parent": parent,
+        "on_parent_end": (text(record.get(b"bond")) or "keep") if is_child else None,
+        "bound": int(record.get(b"bound", 0)),
+        "unread": int(record.get(b"unread", 0)),
+        "listens": names(record.get(b"listens")),
+    }
+
+
+def parent_of_graph(graph_id: str) -> str | None:
+    """Return the execution whose task submitted a graph."""
+    match = _GRAPH_OF_TASK.match(graph_id)
+    return match[1] if match else None
 
 
 def _parent(execution_id: str, record: Record) -> str | None:
     """Decode the parent: ids of children, and of graphs of a task, start with its id."""
     graph = text(record.get(b"graph"))
     if graph is not None:
-        match = _GRAPH_OF_TASK.match(graph)
-        return match[1] if match else None
+        return parent_of_graph(graph)
     return execution_id.rpartition("~")[0] if b"child" in record else None
 
 

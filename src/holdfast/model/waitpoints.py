@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
 import msgspec
 
@@ -251,15 +251,32 @@ class NewSignal:
 
     def __post_init__(self) -> None:
         parse_waitpoint_id("waitpoint", self.waitpoint)
-        checks.name("name", self.name)
-        decode_payload(checks.payload("payload", self.payload, bounds.SIGNAL_BYTES))
-        source = checks.instance("source", self.source, Source)
-        if bool(source.type) != bool(source.identity):
-            checks.refuse("source", "must have a type and an identity, or neither", source)
-        if self.idempotency_key is not None:
-            key = self.idempotency_key
-            checks.text("idempotency_key", key, bounds.ID_CHARS, empty=False)
-        checks.text("correlation", self.correlation, bounds.ID_CHARS)
+        check_signal(self)
+
+
+class _AnySignal(Protocol):
+    @property
+    def name(self) -> str: ...
+    @property
+    def payload(self) -> bytes: ...
+    @property
+    def source(self) -> Source: ...
+    @property
+    def idempotency_key(self) -> str | None: ...
+    @property
+    def correlation(self) -> str: ...
+
+
+def check_signal(signal: _AnySignal) -> None:
+    """Check what every signal has, wherever it is sent."""
+    checks.name("name", signal.name)
+    decode_payload(checks.payload("payload", signal.payload, bounds.SIGNAL_BYTES))
+    source = checks.instance("source", signal.source, Source)
+    if bool(source.type) != bool(source.identity):
+        checks.refuse("source", "must have a type and an identity, or neither", source)
+    if signal.idempotency_key is not None:
+        checks.text("idempotency_key", signal.idempotency_key, bounds.ID_CHARS, empty=False)
+    checks.text("correlation", signal.correlation, bounds.ID_CHARS)
 
 
 def decode_payload(payload: bytes) -> Any:

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from holdfast.errors import ExecutionNotFound, HoldfastError, IdConflict, IdempotencyConflict
-from holdfast.model import names, records
+from holdfast.model import bonds, names, records
 from holdfast.model.executions import (
     Claim,
     ExecutionId,
@@ -76,6 +76,7 @@ def item_fields(item: NewExecution, execution_id: str, limits: str = "") -> dict
         "limits": limits or None,
         "trace": item.traceparent,
         "on_end": item.on_end,
+        "bond": bonds.bond(item.on_parent_end, item.id),
     }
     fields: dict[str, object] = {k: v for k, v in optional.items() if v is not None}
     fields |= {

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from holdfast.errors import IdConflict, IdempotencyConflict, StagingLost
-from holdfast.model import names, records
+from holdfast.model import bonds, names, records
 from holdfast.model.executions import Event, ExecutionId
 from holdfast.model.graphs import (
     CancelPolicy,
@@ -108,6 +108,7 @@ class Graphs(Domain):
             "keep": new.retention_ms,
             "budgets": ",".join(new.budgets) or None,
             "on_end": new.on_end,
+            "bond": bonds.bond(new.on_parent_end, new.id),
         }
         fields |= {name: value for name, value in optional.items() if value is not None}
         chunks = self._chunks(graph_id, new.shape, await self._attach(new.shape))
@@ -289,6 +290,8 @@ def _graph(graph_id: str, flat: Sequence[bytes]) -> Graph:
         cancel_policy=CancelPolicy(policy) if policy else None,
         reason=records.text(get(b"reason")) or None,
         cancelled=int(get(b"cancelled", 0)),
+        parent=(parent := records.parent_of_graph(graph_id)),
+        on_parent_end=None if parent is None else records.text(get(b"bond")) or "keep",
     )
 
 

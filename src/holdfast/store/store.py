@@ -26,6 +26,7 @@ from holdfast.store.envs import Envs
 from holdfast.store.executions import Executions
 from holdfast.store.feeds import Feeds
 from holdfast.store.graphs import Graphs
+from holdfast.store.inboxes import Inboxes
 from holdfast.store.keyrings import KeyRings
 from holdfast.store.lanes import Lanes
 from holdfast.store.leases import Leases
@@ -52,6 +53,7 @@ from holdfast.store.valkey.embedded import EmbeddedServer
 from holdfast.store.valkey.loader import Loader
 from holdfast.store.valkey.subscriptions import Subscriptions
 from holdfast.store.valkey.urls import StoreUrl
+from holdfast.store.views import Views
 from holdfast.store.waitpoints import Waitpoints
 from holdfast.store.webhooks import Webhooks
 from holdfast.store.workers import Workers
@@ -98,6 +100,8 @@ class Store:
         self.workers: Workers = Workers(self)
         self.timers: Timers = Timers(self)
         self.waitpoints: Waitpoints = Waitpoints(self)
+        self.inboxes: Inboxes = Inboxes(self)
+        self.views: Views = Views(self)
         self.keyrings: KeyRings = KeyRings(self)
         self.secrets: Secrets = Secrets(self)
         self.tasks: Tasks = Tasks(self)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fnmatch
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -9,13 +10,13 @@ from datetime import datetime, timedelta
 
 from holdfast.engine import Engine
 from holdfast.model.executions import Execution
-from holdfast.model.states import State
+from holdfast.model.states import Hold, State
 from holdfast.model.waitpoints import NewSignal, Source, Waitpoint, WaitpointState
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """A signal for waitpoints with a name."""
+    """A signal for waitpoints with a name, or for code that waits for a signal of this name."""
 
     waitpoint: str
     signal: str
@@ -41,6 +42,10 @@ class Answers:
         """Send the next due answer; return whether there was one, or when the next are due."""
         later: list[datetime] = []
         for execution in executions if self.all else ():
+            if execution.state is State.DELAYED and execution.hold is Hold.SIGNAL:
+                if await self._send(engine, execution):
+                    return True, []
+                continue
             if execution.state is not State.SUSPENDED:
                 continue
             for point, answer in self._next(execution, await engine.waitpoints.of(execution.id)):
@@ -53,6 +58,20 @@ class Answers:
                 later.append(at)
         return False, later
 
+    async def _send(self, engine: Engine, execution: Execution) -> bool:
+        """Send the next answer to code that waits for a signal of its name."""
+        seen: Counter[str] = Counter()
+        for answer in self.all:
+            name = answer.waitpoint
+            seen[name] += 1
+            key = (execution.id, execution.replays, f"signal {name}")
+            if seen[name] <= self._given[key] or not _is_named(name, execution.listens):
+                continue
+            self._given[key] += 1
+            await engine.signal(execution.id, name, answer.payload, source=answer.source)
+            return True
+        return False
+
     def _next(
         self, execution: Execution, points: Sequence[Waitpoint]
     ) -> Iterator[tuple[Waitpoint, Answer]]:
@@ -62,6 +81,10 @@ class Answers:
             left = [answer for answer in self.all if answer.waitpoint == point.name][given:]
             if left and point.state is WaitpointState.OPEN:
                 yield point, left[0]
+
+
+def _is_named(name: str, wanted: Sequence[str]) -> bool:
+    return not wanted or any(fnmatch.fnmatchcase(name, one) for one in wanted)
 
 
 async def personal_token(engine: Engine, point: Waitpoint, person: str) -> str | None:

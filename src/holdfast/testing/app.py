@@ -180,6 +180,8 @@ class TestApp:
     ) -> None:
         """Answer executions that wait at a waitpoint of this name, from now on.
 
+        A task that waits in `ctx.signals` gets the payload as a signal of this name, at once.
+
         Each execution gets the answers for a name in the order of these calls, each answer once:
         two approvers need two calls, and so do two consecutive waits.
 

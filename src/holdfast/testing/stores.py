@@ -14,6 +14,7 @@ from holdfast.store.valkey.urls import StoreUrl
 from holdfast.testing.clock import Clock
 from holdfast.testing.servers import TestServer, start_server
 from holdfast.testing.watched_graphs import WatchedGraphs
+from holdfast.testing.watched_inboxes import WatchedInboxes
 from holdfast.testing.watching import Watch, WatchedExecutions, WatchedSessions
 
 _CONNECT_TIMEOUT_MS = 5_000
@@ -33,6 +34,7 @@ class TestStore(Store):
         self.executions: WatchedExecutions = WatchedExecutions(self, self.watch)
         self.sessions: WatchedSessions = WatchedSessions(self, self.watch)
         self.graphs: WatchedGraphs = WatchedGraphs(self, self.watch)
+        self.inboxes: WatchedInboxes = WatchedInboxes(self, self.watch)
 
     async def fresh(self) -> TestStore:
         """Return an empty store on the same connection."""

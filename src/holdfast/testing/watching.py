@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from holdfast.engine import Engine
 from holdfast.engine.graphs import Graphs
@@ -24,11 +24,14 @@ from holdfast.model.sessions import (
     Turned,
 )
 from holdfast.model.states import State
+from holdfast.model.waitpoints import Signal
 from holdfast.store.domain import Partitioned
 from holdfast.store.executions import Executions
 from holdfast.store.sessions import Sessions
 from holdfast.store.store import Store
 from holdfast.worker.outcomes import AttemptLost
+
+K = TypeVar("K")
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,6 +194,8 @@ class WatchedEngine(Engine):
         self._watch = watch
         self._waited_on: Counter[str] = Counter()
         self._waited_graphs: Counter[str] = Counter()
+        #: Executions with their leases, and the names of the signals that they wait for.
+        self._receivers: Counter[tuple[str, Lease, tuple[str, ...]]] = Counter()
         self._waiters: set[asyncio.Task[Any]] = set()
         self.graphs: WatchedGraphOperations = WatchedGraphOperations(store, self)
 
@@ -199,12 +204,28 @@ class WatchedEngine(Engine):
         with self._waiting(self._waited_on, execution_id):
             return await super().wait(execution_id, timeout_s=timeout_s)
 
+    async def receive(
+        self,
+        execution_id: str,
+        lease: Lease,
+        names: Sequence[str] = (),
+        *,
+        step: str,
+        timeout_s: float = 0.0,
+    ) -> Signal | None:
+        """Receive a signal; a wait for one counts as a wait."""
+        self._watch.refuse_dead(execution_id, lease)
+        if timeout_s <= 0:
+            return await super().receive(execution_id, lease, names, step=step)
+        with self._waiting(self._receivers, (execution_id, lease, tuple(names))):
+            return await super().receive(execution_id, lease, names, step=step, timeout_s=timeout_s)
+
     def waiting_for_graph(self, graph_id: str) -> contextlib.AbstractContextManager[None]:
         """Register a waiter for a graph."""
         return self._waiting(self._waited_graphs, graph_id)
 
     @contextlib.contextmanager
-    def _waiting(self, waited_on: Counter[str], awaited: str) -> Iterator[None]:
+    def _waiting(self, waited_on: Counter[K], awaited: K) -> Iterator[None]:
         waiter = asyncio.current_task()
         assert waiter is not None  # noqa: S101 - a coroutine runs in a task
         self._waiters.add(waiter)
@@ -217,13 +238,18 @@ class WatchedEngine(Engine):
             self._watch.changed.set()
 
     async def has_news(self) -> bool:
-        """Whether an awaited execution or graph has ended, so that its waiter will continue."""
+        """Whether a waiter will continue: an execution or graph has ended, or a signal came."""
         waited_on = [waiter for waiter, count in self._waited_on.items() if count > 0]
         graphs = [waiter for waiter, count in self._waited_graphs.items() if count > 0]
         outcomes = await asyncio.gather(
             *map(self.outcome, waited_on), *map(self.graphs.outcome, graphs)
         )
-        return any(outcome is not None for outcome in outcomes)
+        receivers = [receiver for receiver, count in self._receivers.items() if count > 0]
+        unread = await asyncio.gather(
+            *(self.store.inboxes.peek(*receiver) for receiver in receivers), return_exceptions=True
+        )
+        signals = [one for one in unread if not isinstance(one, BaseException)]
+        return any(news is not None for news in (*outcomes, *signals))
 
     def stop_waiting(self) -> None:
         """Cancel all waiters."""

@@ -11,7 +11,6 @@ import contextlib
 import threading
 import time
 from collections.abc import (
-    AsyncIterator,
     Awaitable,
     Callable,
     Coroutine,
@@ -32,22 +31,25 @@ from typing import (
 )
 
 from holdfast.api import Engine
-from holdfast.concurrency import first_of
 from holdfast.errors import LeaseLost, TaskError
 from holdfast.model import bounds, checks
+from holdfast.model.bonds import OnParentEnd, check_policy
 from holdfast.model.executions import Claim
 from holdfast.model.moments import to_ms as moment_ms
 from holdfast.model.waitpoints import NewWaitpoint, Signal
 from holdfast.tracing import Trace
 from holdfast.worker import logs
 from holdfast.worker.budget import ContextBudget
+from holdfast.worker.children import Children
 from holdfast.worker.durations import Duration, to_ms
+from holdfast.worker.encoding import Encoding
 from holdfast.worker.gathering import gathered
 from holdfast.worker.graphs import Graph
 from holdfast.worker.handle import Handle
+from holdfast.worker.inbox import Signals
 from holdfast.worker.journal import Journal
+from holdfast.worker.lending import SHORTEST_PAUSE_MS, LentSlot
 from holdfast.worker.outcomes import AttemptLost, AttemptPaused, Continued
-from holdfast.worker.revisions import child_fields
 from holdfast.worker.slots import Slots
 from holdfast.worker.stepping import result_encoding, try_step
 from holdfast.worker.streaming import Stream
@@ -69,10 +71,7 @@ R = TypeVar("R")
 M = TypeVar("M")
 Ts = TypeVarTuple("Ts")
 
-#: A shorter sleep keeps its slot: returning the lease and claiming again costs more.
-SHORTEST_PAUSE_MS = 1_000
-#: Numbers of children that each start of a continued execution has for itself.
-CHILDREN_BETWEEN = 100_000
+_ANY = Encoding("view", Any)
 
 
 class Context:
@@ -90,15 +89,13 @@ class Context:
     ) -> None:
         self._engine = engine
         self._claim = claim
-        self._slots = slots
         self._journal = Journal(claim.id, claim.steps)
         self.versions: Versions = Versions(self._journal, self.record)
         self._waiting = Waiting(self, engine)
         self._lease_ms = lease_ms
         self._claimed_on_clock = time.monotonic()
-        self._children = 0
-        self._graphs = 0
-        self._waits = 0
+        self._children = Children(engine, claim)
+        self._lent = LentSlot(slots)
         self._stream: Stream | None = None
         self.trace: Trace = Trace()
         self._main = asyncio.current_task()
@@ -158,6 +155,11 @@ class Context:
     def deadline(self) -> datetime | None:
         """When the execution expires."""
         return self._claim.deadline_at
+
+    @property
+    def engine(self) -> Engine:
+        """The engine of its worker."""
+        return self._engine
 
     @property
     def journal(self) -> Journal:
@@ -339,6 +341,29 @@ class Context:
             on_timeout=on_timeout,
         )
 
+    def signals(self, *names: str, timeout: Duration | None = None) -> Signals:
+        """Receive signals that others send to this execution: `async for signal in ...`.
+
+        They come in the order of arrival, each once; without names, all of them. The iteration
+        ends when no signal comes within `timeout`. `get()` receives one.
+        """
+
+        def is_alone() -> bool:
+            return asyncio.current_task() is self._main and self._journal.outstanding == 1
+
+        return Signals(self, self._engine, names, timeout, is_alone)
+
+    async def set_view(self, value: Any) -> None:
+        """Show what this execution is doing: `holdfast view ID`. Replaces the last view.
+
+        While a later attempt goes through recorded steps, it does not set earlier views again.
+        """
+        self.check()
+        if self._journal.is_replaying:
+            return
+        with self.holding():
+            await self._engine.set_view(self.id, self._claim.lease, _ANY.encode(value))
+
     async def record(self, name: str, result: bytes) -> bytes:
         """Write a step to the store; returns the recorded result."""
         self.check()
@@ -367,6 +392,16 @@ class Context:
             self.check()
             found = self._journal.find(name)
             return await self.record(name, await make()) if found is None else found
+        finally:
+            self._journal.settle()
+
+    async def fetch(self, name: str, receive: Callable[[], Awaitable[bytes]]) -> bytes:
+        """Return the recorded result of a step, or make a call that records it."""
+        self._ask(name)
+        try:
+            self.check()
+            found = self._journal.find(name)
+            return await receive() if found is None else found
         finally:
             self._journal.settle()
 
@@ -437,44 +472,22 @@ class Context:
     ) -> Handle[R]:
         """Submit a child; a later attempt finds the same child again.
 
-        The order of submission identifies children, so submit them in a fixed order.
+        The order of submission identifies children, so submit them in a fixed order. By default
+        a child outlives its parent: `task.options(on_parent_end="cancel")` cancels it instead.
         """
         self.check()
-        self._children += 1
-        number = self._claim.continued * CHILDREN_BETWEEN + self._children
-        child = f"{self.id}~{self._claim.replays}.{number}"
-        fields = child_fields(self._claim, task)
-        return await task.options(id=child, **fields).submit(*args, **kwargs)
+        return await self._children.child(task).submit(*args, **kwargs)
 
-    @contextlib.asynccontextmanager
-    async def _slot_lent(self) -> AsyncIterator[None]:
-        """Lend the slot while this attempt waits, once for all its concurrent waits."""
-        self._waits += 1
-        if self._waits == 1:
-            self._slots.give_back()
-        try:
-            yield
-        finally:
-            # The last wait takes it back: until then the attempt still waits.
-            self._waits -= 1
-            if self._waits == 0:
-                self._slots.take(1)
-
-    def graph(self, *, deadline: Duration | None = None) -> Graph:
+    def graph(
+        self, *, deadline: Duration | None = None, on_parent_end: str = OnParentEnd.KEEP
+    ) -> Graph:
         """Build a graph of children; a later attempt finds the same graph again.
 
-        As with children, the order of creation identifies graphs.
+        As with children, the order of creation identifies graphs, and `on_parent_end` says what
+        happens to the graph when this execution ends.
         """
         self.check()
-        self._graphs += 1
-        number = self._claim.continued * CHILDREN_BETWEEN + self._graphs
-        return Graph(
-            lambda: self._engine,
-            wait=self.outlast,
-            id=f"{self.id}~{self._claim.replays}.g{number}",
-            tenant=self._claim.tenant,
-            deadline=deadline,
-        )
+        return self._children.graph(deadline, check_policy(on_parent_end), self.outlast)
 
     async def result(self, handle: Handle[R]) -> R:
         """Wait for a child without holding a slot; its failure is raised as ExecutionFailed."""
@@ -488,13 +501,4 @@ class Context:
         except BaseException:
             work.close()
             raise
-        async with self._slot_lent():
-            result = asyncio.ensure_future(work)
-            try:
-                await first_of(result, self._slots.wait_closed())
-                if not result.done():
-                    # The worker stops: another one waits for the child.
-                    raise AttemptPaused(SHORTEST_PAUSE_MS)
-                return result.result()
-            finally:
-                result.cancel()
+        return await self._lent.wait(work)

@@ -104,6 +104,27 @@ class Handle(Generic[R_co]):
         message = f"execution {self.id} does not wait at {waitpoint}"
         raise WaitpointNotFound(message, id=self.id, name=waitpoint)
 
+    async def send(
+        self,
+        name: str,
+        payload: Any = None,
+        *,
+        source: Source | None = None,
+        idempotency_key: str | None = None,
+    ) -> Effect:
+        """Send a signal to its code, which receives it with `ctx.signals`."""
+        return await self._engine.signal(
+            self.id,
+            name,
+            _ANY.encode(payload),
+            source=source,
+            idempotency_key=idempotency_key,
+        )
+
+    async def view(self) -> Any:
+        """Return what it shows of itself with `ctx.set_view`; None if it has set no view."""
+        return (await self._engine.view(self.id)).value
+
     async def explain(self) -> Explanation:
         """Say why it is not running."""
         return await self._engine.explain(self.id)

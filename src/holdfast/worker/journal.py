@@ -77,6 +77,11 @@ class Journal:
             )
         return step, recorded, True
 
+    @property
+    def is_replaying(self) -> bool:
+        """Whether the code is still before a step that an earlier attempt recorded."""
+        return bool(self._recorded) and bool(self._leftovers())
+
     def has(self, name: str) -> bool:
         """Whether a step is recorded, without asking for it."""
         return name in self._recorded

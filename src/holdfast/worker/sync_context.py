@@ -11,14 +11,17 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, NoReturn, ParamSpec, TypeVar, TypeVarTuple, Unpack, overload
 
 from holdfast.model import bounds, checks
+from holdfast.model.bonds import OnParentEnd
 from holdfast.model.executions import Claim
 from holdfast.model.moments import to_ms as moment_ms
 from holdfast.model.waitpoints import Signal
 from holdfast.worker.budget import SyncContextBudget
-from holdfast.worker.context import SHORTEST_PAUSE_MS, Context
+from holdfast.worker.context import Context
 from holdfast.worker.durations import Duration, to_ms
 from holdfast.worker.graphs import SyncGraph
 from holdfast.worker.handle import Handle
+from holdfast.worker.inbox import Signals, SyncSignals
+from holdfast.worker.lending import SHORTEST_PAUSE_MS
 from holdfast.worker.outcomes import AttemptPaused
 from holdfast.worker.pools import ThreadPool
 from holdfast.worker.stepping import result_encoding, try_step_blocking
@@ -210,6 +213,18 @@ class SyncContext:
             )
         )
 
+    def signals(self, *names: str, timeout: Duration | None = None) -> SyncSignals:
+        """Receive signals that others send to this execution: `for signal in ...`."""
+        context = self._context
+        signals = Signals(
+            context, context.engine, names, timeout, lambda: context.journal.outstanding == 1
+        )
+        return SyncSignals(signals, self._wait_lent)
+
+    def set_view(self, value: Any) -> None:
+        """Show what this execution is doing: `holdfast view ID`. Replaces the last view."""
+        self._wait(self._context.set_view(value))
+
     def version(self, name: str, current: int) -> int:
         """Return the version of a part of the code that this execution follows, from 1."""
         return self._wait(self._context.version(name, current))
@@ -227,9 +242,12 @@ class SyncContext:
         """Submit a child; a later attempt finds the same child again."""
         return self._wait(self._context.submit(task, *args, **kwargs))
 
-    def graph(self, *, deadline: Duration | None = None) -> SyncGraph:
+    def graph(
+        self, *, deadline: Duration | None = None, on_parent_end: str = OnParentEnd.KEEP
+    ) -> SyncGraph:
         """Build a graph of children; a later attempt finds the same graph again."""
-        return SyncGraph(self._context.graph(deadline=deadline), self._wait_lent)
+        graph = self._context.graph(deadline=deadline, on_parent_end=on_parent_end)
+        return SyncGraph(graph, self._wait_lent)
 
     def result(self, handle: Handle[R]) -> R:
         """Wait for a child; its failure is raised as ExecutionFailed."""

@@ -64,6 +64,7 @@ class TaskFields(TypedDict, total=False):
     max_reclaims: int | None
     retention: Duration | None
     on_end: str | None
+    on_parent_end: str
     tags: Mapping[str, str]
     id: str | None
     idempotency_key: str | None
@@ -93,6 +94,8 @@ class TaskOptions:
     retention: Duration | None = None
     #: The URL of a webhook that is called when an execution has ended.
     on_end: str | None = None
+    #: What happens to a child of this task when its parent ends: keep, cancel or fail_parent.
+    on_parent_end: str = "keep"
     tags: Mapping[str, str] = field(default_factory=dict)
     id: str | None = None
     idempotency_key: str | None = None
@@ -135,6 +138,7 @@ class TaskOptions:
             tags=self.tags,
             retention_ms=optional_ms("retention", self.retention),
             on_end=self.on_end,
+            on_parent_end=self.on_parent_end,
             budgets=cast("tuple[str, ...]", self.budgets),
             quotas=cast("tuple[str, ...]", self.quotas),
             debounce=_window("debounce", self.debounce),

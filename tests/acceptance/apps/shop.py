@@ -22,6 +22,7 @@ def make_app(folder: Path) -> App:
     add_orders(app, world)
     add_busy_tasks(app, world)
     add_rude_tasks(app)
+    add_live_tasks(app, world)
     return app
 
 
@@ -113,3 +114,33 @@ def add_rude_tasks(app: App) -> None:
     async def interrupt() -> None:
         """Behave like Ctrl-C."""
         raise KeyboardInterrupt
+
+
+def add_live_tasks(app: App, world: World) -> None:
+    """Add tasks that receive signals, and that have bound children."""
+
+    @app.task
+    async def listen(ctx: Context) -> list[object]:
+        """Receive signals until `stop`; held between the receipt of `hold` and the next step."""
+        got: list[object] = []
+        async for signal in ctx.signals():
+            if signal.name == "stop":
+                break
+            got.append(signal.value)
+            if signal.name == "hold":
+                await world.hold_async("received")
+            await ctx.step(f"use-{len(got)}", world.do, f"use-{signal.value}")
+        return got
+
+    @app.task(on_parent_end="cancel")
+    async def child(ctx: Context) -> None:
+        """Wait for a signal that does not come."""
+        await ctx.signals("never").get()
+
+    @app.task
+    async def parent(ctx: Context) -> None:
+        """Have a child and be held."""
+        await ctx.submit(child)
+        async with ctx.graph(on_parent_end="cancel") as graph:
+            graph.add(child)
+        await world.hold_async("parent")

@@ -49,7 +49,10 @@ async def test_nothing_waits_in_an_empty_partition(store: Store) -> None:
 
 
 async def test_a_row_has_everything_but_who_watches(store: Store, clock: Clock) -> None:
-    """A key that executions own and the archive does not take would be lost: add a section."""
+    """A key that executions own and the archive does not take would be lost: add a section.
+
+    An ended execution has no bonds, and takes no more signals that could repeat others.
+    """
     await store.archives.set_url("s3://b")
     execution_id = await live(store, clock, 0)
     await end_retention(store, clock)
@@ -68,6 +71,8 @@ async def test_a_row_has_everything_but_who_watches(store: Store, clock: Clock) 
         "watchers",
         "followers",
         "children",
+        "bonds",
+        "mail_keys",
     }
     names |= {"limits", "stream", "document", "frames"}
     assert set(sections) == names

@@ -50,6 +50,11 @@ async def _closed(stage: Stage, name: str) -> Request:
     return await stage.request(name, requires=["rev:closed"])
 
 
+@way("parent_ended", CREATE)
+async def _orphan(stage: Stage, name: str) -> Request:
+    return await stage.request(name, id=f"{await stage.ended()}~0.1", on_parent_end="cancel")
+
+
 @way("budget_not_found", CREATE)
 async def _no_budget(stage: Stage, name: str) -> Request:
     return await stage.request(name, budgets=["nothing"])

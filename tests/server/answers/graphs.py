@@ -74,6 +74,11 @@ async def _draining(stage: Stage, name: str) -> Request:
     return await stage.request(name, **_another(name, lane=await stage.draining()))
 
 
+@way("parent_ended", CREATE)
+async def _orphan(stage: Stage, name: str) -> Request:
+    return await stage.request(name, id=f"{await stage.ended()}~0.g1", on_parent_end="cancel")
+
+
 @way("budget_not_found", CREATE, GROW)
 async def _no_budget(stage: Stage, name: str) -> Request:
     return await stage.request(name, **_another(name, budgets=["nothing"]))

@@ -189,6 +189,7 @@ OTHER: dict[str, Any] = {
     "budgets": ("b1",),
     "quotas": ("q1",),
     "on_end": "https://other.example/",
+    "on_parent_end": "cancel",
 }
 WINDOWS = ("debounce", "throttle")
 

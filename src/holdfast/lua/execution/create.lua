@@ -4,6 +4,7 @@
 --- @ok per item: created STATE, duplicate ID STATE, or no CODE ID; bound elsewhere: empty state, digest
 --- @ok of an item that a schedule fires also: skipped
 --- @no id_conflict | idempotency_conflict | lane_draining | revision_draining | schedule_moved
+--- @no parent_ended
 --- @event created
 --- @flags write
 --- @requires lib/core/keys lib/core/clock lib/execution/birth lib/core/index lib/execution/ready
@@ -47,12 +48,16 @@ local function run(tag, args)
     if not answer and item.rev and needs.refusal(tag, id, item.rev, children.parent_of(id)) then
       answer = { 'no', 'revision_draining', id }
     end
+    if not answer and item.bond and not children.can_bind(tag, id, item.tenant) then
+      answer = { 'no', 'parent_ended', id }
+    end
     if item.schedule then answer = schedules.turn(tag, item, answer, now) end
     if not answer then
       if ruled then item.limits = limits.resolve(tag, item) end
       local rec = birth.compose(item, now, stamp + #created, priority_us)
       if item.schedule then schedules.fire(tag, item, rec) end
       children.add(tag, id, rec)
+      if rec.bond then children.bind(tag, id, rec.born) end
       birth.store(tag, id, rec, item, args[2 * i])
       created[#created + 1] = { id, rec }
       if rec.state == 'waiting' then ready_now[#ready_now + 1] = { id, rec } end

@@ -16,11 +16,6 @@ local function run(tag, args)
 
   local run_at = now + tonumber(delay_ms)
   local state = run_at > now and 'delayed' or 'waiting'
-  local changes = { 'open', '1' }
-  if rec.timeout_at then
-    changes[#changes + 1] = 'timeout_left'
-    changes[#changes + 1] = tonumber(rec.timeout_at) - now
-  end
   log.append(tag, id, rec, {
     at = now,
     event = 'delayed',
@@ -29,6 +24,6 @@ local function run(tag, args)
     run_at = run_at,
     state = state,
   })
-  requeue.later(tag, id, rec, now, run_at, 'pause', changes)
+  requeue.later(tag, id, rec, now, run_at, 'pause', requeue.open(rec, now, {}))
   return { 'ok', state, run_at }
 end

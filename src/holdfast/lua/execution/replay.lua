@@ -8,7 +8,7 @@
 --- @flags write @owned execution
 --- @requires lib/core/keys lib/core/clock lib/core/record lib/core/reply lib/core/log
 --- @requires lib/execution/steps lib/execution/requeue lib/admin/archive
---- @requires lib/session/sessions
+--- @requires lib/session/sessions lib/execution/children
 
 local DEFAULT_MAX_REPLAYS = 10
 
@@ -51,6 +51,7 @@ local function run(tag, args)
     changes[#changes + 1] = last_step
   end
   log.append(tag, id, rec, { at = now, event = 'replayed', request = request, reason = reason })
+  if rec.bond and children.can_bind(tag, id, rec.tenant) then children.bind(tag, id, rec.born) end
   requeue.ready(tag, id, rec, now, changes)
   return { 'ok', 'waiting' }
 end

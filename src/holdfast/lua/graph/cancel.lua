@@ -5,9 +5,7 @@
 --- @no graph_not_found | graph_finished
 --- @event cancelled
 --- @flags allow-oom @owned graph
---- @requires lib/core/clock lib/core/reply lib/graph/graphs lib/graph/work
-
-local MUTE = { cancel_all = 'all', cancel_pending = 'pending' }
+--- @requires lib/core/clock lib/core/reply lib/graph/graphs lib/graph/work lib/graph/sweeps
 
 local function run(tag, args)
   local id, request, policy, reason = unpack(args)
@@ -19,11 +17,7 @@ local function run(tag, args)
     return reply.no('graph_finished', 'id', id, 'state', graph.state)
   end
 
-  graphs.note(tag, id, { at = now, event = 'cancelled', request = request, policy = policy, reason = reason })
-  graphs.write(tag, id, graph, { 'state', 'cancelled', 'cancel', policy, 'reason', reason, 'cancelled', 0 })
-  if MUTE[policy] then
-    graphs.write(tag, id, graph, { 'mute', graph.mute == 'all' and 'all' or MUTE[policy] })
-    work.sweep(work.new(tag, id, now, work.AT_ONCE), 'cancel')
-  end
+  local how = { policy = policy, reason = reason, request = request }
+  sweeps.cancel(tag, id, graph, how, now, work.AT_ONCE)
   return { 'ok', graphs.read(tag, id).cancelled }
 end

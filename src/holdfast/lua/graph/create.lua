@@ -1,13 +1,14 @@
 --- Create a graph: its members, given here or staged before, appear atomically.
 --- @key tag the partition
---- @arg id @arg fields in msgpack: tenant, digest, nonce, members, staged, key, deadline, keep, budgets, on_end
+--- @arg id
+--- @arg fields in msgpack: tenant, digest, nonce, members, staged, key, deadline, keep, budgets, on_end, bond
 --- @arg items per member two values: its fields in msgpack, its input
 --- @ok created | duplicate, VERSION
---- @no id_conflict | idempotency_conflict | lane_draining | staging_lost
+--- @no id_conflict | idempotency_conflict | lane_draining | staging_lost | parent_ended
 --- @event created
 --- @flags write
 --- @requires lib/core/stamps lib/core/keys lib/core/clock lib/core/reply lib/graph/enrol
---- @requires lib/graph/graphs lib/graph/work
+--- @requires lib/graph/graphs lib/graph/work lib/execution/children
 
 --- The answer for an id that is taken: by the same call, by the same content, or by other content.
 local function answer_taken(id, found, fields)
@@ -23,7 +24,7 @@ local function compose(fields, now, born)
     state = 'running', tenant = fields.tenant, born = born, revision = 1,
     members = fields.members, open = fields.members,
     digest = fields.digest, nonce = fields.nonce, key = fields.key, keep = fields.keep,
-    budgets = fields.budgets, on_end = fields.on_end,
+    budgets = fields.budgets, on_end = fields.on_end, bond = fields.bond,
   }
   if fields.deadline then
     graph.deadline_span, graph.deadline = fields.deadline, now + fields.deadline
@@ -42,6 +43,9 @@ local function run(tag, args)
   if fields.staged and staged ~= fields.members then return reply.no('staging_lost', 'id', id) end
   local refusal = enrol.refusal(tag, id, items)
   if refusal then return refusal end
+  if fields.bond and not children.can_bind(tag, id, fields.tenant) then
+    return reply.no('parent_ended', 'id', id)
+  end
 
   local graph = compose(fields, now, stamps.next(tag, now))
   stamps.take(tag, graph.born)
@@ -54,6 +58,7 @@ local function run(tag, args)
   server.call('HSET', keys.graph(tag, id), unpack(flat))
   if staging then server.call('HDEL', keys.graph(tag, id), 'due') end
   graphs.enter(tag, id, graph)
+  if fields.bond then children.bind(tag, id, graph.born) end
   if graph.deadline or staging then graphs.arm(tag, id, graph, now) end
   if fields.staged then work.sweep(work.new(tag, id, now, work.BY_TIMER), 'start') end
   return { 'ok', 'created', 1 }

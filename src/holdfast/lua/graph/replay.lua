@@ -6,6 +6,7 @@
 --- @event replayed
 --- @flags write @owned graph
 --- @requires lib/core/clock lib/core/reply lib/graph/graphs lib/graph/reopen
+--- @requires lib/execution/children
 
 local function run(tag, args)
   local id, request, reason = unpack(args)
@@ -27,6 +28,7 @@ local function run(tag, args)
   graphs.write(tag, id, graph, changes)
   graphs.clear(tag, id, graph, { 'ended', 'due', 'mute', 'cancel', 'reason', 'cancelled', 'expired' })
   graphs.arm(tag, id, graph, now)
+  if graph.bond and children.can_bind(tag, id, graph.tenant) then children.bind(tag, id, graph.born) end
   reopen.begin(tag, id, now)
   return { 'ok', 'running' }
 end

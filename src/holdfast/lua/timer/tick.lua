@@ -6,6 +6,7 @@
 --- @requires lib/core/keys lib/core/clock lib/execution/due lib/core/timers lib/admin/workers
 --- @requires lib/waitpoint/waitpoints lib/graph/due lib/admin/schedules lib/limit/quota lib/limit/budget
 --- @requires lib/limit/reserving lib/admin/api_keys lib/stream/feed lib/session/sessions
+--- @requires lib/execution/bonds
 
 local FIRE = {
   x = due.execution,
@@ -19,6 +20,7 @@ local FIRE = {
   a = access.forget,
   f = feed.expire,
   c = sessions.expire,
+  o = bonds.fire,
 }
 
 -- Some firings do the work of many and report how much; this bounds the work of one call.

@@ -63,6 +63,7 @@ _REFUSALS = (
     errors.IdempotencyConflict,
     errors.LaneDraining,
     errors.RevisionDraining,
+    errors.ParentEnded,
     errors.BudgetNotFound,
     errors.QuotaNotFound,
     errors.StoreFull,

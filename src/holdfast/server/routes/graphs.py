@@ -10,6 +10,7 @@ from msgspec import UNSET, Meta, UnsetType, field
 from holdfast import errors
 from holdfast.model import bounds
 from holdfast.model.api_keys import Role
+from holdfast.model.bonds import OnParentEnd
 from holdfast.model.executions import NewExecution
 from holdfast.model.graphs import Edge, Join, SubmittedGraph, by_key
 from holdfast.operate import layout
@@ -114,6 +115,8 @@ class GraphBody(Body):
     retention_ms: DurationMs | None = None
     #: The URL of a webhook that is called when it has ended.
     on_end: Annotated[str, Meta(max_length=bounds.URL_CHARS)] | None = None
+    #: What happens to a graph of a task, PARENT~REPLAY.gNUMBER, when that execution ends.
+    on_parent_end: OnParentEnd = OnParentEnd.KEEP
     #: Budgets that all its members charge.
     budgets: Annotated[tuple[LimitName, ...], Meta(max_length=bounds.BUDGETS)] = ()
 
@@ -137,6 +140,7 @@ class SubmittedGraphView(View, omit_defaults=True):
         *_CREATION,
         errors.IdempotencyConflict,
         errors.StagingLost,
+        errors.ParentEnded,
     ),
     most_bytes=GRAPH_BYTES,
     example={"members": _MEMBERS, "edges": _EDGES, "joins": {"parse": {"policy": "all"}}},
@@ -160,6 +164,7 @@ async def create(call: Call, query: CheckQuery, body: GraphBody) -> Answer[Submi
         idempotency_key=body.idempotency_key,
         retention_ms=body.retention_ms,
         on_end=body.on_end,
+        on_parent_end=body.on_parent_end,
         budgets=body.budgets,
     )
     view = SubmittedGraphView(

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 from msgspec import UNSET, Meta, Raw, UnsetType
 
 from holdfast.model import bounds
+from holdfast.model.bonds import OnParentEnd
 from holdfast.model.executions import OPTIONS, NewExecution
 from holdfast.model.quotas import Window
 from holdfast.model.retry import Backoff, RetryPolicy
@@ -122,6 +123,8 @@ class ExecutionBody(Body):
     quotas: Annotated[tuple[LimitName, ...], Meta(max_length=bounds.QUOTAS)] | UnsetType = UNSET
     #: The URL of a webhook that is called when it has ended.
     on_end: Annotated[str, Meta(max_length=bounds.URL_CHARS)] | UnsetType | None = UNSET
+    #: What happens to a child when its parent ends. Children have ids PARENT~REPLAY.NUMBER.
+    on_parent_end: OnParentEnd | UnsetType = UNSET
     #: The last submission with this key runs, once no other has arrived for the window.
     debounce: WindowBody | None = None
     #: The first submission with this key runs; others within its window return it.

@@ -94,6 +94,14 @@ class ExecutionView(View):
     graph: str | None
     #: The execution whose task submitted it.
     parent: str | None
+    #: What happens to it when its parent ends; null without a parent.
+    on_parent_end: str | None
+    #: How many children and graphs its end would cancel; lists do not count them.
+    bound: int
+    #: How many signals it has not received yet; lists do not count them.
+    unread: int
+    #: The names of the signals that its code waits for.
+    listens: tuple[str, ...]
     #: When a suspended execution stops waiting, and what happens then.
     wait_until: str | None
     on_timeout: str | None
@@ -140,6 +148,10 @@ class ExecutionView(View):
             idempotency_key=execution.idempotency_key,
             graph=shown.own_or_none(execution.graph),
             parent=shown.own_or_none(execution.parent),
+            on_parent_end=execution.on_parent_end,
+            bound=execution.bound,
+            unread=execution.unread,
+            listens=execution.listens,
             wait_until=optional(execution.wait_until),
             on_timeout=execution.on_timeout,
             budgets=execution.budgets,

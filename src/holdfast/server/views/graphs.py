@@ -54,7 +54,7 @@ class MemberView(View):
 
 
 class GraphSummary(
-    ModelView, model=Graph, hide=("budgets",), rename={"version": "revision"}, own=("id",)
+    ModelView, model=Graph, hide=("budgets",), rename={"version": "revision"}, own=("id", "parent")
 ):
     """A graph as a whole."""
 

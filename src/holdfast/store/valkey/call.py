@@ -113,6 +113,10 @@ _SENTENCES: dict[type[HoldfastError], str] = {
     errors.StaleLifecycle: ("revision {id} has changed: it is {lifecycle} in version {version}"),
     errors.RevisionRoutable: ("the split routes to revision {id}: move its weight to others first"),
     errors.RevisionNotReady: ("revision {id} is {lifecycle}, not ready: warm it first"),
+    errors.InboxFull: (
+        "the inbox of execution {id} is full: {limit} unread signals or {bytes} bytes at most"
+    ),
+    errors.ParentEnded: ("{id} cannot start: its parent has ended, or does not exist"),
     errors.RevisionDraining: ("{id} cannot start: its revision drains; route it to another"),
     errors.StaleGeneration: (
         "the split of deployment {id} has changed: it is generation {generation}"

@@ -8,12 +8,14 @@ local archive = {}
 -- written, and whether a record has it. Any further data of executions gets a line here.
 local function streamed(rec) return rec.streamed end
 local function waited(rec) return rec.waitpoints end
+local function mailed(rec) return rec.mail end
 
 local SECTIONS = {
   { 'input', keys.input, 'GET', 'SET', function(rec) return not rec.input end },
   { 'result', keys.result, 'GET', 'SET', function(rec) return rec.state == 'completed' and not rec.result end },
   { 'tags', keys.tags, 'GET', 'SET', function(rec) return rec.tagged and not rec.tags end },
   { 'note', keys.note, 'GET', 'SET', function(rec) return rec.pct end },
+  { 'view', keys.view, 'GET', 'SET', function(rec) return rec.view end },
   { 'log', keys.log, 'LRANGE', 'RPUSH', function() return true end },
   { 'steps', keys.steps, 'HGETALL', 'HSET', function(rec) return rec.steps end },
   { 'limits', keys.limits, 'GET', 'SET', function(rec) return rec.limited and not rec.limits end },
@@ -21,6 +23,8 @@ local SECTIONS = {
   { 'wait', keys.wait, 'GET', 'SET', waited },
   { 'signals', keys.signals, 'LRANGE', 'RPUSH', waited },
   { 'signal_keys', keys.signal_keys, 'HGETALL', 'HSET', waited },
+  { 'unread', keys.unread, 'LRANGE', 'RPUSH', mailed },
+  { 'mail', keys.mail, 'HGETALL', 'HSET', mailed },
   { 'stream', keys.stream, 'HGETALL', 'HSET', streamed },
   { 'document', keys.document, 'GET', 'SET', streamed },
   { 'frames', keys.frames, 'XRANGE', 'XADD', streamed },

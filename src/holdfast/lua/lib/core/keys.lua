@@ -17,6 +17,11 @@ function keys.signals(tag, id) return tag .. ':z:' .. id end
 function keys.signal_keys(tag, id) return tag .. ':k:' .. id end
 function keys.followers(tag, id) return tag .. ':f:' .. id end
 function keys.children(tag, id) return tag .. ':o:' .. id end
+function keys.bonds(tag, id) return tag .. ':bonds:' .. id end
+function keys.unread(tag, id) return tag .. ':unread:' .. id end
+function keys.mail(tag, id) return tag .. ':mail:' .. id end
+function keys.mail_keys(tag, id) return tag .. ':mailkeys:' .. id end
+function keys.view(tag, id) return tag .. ':view:' .. id end
 
 -- Further keys of an execution that streams, or whose stream is read live.
 function keys.stream(tag, id) return tag .. ':stream:' .. id end

@@ -61,6 +61,11 @@ function record.write(tag, id, rec, changes)
   for i = 1, #changes, 2 do rec[changes[i]] = changes[i + 1] end
 end
 
+--- Set a field that is not plain in a record that was not read.
+function record.mark(tag, id, name)
+  server.call('HSET', keys.record(tag, id), name, '1', 'plain', '0')
+end
+
 --- Remove those of `names` that `rec` has.
 function record.clear(tag, id, rec, names)
   local present = {}

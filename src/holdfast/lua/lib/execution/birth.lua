@@ -6,7 +6,7 @@ local birth = {}
 local KEPT = {
   'tenant', 'lane', 'kind', 'requires', 'priority', 'retry', 'give_up', 'attempt_timeout',
   'max_reclaims', 'max_replays', 'keep', 'key', 'digest', 'nonce', 'tagged', 'limited', 'trace',
-  'rev', 'on_end',
+  'rev', 'on_end', 'bond',
 }
 
 --- The record of a new execution, as it is written.

@@ -1,6 +1,10 @@
 --- Children: an execution that a task submits has the id PARENT~REPLAY.NUMBER, so it lives in the
 --- partition of its parent, which lists it while both are kept.
---- @requires lib/core/keys
+---
+--- A child may be bound to its parent: its record, or that of a graph of a task, has `bond`, which is cancel
+--- or fail_parent. While both run, the sorted set `bonds` of the parent contains it, and the record of the
+--- parent has `bonds`. lib/execution/bonds.lua does what follows when one of them ends.
+--- @requires lib/core/keys lib/core/record
 local children = {}
 
 --- The parent that an id names, or nil.
@@ -20,4 +24,35 @@ end
 --- Remove an execution from the list of its parent.
 function children.remove(tag, id, rec)
   if rec.child then server.call('ZREM', keys.children(tag, children.parent_of(id)), id) end
+end
+
+--- The parent of a child or of a graph of a task, and the replay of the parent that submitted it.
+local function origin(id) return id:match('^(.+)~(%d+)%.g?%d+$') end
+
+--- Whether a child can be bound: its parent is of the same tenant and runs, as in the replay that its id names.
+function children.can_bind(tag, id, tenant)
+  local parent, replay = origin(id)
+  if not parent then return false end
+  local found = server.call('HMGET', keys.record(tag, parent), 'tenant', 'state', 'replays')
+  return found[1] == tenant and not record.is_terminal(found[2]) and (found[3] or '0') == replay
+end
+
+--- Bind a child to its parent; `score` orders the children of one parent.
+function children.bind(tag, id, score)
+  local parent = origin(id)
+  server.call('ZADD', keys.bonds(tag, parent), score, id)
+  record.mark(tag, parent, 'bonds')
+end
+
+--- Release a child from its parent. Returns the parent, or nil if the child was not bound.
+function children.release(tag, id)
+  local parent = origin(id)
+  return server.call('ZREM', keys.bonds(tag, parent), id) == 1 and parent or nil
+end
+
+--- Add to the flat fields of a record how many children and graphs are bound to it.
+function children.show(tag, id, rec, flat)
+  if not rec.bonds then return end
+  flat[#flat + 1] = 'bound'
+  flat[#flat + 1] = tostring(server.call('ZCARD', keys.bonds(tag, id)))
 end

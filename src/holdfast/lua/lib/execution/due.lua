@@ -60,7 +60,11 @@ function due.execution(tag, id, now)
   local rec = record.read(tag, id)
   if not rec then
     server.call('ZREM', keys.timers(tag), 'x:' .. id)
-  elseif record.is_terminal(rec.state) then
+    return
+  end
+  -- One call fires many timers, so what is bound to this execution is left to a timer of its own.
+  rec.timed = true
+  if record.is_terminal(rec.state) then
     if not passed(rec.due, now) then
       timers.arm(tag, id, rec, now)
     elseif not archive.hold(tag, id, rec) then

@@ -3,12 +3,13 @@
 --- @requires lib/core/timers lib/core/log lib/core/wake lib/waitpoint/waitpoints lib/stream/frames
 --- @requires lib/admin/schedules lib/limit/limits lib/execution/children
 --- @requires lib/limit/outbox
---- @with lib/graph/resolve lib/session/conversations
+--- @with lib/graph/resolve lib/session/conversations lib/execution/bonds
 local finish = {}
 
 local TRANSIENT = {
   'hold', 'open', 'timeout_at', 'timeout_left', 'watched', 'wait_until', 'on_timeout', 'resumed',
-  'woken', 'blocker', 'retry_at', 'awaits', 'since', 'kept', 'tail',
+  'woken', 'blocker', 'retry_at', 'awaits', 'since', 'kept', 'tail', 'bonds',
+  'listener', 'listens',
 }
 -- A member of a graph has no separate retention: it is kept as long as its graph.
 local MEMBERS_OWN = { 'due' }
@@ -36,7 +37,7 @@ end
 --- End `rec` in `state`. `changes` are further fields; `entry` is the log entry without its time,
 --- absent for a completion, which is derived from the record.
 function finish.now(tag, id, rec, state, now, changes, entry)
-  local before, watched = rec.state, rec.watched
+  local before, watched, bonds = rec.state, rec.watched, rec.bonds
   if before == 'waiting' then ready.remove(tag, id, rec) end
   if rec.limited then limits.leave(tag, id, rec, before, now) end
   finish.write(tag, id, rec, state, now, changes)
@@ -52,9 +53,12 @@ function finish.now(tag, id, rec, state, now, changes, entry)
   if watched then finish.announce(tag, id, state) end
   if rec.on_end then outbox.put(tag, now, 'e', id, now) end
   if rec.schedule then schedules.ended(tag, id, now) end
-  -- lib/graph/resolve.lua and lib/session/conversations.lua, which themselves end executions.
+  -- lib/graph/resolve.lua, lib/session/conversations.lua and lib/execution/bonds.lua, which themselves
+  -- end executions.
   if rec.graph then finish.resolve(tag, id, rec, now) end
   if rec.session then finish.converse(tag, id, rec, now) end
+  if rec.bond then finish.part(tag, id, rec, now) end
+  if bonds then finish.release(tag, id, rec, now) end
 end
 
 --- Notify every process that waits for this execution.
@@ -91,4 +95,6 @@ function finish.forget(tag, id, rec)
     keys.children(tag, id)
   )
   if rec.streamed then frames.forget(tag, id) end
+  if rec.mail then server.call('UNLINK', keys.unread(tag, id), keys.mail(tag, id), keys.mail_keys(tag, id)) end
+  if rec.view then server.call('UNLINK', keys.view(tag, id)) end
 end

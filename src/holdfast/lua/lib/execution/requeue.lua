@@ -33,16 +33,27 @@ function requeue.ready(tag, id, rec, now, changes)
   timers.arm(tag, id, rec, now)
 end
 
---- Put an execution into `delayed` until `run_at`, held by `hold`.
+--- Add to `changes` that the attempt is interrupted and will continue, with what is left of its timeout.
+function requeue.open(rec, now, changes)
+  changes[#changes + 1] = 'open'
+  changes[#changes + 1] = '1'
+  if rec.timeout_at then
+    changes[#changes + 1] = 'timeout_left'
+    changes[#changes + 1] = tonumber(rec.timeout_at) - now
+  end
+  return changes
+end
+
+--- Put an execution into `delayed`, held by `hold`, until `run_at` if that is given.
 function requeue.later(tag, id, rec, now, run_at, hold, changes)
-  if run_at <= now then return requeue.ready(tag, id, rec, now, changes) end
+  if run_at and run_at <= now then return requeue.ready(tag, id, rec, now, changes) end
   local before = rec.state
   if rec.limited and before == 'active' then limits.leave(tag, id, rec, before, now) end
-  for _, value in ipairs({ 'state', 'delayed', 'due', run_at, 'hold', hold }) do
+  for _, value in ipairs({ 'state', 'delayed', 'hold', hold, run_at and 'due', run_at }) do
     changes[#changes + 1] = value
   end
   record.write(tag, id, rec, changes)
-  record.clear(tag, id, rec, { 'timeout_at' })
+  record.clear(tag, id, rec, run_at and { 'timeout_at' } or { 'timeout_at', 'due' })
   index.move(tag, id, rec, before)
   timers.arm(tag, id, rec, now)
 end

@@ -7,6 +7,7 @@
 ---   mute   all or pending: members are being ended, so their ends are not passed on
 ---   cancel, reason, cancelled   policy and reason of a cancel, how many it ended; expired
 ---   on_end   the address of the webhook that announces its end
+---   bond   of a graph that a task submitted, see lib/execution/children.lua
 ---   budgets   of all members, comma separated
 ---   reopening   a replay is under way: how many members there were before it
 ---   ended, replays, watched; lost: a member is or was kept for others though a join does without it
@@ -109,6 +110,8 @@ function graphs.finish(tag, id, now)
   graphs.note(tag, id, { at = now, event = 'ended', state = state })
   graphs.arm(tag, id, graph, now)
   if graph.on_end then outbox.put(tag, now, 'g', id, now) end
+  -- lib/execution/bonds.lua
+  if graph.bond then graphs.part(tag, id, graph, now) end
   if not graph.watched then return end
   wake_watchers(tag, id, graph)
   server.call('DEL', keys.graph_watchers(tag, id))

@@ -60,6 +60,21 @@ function work.handlers.expire(list, item)
   end)
 end
 
+local MUTE = { cancel_all = 'all', cancel_pending = 'pending' }
+
+--- Cancel a graph by the policy of `how`, its reason and, if there is one, its request. This call ends as many
+--- members as its allowance permits, and the timer the others. Returns what is left of the allowance.
+function sweeps.cancel(tag, id, graph, how, now, left)
+  local policy, reason = how.policy, how.reason
+  graphs.note(tag, id, { at = now, event = 'cancelled', request = how.request, policy = policy, reason = reason })
+  graphs.write(tag, id, graph, { 'state', 'cancelled', 'cancel', policy, 'reason', reason, 'cancelled', 0 })
+  if not MUTE[policy] then return left end
+  graphs.write(tag, id, graph, { 'mute', graph.mute == 'all' and 'all' or MUTE[policy] })
+  local list = work.new(tag, id, now, left)
+  work.sweep(list, 'cancel')
+  return list.left
+end
+
 --- Remove members; returns whether all are gone.
 function sweeps.forget(tag, id, most)
   local key = keys.graph_members(tag, id)

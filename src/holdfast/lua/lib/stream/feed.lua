@@ -18,7 +18,8 @@ local function append(tag, id, rec, from, now)
 end
 
 --- Notify the processes that follow an execution.
-local function tell(tag, id)
+function feed.notify(tag, id, rec)
+  if not rec.followed then return end
   for _, process in ipairs(server.call('SMEMBERS', keys.followers(tag, id))) do
     wake.process(tag, process, 'moved ' .. id)
   end
@@ -26,9 +27,7 @@ end
 
 --- Executions of one tenant have changed; `many` is a list of { id, rec }, `from` their state before.
 function feed.moved(tag, tenant, many, from)
-  for _, one in ipairs(many) do
-    if one[2].followed then tell(tag, one[1]) end
-  end
+  for _, one in ipairs(many) do feed.notify(tag, one[1], one[2]) end
   if server.call('HEXISTS', keys.feeds(tag), tenant) == 0 then return end
   local now = clock.now(tag)
   for _, one in ipairs(many) do append(tag, one[1], one[2], from, now) end
