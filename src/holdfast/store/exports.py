@@ -76,11 +76,16 @@ def _converted(row: Exported, conversion: _Conversion) -> Exported:
 
 def _section(name: str, value: Section, conversion: _Conversion) -> Section:
     if isinstance(value, bytes):
+        if name == "view":
+            at, _, data = value.partition(b" ")
+            return at + b" " + conversion.whole(name, data)
         return conversion.whole(name, value) if name in _WHOLE else value
     if name == "steps":
         return _steps(value, conversion)
     if name == "frames":
         return [_frame(packed, conversion) for packed in value]
+    if name == "mail":
+        return _mail(value, conversion)
     if name in _PACKED:
         return [_entry(packed, conversion) for packed in value]
     return value
@@ -96,6 +101,12 @@ def _steps(flat: list[bytes], conversion: _Conversion) -> list[bytes]:
         number, at, result = value.split(b" ", 2)
         converted += [name, b" ".join([number, at, conversion.step(name.decode(), result)])]
     return converted
+
+
+def _mail(flat: list[bytes], conversion: _Conversion) -> list[bytes]:
+    """Convert the signals of an inbox."""
+    mail = records.pairs(flat)
+    return [part for name in mail for part in (name, _entry(mail[name], conversion))]
 
 
 def _frame(packed: bytes, conversion: _Conversion) -> bytes:

@@ -10,6 +10,8 @@ from holdfast.model.inboxes import ExecutionSignal, encode_received
 from holdfast.model.waitpoints import Effect, Signal
 from holdfast.store import decode
 from holdfast.store.domain import Domain
+from holdfast.store.executions import open_step, step_scope
+from holdfast.store.waitpoints import open_signal
 
 #: A signal with the number that the inbox gave it.
 Unread = tuple[bytes, Signal]
@@ -27,7 +29,7 @@ class Inboxes(Domain):
             new_id(),
             item.idempotency_key or "",
             item.name,
-            item.payload,
+            self._sealing.seal_token(item.payload, "signal", item.execution_id),
             item.source.type,
             item.source.identity,
             item.correlation,
@@ -46,7 +48,7 @@ class Inboxes(Domain):
             process,
             *names,
         )
-        return _unread(execution_id, reply)
+        return self._unread(execution_id, reply)
 
     async def wait(
         self, execution_id: str, lease: Lease, names: Sequence[str], until_ms: int | None
@@ -60,7 +62,7 @@ class Inboxes(Domain):
             "" if until_ms is None else str(until_ms),
             *names,
         )
-        return _unread(execution_id, reply)
+        return self._unread(execution_id, reply)
 
     async def take(
         self, execution_id: str, lease: Lease, step: str, unread: Unread
@@ -75,15 +77,15 @@ class Inboxes(Domain):
             lease.fence,
             step,
             number,
-            result,
+            self._sealing.seal(result, "step", step_scope(execution_id, step)),
         )
         if word == b"gone":
             return None
-        return known[0] if word == b"known" else result
+        return open_step(self._sealing, execution_id, step, known[0]) if known else result
 
-
-def _unread(execution_id: str, reply: Sequence[bytes]) -> Unread | None:
-    if not reply:
-        return None
-    number, packed = reply
-    return number, decode.signal(execution_id, packed)
+    def _unread(self, execution_id: str, reply: Sequence[bytes]) -> Unread | None:
+        if not reply:
+            return None
+        number, packed = reply
+        signal = decode.signal(execution_id, packed)
+        return number, open_signal(self._sealing, execution_id, signal)

@@ -15,7 +15,8 @@ class Views(Domain):
     async def put(self, execution_id: str, lease: Lease, data: bytes) -> int:
         """Replace the view; returns its version."""
         tag = self._store.tag_of(execution_id)
-        (version,) = await self._call.write("hf_view_put", tag, execution_id, lease.fence, data)
+        sealed = self._sealing.seal(data, "view", execution_id)
+        (version,) = await self._call.write("hf_view_put", tag, execution_id, lease.fence, sealed)
         return int(version)
 
     async def read(self, execution_id: str, after: int = 0, *, process: str = "") -> View:
@@ -26,7 +27,8 @@ class Views(Domain):
         )
         if not newer:
             return View(state=State(state.decode()), version=int(version))
-        at, _, data = newer[0].partition(b" ")
+        at, _, stored = newer[0].partition(b" ")
+        data = self._sealing.open(stored, view=execution_id)
         return View(
             state=State(state.decode()), version=int(version), data=data, at=from_ms(int(at))
         )

@@ -125,7 +125,7 @@ async def claim_next(engine: Engine, kind: str) -> Claim:
 
 
 async def run_everything_of_an_execution(engine: Engine, clock: Clock) -> str:
-    """Input, steps, progress, frames, log lines, a document, signals, errors, and a result."""
+    """Input, steps, progress, frames, log lines, a document, signals, a view, errors, a result."""
     retry = RetryPolicy(max_attempts=3, backoff=Backoff(initial_ms=0))
     made = await engine.submit(
         "work", input=PAYLOAD, tenant="acme", idempotency_key="order 1", retry=retry
@@ -154,9 +154,26 @@ async def run_everything_of_an_execution(engine: Engine, clock: Clock) -> str:
     await waits.send(engine.store, point, payload=PAYLOAD, by="ben")
     claim = await claim_next(engine, "work")
     assert [signal.payload for signal in claim.signals] == [PAYLOAD]
+    await receive_and_show(engine, claim)
     await engine.complete(claim.id, claim.lease, PAYLOAD)
     assert await engine.result(made.id) == PAYLOAD
     return made.id
+
+
+async def receive_and_show(engine: Engine, claim: Claim) -> None:
+    """Signals to the execution itself, of which one stays unread, and its view."""
+    for _ in range(2):
+        await engine.signal(claim.id, "change", PAYLOAD)
+    unread = await engine.store.inboxes.peek(claim.id, claim.lease, ())
+    assert unread is not None
+    assert unread[1].payload == PAYLOAD
+    received = [
+        await engine.store.inboxes.take(claim.id, claim.lease, "signal 1", unread) for _ in range(2)
+    ]
+    assert received[0] == received[1]
+    assert SECRET.encode() in (received[0] or b"")
+    await engine.set_view(claim.id, claim.lease, PAYLOAD)
+    assert (await engine.view(claim.id)).data == PAYLOAD
 
 
 async def run_ways_in(engine: Engine, clock: Clock) -> None:
@@ -341,7 +358,8 @@ async def test_an_imported_execution_is_sealed_again(
     assert SECRET in frames.frames[0].text
     assert await engine.replay(execution_id, keep_steps=True) is State.WAITING
     claim = await claim_next(engine, "work")
-    assert (claim.input, claim.steps) == (PAYLOAD, {"charge": PAYLOAD})
+    assert (claim.input, claim.steps["charge"]) == (PAYLOAD, PAYLOAD)
+    assert SECRET.encode() in claim.steps["signal 1"]
 
 
 async def test_a_turn_of_a_conversation_is_sealed_as_the_store_reads_it(
