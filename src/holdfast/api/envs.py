@@ -25,5 +25,12 @@ class Envs(ABC):
         """Return an env. Raises EnvNotFound."""
 
     @abstractmethod
+    async def delete(self, name: str) -> None:
+        """Delete an env without deployments; one that does not exist is no error.
+
+        Raises EnvInUse.
+        """
+
+    @abstractmethod
     async def list(self) -> Sequence[Env]:
         """Return all envs by name."""

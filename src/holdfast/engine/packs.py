@@ -31,6 +31,11 @@ class Packs(packs.Packs):
         return await self._packs.put(upload, tenant)
 
     @override
+    async def delete(self, digest: str, *, tenant: str = DEFAULT_TENANT) -> None:
+        checks.name("tenant", tenant)
+        await self._packs.remove(check_digest("digest", digest), tenant)
+
+    @override
     async def list(
         self, tenant: str | None = None, *, limit: int = 50, cursor: str | None = None
     ) -> tuple[builtins.list[StoredPack], str | None]:

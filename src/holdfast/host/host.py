@@ -7,11 +7,12 @@ import contextlib
 import logging
 from collections.abc import AsyncIterator, Sequence
 
-from holdfast.concurrency import first_of, stop
+from holdfast.concurrency import first_of, stop, wait_or_timeout
 from holdfast.engine import Engine
 from holdfast.errors import HoldfastError
+from holdfast.host.loading import LoadedPack
 from holdfast.host.serving import Serving
-from holdfast.host.settings import HostSettings
+from holdfast.host.settings import LOAD_S, HostSettings
 from holdfast.host.timers import owner_of
 from holdfast.model.activities import NewActivity
 from holdfast.model.deployments import Deployment
@@ -136,8 +137,22 @@ class Host:
                 serving.see(revision, owns=owns)
                 continue
             self._serving[revision.id] = Serving(
-                self._engine, deployment.ref, revision, self.settings, self._loading, owns=owns
+                self._engine,
+                deployment.ref,
+                revision,
+                self.settings,
+                self._loading,
+                self._when_loaded,
+                owns=owns,
             )
+
+    async def _when_loaded(self, revision_id: str) -> LoadedPack | None:
+        """Return a revision that is served here, when it is loaded; None if that takes too long."""
+        serving = self._serving.get(revision_id)
+        if serving is None:
+            return None
+        await wait_or_timeout(serving.decided, LOAD_S)
+        return serving.pack
 
     def _unload(self, revision_id: str) -> None:
         serving = self._serving.pop(revision_id)

@@ -19,7 +19,8 @@ from holdfast.concurrency import first_of
 from holdfast.engine import Engine
 from holdfast.errors import Conflict, HoldfastError, InvalidPack
 from holdfast.host import timers
-from holdfast.host.loading import declare_pack
+from holdfast.host.loading import LoadedPack, declare_pack
+from holdfast.host.moving import Loaded, Moving
 from holdfast.host.opening import open_runners
 from holdfast.host.packs import Bundle, PublicKey, Trust, bundle, load_archive
 from holdfast.host.packs.problems import Problem
@@ -65,13 +66,17 @@ class Serving:
         revision: Revision,
         settings: HostSettings,
         loading: asyncio.Semaphore,
+        loaded: Loaded,
         *,
         owns: bool,
     ) -> None:
         self.ref = ref
         self.revision = revision
-        #: Whether it works for the revision now.
-        self.is_loaded: bool = False
+        #: Its packs, while it works for the revision.
+        self.pack: LoadedPack | None = None
+        #: Done when it was loaded for the first time, or never will be.
+        self.decided: asyncio.Event = asyncio.Event()
+        self._moving = Moving(engine, ref, loaded)
         self._engine = engine
         self._settings = settings
         self._loading = loading
@@ -83,6 +88,11 @@ class Serving:
         self._stopping = asyncio.Event()
         self._news = asyncio.Event()
         self.running: asyncio.Future[None] = asyncio.ensure_future(self._run())
+
+    @property
+    def is_loaded(self) -> bool:
+        """Whether it works for the revision now."""
+        return self.pack is not None
 
     def see(self, revision: Revision, *, owns: bool) -> None:
         """Take notice of the revision's lifecycle, and whether it owns the schedules."""
@@ -109,21 +119,22 @@ class Serving:
         while not self._stopping.is_set():
             self._news.clear()
             try:
-                async with self._opened() as app:
-                    await self._work(app)
+                async with self._opened() as (app, pack):
+                    await self._work(app, pack)
                     return
             except _Unfit as unfit:
                 log.warning("revision %s is not served here: %s", self.revision.id, unfit)
+                self.decided.set()
                 await self._stopping.wait()
             except Exception as error:  # noqa: BLE001 - a revision harms no other
                 await self._failed(error)
             finally:
-                self.is_loaded = False
+                self.pack = None
             await first_of(self._news.wait(), pause(self._stopping, pause_s))
             pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
 
     @contextlib.asynccontextmanager
-    async def _opened(self) -> AsyncIterator[App]:
+    async def _opened(self) -> AsyncIterator[tuple[App, LoadedPack]]:
         """Load the packs of the revision, and close what they need in the end."""
         async with contextlib.AsyncExitStack() as stack:
             async with self._loading, asyncio.timeout(LOAD_S):
@@ -141,11 +152,12 @@ class Serving:
                 runners = await stack.enter_async_context(opening)
                 app = App().attach(self._engine)
                 # This host has what the packs require, so the revision alone says who may claim.
-                await asyncio.to_thread(declare_pack, app, packs, runners, requires=())
+                pack = await asyncio.to_thread(declare_pack, app, packs, runners, requires=())
+                pack.flows.mover = self._moving
             # The worker must not put them: they belong to one revision of all that are loaded.
             self._plans = timers.plans_of(self.ref, self.revision.id, app.schedules.values())
             app.schedules.clear()
-            yield app
+            yield app, pack
 
     async def _bundle(self) -> Bundle:
         env = await self._engine.envs.get(self.ref.env)
@@ -156,7 +168,7 @@ class Serving:
         main, *overlays = [await asyncio.to_thread(load_archive, data, trust) for data in archives]
         return bundle(main, overlays)
 
-    async def _work(self, app: App) -> None:
+    async def _work(self, app: App, pack: LoadedPack) -> None:
         """Work until the revision is unloaded, the host stops or an operator drains the worker."""
         settings = WorkerSettings(
             name=f"host.{self.ref.env}",
@@ -171,7 +183,8 @@ class Serving:
         judging: asyncio.Future[None] | None = None
         try:
             await worker.wait_started(working)
-            self.is_loaded = True
+            self.pack = pack
+            self.decided.set()
             log.info("revision %s of %s is loaded", self.revision.id, self.ref.id)
             self._has_schedules = False
             judging = asyncio.ensure_future(self._attend())

@@ -121,6 +121,20 @@ class Sessions(Domain):
             suspended=state == b"suspended",
         )
 
+    async def move(
+        self, execution_id: str, lease: Lease, revision: str, requires: Sequence[str], state: bytes
+    ) -> None:
+        """Let a conversation continue on another revision, with a state and an empty journal."""
+        await self._call.write(
+            "hf_session_move",
+            self._store.tag_of(execution_id),
+            execution_id,
+            lease.fence,
+            revision,
+            ",".join(requires),
+            state,
+        )
+
     async def state(
         self,
         execution_id: str,
