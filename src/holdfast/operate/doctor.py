@@ -26,7 +26,7 @@ from holdfast.errors import (
 from holdfast.model.findings import Finding, Level, error, ok, warning
 from holdfast.model.queues import QueueStats
 from holdfast.model.states import State
-from holdfast.operate import declared, drift, findings
+from holdfast.operate import declared, drains, drift, findings
 from holdfast.operate.findings import Facts
 from holdfast.store.engine import StoreEngine
 from holdfast.store.store import Store, StoreSettings
@@ -351,6 +351,7 @@ _CONTENTS: dict[str, Check] = {
     "services": _services,
     "workers": _lanes,
     "limits": declared.limits,
+    "drains": drains.drains,
     "queues": _queues,
     "archive": _archive,
 }

@@ -233,8 +233,9 @@ def _split(split: Mapping[str, Any]) -> Split:
     return Split(
         generation=int(split["generation"]),
         entries=_entries(split["entries"]),
-        at=from_ms(int(split["at"])),
-        by=split["by"],
+        # Of a deployment that was removed, the generation alone is remembered.
+        at=from_ms(int(split["at"])) if "at" in split else None,
+        by=split.get("by", ""),
     )
 
 

@@ -20,12 +20,11 @@ end
 local function run(tag, args)
   local env, tenant, deployment_id, keep = unpack(args)
   local name, refusal = deployments.find(tag, env, tenant, deployment_id)
-  if not name and refusal[2] == 'deployment_not_found' then return { 'ok', 'absent', '' } end
-  if not name then return refusal end
+  if not name then return refusal[2] == 'ambiguous_deployment' and refusal or { 'ok', 'absent', '' } end
   local ids = server.call('ZRANGE', keys.revisions(tag, name), 0, -1)
   local id, lifecycle = served(tag, ids)
   if id then
-    return reply.no('deployment_in_use', 'id', deployment_id, 'revision', id, 'lifecycle', lifecycle)
+    return reply.no('deployment_in_use', 'id', deployment_id, 'by', 'revision ' .. id, 'lifecycle', lifecycle)
   end
 
   for _, revision in ipairs(ids) do

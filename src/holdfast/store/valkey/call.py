@@ -101,8 +101,8 @@ _SENTENCES: dict[type[HoldfastError], str] = {
         "several tenants of env {env} have a deployment {id}: name the tenant"
     ),
     errors.DeploymentInUse: (
-        "deployment {id} is in use: its revision {revision} is {lifecycle}; route nowhere, drain "
-        "and archive what is served, then delete it"
+        "deployment {id} is in use by {by}, which is {lifecycle}: clear the split, and drain or "
+        "archive what is served"
     ),
     errors.EnvInUse: (
         "env {env} is in use by deployment {deployment} of tenant {tenant}; delete it first"
