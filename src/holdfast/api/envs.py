@@ -26,9 +26,11 @@ class Envs(ABC):
 
     @abstractmethod
     async def delete(self, name: str) -> None:
-        """Delete an env without deployments; one that does not exist is no error.
+        """Delete an env without deployments; `local` always exists.
 
-        Raises EnvInUse.
+        Raises:
+            EnvNotFound: there is no such env.
+            EnvInUse: it has deployments.
         """
 
     @abstractmethod

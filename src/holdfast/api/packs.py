@@ -22,10 +22,11 @@ class Packs(ABC):
 
     @abstractmethod
     async def delete(self, digest: str, *, tenant: str = DEFAULT_TENANT) -> None:
-        """Delete a pack of a tenant; one that it does not have is no error.
+        """Delete a pack of a tenant. Its archive is removed when no other tenant has it.
 
-        Its archive is removed when no other tenant has it. Raises PackInUse: a revision that is not
-        archived was staged from it.
+        Raises:
+            PackNotFound: the tenant has no such pack.
+            PackInUse: a revision that is not archived was staged from it.
         """
 
     @abstractmethod

@@ -79,10 +79,11 @@ class Deployments(deployments.Deployments):
 
     @override
     async def delete(self, ref: DeploymentRef) -> None:
-        tenant = await self._deployments.remove(ref) or ref.tenant
+        # If this dies halfway, the call can be repeated.
+        await self._delete_schedules(ref, (await self._deployments.get(ref)).tenant)
+        tenant = await self._deployments.remove(ref)
         await self._store.packs.sweep()
-        if tenant is not None:
-            await self._delete_schedules(ref, tenant)
+        await self._delete_schedules(ref, tenant)
 
     async def _delete_schedules(self, ref: DeploymentRef, tenant: str) -> None:
         schedules = Schedules(self._store)

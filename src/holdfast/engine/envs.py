@@ -44,7 +44,8 @@ class Envs(envs.Envs):
         checks.name("env", name)
         if name == LOCAL.name:
             checks.refuse("env", "must be another than local, which always exists", name)
-        await self._envs.remove(name)
+        if not await self._envs.remove(name):
+            raise EnvNotFound(f"no env is called {name}", env=name)
 
     @override
     async def list(self) -> builtins.list[Env]:

@@ -167,12 +167,12 @@ class Deployments(Domain):
         )
         return _answered(answer)
 
-    async def remove(self, ref: DeploymentRef) -> str | None:
-        """Remove a deployment; returns its tenant, None if there is no such deployment."""
-        word, tenant = await self._call.write(
+    async def remove(self, ref: DeploymentRef) -> str:
+        """Remove a deployment; returns its tenant."""
+        (tenant,) = await self._call.write(
             "hf_deployment_remove", self._store.global_tag, *_named(ref), str(bounds.PIN_TTL_MS)
         )
-        return tenant.decode() if word == b"removed" else None
+        return str(tenant.decode())
 
     async def set_restart(self, ref: DeploymentRef, text: str) -> None:
         """Set what users read when their conversation is ended by a drain."""

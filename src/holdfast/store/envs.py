@@ -26,9 +26,10 @@ class Envs(Domain):
         )
         return bool(word == b"created") and env.name != LOCAL.name
 
-    async def remove(self, name: str) -> None:
-        """Remove an env without deployments; one that is absent is no error."""
-        await self._call.write("hf_env_remove", self._store.global_tag, name)
+    async def remove(self, name: str) -> bool:
+        """Remove an env without deployments; returns whether it was there."""
+        (word,) = await self._call.write("hf_env_remove", self._store.global_tag, name)
+        return bool(word == b"removed")
 
     async def list(self) -> list[Env]:
         """Return all envs by name; `local` is always among them."""

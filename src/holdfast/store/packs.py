@@ -77,10 +77,11 @@ class Packs(Domain):
             raise StoreFault(f"the archive {archive} is damaged in the store; upload it again")
         return data
 
-    async def remove(self, digest: str, tenant: str) -> None:
-        """Remove a pack from those of a tenant; one that is absent is no error."""
-        await self._call.write("hf_pack_remove", self._store.global_tag, tenant, digest)
+    async def remove(self, digest: str, tenant: str) -> bool:
+        """Remove a pack from those of a tenant; returns whether it was there."""
+        (word,) = await self._call.write("hf_pack_remove", self._store.global_tag, tenant, digest)
         await self.sweep()
+        return bool(word == b"removed")
 
     async def sweep(self) -> None:
         """Let the parts of archives expire that nothing uses.

@@ -23,7 +23,7 @@ SERVED = (Lifecycle.WARMING, Lifecycle.READY, Lifecycle.DRAINING)
 async def test_a_deployment_that_hosts_serve_stays(
     store: Store, dump: Dump, state: Lifecycle
 ) -> None:
-    """Every other one goes with its revisions; the call can be repeated."""
+    """Every other one goes with its revisions."""
     ref = await create(store)
     await stage(store, ref, "blue", state)
     if state in SERVED:
@@ -31,9 +31,9 @@ async def test_a_deployment_that_hosts_serve_stays(
         await refused(store.deployments.remove(ref), DeploymentInUse, dump, **context)
         return
     assert await store.deployments.remove(ref) == "default"
-    assert await store.deployments.remove(ref) is None
-    with pytest.raises(DeploymentNotFound):
-        await described(store, ref)
+    await refused(
+        store.deployments.remove(ref), DeploymentNotFound, dump, id="talk", env="local"
+    )
     assert await store.deployments.page("local", None, 10, None) == ([], None)
     assert (await store.deployments.changes("local", 0, 10))[1] == []
     # The ids are free.

@@ -2,8 +2,8 @@
 --- pins can live, so that a deployment of the same name continues to count and revives none.
 --- @key tag the global partition
 --- @arg env @arg tenant or empty @arg deployment @arg keep in ms, for how long the generation is remembered
---- @ok removed | absent, TENANT or empty
---- @no ambiguous_deployment | deployment_in_use
+--- @ok TENANT
+--- @no deployment_not_found | ambiguous_deployment | deployment_in_use
 --- @flags allow-oom
 --- @requires lib/core/keys lib/core/reply lib/deploy/deployments lib/deploy/splits lib/deploy/archives
 
@@ -20,7 +20,7 @@ end
 local function run(tag, args)
   local env, tenant, deployment_id, keep = unpack(args)
   local name, refusal = deployments.find(tag, env, tenant, deployment_id)
-  if not name then return refusal[2] == 'ambiguous_deployment' and refusal or { 'ok', 'absent', '' } end
+  if not name then return refusal end
   local ids = server.call('ZRANGE', keys.revisions(tag, name), 0, -1)
   local id, lifecycle = served(tag, ids)
   if id then
@@ -37,5 +37,5 @@ local function run(tag, args)
   if generation > 0 then server.call('SET', keys.split(tag, name), cmsgpack.pack(split), 'PX', keep) end
   tenant = server.call('HGET', keys.deployment(tag, name), 'tenant')
   deployments.forget(tag, env, tenant, deployment_id)
-  return { 'ok', 'removed', tenant }
+  return { 'ok', tenant }
 end

@@ -142,10 +142,10 @@ async def change(
     ONE,
     role=Role.OPERATOR,
     status=204,
-    errors=(errors.AmbiguousDeployment, errors.DeploymentInUse),
+    errors=(*FIND, errors.DeploymentInUse),
 )
 async def delete(call: Call, env: str, d: str, query: TenantQuery) -> None:
-    """Delete a deployment with its revisions and schedules; one that is absent is no error.
+    """Delete a deployment with its revisions and schedules.
 
     It is refused as `deployment_in_use` while a revision warms up, is ready or drains: set a split
     without entries, then drain what is ready.

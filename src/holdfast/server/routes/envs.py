@@ -61,8 +61,8 @@ async def describe(call: Call, env: str) -> EnvView:
     role=Role.OPERATOR,
     scope=Scope.SYSTEM,
     status=204,
-    errors=(errors.EnvInUse,),
+    errors=(errors.EnvNotFound, errors.EnvInUse),
 )
 async def delete(call: Call, env: str) -> None:
-    """Delete an env without deployments. `local` always exists; an absent one is no error."""
+    """Delete an env without deployments. `local` always exists."""
     await call.engine.envs.delete(env)
