@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Sequence
 from holdfast.concurrency import first_of, stop, wait_or_timeout
 from holdfast.engine import Engine
 from holdfast.errors import HoldfastError
+from holdfast.host.flows.pacing import Pace
 from holdfast.host.loading import LoadedPack
 from holdfast.host.serving import Serving
 from holdfast.host.settings import LOAD_S, HostSettings
@@ -41,6 +42,7 @@ class Host:
         #: Revisions that were unloaded and still finish what runs.
         self._leaving: set[Serving] = set()
         self._loading = asyncio.Semaphore(_LOADS_AT_ONCE)
+        self._pace = Pace()
         self._stopping = asyncio.Event()
         #: Set when the revisions of the first look are known.
         self.started: asyncio.Event = asyncio.Event()
@@ -143,6 +145,7 @@ class Host:
                 self.settings,
                 self._loading,
                 self._when_loaded,
+                self._pace,
                 owns=owns,
             )
 

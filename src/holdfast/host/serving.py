@@ -19,6 +19,7 @@ from holdfast.concurrency import first_of
 from holdfast.engine import Engine
 from holdfast.errors import Conflict, HoldfastError, InvalidPack
 from holdfast.host import timers
+from holdfast.host.flows.pacing import Pace
 from holdfast.host.loading import LoadedPack, declare_pack
 from holdfast.host.moving import Loaded, Moving
 from holdfast.host.opening import open_runners
@@ -67,6 +68,7 @@ class Serving:
         settings: HostSettings,
         loading: asyncio.Semaphore,
         loaded: Loaded,
+        pace: Pace,
         *,
         owns: bool,
     ) -> None:
@@ -76,6 +78,7 @@ class Serving:
         self.pack: LoadedPack | None = None
         #: Done when it was loaded for the first time, or never will be.
         self.decided: asyncio.Event = asyncio.Event()
+        self._pace = pace
         self._moving = Moving(engine, ref, loaded)
         self._engine = engine
         self._settings = settings
@@ -153,7 +156,7 @@ class Serving:
                 app = App().attach(self._engine)
                 # This host has what the packs require, so the revision alone says who may claim.
                 pack = await asyncio.to_thread(declare_pack, app, packs, runners, requires=())
-                pack.flows.mover = self._moving
+                pack.flows.mover, pack.flows.pace = self._moving, self._pace
             # The worker must not put them: they belong to one revision of all that are loaded.
             self._plans = timers.plans_of(self.ref, self.revision.id, app.schedules.values())
             app.schedules.clear()

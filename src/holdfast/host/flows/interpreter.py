@@ -17,6 +17,7 @@ from holdfast.host.flows.lint import check_flows, lint_files, refuse
 from holdfast.host.flows.model import (
     Flow,
 )
+from holdfast.host.flows.pacing import Pace
 from holdfast.host.flows.problems import Problems
 from holdfast.host.flows.progress import (
     FlowFailed,
@@ -54,6 +55,8 @@ class Flows:
         self.runners = runners or Runners()
         #: Sees the nodes that run, in every attempt.
         self.watcher: Watcher = Nobody()
+        #: A host gives all its flows the same, so that none holds the others up.
+        self.pace: Pace = Pace()
         #: Takes conversations to another revision; None: they stay.
         self.mover: Mover | None = None
         self.steps_kept = steps_kept

@@ -27,6 +27,7 @@ from holdfast.host.flows.model import (
     SubFlow,
     Wait,
 )
+from holdfast.host.flows.pacing import Meter
 from holdfast.host.flows.progress import (
     FlowExpired,
     FlowFailed,
@@ -67,6 +68,7 @@ class Run:
         self._chat = chat
         self._state = state or FlowState(frames=[], vars={})
         self._steps = 0
+        self._meter = Meter()
         self._turn = Turn()
         self._payload: Any = {}
         self._activity = {**self._activity_of(None), "kind": "start"}
@@ -87,6 +89,7 @@ class Run:
     def begin(self, message: ChatMessage | None) -> None:
         """Begin a turn: what it may use is counted again."""
         self._turn = Turn()
+        self._flows.pace.begin(self._stage.place.tenant)
         self._payload = {} if message is None else dict(message.payload)
         self._activity = self._activity_of(message)
         self._given.clear()
@@ -123,7 +126,13 @@ class Run:
 
     async def to_the_end(self) -> Any:
         """Run nodes until the outermost flow has ended; returns its result."""
+        return await self._meter.run(self._to_the_end())
+
+    async def _to_the_end(self) -> Any:
+        tenant, pace = self._stage.place.tenant, self._flows.pace
+        pace.begin(tenant)
         while self._state.frames:
+            await pace.rest(tenant, self._meter)
             if self._frame.node == END:
                 await self._leave()
                 continue
