@@ -15,6 +15,7 @@ from holdfast.host.loading import LoadedPack
 from holdfast.host.serving import Serving
 from holdfast.host.settings import LOAD_S, HostSettings
 from holdfast.host.timers import owner_of
+from holdfast.host.trials import Trials
 from holdfast.model.activities import NewActivity
 from holdfast.model.deployments import Deployment
 from holdfast.model.revisions import Lifecycle, Revision
@@ -35,7 +36,13 @@ class Host:
     Revisions of apps are served by workers, see `holdfast worker --revision`.
     """
 
-    def __init__(self, engine: Engine, settings: HostSettings | None = None) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        settings: HostSettings | None = None,
+        *,
+        trials: Trials | None = None,
+    ) -> None:
         self.settings: HostSettings = settings or HostSettings()
         self._engine = engine
         self._serving: dict[str, Serving] = {}
@@ -43,6 +50,7 @@ class Host:
         self._leaving: set[Serving] = set()
         self._loading = asyncio.Semaphore(_LOADS_AT_ONCE)
         self._pace = Pace()
+        self._trials = trials or Trials()
         self._stopping = asyncio.Event()
         #: Set when the revisions of the first look are known.
         self.started: asyncio.Event = asyncio.Event()
@@ -146,6 +154,7 @@ class Host:
                 self._loading,
                 self._when_loaded,
                 self._pace,
+                self._trials,
                 owns=owns,
             )
 

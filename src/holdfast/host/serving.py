@@ -26,6 +26,7 @@ from holdfast.host.opening import open_runners
 from holdfast.host.packs import Bundle, PublicKey, Trust, bundle, load_archive
 from holdfast.host.packs.problems import Problem
 from holdfast.host.settings import LOAD_S, HostSettings
+from holdfast.host.trials import Trials
 from holdfast.model import bounds
 from holdfast.model.deployments import DeploymentRef
 from holdfast.model.revisions import Gate, Lifecycle, Revision
@@ -69,6 +70,7 @@ class Serving:
         loading: asyncio.Semaphore,
         loaded: Loaded,
         pace: Pace,
+        trials: Trials,
         *,
         owns: bool,
     ) -> None:
@@ -79,6 +81,7 @@ class Serving:
         #: Done when it was loaded for the first time, or never will be.
         self.decided: asyncio.Event = asyncio.Event()
         self._pace = pace
+        self._trials = trials
         self._moving = Moving(engine, ref, loaded)
         self._engine = engine
         self._settings = settings
@@ -168,6 +171,9 @@ class Serving:
             keys=frozenset(PublicKey.parse(key) for key in env.trust), unsigned=env.unsigned_packs
         )
         archives = [await self._engine.packs.archive(one) for one in self.revision.archives]
+        if self.revision.lifecycle is Lifecycle.WARMING:
+            # One that was ready before has been loaded by a host, which was none the worse for it.
+            await self._trials.check(self.revision.archives, archives)
         main, *overlays = [await asyncio.to_thread(load_archive, data, trust) for data in archives]
         return bundle(main, overlays)
 
