@@ -42,22 +42,22 @@ nodes:
 #: Computes as long as a turn may: two hundred nodes, each over a thousand items.
 SLOW = """\
 id: main
-vars: {list: {default: [%s]}, n: {default: 0}}
+vars: {list: {default: [LIST]}, n: {default: 0}}
 nodes:
   a:
-    set: {n: "{{ vars.n + size(vars.list.filter(i, i %% 7 == 3)) }}"}
+    set: {n: "{{ vars.n + size(vars.list.filter(i, i % 7 == 3)) }}"}
     out: [{when: "vars.n < 100000000", to: a}, {to: end}]
-""" % ",".join(map(str, range(300)))
+""".replace("LIST", ",".join(map(str, range(300))))
 #: Makes values as large as they may be, and says them.
 HUGE = """\
 id: main
-vars: {text: {default: "%s"}}
+vars: {text: {default: "TEXT"}}
 nodes:
   a: {set: {b: "{{ vars.text + vars.text }}"}, out: c}
   c: {set: {d: "{{ vars.b + vars.b }}"}, out: say}
   say: {emit: [{text: "{{ vars.d }}"}, {text: "{{ vars.d }}"}, {text: "{{ vars.d }}"}], out: w}
   w: {wait: {}, out: a}
-""" % ("x" * 60_000)
+""".replace("TEXT", "x" * 60_000)
 BAD: Mapping[str, str] = {"crashes": CRASHES, "slow": SLOW, "huge": HUGE}
 
 TENANTS = ("acme", "beta")
@@ -122,7 +122,7 @@ async def _phase(engine: Engine, seconds: float) -> list[float]:
         for tenant in (*TENANTS, BAD_TENANT)
         for number in range(USERS)
     ]
-    await asyncio.gather(*talks[: -USERS])
+    await asyncio.gather(*talks[:-USERS])
     for talk in talks:
         talk.cancel()
     await asyncio.gather(*talks, return_exceptions=True)
@@ -137,7 +137,7 @@ async def two_hosts() -> AsyncIterator[Engine]:
         command = [sys.executable, "-m", "holdfast.cli", "host", "--store", url]
         async with open_engine(url) as engine:
             hosts = [
-                subprocess.Popen(  # noqa: ASYNC220 - it returns at once
+                subprocess.Popen(
                     [*command, "--log-level", "error"],
                     cwd=folder,
                     stdout=subprocess.DEVNULL,

@@ -1,4 +1,4 @@
-"""`holdfast deployments`: what packs and apps run where: list, show, create, set, delete, events, explain."""
+"""`holdfast deployments`: what runs where: list, show, create, set, delete, events, explain."""
 
 from __future__ import annotations
 

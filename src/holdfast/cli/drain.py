@@ -24,7 +24,9 @@ def drain(
     *,
     deadline: Annotated[
         str | None,
-        typer.Option("--deadline", help="What waits longer moves to another revision or ends: 1h, 3d."),
+        typer.Option(
+            "--deadline", help="What waits longer moves to another revision or ends: 1h, 3d."
+        ),
     ] = None,
     env: EnvOption = "local",
     tenant: TenantOption = None,

@@ -12,7 +12,7 @@ from holdfast.engine import Engine
 from holdfast.errors import HoldfastError
 from holdfast.host.flows.pacing import Pace
 from holdfast.host.loading import LoadedPack
-from holdfast.host.serving import Serving
+from holdfast.host.serving import Serving, Shared
 from holdfast.host.settings import LOAD_S, HostSettings
 from holdfast.host.timers import owner_of
 from holdfast.host.trials import Trials
@@ -48,9 +48,12 @@ class Host:
         self._serving: dict[str, Serving] = {}
         #: Revisions that were unloaded and still finish what runs.
         self._leaving: set[Serving] = set()
-        self._loading = asyncio.Semaphore(_LOADS_AT_ONCE)
-        self._pace = Pace()
-        self._trials = trials or Trials()
+        self._shared = Shared(
+            loading=asyncio.Semaphore(_LOADS_AT_ONCE),
+            loaded=self._when_loaded,
+            pace=Pace(),
+            trials=trials or Trials(),
+        )
         self._stopping = asyncio.Event()
         #: Set when the revisions of the first look are known.
         self.started: asyncio.Event = asyncio.Event()
@@ -151,10 +154,7 @@ class Host:
                 deployment.ref,
                 revision,
                 self.settings,
-                self._loading,
-                self._when_loaded,
-                self._pace,
-                self._trials,
+                self._shared,
                 owns=owns,
             )
 

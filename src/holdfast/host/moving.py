@@ -1,7 +1,8 @@
 """Conversations that leave a revision whose drain is overdue.
 
-The store asks a conversation to move by a message of its own (lua/lib/session/restarts.lua). The old
-revision answers: it knows the state. So a conversation moves in an ordinary turn, under a lease.
+The store asks a conversation to move by a message of its own (lua/lib/session/restarts.lua). The
+old revision answers, because it knows the state. So a conversation moves in an ordinary turn, under
+a lease.
 """
 
 from __future__ import annotations
@@ -39,9 +40,7 @@ class Moving:
         self._ref = ref
         self._loaded = loaded
 
-    async def __call__(
-        self, chat: Chat, frames: Sequence[Frame], state: Mapping[str, Any]
-    ) -> None:
+    async def __call__(self, chat: Chat, frames: Sequence[Frame], state: Mapping[str, Any]) -> None:
         """Move a conversation that waits at `frames` and continues with `state`, or end it."""
         deployment = await self._store.deployments.get(self._ref)
         own = revision_of(chat.claim.requires) or ""

@@ -14,6 +14,7 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import AsyncIterator
+from dataclasses import dataclass
 
 from holdfast.concurrency import first_of
 from holdfast.engine import Engine
@@ -58,6 +59,18 @@ class _Unfit(Exception):
     """This host lacks what the pack requires; another one may have it."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shared:
+    """What the revisions of a host share."""
+
+    #: Bounds how many are loaded at once.
+    loading: asyncio.Semaphore
+    #: Finds another revision of the host.
+    loaded: Loaded
+    pace: Pace
+    trials: Trials
+
+
 class Serving:
     """One revision that this process serves."""
 
@@ -67,10 +80,7 @@ class Serving:
         ref: DeploymentRef,
         revision: Revision,
         settings: HostSettings,
-        loading: asyncio.Semaphore,
-        loaded: Loaded,
-        pace: Pace,
-        trials: Trials,
+        shared: Shared,
         *,
         owns: bool,
     ) -> None:
@@ -80,12 +90,10 @@ class Serving:
         self.pack: LoadedPack | None = None
         #: Done when it was loaded for the first time, or never will be.
         self.decided: asyncio.Event = asyncio.Event()
-        self._pace = pace
-        self._trials = trials
-        self._moving = Moving(engine, ref, loaded)
+        self._shared = shared
+        self._moving = Moving(engine, ref, shared.loaded)
         self._engine = engine
         self._settings = settings
-        self._loading = loading
         self._worker: Worker | None = None
         self._plans: list[NewSchedule] = []
         #: Whether the schedules of the deployment are to be those of this revision, and are.
@@ -143,7 +151,7 @@ class Serving:
     async def _opened(self) -> AsyncIterator[tuple[App, LoadedPack]]:
         """Load the packs of the revision, and close what they need in the end."""
         async with contextlib.AsyncExitStack() as stack:
-            async with self._loading, asyncio.timeout(LOAD_S):
+            async with self._shared.loading, asyncio.timeout(LOAD_S):
                 packs = await self._bundle()
                 required = {name for pack in packs.packs for name in pack.definition.requires}
                 if missing := required - set(self._settings.capabilities):
@@ -159,7 +167,7 @@ class Serving:
                 app = App().attach(self._engine)
                 # This host has what the packs require, so the revision alone says who may claim.
                 pack = await asyncio.to_thread(declare_pack, app, packs, runners, requires=())
-                pack.flows.mover, pack.flows.pace = self._moving, self._pace
+                pack.flows.mover, pack.flows.pace = self._moving, self._shared.pace
             # The worker must not put them: they belong to one revision of all that are loaded.
             self._plans = timers.plans_of(self.ref, self.revision.id, app.schedules.values())
             app.schedules.clear()
@@ -173,7 +181,7 @@ class Serving:
         archives = [await self._engine.packs.archive(one) for one in self.revision.archives]
         if self.revision.lifecycle is Lifecycle.WARMING:
             # One that was ready before has been loaded by a host, which was none the worse for it.
-            await self._trials.check(self.revision.archives, archives)
+            await self._shared.trials.check(self.revision.archives, archives)
         main, *overlays = [await asyncio.to_thread(load_archive, data, trust) for data in archives]
         return bundle(main, overlays)
 

@@ -1,8 +1,8 @@
 """The program that loads packs on trial: `python -m holdfast.host.trial MEMORY_MB SECONDS`.
 
-It reads archives in msgpack from its input and loads them as a host does, within bounds on memory and
-processor time. It exits with 0 if that ended, whatever came of it: the host finds the defects of a
-pack by itself. Only a pack that ends the process, or does not end, never gets that far.
+It reads archives in msgpack from its input and loads them as a host does, within bounds on memory
+and processor time. It exits with 0 if that ended, whatever came of it: the host finds the defects
+of a pack by itself. Only a pack that ends the process, or does not end, never gets that far.
 """
 
 from __future__ import annotations

@@ -32,17 +32,17 @@ nodes:
 @pytest.fixture
 async def engine(real_url: str) -> AsyncIterator[Engine]:
     """An engine on the real clock, with a host."""
-    async with open_engine(real_url) as opened:
-        async with HostBuilder(opened).work(lease_ms=5_000).build().running():
-            yield opened
+    async with (
+        open_engine(real_url) as opened,
+        HostBuilder(opened).work(lease_ms=5_000).build().running(),
+    ):
+        yield opened
 
 
 async def say(engine: Engine, text: str, user: str = "ann") -> TurnAnswer:
     """Send a message to the deployment."""
     payload = b'{"text": "%s"}' % text.encode()
-    return await engine.activities.handle(
-        NewActivity(conversation="c", user=user, payload=payload)
-    )
+    return await engine.activities.handle(NewActivity(conversation="c", user=user, payload=payload))
 
 
 async def words(engine: Engine, text: str, user: str = "ann") -> list[str]:

@@ -31,9 +31,7 @@ async def test_a_deployment_that_hosts_serve_stays(
         await refused(store.deployments.remove(ref), DeploymentInUse, dump, **context)
         return
     assert await store.deployments.remove(ref) == "default"
-    await refused(
-        store.deployments.remove(ref), DeploymentNotFound, dump, id="talk", env="local"
-    )
+    await refused(store.deployments.remove(ref), DeploymentNotFound, dump, id="talk", env="local")
     assert await store.deployments.page("local", None, 10, None) == ([], None)
     assert (await store.deployments.changes("local", 0, 10))[1] == []
     # The ids are free.

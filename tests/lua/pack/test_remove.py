@@ -45,9 +45,7 @@ async def test_a_pack_goes_with_its_archive(store: Store) -> None:
 
 
 @pytest.mark.parametrize("tenant", ["default", "other"])
-async def test_a_pack_that_a_revision_can_load_stays(
-    store: Store, dump: Dump, tenant: str
-) -> None:
+async def test_a_pack_that_a_revision_can_load_stays(store: Store, dump: Dump, tenant: str) -> None:
     """Until the revision is archived. The name of another tenant's revision is not told."""
     await store.packs.put(A, "default")
     ref = await create(store, pack="shop", tenant=tenant)
@@ -73,7 +71,7 @@ async def test_the_archive_that_another_one_replaced_goes(store: Store) -> None:
 async def test_a_sweep_that_finds_an_archive_in_use_keeps_it(store: Store) -> None:
     """One that died before let its parts expire."""
     await store.packs.put(A, "acme")
-    caller, tag = store.packs._call, keys.archive_tag(store.prefix, ARCHIVE)  # noqa: SLF001
+    caller, tag = store.packs._call, keys.archive_tag(store.prefix, ARCHIVE)
     await caller.write("hf_pack_remove", store.global_tag, "acme", A.digest)
     await caller.write("hf_pack_unseal", tag, "60000")
     await caller.write("hf_pack_register", store.global_tag, "acme", A.digest, *_REST)

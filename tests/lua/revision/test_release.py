@@ -145,8 +145,6 @@ async def test_executions_of_another_tenant_keep_no_drain_open(store: Store) -> 
     """Hosts never claim them, so they could keep it open for ever; nor are they refused."""
     await create_one(store, tenant="evil", requires=BLUE)
     assert await store.needs.close("default", "blue") == Needs()
-    (made,) = await store.executions.create(
-        [NewExecution(kind="k", tenant="evil", requires=BLUE)]
-    )
+    (made,) = await store.executions.create([NewExecution(kind="k", tenant="evil", requires=BLUE)])
     assert not isinstance(made, Exception)
     assert await store.needs.close("default", "blue") == Needs()
