@@ -21,6 +21,7 @@ from holdfast.host.packs import Pack, manifest, reader
 from holdfast.host.packs.signatures import Origin, Verdict
 from holdfast.model.activities import NewActivity
 from holdfast.model.deployments import DeploymentRef, NewDeployment, SplitEntry
+from holdfast.model.packs import PackUpload
 from holdfast.model.revisions import Lifecycle
 from holdfast.testing.polling import wait_for
 from holdfast.testing.servers import start_server
@@ -68,7 +69,7 @@ PAUSE_S = 0.02
 WAIT_MS = 60_000
 
 
-def _upload(flow: str) -> packs.PackUpload:
+def _upload(flow: str) -> PackUpload:
     files = {"pack.yaml": b"id: shop\nversion: 1.0.0\n", "flows/main.yaml": flow.encode()}
     definition = reader.read(files)
     described = manifest.describe(definition.id, definition.version, files)

@@ -23,14 +23,15 @@ ACTIVE_S = 1.0
 
 
 class Meter:
-    """How long a coroutine has computed since its last rest; awaiting it runs the coroutine."""
+    """How long a coroutine has computed since its last rest."""
 
     def __init__(self) -> None:
         self.spent_s = 0.0
 
     async def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
         """Run a coroutine and measure the time between its waits."""
-        return await _Measured(self, coroutine)
+        result: T = await _Measured(self, coroutine)
+        return result
 
 
 class _Measured:
@@ -52,7 +53,7 @@ class _Measured:
                 given = yield awaited
                 step = self._coroutine.send
             except BaseException as error:  # noqa: BLE001 - it is the coroutine's
-                given, step = error, self._coroutine.throw  # type: ignore[assignment]
+                given, step = error, self._coroutine.throw
 
 
 class Pace:
