@@ -30,6 +30,7 @@ from bench.costs import flat_costs
 from bench.flows import measure_flows
 from bench.graphs import measure_graphs
 from bench.http import measure_http
+from bench.isolation import measure_isolation
 from bench.limits import measure_limits
 from bench.logs import measure_logs
 from bench.queues import measure_queues, queue_costs
@@ -134,6 +135,8 @@ async def measure(results: dict[str, Figures], *, backlog: int) -> None:
     results["graphs"] = await measure_graphs()
     print("flows ...", flush=True)
     results["flows"] = await measure_flows()
+    print("isolation of tenants ...", flush=True)
+    results["isolation"] = await measure_isolation()
     print("components ...", flush=True)
     results["components"] = await measure_components()
     async with _fresh_engine() as engine:

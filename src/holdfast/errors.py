@@ -371,6 +371,24 @@ class DeploymentConflict(Conflict):
     code = "deployment_conflict"
 
 
+class DeploymentInUse(Conflict):
+    """Hosts serve a revision of the deployment."""
+
+    code = "deployment_in_use"
+
+
+class EnvInUse(Conflict):
+    """The env has deployments."""
+
+    code = "env_in_use"
+
+
+class PackInUse(Conflict):
+    """A revision that can be loaded needs the pack."""
+
+    code = "pack_in_use"
+
+
 class PackMismatch(Conflict):
     """The digest is that of another pack than the deployment runs."""
 

@@ -76,6 +76,11 @@ class Place(ABC):
         self._running[name].send_signal(signal.SIGKILL)
         self._running[name].wait(10)
 
+    def kill_all(self) -> None:
+        """Kill everything, also what has just begun to start."""
+        for name in self._running:
+            self.kill(name)
+
     async def close(self) -> None:
         """Stop everything; each process drains and ends with 0."""
         for process in self._running.values():

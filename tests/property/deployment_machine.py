@@ -20,7 +20,7 @@ from tests.support.invariants import violations
 
 #: The first three are ready at the beginning.
 REVISIONS = ("a", "b", "c", "d")
-REF = DeploymentRef(env="local", id="talk", tenant="acme")
+REF = DeploymentRef(env="local", id="talk", tenant="default")
 
 PASSED = [Gate(name="loads", passed=True)]
 
@@ -51,7 +51,7 @@ class DeploymentMachine(ComparingMachine):
         self.calls = self.store.deployments
         self.engine = Deployments(self.store)
         self.model = DeploymentModel()
-        new = NewDeployment(env=REF.env, id=REF.id, tenant="acme", app="bot")
+        new = NewDeployment(env=REF.env, id=REF.id, tenant="default", app="bot")
         world.run(self.calls.create(new))
         for revision in REVISIONS[:3]:
             self.stage(revision=revision)
@@ -165,7 +165,7 @@ class DeploymentMachine(ComparingMachine):
     @invariant()
     def needs_are_counted(self) -> None:
         """As many as there are, and the sets agree with the records."""
-        found = self.world.run(self.calls.needs(REVISIONS))
+        found = self.world.run(self.store.needs.count("default", REVISIONS))
         counts = {revision: needs.running + needs.waiting for revision, needs in found.items()}
         assert counts == {revision: self.model.needs(revision) for revision in REVISIONS}
         assert violations(self.world.dump()) == []

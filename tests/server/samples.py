@@ -104,6 +104,20 @@ async def _env(_engine: Engine, _tenant: str) -> str:
     return "local"
 
 
+async def _own_env(engine: Engine, _tenant: str) -> str:
+    return (await engine.envs.put(f"env-{new_id()}"))[0].name
+
+
+async def _pack(engine: Engine, tenant: str) -> str:
+    files = {
+        "pack.yaml": b"id: shop\nversion: 1.0.0\n",
+        "flows/main.yaml": b"id: main\nnodes: {a: {emit: {text: hi}}}\n",
+        "README.md": new_id().encode(),
+    }
+    upload = packs.upload_of(packs.build(pack_of(files)))
+    return (await engine.packs.put(upload, tenant=tenant))[0].digest
+
+
 async def deployment(engine: Engine, tenant: str) -> str:
     """Make a deployment of an app, and its revision `r-ID`."""
     name = f"d-{new_id()}"
@@ -225,6 +239,8 @@ MAKERS: dict[str, Make] = {
     "static.file": _file,
     "sessions.id": _session,
     "env": _env,
+    "envs.env": _own_env,
+    "packs.digest": _pack,
     "d": deployment,
     "tenant": _tenant,
 }

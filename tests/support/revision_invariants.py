@@ -23,7 +23,8 @@ def revision_problems(
         if "rev" not in record or state in TERMINAL:
             continue
         family = "revwaits" if state is State.SUSPENDED else "revruns"
-        expected[family][record["rev"].decode()].add(execution_id.encode())
+        name = f"{record['tenant'].decode()}|{record['rev'].decode()}"
+        expected[family][name].add(execution_id.encode())
     for family, sets in expected.items():
         found = {name: set(members) for name, members in families[family].items()}
         if found != sets:

@@ -16,7 +16,7 @@ from holdfast.model.deployments import (
     Split,
     SplitEntry,
 )
-from holdfast.model.revisions import Gate, Revision
+from holdfast.model.revisions import Gate, NeedPage, Revision
 
 
 class Deployments(ABC):
@@ -40,6 +40,17 @@ class Deployments(ABC):
     @abstractmethod
     async def get(self, ref: DeploymentRef) -> Deployment:
         """Return a deployment, with counts of the executions that need each revision."""
+
+    @abstractmethod
+    async def set_restart_text(self, ref: DeploymentRef, text: str) -> Deployment:
+        """Set what users read when an overdue drain ends their conversation."""
+
+    @abstractmethod
+    async def delete(self, ref: DeploymentRef) -> None:
+        """Delete a deployment with its revisions, schedules and history.
+
+        Raises DeploymentInUse: hosts serve a revision. Route nowhere and drain it first.
+        """
 
     @abstractmethod
     async def list(
@@ -118,13 +129,25 @@ class Deployments(ABC):
     ) -> Revision:
         """Let a revision start nothing more; it becomes inactive when nothing needs it.
 
-        What still needs it after the deadline may be moved or ended by hosts. Another deadline,
-        counted from the beginning of the drain, replaces the first. Repeated, the call counts
-        again what needs the revision. Maintenance does so when its last execution ends.
+        After the deadline, conversations that wait move to another revision where the rest of
+        their flow is the same there, and end with a message to the user otherwise; what runs gets
+        a minute more. Another deadline, counted from the beginning of the drain, replaces the
+        first. Repeated, the call counts again what needs the revision. Maintenance does so when
+        its last execution ends.
 
         Raises:
             RevisionRoutable: the split routes to it.
             IllegalTransition: it is not ready.
+        """
+
+    @abstractmethod
+    async def needs(
+        self, ref: DeploymentRef, revision_id: str, *, limit: int = 50, cursor: str | None = None
+    ) -> NeedPage:
+        """Return a page of the executions that need a revision.
+
+        In each partition those that wait come first, the longest wait before the others. Executions
+        that end between two pages can hide others from the second.
         """
 
     @abstractmethod

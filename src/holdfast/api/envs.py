@@ -25,5 +25,14 @@ class Envs(ABC):
         """Return an env. Raises EnvNotFound."""
 
     @abstractmethod
+    async def delete(self, name: str) -> None:
+        """Delete an env without deployments; `local` always exists.
+
+        Raises:
+            EnvNotFound: there is no such env.
+            EnvInUse: it has deployments.
+        """
+
+    @abstractmethod
     async def list(self) -> Sequence[Env]:
         """Return all envs by name."""

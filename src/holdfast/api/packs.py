@@ -21,6 +21,15 @@ class Packs(ABC):
         """
 
     @abstractmethod
+    async def delete(self, digest: str, *, tenant: str = DEFAULT_TENANT) -> None:
+        """Delete a pack of a tenant. Its archive is removed when no other tenant has it.
+
+        Raises:
+            PackNotFound: the tenant has no such pack.
+            PackInUse: a revision that is not archived was staged from it.
+        """
+
+    @abstractmethod
     async def list(
         self, tenant: str | None = None, *, limit: int = 50, cursor: str | None = None
     ) -> tuple[list[StoredPack], str | None]:

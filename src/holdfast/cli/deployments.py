@@ -1,4 +1,4 @@
-"""`holdfast deployments`: what packs and apps run where: list, show, create, events, explain."""
+"""`holdfast deployments`: what runs where: list, show, create, set, delete, events, explain."""
 
 from __future__ import annotations
 
@@ -130,6 +130,48 @@ def create(
     found, created = opening.ask(store, lambda engine: engine.deployments.create(new), create=True)
     word = "created" if created else "exists:"
     output.answer(found, f"{word} deployment {found.id} in {env}", as_json=as_json)
+
+
+@app.command("set")
+def set_(
+    deployment: DeploymentId,
+    *,
+    restart_text: Annotated[
+        str,
+        typer.Option(
+            "--restart-text", help="What users read when an overdue drain ends a conversation."
+        ),
+    ],
+    env: EnvOption = "local",
+    tenant: TenantOption = None,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Set what users read when an overdue drain ends their conversation."""
+    named = ref(deployment, env, tenant)
+    found = opening.ask(
+        store, lambda engine: engine.deployments.set_restart_text(named, restart_text)
+    )
+    output.answer(found, f"deployment {found.id} says: {found.restart_text}", as_json=as_json)
+
+
+@app.command()
+def delete(
+    deployment: DeploymentId,
+    *,
+    env: EnvOption = "local",
+    tenant: TenantOption = None,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Delete a deployment that hosts do not serve, with its revisions and schedules."""
+    named = ref(deployment, env, tenant)
+    opening.ask(store, lambda engine: engine.deployments.delete(named))
+    output.answer(
+        {"id": deployment, "deleted": True},
+        f"deployment {deployment} is deleted",
+        as_json=as_json,
+    )
 
 
 @app.command()

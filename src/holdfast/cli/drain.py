@@ -24,7 +24,9 @@ def drain(
     *,
     deadline: Annotated[
         str | None,
-        typer.Option("--deadline", help="What needs it longer may be ended by force: 1h, 3d."),
+        typer.Option(
+            "--deadline", help="What waits longer moves to another revision or ends: 1h, 3d."
+        ),
     ] = None,
     env: EnvOption = "local",
     tenant: TenantOption = None,
@@ -45,7 +47,8 @@ def _sentence(revision: Revision) -> str:
     if revision.lifecycle is not Lifecycle.DRAINING:
         return f"revision {revision.id} is {revision.lifecycle}: nothing needs it"
     oldest = f", the oldest {times.ago(revision.oldest_wait)}" if revision.oldest_wait else ""
+    until = f" until {times.stamp(revision.deadline_at)}" if revision.deadline_at else ""
     return (
-        f"revision {revision.id} drains: {output.count(revision.running, 'execution')} run, "
+        f"revision {revision.id} drains{until}: {output.count(revision.running, 'execution')} run, "
         f"{revision.waiting} wait{oldest}"
     )

@@ -1,4 +1,4 @@
-"""`holdfast env`: targets of deployments, and whose packs they accept: list, show, put."""
+"""`holdfast env`: targets of deployments, and whose packs they accept: list, show, put, delete."""
 
 from __future__ import annotations
 
@@ -81,3 +81,10 @@ def put(
     )
     word = "created" if created else "put"
     output.answer(env, f"{word} env {env.name}: it accepts {_accepts(env)}", as_json=as_json)
+
+
+@app.command()
+def delete(name: EnvName, *, store: StoreOption = None, as_json: JsonOption = False) -> None:
+    """Delete an env without deployments. `local` always exists."""
+    opening.ask(store, lambda engine: engine.envs.delete(name))
+    output.answer({"env": name, "deleted": True}, f"env {name} is deleted", as_json=as_json)

@@ -1,4 +1,4 @@
-"""`holdfast revisions`: what a deployment runs: list, stage, warm, ready, archive."""
+"""`holdfast revisions`: what a deployment runs: list, stage, warm, ready, needs, archive."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from holdfast.cli.deployment_options import (
     ref,
 )
 from holdfast.cli.deployments import show_revisions
-from holdfast.cli.terminal import inputs, opening, output
+from holdfast.cli.terminal import inputs, opening, output, times
 from holdfast.cli.terminal.groups import Verbs
 from holdfast.cli.terminal.options import JsonOption, StoreOption
 from holdfast.errors import InvalidInput
@@ -125,6 +125,39 @@ def ready(
         return await engine.deployments.judge(named, revision, [_BY_HAND], seen=seen.version)
 
     _say(opening.ask(store, work), as_json=as_json)
+
+
+@app.command()
+def needs(
+    deployment: DeploymentId,
+    revision: RevisionId,
+    *,
+    limit: Annotated[int, typer.Option("--limit", "-n", help="How many on a page.")] = 50,
+    cursor: Annotated[
+        str | None, typer.Option("--cursor", help="Continue where a page ended.")
+    ] = None,
+    env: EnvOption = "local",
+    tenant: TenantOption = None,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """List the executions that need a revision, such as those that keep its drain open."""
+    named = ref(deployment, env, tenant)
+    page = opening.ask(
+        store,
+        lambda engine: engine.deployments.needs(named, revision, limit=limit, cursor=cursor),
+    )
+    if as_json:
+        output.emit(page)
+        return
+    rows = [
+        (one.execution, one.state, one.hold or None, times.ago(one.since), one.session)
+        for one in page.items
+    ]
+    columns = ("execution", "state", "waits for", "since", "session")
+    output.show_table(columns, rows, nothing=f"nothing needs revision {revision}")
+    if page.next_cursor is not None:
+        output.note(f"more: --cursor {page.next_cursor}")
 
 
 @app.command()

@@ -1,4 +1,4 @@
-"""`holdfast split`: how new sessions are divided between revisions: show, set, rollback."""
+"""`holdfast split`: how new sessions are divided between revisions: show, set, clear, rollback."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from holdfast.cli.terminal import inputs, opening, output, times
 from holdfast.cli.terminal.groups import Verbs
 from holdfast.cli.terminal.options import JsonOption, StoreOption
 from holdfast.errors import InvalidInput
-from holdfast.model.deployments import Split, SplitEntry
+from holdfast.model.deployments import DeploymentRef, Split, SplitEntry
 
 if TYPE_CHECKING:
     from holdfast.api import Engine
@@ -69,19 +69,38 @@ def set_(
     as_json: JsonOption = False,
 ) -> None:
     """Divide new sessions between revisions that are ready."""
-    named = ref(deployment, env, tenant)
     entries = [
         SplitEntry(revision=revision, weight_bps=_bps(percent))
         for revision, percent in inputs.pairs("weights", weights).items()
     ]
+    split = _route(ref(deployment, env, tenant), entries, generation, store)
+    _say(split, as_json=as_json)
 
+
+@app.command()
+def clear(
+    deployment: DeploymentId,
+    *,
+    env: EnvOption = "local",
+    tenant: TenantOption = None,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Route nowhere: no new session starts, such as before the deployment is deleted."""
+    split = _route(ref(deployment, env, tenant), [], None, store)
+    _say(split, as_json=as_json)
+
+
+def _route(
+    named: DeploymentRef, entries: list[SplitEntry], generation: int | None, store: str | None
+) -> Split:
     async def work(engine: Engine) -> Split:
         expected = generation
         if expected is None:
             expected = (await engine.deployments.get(named)).split.generation
         return await engine.deployments.set_split(named, entries, expected_generation=expected)
 
-    _say(opening.ask(store, work), as_json=as_json)
+    return opening.ask(store, work)
 
 
 def _bps(percent: str) -> int:

@@ -26,7 +26,7 @@ from holdfast.model.deployments import (
 )
 from holdfast.model.ids import new_id
 from holdfast.model.names import DEFAULT_TENANT
-from holdfast.model.revisions import Gate, Revision
+from holdfast.model.revisions import Gate, NeedPage, Revision
 
 
 @final
@@ -49,6 +49,15 @@ class RemoteDeployments(Deployments):
     @override
     async def get(self, ref: DeploymentRef) -> Deployment:
         return _deployment((await self._send("GET", ref)).decode())
+
+    @override
+    async def set_restart_text(self, ref: DeploymentRef, text: str) -> Deployment:
+        checks.text("text", text, bounds.REASON_CHARS, empty=False)
+        return _deployment((await self._send("PATCH", ref, body={"restart_text": text})).decode())
+
+    @override
+    async def delete(self, ref: DeploymentRef) -> None:
+        await self._send("DELETE", ref)
 
     @override
     async def list(
@@ -119,6 +128,16 @@ class RemoteDeployments(Deployments):
         self, ref: DeploymentRef, revision_id: str, *, deadline_ms: int | None = None
     ) -> Revision:
         return await self._act(ref, revision_id, "drain", {"deadline_ms": deadline_ms})
+
+    @override
+    async def needs(
+        self, ref: DeploymentRef, revision_id: str, *, limit: int = 50, cursor: str | None = None
+    ) -> NeedPage:
+        checks.name("revision", revision_id)
+        checks.integer("limit", limit, 1, bounds.PAGE_ITEMS)
+        query = {"limit": limit, "cursor": cursor}
+        reply = await self._send("GET", ref, "revisions", revision_id, "needs", query=query)
+        return msgspec.convert(reply.decode(), NeedPage)
 
     @override
     async def archive(self, ref: DeploymentRef, revision_id: str) -> Revision:

@@ -37,5 +37,9 @@ class RemoteEnvs(Envs):
         return msgspec.convert(reply, Env)
 
     @override
+    async def delete(self, name: str) -> None:
+        await self._http.send("DELETE", path("envs", checks.name("env", name)))
+
+    @override
     async def list(self) -> builtins.list[Env]:
         return msgspec.convert((await self._http.get("/v1/envs"))["items"], builtins.list[Env])

@@ -9,11 +9,12 @@ import msgspec
 from typing_extensions import override
 
 from holdfast.api.packs import Packs
-from holdfast.client.http import EVERY_TENANT, Http
+from holdfast.client.http import EVERY_TENANT, Http, path
 from holdfast.errors import NotOverHttp
 from holdfast.model import calls
 from holdfast.model.names import DEFAULT_TENANT
 from holdfast.model.packs import PackUpload, StoredPack
+from holdfast.model.packs import digest as check_digest
 
 
 @final
@@ -33,6 +34,12 @@ class RemotePacks(Packs):
             "POST", "/v1/packs", content=upload.archive, query={"tenant": whose}
         )
         return msgspec.json.decode(reply.content, type=StoredPack), reply.created
+
+    @override
+    async def delete(self, digest: str, *, tenant: str = DEFAULT_TENANT) -> None:
+        whose = self._tenant if tenant == DEFAULT_TENANT else tenant
+        where = path("packs", check_digest("digest", digest))
+        await self._http.send("DELETE", where, query={"tenant": whose})
 
     @override
     async def list(

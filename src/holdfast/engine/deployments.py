@@ -11,10 +11,12 @@ import msgspec
 from typing_extensions import override
 
 from holdfast.api import deployments
+from holdfast.engine.schedules import Schedules
 from holdfast.engine.waiters import news_or_poll
 from holdfast.errors import InvalidInput, SessionNotFound
 from holdfast.model import bounds, calls, checks
 from holdfast.model.deployments import (
+    SCHEDULED_BY,
     Deployment,
     DeploymentEvent,
     DeploymentPage,
@@ -27,11 +29,12 @@ from holdfast.model.deployments import (
 )
 from holdfast.model.ids import new_id
 from holdfast.model.packs import digest as check_digest
-from holdfast.model.revisions import Gate, Lifecycle, Revision
+from holdfast.model.revisions import Gate, Lifecycle, NeedPage, Revision
 from holdfast.model.sessions import SessionState
 from holdfast.routing import Candidate, Router, RoutingTable, StorePins
 from holdfast.store import channels
-from holdfast.store.deployments import revision_in, with_needs
+from holdfast.store.deployments import revision_in
+from holdfast.store.needs import with_needs
 from holdfast.store.store import Store
 
 #: A failover can lose notifications, so a watcher also looks this often.
@@ -51,6 +54,7 @@ class Deployments(deployments.Deployments):
     def __init__(self, store: Store) -> None:
         self._store = store
         self._deployments = store.deployments
+        self._needs = store.needs
         self._router = Router(StorePins(store))
 
     @override
@@ -64,8 +68,34 @@ class Deployments(deployments.Deployments):
     async def get(self, ref: DeploymentRef) -> Deployment:
         deployment = await self._deployments.get(ref)
         started = [one.id for one in deployment.revisions if one.lifecycle not in _UNUSED]
-        needs = await self._deployments.needs(started)
+        needs = await self._needs.count(deployment.tenant, started)
         return with_needs(deployment, needs)
+
+    @override
+    async def set_restart_text(self, ref: DeploymentRef, text: str) -> Deployment:
+        checks.text("text", text, bounds.REASON_CHARS, empty=False)
+        await self._deployments.set_restart(ref, text)
+        return await self.get(ref)
+
+    @override
+    async def delete(self, ref: DeploymentRef) -> None:
+        # If this dies halfway, the call can be repeated.
+        await self._delete_schedules(ref, (await self._deployments.get(ref)).tenant)
+        tenant = await self._deployments.remove(ref)
+        await self._store.packs.sweep()
+        await self._delete_schedules(ref, tenant)
+
+    async def _delete_schedules(self, ref: DeploymentRef, tenant: str) -> None:
+        schedules = Schedules(self._store)
+        cursor: str | None = None
+        while True:
+            page = await schedules.list(tenant=tenant, limit=_PAGE, cursor=cursor)
+            for schedule in page.items:
+                if schedule.plan.execution.tags.get(SCHEDULED_BY) == ref.label:
+                    await schedules.delete(schedule.plan.id, tenant=tenant)
+            cursor = page.next_cursor
+            if cursor is None:
+                return
 
     @override
     async def list(
@@ -181,10 +211,10 @@ class Deployments(deployments.Deployments):
             checks.instance("gate", gate, Gate)
         passed = all(gate.passed for gate in gates)
         if passed:
-            revision = revision_in(await self._deployments.get(ref), revision_id)
-            if revision.drained_at is not None and revision.version == seen:
-                # It has drained before, so partitions refuse to start anything on it.
-                await self._deployments.open_revision(revision_id)
+            deployment = await self._deployments.get(ref)
+            if revision_in(deployment, revision_id).version == seen:
+                # If it drained before, or one of its id did, partitions start nothing on it.
+                await self._needs.open(deployment.tenant, revision_id)
         return await self._deployments.move(
             ref,
             revision_id,
@@ -216,16 +246,27 @@ class Deployments(deployments.Deployments):
         revision = revision_in(deployment, _check_revision(revision_id))
         if revision.lifecycle is not Lifecycle.DRAINING:
             # A replay may need a revision again whose drain has ended.
-            counted = with_needs(deployment, await self._deployments.needs([revision_id]))
+            found = await self._needs.count(deployment.tenant, [revision_id])
+            counted = with_needs(deployment, found)
             return revision_in(counted, revision_id)
         # Closed first, counted afterwards: what a partition has then can only become less.
-        needs = await self._deployments.close_revision(revision_id)
+        needs = await self._needs.close(deployment.tenant, revision_id)
         if needs:
             counted = with_needs(deployment, {revision_id: needs})
             return revision_in(counted, revision_id)
         return await self._deployments.move(
             ref, revision_id, Lifecycle.INACTIVE, seen=revision.version
         )
+
+    @override
+    async def needs(
+        self, ref: DeploymentRef, revision_id: str, *, limit: int = 50, cursor: str | None = None
+    ) -> NeedPage:
+        checks.integer("limit", limit, 1, bounds.PAGE_ITEMS)
+        deployment = await self._deployments.get(ref)
+        revision_in(deployment, _check_revision(revision_id))
+        items, more = await self._needs.page(deployment.tenant, revision_id, limit, cursor)
+        return NeedPage(items=tuple(items), next_cursor=more)
 
     @override
     async def archive(self, ref: DeploymentRef, revision_id: str) -> Revision:

@@ -11,7 +11,7 @@ from typing_extensions import override
 from holdfast.api import envs
 from holdfast.errors import EnvNotFound
 from holdfast.model import checks
-from holdfast.model.envs import Env
+from holdfast.model.envs import LOCAL, Env
 from holdfast.store.store import Store
 
 
@@ -38,6 +38,14 @@ class Envs(envs.Envs):
                 return env
         message = f"no env is called {name}; create it with `holdfast env put {name}`"
         raise EnvNotFound(message, env=name)
+
+    @override
+    async def delete(self, name: str) -> None:
+        checks.name("env", name)
+        if name == LOCAL.name:
+            checks.refuse("env", "must be another than local, which always exists", name)
+        if not await self._envs.remove(name):
+            raise EnvNotFound(f"no env is called {name}", env=name)
 
     @override
     async def list(self) -> builtins.list[Env]:

@@ -8,6 +8,7 @@ from typing import final
 from typing_extensions import override
 
 from holdfast.api import packs
+from holdfast.errors import PackNotFound
 from holdfast.model import calls, checks
 from holdfast.model.names import DEFAULT_TENANT
 from holdfast.model.packs import PackUpload, StoredPack
@@ -29,6 +30,13 @@ class Packs(packs.Packs):
         checks.instance("upload", upload, PackUpload)
         checks.name("tenant", tenant)
         return await self._packs.put(upload, tenant)
+
+    @override
+    async def delete(self, digest: str, *, tenant: str = DEFAULT_TENANT) -> None:
+        checks.name("tenant", tenant)
+        if not await self._packs.remove(check_digest("digest", digest), tenant):
+            message = f"tenant {tenant} has uploaded no pack {digest}"
+            raise PackNotFound(message, digest=digest)
 
     @override
     async def list(

@@ -8,16 +8,19 @@ import logging
 from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
-from holdfast.concurrency import first_of, stop
+from holdfast.concurrency import first_of, stop, wait_or_timeout
 from holdfast.engine import Engine
 from holdfast.errors import HoldfastError, ProviderNotLoaded
 from holdfast.host.components import SandboxSettings
 from holdfast.host.components.slots import Slots
+from holdfast.host.flows.pacing import Pace
 from holdfast.host.identifying import Identity, Inbound
+from holdfast.host.loading import LoadedPack
 from holdfast.host.providers import Providers
-from holdfast.host.serving import Serving
-from holdfast.host.settings import HostSettings
+from holdfast.host.serving import Serving, Shared
+from holdfast.host.settings import LOAD_S, HostSettings
 from holdfast.host.timers import owner_of
+from holdfast.host.trials import Trials
 from holdfast.model.activities import NewActivity
 from holdfast.model.deployments import Deployment
 from holdfast.model.revisions import Lifecycle, Revision
@@ -40,16 +43,26 @@ class Host:
     Revisions of apps are served by workers, see `holdfast worker --revision`.
     """
 
-    def __init__(self, engine: Engine, settings: HostSettings | None = None) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        settings: HostSettings | None = None,
+        *,
+        trials: Trials | None = None,
+    ) -> None:
         self.settings: HostSettings = settings or HostSettings()
         self._engine = engine
         self._serving: dict[str, Serving] = {}
         #: Revisions that were unloaded and still finish what runs.
         self._leaving: set[Serving] = set()
-        self._loading = asyncio.Semaphore(_LOADS_AT_ONCE)
         sandbox = self.settings.sandbox or SandboxSettings()
-        #: The calls of components: a tenant has as many with ten revisions as with one.
-        self._calls = Slots(sandbox.calls_per_tenant)
+        self._shared = Shared(
+            loading=asyncio.Semaphore(_LOADS_AT_ONCE),
+            loaded=self._when_loaded,
+            pace=Pace(),
+            trials=trials or Trials(),
+            calls=Slots(sandbox.calls_per_tenant),
+        )
         self._stopping = asyncio.Event()
         #: Set when the revisions of the first look are known.
         self.started: asyncio.Event = asyncio.Event()
@@ -199,10 +212,17 @@ class Host:
                 deployment.ref,
                 revision,
                 self.settings,
-                self._loading,
-                calls=self._calls,
+                self._shared,
                 owns=owns,
             )
+
+    async def _when_loaded(self, revision_id: str) -> LoadedPack | None:
+        """Return a revision that is served here, when it is loaded; None if that takes too long."""
+        serving = self._serving.get(revision_id)
+        if serving is None:
+            return None
+        await wait_or_timeout(serving.decided, LOAD_S)
+        return serving.pack
 
     def _unload(self, revision_id: str) -> None:
         serving = self._serving.pop(revision_id)

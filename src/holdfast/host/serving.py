@@ -14,19 +14,23 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import AsyncIterator
+from dataclasses import dataclass
 
 from holdfast.concurrency import first_of
 from holdfast.engine import Engine
 from holdfast.errors import Conflict, HoldfastError, InvalidPack
 from holdfast.host import timers
 from holdfast.host.components.slots import Slots
+from holdfast.host.flows.pacing import Pace
 from holdfast.host.gates import LOADS, SIGNATURES, judged
-from holdfast.host.loading import declare_pack
+from holdfast.host.loading import LoadedPack, declare_pack
+from holdfast.host.moving import Loaded, Moving
 from holdfast.host.opening import open_runners
 from holdfast.host.packs import Bundle, PublicKey, Trust, bundle, load_archive
 from holdfast.host.packs.problems import Problem
 from holdfast.host.providers import ProviderNodes, Providers
 from holdfast.host.settings import LOAD_S, HostSettings
+from holdfast.host.trials import Trials
 from holdfast.model import bounds
 from holdfast.model.deployments import DeploymentRef
 from holdfast.model.revisions import Gate, Lifecycle, Revision
@@ -57,6 +61,20 @@ class _Unfit(Exception):
     """This host lacks what the pack requires; another one may have it."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shared:
+    """What the revisions of a host share."""
+
+    #: Bounds how many are loaded at once.
+    loading: asyncio.Semaphore
+    #: Finds another revision of the host.
+    loaded: Loaded
+    pace: Pace
+    trials: Trials
+    #: The calls of components: a tenant has as many with ten revisions as with one.
+    calls: Slots
+
+
 class Serving:
     """One revision that this process serves."""
 
@@ -66,21 +84,22 @@ class Serving:
         ref: DeploymentRef,
         revision: Revision,
         settings: HostSettings,
-        loading: asyncio.Semaphore,
+        shared: Shared,
         *,
-        calls: Slots,
         owns: bool,
     ) -> None:
         self.ref = ref
         self.revision = revision
-        #: Whether it works for the revision now.
-        self.is_loaded: bool = False
+        #: Its packs, while it works for the revision.
+        self.pack: LoadedPack | None = None
         #: The providers of its packs, while it is loaded.
         self.providers: Providers | None = None
+        #: Done when it was loaded for the first time, or never will be.
+        self.decided: asyncio.Event = asyncio.Event()
+        self._shared = shared
+        self._moving = Moving(engine, ref, shared.loaded)
         self._engine = engine
         self._settings = settings
-        self._loading = loading
-        self._calls = calls
         self._worker: Worker | None = None
         self._plans: list[NewSchedule] = []
         #: Whether the schedules of the deployment are to be those of this revision, and are.
@@ -89,6 +108,11 @@ class Serving:
         self._stopping = asyncio.Event()
         self._news = asyncio.Event()
         self.running: asyncio.Future[None] = asyncio.ensure_future(self._run())
+
+    @property
+    def is_loaded(self) -> bool:
+        """Whether it works for the revision now."""
+        return self.pack is not None
 
     def see(self, revision: Revision, *, owns: bool) -> None:
         """Take notice of the revision's lifecycle, and whether it owns the schedules."""
@@ -115,25 +139,26 @@ class Serving:
         while not self._stopping.is_set():
             self._news.clear()
             try:
-                async with self._opened() as app:
-                    await self._work(app)
+                async with self._opened() as (app, pack):
+                    await self._work(app, pack)
                     return
             except _Unfit as unfit:
                 log.warning("revision %s is not served here: %s", self.revision.id, unfit)
+                self.decided.set()
                 await self._stopping.wait()
             except Exception as error:  # noqa: BLE001 - a revision harms no other
                 await self._failed(error)
             finally:
-                self.is_loaded = False
+                self.pack = None
                 self.providers = None
             await first_of(self._news.wait(), pause(self._stopping, pause_s))
             pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
 
     @contextlib.asynccontextmanager
-    async def _opened(self) -> AsyncIterator[App]:
+    async def _opened(self) -> AsyncIterator[tuple[App, LoadedPack]]:
         """Load the packs of the revision, and close what they need in the end."""
         async with contextlib.AsyncExitStack() as stack:
-            async with self._loading, asyncio.timeout(LOAD_S):
+            async with self._shared.loading, asyncio.timeout(LOAD_S):
                 packs = await self._bundle()
                 required = {name for pack in packs.packs for name in pack.definition.requires}
                 if missing := required - set(self._settings.capabilities):
@@ -142,20 +167,21 @@ class Serving:
                     packs,
                     self._engine,
                     sandbox=self._settings.sandbox,
-                    calls=self._calls,
+                    calls=self._shared.calls,
                     allow_private=self._settings.allow_private,
                     trusted=self._settings.trusted,
                 )
                 runners = await stack.enter_async_context(opening)
                 app = App().attach(self._engine)
                 # This host has what the packs require, so the revision alone says who may claim.
-                await asyncio.to_thread(declare_pack, app, packs, runners, requires=())
+                pack = await asyncio.to_thread(declare_pack, app, packs, runners, requires=())
+                pack.flows.mover, pack.flows.pace = self._moving, self._shared.pace
             # The worker must not put them: they belong to one revision of all that are loaded.
             self._plans = timers.plans_of(self.ref, self.revision.id, app.schedules.values())
             app.schedules.clear()
             nodes = ProviderNodes(packs, runners.call)
             self.providers = Providers(nodes, env=self.ref.env, tenant=str(self.ref.tenant))
-            yield app
+            yield app, pack
 
     async def _bundle(self) -> Bundle:
         env = await self._engine.envs.get(self.ref.env)
@@ -163,10 +189,13 @@ class Serving:
             keys=frozenset(PublicKey.parse(key) for key in env.trust), unsigned=env.unsigned_packs
         )
         archives = [await self._engine.packs.archive(one) for one in self.revision.archives]
+        if self.revision.lifecycle is Lifecycle.WARMING:
+            # One that was ready before has been loaded by a host, which was none the worse for it.
+            await self._shared.trials.check(self.revision.archives, archives)
         main, *overlays = [await asyncio.to_thread(load_archive, data, trust) for data in archives]
         return bundle(main, overlays)
 
-    async def _work(self, app: App) -> None:
+    async def _work(self, app: App, pack: LoadedPack) -> None:
         """Work until the revision is unloaded, the host stops or an operator drains the worker."""
         settings = WorkerSettings(
             name=f"host.{self.ref.env}",
@@ -181,7 +210,8 @@ class Serving:
         judging: asyncio.Future[None] | None = None
         try:
             await worker.wait_started(working)
-            self.is_loaded = True
+            self.pack = pack
+            self.decided.set()
             log.info("revision %s of %s is loaded", self.revision.id, self.ref.id)
             self._has_schedules = False
             judging = asyncio.ensure_future(self._attend(app))

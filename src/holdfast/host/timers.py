@@ -9,12 +9,10 @@ from dataclasses import replace
 import msgspec
 
 from holdfast.api import Engine
-from holdfast.model.deployments import Deployment, DeploymentRef
+from holdfast.model.deployments import SCHEDULED_BY, Deployment, DeploymentRef
 from holdfast.model.revisions import capability
 from holdfast.model.schedules import NewSchedule
 
-#: Executions of a schedule have this tag; it says whose schedule it is.
-TAG = "deployment"
 _SHOWN_CHARS = 80
 _DIGEST_CHARS = 10
 _PAGE = 100
@@ -44,7 +42,7 @@ def plans_of(
                 plan.execution,
                 tenant=ref.tenant or plan.execution.tenant,
                 requires=(*plan.execution.requires, capability(revision_id)),
-                tags={**plan.execution.tags, TAG: _owner(ref)},
+                tags={**plan.execution.tags, SCHEDULED_BY: ref.label},
             ),
         )
         for plan in declared
@@ -61,17 +59,13 @@ async def take_over(engine: Engine, ref: DeploymentRef, plans: list[NewSchedule]
         page = await engine.schedules.list(tenant=ref.tenant, limit=_PAGE, cursor=cursor)
         for schedule in page.items:
             if (
-                schedule.plan.execution.tags.get(TAG) == _owner(ref)
+                schedule.plan.execution.tags.get(SCHEDULED_BY) == ref.label
                 and schedule.plan.id not in kept
             ):
                 await engine.schedules.delete(schedule.plan.id, tenant=ref.tenant or "default")
         cursor = page.next_cursor
         if cursor is None:
             return
-
-
-def _owner(ref: DeploymentRef) -> str:
-    return f"{ref.env}/{ref.id}"
 
 
 def _id(ref: DeploymentRef, name: str) -> str:

@@ -14,6 +14,9 @@ import msgspec
 from holdfast.model import bounds, checks
 from holdfast.model.revisions import Lifecycle, Revision
 
+#: What users read by default when an overdue drain ends their conversation.
+RESTART_TEXT = "We have updated this service, and your conversation has to start again."
+
 #: The weights of a split add up to this: basis points.
 WHOLE_BPS = 10_000
 
@@ -35,6 +38,15 @@ class DeploymentRef:
         checks.name("deployment", self.id)
         if self.tenant is not None:
             checks.name("tenant", self.tenant)
+
+    @property
+    def label(self) -> str:
+        """What its schedules have as the tag `deployment`."""
+        return f"{self.env}/{self.id}"
+
+
+#: Executions of a deployment's schedules have this tag, with the label of the deployment.
+SCHEDULED_BY = "deployment"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,15 +129,15 @@ class Split:
 
 
 def check_entries(entries: Sequence[SplitEntry]) -> tuple[SplitEntry, ...]:
-    """Check the entries of a split and return them sorted by revision."""
-    checks.integer("entries", len(entries), 1, bounds.SPLIT_ENTRIES)
+    """Check the entries of a split and return them sorted by revision; none route nowhere."""
+    checks.integer("entries", len(entries), 0, bounds.SPLIT_ENTRIES)
     for entry in entries:
         checks.instance("entries", entry, SplitEntry)
     revisions = {entry.revision for entry in entries}
     if len(revisions) != len(entries):
         checks.refuse("entries", "must name each revision once", sorted(revisions))
     total = sum(entry.weight_bps for entry in entries)
-    if total != WHOLE_BPS:
+    if entries and total != WHOLE_BPS:
         checks.refuse("entries", f"must have weights that add up to {WHOLE_BPS}", total)
     return tuple(sorted(entries, key=lambda entry: entry.revision))
 
@@ -144,6 +156,8 @@ class Deployment:
     created_at: datetime
     #: The number of its last change among the changes of its env.
     change: int
+    #: What users read when an overdue drain ends their conversation.
+    restart_text: str = RESTART_TEXT
     split: Split
     #: The splits before, the newest first: those that a rollback can return to.
     past: tuple[Split, ...]
@@ -166,6 +180,21 @@ class Deployment:
 
 
 _SERVED = frozenset({Lifecycle.WARMING, Lifecycle.READY, Lifecycle.DRAINING})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drain:
+    """A revision that drains."""
+
+    deployment: DeploymentRef
+    revision: str
+    #: How long it may still take, negative after its deadline; None: it has no deadline.
+    left_ms: int | None
+
+    @property
+    def is_overdue(self) -> bool:
+        """Whether its deadline has passed."""
+        return self.left_ms is not None and self.left_ms <= 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

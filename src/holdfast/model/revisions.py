@@ -10,6 +10,7 @@ from typing import Any
 
 from holdfast.model import bounds, checks
 from holdfast.model.packs import PackEntries
+from holdfast.model.states import State
 
 #: An execution that needs a revision requires this capability, followed by the id of the revision.
 PREFIX = "rev:"
@@ -136,6 +137,28 @@ class Needs:
             waiting=self.waiting + other.waiting,
             oldest_wait=min(waits, default=None),
         )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Need:
+    """An execution that needs a revision."""
+
+    execution: str
+    #: The session whose conversation it is; None: it is no conversation.
+    session: str | None
+    state: State
+    #: What it waits for: message, person, signal and others; empty if it does not wait.
+    hold: str = ""
+    #: Since when it waits; of one that does not wait, when it was created.
+    since: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NeedPage:
+    """A page of what needs a revision."""
+
+    items: tuple[Need, ...]
+    next_cursor: str | None = None
 
 
 def deadline(drained_at: datetime, drain_ms: int) -> datetime:

@@ -266,6 +266,10 @@ def handover_note(person: str | None, reason: str) -> bytes:
     )
 
 
+#: The kind of the message by which the store asks a conversation to leave its revision.
+MOVE = "move"
+
+
 class Message(msgspec.Struct, frozen=True, kw_only=True):
     """A message as a conversation receives it."""
 

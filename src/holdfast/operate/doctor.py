@@ -26,7 +26,7 @@ from holdfast.errors import (
 from holdfast.model.findings import Finding, Level, error, ok, warning
 from holdfast.model.queues import QueueStats
 from holdfast.model.states import State
-from holdfast.operate import declared, drift, encryption, findings
+from holdfast.operate import declared, drains, drift, encryption, findings
 from holdfast.operate.findings import Facts
 from holdfast.store.engine import StoreEngine
 from holdfast.store.store import Store, StoreSettings
@@ -352,6 +352,7 @@ _CONTENTS: dict[str, Check] = {
     "workers": _lanes,
     "limits": declared.limits,
     "schedules": declared.schedules,
+    "drains": drains.drains,
     "queues": _queues,
     "archive": _archive,
     "encryption": encryption.look,

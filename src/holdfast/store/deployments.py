@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
-from functools import reduce
-from operator import add
 from typing import Any
 
 import msgspec
@@ -15,16 +11,18 @@ import msgspec
 from holdfast.errors import RevisionNotFound
 from holdfast.model import bounds, checks, records
 from holdfast.model.deployments import (
+    RESTART_TEXT,
     Deployment,
     DeploymentEvent,
     DeploymentRef,
+    Drain,
     NewDeployment,
     Split,
     SplitEntry,
 )
 from holdfast.model.moments import from_ms
 from holdfast.model.packs import PackEntries
-from holdfast.model.revisions import Gate, Lifecycle, Needs, Revision, deadline, sources
+from holdfast.model.revisions import Gate, Lifecycle, Revision, deadline, sources
 from holdfast.store import actors
 from holdfast.store.domain import Domain
 
@@ -136,14 +134,10 @@ class Deployments(Domain):
         )
         return _revision(found)
 
-    async def draining(self) -> list[tuple[DeploymentRef, str]]:
-        """Return the revisions that drain, with their deployments."""
-        (names,) = await self._call.read("hf_revision_draining", self._store.global_tag)
-        parts = (name.decode().split("|") for name in names)
-        return [
-            (DeploymentRef(env=env, tenant=tenant, id=deployment), revision)
-            for env, tenant, deployment, revision in parts
-        ]
+    async def drains(self) -> list[Drain]:
+        """Return the revisions that drain, with their deployments and how long each may take."""
+        rows = await self._call.read("hf_revision_drains", self._store.global_tag)
+        return [_drain(name.decode().split("|"), left) for name, left in rows]
 
     async def set_split(
         self, ref: DeploymentRef, entries: Sequence[SplitEntry], *, expected: int, key: str
@@ -173,53 +167,18 @@ class Deployments(Domain):
         )
         return _answered(answer)
 
-    # In the partitions of executions
-
-    async def close_revision(self, revision_id: str) -> Needs:
-        """Let a revision start nothing more anywhere; returns what still needs it."""
-        rows = await asyncio.gather(
-            *(self._call.write("hf_revision_close", tag, revision_id) for tag in self._store.tags())
+    async def remove(self, ref: DeploymentRef) -> str:
+        """Remove a deployment; returns its tenant."""
+        (tenant,) = await self._call.write(
+            "hf_deployment_remove", self._store.global_tag, *_named(ref), str(bounds.PIN_TTL_MS)
         )
-        return reduce(add, map(_needs, rows), Needs())
+        return str(tenant.decode())
 
-    async def open_revision(self, revision_id: str) -> None:
-        """Let a revision start executions again, everywhere."""
-        tags = self._store.tags()
-        await asyncio.gather(
-            *(self._call.write("hf_revision_open", tag, revision_id) for tag in tags)
+    async def set_restart(self, ref: DeploymentRef, text: str) -> None:
+        """Set what users read when their conversation is ended by a drain."""
+        await self._call.write(
+            "hf_deployment_set", self._store.global_tag, *_named(ref), actors.current(), text
         )
-
-    async def needs(self, revision_ids: Sequence[str]) -> dict[str, Needs]:
-        """Return how many executions need each of these revisions."""
-        if not revision_ids:
-            return {}
-        answers = await asyncio.gather(
-            *(
-                self._call.read("hf_revision_needs", tag, *revision_ids)
-                for tag in self._store.tags()
-            )
-        )
-        return {
-            revision_id: reduce(add, (_needs(rows[index]) for rows in answers), Needs())
-            for index, revision_id in enumerate(revision_ids)
-        }
-
-
-def with_needs(deployment: Deployment, needs: Mapping[str, Needs]) -> Deployment:
-    """Return a deployment whose revisions have their counts."""
-    none = Needs()
-    counted = []
-    for revision in deployment.revisions:
-        need = needs.get(revision.id, none)
-        counted.append(
-            replace(
-                revision,
-                running=need.running,
-                waiting=need.waiting,
-                oldest_wait=need.oldest_wait,
-            )
-        )
-    return replace(deployment, revisions=tuple(counted))
 
 
 def revision_in(deployment: Deployment, revision_id: str) -> Revision:
@@ -235,12 +194,12 @@ def _named(ref: DeploymentRef) -> tuple[str, str, str]:
     return ref.env, ref.tenant or "", ref.id
 
 
-def _needs(row: Sequence[Any]) -> Needs:
-    running, waiting, oldest = row
-    return Needs(
-        running=int(running),
-        waiting=int(waiting),
-        oldest_wait=from_ms(int(float(oldest))) if oldest else None,
+def _drain(names: Sequence[str], left: bytes) -> Drain:
+    env, tenant, deployment, revision = names
+    return Drain(
+        deployment=DeploymentRef(env=env, tenant=tenant, id=deployment),
+        revision=revision,
+        left_ms=int(left) if left else None,
     )
 
 
@@ -263,6 +222,7 @@ def _deployment(row: Sequence[Any]) -> Deployment:
         path_prefixes=tuple(_unpack(record[b"prefixes"])),
         created_at=from_ms(int(record[b"born"])),
         change=int(record[b"change"]),
+        restart_text=optional(b"restart") or RESTART_TEXT,
         split=_split(split) if split else Split(),
         past=tuple(_split(one) for one in split.get("past") or ()),
         revisions=tuple(map(_revision, revisions)),
@@ -273,8 +233,9 @@ def _split(split: Mapping[str, Any]) -> Split:
     return Split(
         generation=int(split["generation"]),
         entries=_entries(split["entries"]),
-        at=from_ms(int(split["at"])),
-        by=split["by"],
+        # Of a deployment that was removed, the generation alone is remembered.
+        at=from_ms(int(split["at"])) if "at" in split else None,
+        by=split.get("by", ""),
     )
 
 

@@ -26,6 +26,11 @@ class Envs(Domain):
         )
         return bool(word == b"created") and env.name != LOCAL.name
 
+    async def remove(self, name: str) -> bool:
+        """Remove an env without deployments; returns whether it was there."""
+        (word,) = await self._call.write("hf_env_remove", self._store.global_tag, name)
+        return bool(word == b"removed")
+
     async def list(self) -> list[Env]:
         """Return all envs by name; `local` is always among them."""
         rows = await self._call.read("hf_env_list", self._store.global_tag)

@@ -76,10 +76,7 @@ def _converted(row: Exported, conversion: _Conversion) -> Exported:
 
 def _section(name: str, value: Section, conversion: _Conversion) -> Section:
     if isinstance(value, bytes):
-        if name == "view":
-            at, _, data = value.partition(b" ")
-            return at + b" " + conversion.whole(name, data)
-        return conversion.whole(name, value) if name in _WHOLE else value
+        return _text(name, value, conversion)
     if name == "steps":
         return _steps(value, conversion)
     if name == "frames":
@@ -89,6 +86,13 @@ def _section(name: str, value: Section, conversion: _Conversion) -> Section:
     if name in _PACKED:
         return [_entry(packed, conversion) for packed in value]
     return value
+
+
+def _text(name: str, value: bytes, conversion: _Conversion) -> bytes:
+    if name == "view":
+        at, _, data = value.partition(b" ")
+        return at + b" " + conversion.whole(name, data)
+    return conversion.whole(name, value) if name in _WHOLE else value
 
 
 _WHOLE = ("input", "result", "note", "document")

@@ -20,12 +20,13 @@ PART_BYTES = 512 << 10
 _PARTS_AT_ONCE = 4
 #: Parts of an archive that is never sealed expire.
 _KEEP_MS = 3_600_000
+_SWEPT_AT_ONCE = 100
 
 _pack, _unpack = msgspec.msgpack.encode, msgspec.msgpack.decode
 
 
 class Packs(Domain):
-    """Packs of tenants. An archive is stored once, whoever uploads it, and never changes."""
+    """Packs of tenants. An archive is stored once, whichever tenants upload it."""
 
     async def put(self, upload: PackUpload, tenant: str) -> tuple[StoredPack, bool]:
         """Store a pack; returns what is stored and whether it is new for the tenant."""
@@ -75,6 +76,37 @@ class Packs(Domain):
         if digest_of(data) != archive:
             raise StoreFault(f"the archive {archive} is damaged in the store; upload it again")
         return data
+
+    async def remove(self, digest: str, tenant: str) -> bool:
+        """Remove a pack from those of a tenant; returns whether it was there."""
+        (word,) = await self._call.write("hf_pack_remove", self._store.global_tag, tenant, digest)
+        await self.sweep()
+        return bool(word == b"removed")
+
+    async def sweep(self) -> None:
+        """Let the parts of archives expire that nothing uses.
+
+        An archive is in another partition than what uses it. So its parts expire slowly, and it is
+        looked at once more: what has begun to use it meanwhile keeps it.
+        """
+        for archive, used in await self._call.read(
+            "hf_pack_unused", self._store.global_tag, str(_SWEPT_AT_ONCE)
+        ):
+            kept = bool(used)
+            while not await self._swept(archive.decode(), kept=kept):
+                kept = not kept
+
+    async def _swept(self, archive: str, *, kept: bool) -> bool:
+        """Keep an archive or let it expire; returns whether that is still right."""
+        parts = keys.archive_tag(self._store.prefix, archive)
+        if kept:
+            await self._call.write("hf_pack_reseal", parts)
+        else:
+            await self._call.write("hf_pack_unseal", parts, str(_KEEP_MS))
+        (word,) = await self._call.write(
+            "hf_pack_swept", self._store.global_tag, archive, "1" if kept else "0"
+        )
+        return bool(word == b"done")
 
     async def page(
         self, tenant: str | None, limit: int, cursor: str | None

@@ -122,6 +122,20 @@ class Sessions(Domain):
             suspended=state == b"suspended",
         )
 
+    async def move(
+        self, execution_id: str, lease: Lease, revision: str, requires: Sequence[str], state: bytes
+    ) -> None:
+        """Let a conversation continue on another revision, with a state and an empty journal."""
+        await self._call.write(
+            "hf_session_move",
+            self._store.tag_of(execution_id),
+            execution_id,
+            lease.fence,
+            revision,
+            ",".join(requires),
+            self._sealing.seal(state, "continued", execution_id),
+        )
+
     def _reply(self, session_id: str, reply: NewReply) -> dict[str, object]:
         payload = self._sealing.seal_token(reply.payload, "reply", session_id)
         fields: dict[str, object] = {"step": reply.step, "payload": payload.decode()}

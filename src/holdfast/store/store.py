@@ -30,6 +30,7 @@ from holdfast.store.inboxes import Inboxes
 from holdfast.store.keyrings import KeyRings
 from holdfast.store.lanes import Lanes
 from holdfast.store.leases import Leases
+from holdfast.store.needs import RevisionNeeds
 from holdfast.store.objects import Objects
 from holdfast.store.outboxes import Outboxes
 from holdfast.store.packs import Packs
@@ -126,6 +127,7 @@ class Store:
         self.envs: Envs = Envs(self)
         self.packs: Packs = Packs(self)
         self.deployments: Deployments = Deployments(self)
+        self.needs: RevisionNeeds = RevisionNeeds(self)
         self.subscriptions: Subscriptions = Subscriptions(client)
         self.declarations: Declarations = Declarations(self)
 

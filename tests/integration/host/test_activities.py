@@ -107,7 +107,7 @@ async def test_a_revision_that_begins_to_drain_is_chosen_again_once(
     with meanwhile(engine.store.client, "hf_session_deliver", move):
         answer = await host.handle_activity(message("hi"))
     assert (texts(answer), answer.revision) == (["B: name?"], "b")
-    await engine.store.deployments.close_revision("b")
+    await engine.store.needs.close("default", "b")
     with pytest.raises(RevisionDraining):
         await host.handle_activity(message("hi", user="ben"))
 

@@ -26,7 +26,7 @@ async def test_a_closed_revision_starts_no_execution_and_no_session(
     store: Store, dump: Dump
 ) -> None:
     """What needs another revision, or none, starts as before."""
-    assert await store.deployments.close_revision("blue") == Needs()
+    assert await store.needs.close("default", "blue") == Needs()
     (answer,) = await store.executions.create([NewExecution(kind="k", requires=BLUE)])
     assert isinstance(answer, RevisionDraining)
     session = sessions.key_of().id
@@ -38,35 +38,35 @@ async def test_a_closed_revision_starts_no_execution_and_no_session(
 async def test_who_needs_a_closed_revision_may_start_children_on_it(store: Store) -> None:
     """Not so somebody who only looks like a child."""
     parent = await create_one(store, requires=BLUE)
-    await store.deployments.close_revision("blue")
+    await store.needs.close("default", "blue")
     child = NewExecution(kind="k", id=f"{parent}~0.1", requires=BLUE)
     orphan = NewExecution(kind="k", id="nobody~0.1", requires=BLUE)
     answers = await store.executions.create([child, orphan])
     assert not isinstance(answers[0], Exception)
     assert isinstance(answers[1], RevisionDraining)
-    assert await store.deployments.close_revision("blue") == Needs(running=2)
+    assert await store.needs.close("default", "blue") == Needs(running=2)
 
 
 async def test_a_session_on_a_closed_revision_continues(store: Store) -> None:
     """What it has buffered starts its next execution there."""
     claim = await begin(store)
-    await store.deployments.close_revision("blue")
+    await store.needs.close("default", "blue")
     buffered = await sessions.deliver(store, "more", requires=BLUE)
     assert buffered.effect == "buffered"
     await store.executions.complete(claim.id, claim.lease, b"1")
     found = await sessions.session(store, buffered.session)
     assert (found.revision, found.executions) == ("blue", 2)
-    assert await store.deployments.close_revision("blue") == Needs(running=1)
+    assert await store.needs.close("default", "blue") == Needs(running=1)
 
 
 async def test_a_message_to_a_session_that_waits_there_resumes_it(store: Store) -> None:
     """Whatever the router has chosen meanwhile."""
     claim = await begin(store)
     await sessions.turn(store, claim, "which?", wait="receive:1")
-    assert (await store.deployments.close_revision("blue")).waiting == 1
+    assert (await store.needs.close("default", "blue")).waiting == 1
     resumed = await sessions.deliver(store, "this", requires=("rev:green",))
     assert (resumed.effect, resumed.execution) == ("resumed", claim.id)
-    assert await store.deployments.close_revision("blue") == Needs(running=1)
+    assert await store.needs.close("default", "blue") == Needs(running=1)
 
 
 async def test_an_interrupted_turn_starts_again_where_it_ran_or_elsewhere(
@@ -74,14 +74,14 @@ async def test_an_interrupted_turn_starts_again_where_it_ran_or_elsewhere(
 ) -> None:
     """But not on a revision that is closed and that it did not run on."""
     await begin(store, busy="interrupt")
-    await store.deployments.close_revision("blue")
+    await store.needs.close("default", "blue")
     again = await sessions.deliver(store, "stop", busy="interrupt", requires=BLUE)
     assert again.effect == "interrupted"
     moved = await sessions.deliver(store, "no", busy="interrupt", requires=("rev:green",))
     assert moved.effect == "interrupted"
     back = sessions.deliver(store, "back", busy="interrupt", requires=BLUE)
     await refused(back, RevisionDraining, dump, id=moved.session)
-    assert await store.deployments.close_revision("blue") == Needs()
+    assert await store.needs.close("default", "blue") == Needs()
 
 
 async def test_the_end_of_the_last_need_is_announced(store: Store) -> None:
@@ -96,9 +96,9 @@ async def test_the_end_of_the_last_need_is_announced(store: Store) -> None:
         return "blue" in heard
 
     await store.subscriptions.add(listened, hear)
-    await store.deployments.close_revision("none")
+    await store.needs.close("default", "none")
     made = [await create_one(store, requires=(f"rev:{name}",)) for name in ("green", "blue")]
-    await store.deployments.close_revision("blue")
+    await store.needs.close("default", "blue")
     for execution in made:
         claim = await claim_one(store, execution, capabilities=BOTH)
         await store.executions.complete(claim.id, claim.lease, b"1")

@@ -8,8 +8,8 @@ from tests.support.lifecycle import create_one
 
 async def test_a_revision_that_is_opened_again_starts_executions(store: Store) -> None:
     """Twice is as good as once."""
-    await store.deployments.close_revision("blue")
+    await store.needs.close("default", "blue")
     for _ in range(2):
-        await store.deployments.open_revision("blue")
+        await store.needs.open("default", "blue")
     assert await create_one(store, requires=("rev:blue",))
-    assert (await store.deployments.close_revision("blue")).running == 1
+    assert (await store.needs.close("default", "blue")).running == 1

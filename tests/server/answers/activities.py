@@ -98,7 +98,7 @@ async def _no_split(stage: Stage, name: str) -> Request:
 @way("revision_draining", HANDLE)
 async def _closed(stage: Stage, name: str) -> Request:
     made = await _routed(stage)
-    await stage.engine.store.deployments.close_revision(f"r-{made}")
+    await stage.engine.store.needs.close(OURS, f"r-{made}")
     return await _to(stage, name, made)
 
 

@@ -44,6 +44,27 @@ async def _damaged(stage: Stage, name: str) -> Request:
     return {**await stage.request(name), "content": ARCHIVE[:-1]}
 
 
+@way("env_in_use", "DELETE /v1/envs/{env}")
+async def _env_in_use(stage: Stage, name: str) -> Request:
+    env = f"env-{new_id()}"
+    await stage.engine.envs.put(env)
+    new = NewDeployment(env=env, id="d", tenant=OURS, app="talk")
+    await stage.engine.deployments.create(new)
+    return await stage.request(name, {"env": env})
+
+
+@way("pack_in_use", "DELETE /v1/packs/{digest}")
+async def _pack_in_use(stage: Stage, name: str) -> Request:
+    request = await _of_pack(stage, STAGE)
+    await stage.sent(request)
+    return await stage.request(name, {"digest": request["json"]["digest"]})
+
+
+@way("deployment_in_use", f"DELETE {ONE}")
+async def _in_use(stage: Stage, name: str) -> Request:
+    return await stage.request(name, await _routed(stage, await deployment(stage.engine, OURS)))
+
+
 @way("ambiguous_deployment", *_about_one("ambiguous_deployment"))
 async def _two_tenants(stage: Stage, name: str) -> Request:
     made = await deployment(stage.engine, OURS)
@@ -94,6 +115,11 @@ async def _of_pack(
 async def _no_pack(stage: Stage, name: str) -> Request:
     request = await _of_pack(stage, name)
     return {**request, "json": {"digest": "sha256:" + "0" * 64}}
+
+
+@way("pack_not_found", "DELETE /v1/packs/{digest}")
+async def _unknown_pack(stage: Stage, name: str) -> Request:
+    return await stage.request(name, {"digest": "sha256:" + "0" * 64})
 
 
 @way("pack_mismatch", STAGE)

@@ -55,7 +55,7 @@ async def _draining(stage: Stage, name: str) -> Request:
 
 @way("revision_draining", *TALKING)
 async def _closed(stage: Stage, name: str) -> Request:
-    await stage.engine.store.deployments.close_revision("closed")
+    await stage.engine.store.needs.close(OURS, "closed")
     return await stage.request(name, revision="closed")
 
 

@@ -8,9 +8,9 @@ journal has some steps, so that a long conversation costs no more than a short o
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
 
 from holdfast.host.flows.directives import CONTINUE, Direct
 from holdfast.host.flows.known import Known
@@ -18,9 +18,11 @@ from holdfast.host.flows.lint import check_flows, lint_files, refuse
 from holdfast.host.flows.model import (
     Flow,
 )
+from holdfast.host.flows.pacing import Pace
 from holdfast.host.flows.problems import Problems
 from holdfast.host.flows.progress import (
     FlowFailed,
+    Frame,
     unpacked,
 )
 from holdfast.host.flows.run import Run
@@ -34,6 +36,9 @@ from holdfast.worker.context import Context
 
 #: A conversation starts again at the first wait after this many entries of its journal.
 STEPS_KEPT = 24
+
+#: Takes a conversation that waits at frames, and continues with a state, to another revision.
+Mover: TypeAlias = Callable[[Chat, Sequence[Frame], Mapping[str, Any]], Awaitable[None]]
 
 
 class Flows:
@@ -52,6 +57,10 @@ class Flows:
         self.runners = runners or Runners()
         #: Sees the nodes that run, in every attempt.
         self.watcher: Watcher = Nobody()
+        #: A host gives all its flows the same, so that none holds the others up.
+        self.pace: Pace = Pace()
+        #: Takes conversations to another revision; None: they stay.
+        self.mover: Mover | None = None
         self.steps_kept = steps_kept
         if not checked:
             problems = Problems()

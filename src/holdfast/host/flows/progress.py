@@ -52,6 +52,8 @@ class Pending(msgspec.Struct):
     question: str | None = None
     invalid: str | None = None
     left: int = 0
+    #: How long it still waits, if it came from another revision while it waited.
+    wait_ms: int | None = None
 
 
 class FlowState(msgspec.Struct):

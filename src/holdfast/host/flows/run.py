@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Awaitable, Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from holdfast.errors import InvalidInput
 from holdfast.host.flows import answers
@@ -27,6 +27,7 @@ from holdfast.host.flows.model import (
     SubFlow,
     Wait,
 )
+from holdfast.host.flows.pacing import Meter
 from holdfast.host.flows.progress import (
     FlowExpired,
     FlowFailed,
@@ -45,9 +46,10 @@ from holdfast.host.flows.surroundings import Surroundings
 from holdfast.host.flows.templates import Value, as_text
 from holdfast.host.flows.watching import ON_ERROR, ON_TIMEOUT, route
 from holdfast.model.moments import to_ms
+from holdfast.model.sessions import MOVE
 from holdfast.worker.chat import Chat
 from holdfast.worker.messages import ChatMessage
-from holdfast.worker.outcomes import WaitTimedOut
+from holdfast.worker.outcomes import AttemptSuspended, WaitTimedOut
 
 if TYPE_CHECKING:
     from holdfast.host.flows.interpreter import Flows
@@ -66,6 +68,7 @@ class Run:
         self._chat = chat
         self._state = state or FlowState(frames=[], vars={})
         self._steps = 0
+        self._meter = Meter()
         self._turn = Turn()
         self._payload: Any = {}
         self._activity = {**self._activity_of(None), "kind": "start"}
@@ -86,6 +89,7 @@ class Run:
     def begin(self, message: ChatMessage | None) -> None:
         """Begin a turn: what it may use is counted again."""
         self._turn = Turn()
+        self._flows.pace.begin(self._stage.place.tenant)
         self._payload = {} if message is None else dict(message.payload)
         self._activity = self._activity_of(message)
         self._given.clear()
@@ -122,7 +126,13 @@ class Run:
 
     async def to_the_end(self) -> Any:
         """Run nodes until the outermost flow has ended; returns its result."""
+        return await self._meter.run(self._to_the_end())
+
+    async def _to_the_end(self) -> Any:
+        tenant, pace = self._stage.place.tenant, self._flows.pace
+        pace.begin(tenant)
         while self._state.frames:
+            await pace.rest(tenant, self._meter)
             if self._frame.node == END:
                 await self._leave()
                 continue
@@ -358,11 +368,15 @@ class Run:
         while True:
             self._steps += 1
             left = await self._time_left(node)
+            timeout = action.timeout if pending.wait_ms is None else pending.wait_ms
             try:
-                message = await self._stage.receive(_shorter(action.timeout, left))
+                message = await self._stage.receive(_shorter(timeout, left))
             except WaitTimedOut as error:
                 self._time_out(node, action, error, left)
                 return
+            if message.kind == MOVE:
+                await self._move(pending, message)
+            pending.wait_ms = None
             if isinstance(action, Wait):
                 self.begin(message)
                 self._finish(node, dict(message.payload), await self._scope(node))
@@ -384,6 +398,16 @@ class Run:
                 continue
             self._finish(node, value, await self._scope(node))
             return
+
+    async def _move(self, pending: Pending, request: ChatMessage) -> NoReturn:
+        """Leave the revision, whose drain is overdue, with all that is needed to continue."""
+        if self._flows.mover is None or self._chat is None:
+            raise FlowFailed("cannot_move", "the flow cannot continue on another revision")
+        pending.wait_ms = request.payload.get("left_ms")
+        self._state.pending = pending
+        state = packed(self._state, self._flows.used)
+        await self._flows.mover(self._chat, self._state.frames, state)
+        raise AttemptSuspended("it does not continue on this revision")
 
     # After a node
 

@@ -45,7 +45,7 @@ local function run(tag, args)
     if lanes[lane] == nil then lanes[lane] = settings.lane(tag, lane) end
     local answer = find_taken(tag, item, args[2 * i], now)
     if not answer and lanes[lane] == 'draining' then answer = { 'no', 'lane_draining', id } end
-    if not answer and item.rev and needs.refusal(tag, id, item.rev, children.parent_of(id)) then
+    if not answer and needs.refusal(tag, id, item.tenant, item.rev, children.parent_of(id)) then
       answer = { 'no', 'revision_draining', id }
     end
     if not answer and item.bond and not children.can_bind(tag, id, item.tenant) then

@@ -6,7 +6,7 @@
 --- @arg flows those that messages can start, in msgpack: pairs of id and type
 --- @ok created | replaced | same, what is stored in msgpack
 --- @flags write
---- @requires lib/core/keys lib/core/clock
+--- @requires lib/core/keys lib/core/clock lib/deploy/archives
 
 local function run(tag, args)
   local tenant, digest, id, version, archive, size, signers, entry, flows = unpack(args)
@@ -26,6 +26,9 @@ local function run(tag, args)
     at = found and found.at or clock.now(tag),
   }
   packed = cmsgpack.pack(pack)
+  local user = archives.upload(tenant, digest)
+  archives.use(tag, archive, user)
+  if found and found.archive ~= archive then archives.leave(tag, found.archive, user) end
   server.call('HSET', key, tenant, packed)
   server.call('ZADD', keys.packs(tag), 0, tenant .. '|' .. digest)
   return { 'ok', found and 'replaced' or 'created', packed }

@@ -1,12 +1,12 @@
 --- Start nothing more on a revision in this partition, and count what still needs it. Once a closed
 --- revision has no needs here it has none for good: only executions that need it start others on it.
 --- @key tag the partition
---- @arg revision
+--- @arg tenant of the deployment @arg revision
 --- @ok RUNNING WAITING OLDEST: since when the oldest waits in ms, or empty
 --- @flags allow-oom
 --- @requires lib/deploy/needs
 
 local function run(tag, args)
-  needs.close(tag, args[1])
-  return { 'ok', unpack(needs.count(tag, args[1])) }
+  needs.close(tag, args[1], args[2])
+  return { 'ok', unpack(needs.count(tag, args[1], args[2])) }
 end

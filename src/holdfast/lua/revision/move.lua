@@ -10,7 +10,7 @@
 --- @no illegal_transition | revision_routable
 --- @flags allow-oom
 --- @requires lib/core/keys lib/core/clock lib/core/reply lib/deploy/deployments lib/deploy/revisions
---- @requires lib/deploy/splits
+--- @requires lib/deploy/splits lib/deploy/archives
 
 -- Archived revisions that are still shown.
 local MOST_ARCHIVED = 50
@@ -68,7 +68,10 @@ local function run(tag, args)
   elseif from == 'draining' then
     server.call('SREM', keys.draining_revisions(tag), name .. '|' .. id)
   end
-  if to == 'archived' then tidy(tag, name) end
+  if to == 'archived' then
+    archives.leave_all(tag, found.archives, archives.revision(name, id))
+    tidy(tag, name)
+  end
   deployments.changed(tag, name, now, { event = to, by = by, revision = id, before = from })
   return answer(tag, id, 'moved')
 end

@@ -1,11 +1,11 @@
 --- Allow a revision to start executions in this partition again.
 --- @key tag the partition
---- @arg revision
+--- @arg tenant of the deployment @arg revision
 --- @ok
 --- @flags allow-oom
 --- @requires lib/core/keys
 
 local function run(tag, args)
-  server.call('DEL', keys.revision_closed(tag, args[1]))
+  server.call('DEL', keys.revision_closed(tag, args[1], args[2]))
   return { 'ok' }
 end

@@ -8,7 +8,7 @@
 --- @no deployment_not_found | ambiguous_deployment | revision_conflict | pack_not_found | pack_mismatch
 --- @no untrusted_pack | too_many_revisions
 --- @flags write
---- @requires lib/core/keys lib/core/clock lib/core/reply lib/deploy/deployments
+--- @requires lib/core/keys lib/core/clock lib/core/reply lib/deploy/deployments lib/deploy/archives
 
 local MOST_REVISIONS = 200
 
@@ -34,7 +34,7 @@ end
 
 --- The archives, signers and flows of packs, or nil and a refusal.
 local function look_up(tag, deployment, digests, owner)
-  local archives, signers, flows = {}, {}, {}
+  local files, signers, flows = {}, {}, {}
   for i, digest in ipairs(digests) do
     local pack = pack_of(tag, digest, deployment.tenant, owner)
     if not pack then return nil, reply.no('pack_not_found', 'digest', digest) end
@@ -44,10 +44,10 @@ local function look_up(tag, deployment, digests, owner)
     if not trusts(tag, deployment.env, pack) then
       return nil, reply.no('untrusted_pack', 'digest', digest, 'env', deployment.env)
     end
-    archives[i], signers[i] = pack.archive, pack.signers
+    files[i], signers[i] = pack.archive, pack.signers
     flows[i] = { pack.id, pack.entry, pack.flows }
   end
-  return archives, signers, flows
+  return files, signers, flows
 end
 
 local function run(tag, args)
@@ -62,8 +62,8 @@ local function run(tag, args)
   local key = keys.deployment(tag, name)
   local fields = server.call('HMGET', key, 'env', 'tenant', 'pack')
   local deployment = { env = fields[1], tenant = fields[2], pack = fields[3] or nil }
-  local archives, signers, flows = look_up(tag, deployment, digests, owner)
-  if not archives then return signers end
+  local files, signers, flows = look_up(tag, deployment, digests, owner)
+  if not files then return signers end
   if server.call('ZCARD', keys.revisions(tag, name)) >= MOST_REVISIONS then
     return reply.no('too_many_revisions', 'id', deployment_id, 'limit', MOST_REVISIONS)
   end
@@ -72,11 +72,12 @@ local function run(tag, args)
   server.call(
     'HSET', keys.revision(tag, id),
     'id', id, 'deployment', name, 'number', number, 'content', content,
-    'digests', cmsgpack.pack(digests), 'archives', cmsgpack.pack(archives), 'signers', cmsgpack.pack(signers),
+    'digests', cmsgpack.pack(digests), 'archives', cmsgpack.pack(files), 'signers', cmsgpack.pack(signers),
     'flows', cmsgpack.pack(flows), 'config', config,
     'lifecycle', 'staged', 'version', 1, 'staged_at', now, 'changed_at', now
   )
   server.call('ZADD', keys.revisions(tag, name), number, id)
+  for _, file in ipairs(files) do archives.use(tag, file, archives.revision(name, id)) end
   deployments.changed(tag, name, now, { event = 'staged', by = by, revision = id })
   return { 'ok', 'created' }
 end

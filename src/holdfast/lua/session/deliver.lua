@@ -55,7 +55,7 @@ local function decide(tag, id, session, item)
   if rec and conversations.awaits_message(rec) then return 'r', rec end
   if rec and item.busy == 'reject' then return nil, reply.no('session_busy', 'id', id) end
   if not rec or item.busy == 'interrupt' then
-    local refusal = needs.refusal(tag, id, item.rev, execution)
+    local refusal = needs.refusal(tag, id, item.tenant, item.rev, execution)
     if refusal then return nil, refusal end
     if settings.lane(tag, item.lane) == 'draining' then
       return nil, reply.no('lane_draining', 'id', id, 'lane', item.lane)

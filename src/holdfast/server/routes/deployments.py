@@ -116,6 +116,43 @@ async def describe(call: Call, env: str, d: str, query: TenantQuery) -> Deployme
     return DeploymentView.of(await call.engine.deployments.get(ref))
 
 
+class ChangeBody(Body):
+    """What to change."""
+
+    #: What users read when an overdue drain ends their conversation.
+    restart_text: Annotated[str, Meta(min_length=1, max_length=bounds.REASON_CHARS)]
+
+
+@routes.patch(
+    ONE,
+    role=Role.OPERATOR,
+    errors=(*FIND, errors.StoreFull),
+    example={"restart_text": "We have a new menu. Please order again."},
+)
+async def change(
+    call: Call, env: str, d: str, body: ChangeBody, query: TenantQuery
+) -> DeploymentView:
+    """Set what users read when an overdue drain ends their conversation."""
+    ref = named(call, env, d, query)
+    found = await call.engine.deployments.set_restart_text(ref, body.restart_text)
+    return DeploymentView.of(found)
+
+
+@routes.delete(
+    ONE,
+    role=Role.OPERATOR,
+    status=204,
+    errors=(*FIND, errors.DeploymentInUse),
+)
+async def delete(call: Call, env: str, d: str, query: TenantQuery) -> None:
+    """Delete a deployment with its revisions and schedules.
+
+    It is refused as `deployment_in_use` while a revision warms up, is ready or drains: set a split
+    without entries, then drain what is ready.
+    """
+    await call.engine.deployments.delete(named(call, env, d, query))
+
+
 class ExplainQuery(TenantQuery, kw_only=True):
     """Whose next message."""
 
@@ -152,9 +189,9 @@ class EntryBody(Body):
 
 
 class SplitBody(Body):
-    """Weights that add up to 10,000."""
+    """Weights that add up to 10,000; no entries route nowhere."""
 
-    entries: Annotated[tuple[EntryBody, ...], Meta(min_length=1, max_length=bounds.SPLIT_ENTRIES)]
+    entries: Annotated[tuple[EntryBody, ...], Meta(max_length=bounds.SPLIT_ENTRIES)]
     #: The generation that this replaces; 0 before the first.
     expected_generation: Generation
     #: Sent again, the call answers as the first time. Minted if absent.

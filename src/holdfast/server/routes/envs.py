@@ -54,3 +54,15 @@ async def list_envs(call: Call) -> EnvPage:
 async def describe(call: Call, env: str) -> EnvView:
     """Read an env."""
     return EnvView.of(await call.engine.envs.get(env))
+
+
+@routes.delete(
+    "/v1/envs/{env}",
+    role=Role.OPERATOR,
+    scope=Scope.SYSTEM,
+    status=204,
+    errors=(errors.EnvNotFound, errors.EnvInUse),
+)
+async def delete(call: Call, env: str) -> None:
+    """Delete an env without deployments. `local` always exists."""
+    await call.engine.envs.delete(env)

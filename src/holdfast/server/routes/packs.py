@@ -49,3 +49,17 @@ async def list_packs(call: Call, query: ListQuery) -> PackPage:
     """List packs. An operator key lists all tenants with `tenant=*`."""
     found, more = await call.engine.packs.list(call.tenant, limit=query.limit, cursor=query.cursor)
     return PackPage(items=[PackView.of(pack) for pack in found], next_cursor=more)
+
+
+@routes.delete(
+    "/v1/packs/{digest}",
+    role=Role.OPERATOR,
+    status=204,
+    errors=(errors.PackNotFound, errors.PackInUse),
+)
+async def delete(call: Call, digest: str, query: TenantQuery) -> None:  # noqa: ARG001
+    """Delete a pack of a tenant, and its archive if no other tenant has it.
+
+    It is refused as `pack_in_use` while a revision that is not archived was staged from it.
+    """
+    await call.engine.packs.delete(digest, tenant=str(call.tenant))

@@ -14,8 +14,8 @@ from holdfast.server.auth.scoping import TenantQuery
 from holdfast.server.http.call import Call
 from holdfast.server.http.declare import Answer, Routes
 from holdfast.server.routes.deployments import FIND, FIND_REVISION, ONE, named
-from holdfast.server.views.deployments import RevisionView
-from holdfast.server.views.fields import Body, DurationMs, Name, Reason
+from holdfast.server.views.deployments import NeedPageView, NeedView, RevisionView
+from holdfast.server.views.fields import Body, Cursor, DurationMs, Name, PageLimit, Reason
 
 routes: Routes = Routes("revisions", "What deployments run: never changed, only moved along.")
 
@@ -115,7 +115,7 @@ async def judge(
 class DrainBody(Body):
     """How long it may take."""
 
-    #: From the begin of the drain; what needs the revision longer may be ended by force.
+    #: From the begin of the drain. What waits longer moves or ends; what runs gets a minute more.
     deadline_ms: DurationMs | None = None
 
 
@@ -128,10 +128,31 @@ class DrainBody(Body):
 async def drain(
     call: Call, *, env: str, d: str, r: str, body: DrainBody, query: TenantQuery
 ) -> RevisionView:
-    """Let a revision start nothing more. It becomes `inactive` when nothing needs it."""
+    """Let a revision start nothing more. It becomes `inactive` when nothing needs it.
+
+    After the deadline, conversations that wait continue on another revision if the rest of their
+    flow is the same there; the others end with `restart_text` of the deployment.
+    """
     ref = named(call, env, d, query)
     deadline_ms = body.deadline_ms
     return RevisionView.of(await call.engine.deployments.drain(ref, r, deadline_ms=deadline_ms))
+
+
+class NeedsQuery(TenantQuery):
+    """Which page."""
+
+    limit: PageLimit = 50
+    cursor: Cursor | None = None
+
+
+@routes.get(_REVISION + "/needs", errors=FIND_REVISION)
+async def needs(call: Call, *, env: str, d: str, r: str, query: NeedsQuery) -> NeedPageView:
+    """List the executions that need a revision, in each partition the longest wait first."""
+    page = await call.engine.deployments.needs(
+        named(call, env, d, query), r, limit=query.limit, cursor=query.cursor
+    )
+    items = [NeedView.of(need) for need in page.items]
+    return NeedPageView(items=items, next_cursor=page.next_cursor)
 
 
 @routes.post(_REVISION + "/archive", errors=(*FIND_REVISION, errors.IllegalTransition), **_ACT)

@@ -14,7 +14,7 @@ from holdfast.model.deployments import (
 )
 from holdfast.model.envs import Env
 from holdfast.model.packs import PackEntries, StoredPack
-from holdfast.model.revisions import Gate, Revision
+from holdfast.model.revisions import Gate, Need, Revision
 from holdfast.server.views.derive import ModelView
 from holdfast.server.views.fields import View
 
@@ -87,6 +87,17 @@ class RevisionView(ModelView, model=Revision):
         gates = [GateView.of(gate) for gate in revision.gates]
         entries = [PackEntriesView.of(pack) for pack in revision.entries]
         return cls.copy(revision, config=dict(revision.config), gates=gates, entries=entries)
+
+
+class NeedView(ModelView, model=Need):
+    """An execution that needs a revision."""
+
+
+class NeedPageView(View):
+    """A page of executions that need a revision."""
+
+    items: list[NeedView]
+    next_cursor: str | None
 
 
 class DeploymentView(ModelView, model=Deployment):

@@ -100,6 +100,14 @@ _SENTENCES: dict[type[HoldfastError], str] = {
     errors.AmbiguousDeployment: (
         "several tenants of env {env} have a deployment {id}: name the tenant"
     ),
+    errors.DeploymentInUse: (
+        "deployment {id} is in use by {by}, which is {lifecycle}: clear the split, and drain or "
+        "archive what is served"
+    ),
+    errors.EnvInUse: (
+        "env {env} is in use by deployment {deployment} of tenant {tenant}; delete it first"
+    ),
+    errors.PackInUse: "pack {digest} is in use by {by}; archive that revision first",
     errors.DeploymentConflict: ("env {env} has a deployment {id} with different content"),
     errors.PackMismatch: ("the digest is of the pack {pack}, and the deployment runs {expected}"),
     errors.UntrustedPack: (

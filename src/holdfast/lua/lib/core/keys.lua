@@ -73,9 +73,9 @@ function keys.outgoing(tag, sender) return tag .. ':outgoing:' .. sender end
 function keys.pins(tag, scope) return tag .. ':pins:' .. scope end
 function keys.pin_ends(tag, scope) return tag .. ':pin_ends:' .. scope end
 -- Executions that need a revision, and whether it starts more of them here.
-function keys.revision_waits(tag, id) return tag .. ':revwaits:' .. id end
-function keys.revision_runs(tag, id) return tag .. ':revruns:' .. id end
-function keys.revision_closed(tag, id) return tag .. ':revclosed:' .. id end
+function keys.revision_waits(tag, tenant, id) return tag .. ':revwaits:' .. tenant .. '|' .. id end
+function keys.revision_runs(tag, tenant, id) return tag .. ':revruns:' .. tenant .. '|' .. id end
+function keys.revision_closed(tag, tenant, id) return tag .. ':revclosed:' .. tenant .. '|' .. id end
 
 -- Where ready work waits: lane > route > tenant > execution.
 function keys.routes(tag, lane) return tag .. ':routes:' .. lane end
@@ -171,6 +171,8 @@ function keys.revision(tag, id) return tag .. ':revision:' .. id end
 function keys.draining_revisions(tag) return tag .. ':draining' end
 function keys.packs(tag) return tag .. ':packs' end
 function keys.pack(tag, digest) return tag .. ':pack:' .. digest end
+function keys.archive_uses(tag, archive) return tag .. ':archive_uses:' .. archive end
+function keys.unused_archives(tag) return tag .. ':unused_archives' end
 -- Under the tag of the archive of a pack.
 function keys.blob(tag) return tag .. ':blob' end
 

@@ -40,6 +40,17 @@ function deployments.changed(tag, name, now, event)
   wake.deployments(tag, env)
 end
 
+--- Remove everything of a deployment but its revisions and its split, and let hosts of the env look.
+function deployments.forget(tag, env, tenant, id)
+  local name, tenants = deployments.name_of(env, tenant, id), keys.deployment_tenants(tag, env, id)
+  server.call('DEL', keys.deployment(tag, name), keys.deployment_log(tag, name), keys.revisions(tag, name))
+  server.call('ZREM', keys.deployments(tag, env), tenant .. '|' .. id)
+  server.call('ZREM', keys.deployment_changes(tag, env), tenant .. '|' .. id)
+  server.call('SREM', tenants, tenant)
+  server.call('HINCRBY', keys.env(tag, env), 'changes', 1)
+  wake.deployments(tag, env)
+end
+
 --- fields, the split in msgpack or empty, the fields of each revision.
 function deployments.row(tag, name)
   local revisions = {}

@@ -1,14 +1,30 @@
 --- Executions that need a revision (`rev` in their records), in the partition of each. lib/core/index.lua
 --- calls at every change of a state, so the sets agree with the records and a count is the size of a set.
+--- They are kept per tenant: an execution of another tenant than the deployment's, which no host of the
+--- revision claims, is not counted, and so keeps no drain open.
 --- @requires lib/core/keys lib/core/clock lib/core/record lib/core/reply lib/core/wake
 local needs = {}
 
 -- A router that has not heard of a drain for this long does not exist any more.
 local CLOSED_MS = 86400000
 
+local function sets(tag, tenant, revision)
+  return keys.revision_waits(tag, tenant, revision), keys.revision_runs(tag, tenant, revision)
+end
+
+--- An execution does not need its revision any more.
+function needs.leave(tag, id, rec)
+  local waits, runs = sets(tag, rec.tenant, rec.rev)
+  server.call('ZREM', waits, id)
+  server.call('ZREM', runs, id)
+  if server.call('EXISTS', waits, runs) == 0 and needs.is_closed(tag, rec.tenant, rec.rev) then
+    wake.drained(tag, rec.rev)
+  end
+end
+
 --- List an execution under its revision, according to its state.
 function needs.place(tag, id, rec)
-  local waits, runs = keys.revision_waits(tag, rec.rev), keys.revision_runs(tag, rec.rev)
+  local waits, runs = sets(tag, rec.tenant, rec.rev)
   if rec.state == 'suspended' then
     server.call('ZADD', waits, rec.since or clock.now(tag), id)
     server.call('ZREM', runs, id)
@@ -16,43 +32,43 @@ function needs.place(tag, id, rec)
     server.call('ZADD', runs, rec.born, id)
     server.call('ZREM', waits, id)
   else
-    server.call('ZREM', waits, id)
-    server.call('ZREM', runs, id)
-    if server.call('EXISTS', waits, runs) == 0 and needs.is_closed(tag, rec.rev) then
-      wake.drained(tag, rec.rev)
-    end
+    needs.leave(tag, id, rec)
   end
 end
 
 --- Whether a revision starts nothing more in this partition.
-function needs.is_closed(tag, revision)
-  return server.call('EXISTS', keys.revision_closed(tag, revision)) == 1
+function needs.is_closed(tag, tenant, revision)
+  return server.call('EXISTS', keys.revision_closed(tag, tenant, revision)) == 1
 end
 
 --- The refusal of `id` if it would start on a revision that is closed, or nil. An execution that needs
 --- the revision may start others on it.
-function needs.refusal(tag, id, revision, starter)
-  if not revision or not needs.is_closed(tag, revision) then return nil end
-  local is_needed = starter
-    and (
-      server.call('ZSCORE', keys.revision_runs(tag, revision), starter)
-      or server.call('ZSCORE', keys.revision_waits(tag, revision), starter)
-    )
-  if is_needed then return nil end
+function needs.refusal(tag, id, tenant, revision, starter)
+  if not revision or not needs.is_closed(tag, tenant, revision) then return nil end
+  local waits, runs = sets(tag, tenant, revision)
+  if starter and (server.call('ZSCORE', runs, starter) or server.call('ZSCORE', waits, starter)) then
+    return nil
+  end
   return reply.no('revision_draining', 'id', id)
 end
 
-function needs.close(tag, revision)
-  server.call('SET', keys.revision_closed(tag, revision), '1', 'PX', CLOSED_MS)
+function needs.close(tag, tenant, revision)
+  server.call('SET', keys.revision_closed(tag, tenant, revision), '1', 'PX', CLOSED_MS)
 end
 
 --- RUNNING WAITING OLDEST: how many run and wait, and since when the oldest waits, or empty.
-function needs.count(tag, revision)
-  local waits = keys.revision_waits(tag, revision)
+function needs.count(tag, tenant, revision)
+  local waits, runs = sets(tag, tenant, revision)
   local oldest = server.call('ZRANGE', waits, 0, 0, 'WITHSCORES')[2]
-  return {
-    server.call('ZCARD', keys.revision_runs(tag, revision)),
-    server.call('ZCARD', waits),
-    oldest or '',
-  }
+  return { server.call('ZCARD', runs), server.call('ZCARD', waits), oldest or '' }
+end
+
+--- The ids of up to `limit` executions from a place on: those that wait, the oldest first, then the others.
+function needs.page(tag, tenant, revision, from, limit)
+  local waits, runs = sets(tag, tenant, revision)
+  local ids = server.call('ZRANGE', waits, from, from + limit - 1)
+  if #ids == limit then return ids end
+  local first = math.max(0, from - server.call('ZCARD', waits))
+  for _, id in ipairs(server.call('ZRANGE', runs, first, first + limit - #ids - 1)) do ids[#ids + 1] = id end
+  return ids
 end
