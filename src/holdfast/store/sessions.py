@@ -290,7 +290,7 @@ class Sessions(Domain):
         delay_ms: int | None = None,
         error: str = "",
     ) -> None:
-        """Record what became of the next reply: sent, retry or dead."""
+        """Record what became of the next reply: sent, retry, later, part or dead."""
         await self._call.write(
             "hf_session_settle",
             self._store.tag_of(session_id),
@@ -302,6 +302,21 @@ class Sessions(Domain):
             error,
             str(lease_ms),
         )
+
+    async def receipt(
+        self, session_id: str, number: int, state: str, problem: str, reporter: tuple[str, str, str]
+    ) -> bool:
+        """Note what env, tenant and endpoint report of a reply; returns whether that was new."""
+        (word,) = await self._call.write(
+            "hf_session_receipt",
+            self._store.tag_of(session_id),
+            session_id,
+            str(number),
+            state,
+            problem,
+            *reporter,
+        )
+        return bool(word == b"noted")
 
 
 def _handover(wait: MessageWait | None) -> tuple[str | bytes, ...]:
@@ -396,6 +411,7 @@ def _entry(
         activity=get("a") if direction == "in" else None,
         author=get("w"),
         delivery=delivery,  # type: ignore[arg-type]
+        receipt=get("rc"),
         open=bool(get("open")),
     )
 
@@ -411,4 +427,11 @@ def _outgoing(
         payload=values["p"].encode(),
         at=from_ms(int(values["at"])),
         tries=tries,
+        parts=_parts(record, number),
     )
+
+
+def _parts(record: Mapping[bytes, bytes], number: int) -> int:
+    """Return how many messages of a reply are sent."""
+    of, _, count = record.get(b"parts", b"").partition(b" ")
+    return int(count) if of == b"%d" % number else 0

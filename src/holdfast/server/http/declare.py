@@ -29,6 +29,7 @@ Handler = TypeVar("Handler", bound=Callable[..., Awaitable[Any]])
 CHANGING = (OutcomeUnknown, StoreReadOnly)
 JSON = "application/json"
 ARCHIVE = "application/zip"
+ANYTHING = "*/*"
 #: Room for a payload of 1 MiB in base64, with its envelope.
 BODY_BYTES = 2 << 20
 
@@ -99,6 +100,8 @@ class Route:
     query_example: Mapping[str, str]
     #: The content of a successful reply that is not JSON.
     media_type: str
+    #: Takes any query, and any body as it is: a provider has defined them.
+    raw: bool
     #: Types of the parameters, taken from the handler.
     params: tuple[str, ...]
     body: Any
@@ -130,6 +133,8 @@ class Route:
     @property
     def accepts(self) -> str:
         """The content of its body: JSON, or an archive if the handler takes bytes."""
+        if self.raw:
+            return ANYTHING
         return ARCHIVE if self.body is bytes else JSON
 
     @property
@@ -192,6 +197,7 @@ class Routes:
         example: Any = None,
         query_example: Mapping[str, str] | None = None,
         media_type: str = JSON,
+        raw: bool = False,
         documented: Any = None,
     ) -> Callable[[Handler], Handler]:
         """Declare a route; the handler's signature provides the rest."""
@@ -216,6 +222,7 @@ class Routes:
                     example=example,
                     query_example=query_example or {},
                     media_type=media_type,
+                    raw=raw,
                     params=tuple(n for n in hints if n not in _SPECIAL),
                     body=hints.get("body"),
                     query=hints.get("query") or self._query(scope, hints.get("body")),

@@ -145,7 +145,7 @@ class Pipeline:
         if route.query is not None:
             query = _query(call.request, route)
             arguments |= {"query": query} if route.takes_query else {}
-        elif call.request.scope["query_string"]:
+        elif call.request.scope["query_string"] and not route.raw:
             _refuse_query(call.request, route)
         if route.reads_body:
             data = await _read(call.request, route.most_bytes)

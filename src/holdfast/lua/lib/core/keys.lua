@@ -166,6 +166,8 @@ function keys.revision(tag, id) return tag .. ':revision:' .. id end
 function keys.draining_revisions(tag) return tag .. ':draining' end
 function keys.packs(tag) return tag .. ':packs' end
 function keys.pack(tag, digest) return tag .. ':pack:' .. digest end
+function keys.endpoints(tag, env) return tag .. ':endpoints:' .. env end
+function keys.endpoint(tag, env, id) return tag .. ':endpoint:' .. env .. '|' .. id end
 -- Under the tag of the archive of a pack.
 function keys.blob(tag) return tag .. ':blob' end
 
