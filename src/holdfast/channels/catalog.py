@@ -1,7 +1,8 @@
-"""The providers that Holdfast has, found by the modules of the package `providers`."""
+"""The providers that Holdfast has: the modules of the package `providers`, loaded when needed."""
 
 from __future__ import annotations
 
+import functools
 from importlib import import_module
 from pkgutil import iter_modules
 
@@ -9,20 +10,13 @@ from holdfast.channels import providers
 from holdfast.channels.provider import Provider
 from holdfast.model import checks
 
-
-def _found() -> dict[str, Provider]:
-    modules = [
-        import_module(f"{providers.__name__}.{module.name}")
-        for module in iter_modules(providers.__path__)
-    ]
-    made: list[Provider] = [module.PROVIDER for module in modules]
-    return {one.name: one for one in made}
+#: The names of all providers.
+NAMES: tuple[str, ...] = tuple(sorted(module.name for module in iter_modules(providers.__path__)))
 
 
-#: By name.
-PROVIDERS: dict[str, Provider] = _found()
-
-
+@functools.cache
 def provider(name: str) -> Provider:
     """Return a provider; raises InvalidInput."""
-    return PROVIDERS[checks.one_of("provider", name, PROVIDERS)]
+    checks.one_of("provider", name, NAMES)
+    found: Provider = import_module(f"{providers.__name__}.{name}").PROVIDER
+    return found

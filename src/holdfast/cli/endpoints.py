@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import msgspec
 import typer
 
-from holdfast.channels import PROVIDERS, provider
+from holdfast.channels import NAMES, provider
 from holdfast.cli.deployment_options import EnvOption
 from holdfast.cli.terminal import opening, output, times
 from holdfast.cli.terminal.groups import Noun
@@ -29,7 +29,7 @@ def put(
     endpoint: EndpointId,
     *,
     provider_name: Annotated[
-        str, typer.Option("--provider", help=f"The provider: {', '.join(sorted(PROVIDERS))}.")
+        str, typer.Option("--provider", help=f"The provider: {', '.join(NAMES)}.")
     ],
     deployment: Annotated[
         str | None, typer.Option("--deployment", help="The deployment that answers.")
@@ -194,7 +194,7 @@ def providers_(*, as_json: JsonOption = False) -> None:
             "secrets": sorted(one.required),
             "settings": list(one.settings.__struct_fields__),
         }
-        for one in sorted(PROVIDERS.values(), key=lambda one: one.name)
+        for one in map(provider, NAMES)
     ]
     if as_json:
         output.emit({"items": found})

@@ -1,7 +1,8 @@
 """E-mail by Postmark: letters in by webhook, letters out by its API.
 
 A thread is a conversation: the first message id of `References` names it, or the letter's own.
-Postmark does not sign webhooks; it sends the user name and the password that the address of the webhook has.
+Postmark does not sign webhooks; it sends the user name and the password that the address of the
+webhook has.
 """
 
 from __future__ import annotations
@@ -44,21 +45,21 @@ class PostmarkSettings(Settings):
     api: str = "https://api.postmarkapp.com"
 
 
-class _Address(msgspec.Struct):
+class _Address(msgspec.Struct, frozen=True):
     email: str = msgspec.field(name="Email", default="")
 
 
-class _Header(msgspec.Struct):
+class _Header(msgspec.Struct, frozen=True):
     name: str = msgspec.field(name="Name", default="")
     value: str = msgspec.field(name="Value", default="")
 
 
-class _Attachment(msgspec.Struct):
+class _Attachment(msgspec.Struct, frozen=True):
     name: str = msgspec.field(name="Name", default="")
     type: str = msgspec.field(name="ContentType", default="")
 
 
-class _Letter(msgspec.Struct, rename="pascal"):
+class _Letter(msgspec.Struct, frozen=True, rename="pascal"):
     message_id: str = msgspec.field(name="MessageID", default="")
     record_type: str = ""
     sender: _Address = msgspec.field(name="FromFull", default=_Address())

@@ -50,14 +50,14 @@ class SlackSettings(Settings):
     api: str = "https://slack.com/api"
 
 
-class _File(msgspec.Struct):
+class _File(msgspec.Struct, frozen=True):
     id: str = ""
     name: str | None = None
     mimetype: str | None = None
     url_private: str | None = None
 
 
-class _Event(msgspec.Struct):
+class _Event(msgspec.Struct, frozen=True):
     type: str = ""
     subtype: str | None = None
     channel: str = ""
@@ -69,32 +69,32 @@ class _Event(msgspec.Struct):
     files: list[_File] = []
 
 
-class _Envelope(msgspec.Struct):
+class _Envelope(msgspec.Struct, frozen=True):
     type: str = ""
     challenge: str = ""
     event: msgspec.Raw = msgspec.Raw(b"{}")
 
 
-class _Typed(msgspec.Struct):
+class _Typed(msgspec.Struct, frozen=True):
     type: str = ""
 
 
-class _Id(msgspec.Struct):
+class _Id(msgspec.Struct, frozen=True):
     id: str = ""
 
 
-class _Action(msgspec.Struct):
+class _Action(msgspec.Struct, frozen=True):
     value: str | None = None
     action_ts: str = ""
     block_id: str = ""
 
 
-class _Container(msgspec.Struct):
+class _Container(msgspec.Struct, frozen=True):
     message_ts: str = ""
     thread_ts: str | None = None
 
 
-class _Interaction(msgspec.Struct):
+class _Interaction(msgspec.Struct, frozen=True):
     type: str = ""
     user: _Id = _Id()
     channel: _Id = _Id()

@@ -43,22 +43,22 @@ class TelegramSettings(Settings):
     typing: bool = True
 
 
-class _User(msgspec.Struct):
+class _User(msgspec.Struct, frozen=True):
     id: int
     is_bot: bool = False
 
 
-class _Chat(msgspec.Struct):
+class _Chat(msgspec.Struct, frozen=True):
     id: int
 
 
-class _File(msgspec.Struct):
+class _File(msgspec.Struct, frozen=True):
     file_id: str = ""
     file_name: str | None = None
     mime_type: str | None = None
 
 
-class _Message(msgspec.Struct):
+class _Message(msgspec.Struct, frozen=True):
     chat: _Chat
     sender: _User | None = msgspec.field(name="from", default=None)
     text: str | None = None
@@ -71,14 +71,14 @@ class _Message(msgspec.Struct):
     photo: list[_File] = []
 
 
-class _Query(msgspec.Struct):
+class _Query(msgspec.Struct, frozen=True):
     id: str
     sender: _User = msgspec.field(name="from")
     data: str | None = None
     message: _Message | None = None
 
 
-class _Update(msgspec.Struct):
+class _Update(msgspec.Struct, frozen=True):
     update_id: int
     message: _Message | None = None
     callback_query: _Query | None = None

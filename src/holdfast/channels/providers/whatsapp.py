@@ -46,32 +46,32 @@ class WhatsappSettings(Settings):
     typing: bool = True
 
 
-class _Text(msgspec.Struct):
+class _Text(msgspec.Struct, frozen=True):
     body: str = ""
 
 
-class _Media(msgspec.Struct):
+class _Media(msgspec.Struct, frozen=True):
     id: str = ""
     mime_type: str | None = None
     filename: str | None = None
     caption: str | None = None
 
 
-class _Picked(msgspec.Struct):
+class _Picked(msgspec.Struct, frozen=True):
     id: str = ""
 
 
-class _Interactive(msgspec.Struct):
+class _Interactive(msgspec.Struct, frozen=True):
     button_reply: _Picked | None = None
     list_reply: _Picked | None = None
 
 
-class _Quick(msgspec.Struct):
+class _Quick(msgspec.Struct, frozen=True):
     payload: str | None = None
     text: str | None = None
 
 
-class _Message(msgspec.Struct):
+class _Message(msgspec.Struct, frozen=True):
     id: str
     sender: str = msgspec.field(name="from")
     text: _Text | None = None
@@ -83,37 +83,37 @@ class _Message(msgspec.Struct):
     video: _Media | None = None
 
 
-class _Problem(msgspec.Struct):
+class _Problem(msgspec.Struct, frozen=True):
     code: int = 0
     title: str = ""
 
 
-class _Status(msgspec.Struct):
+class _Status(msgspec.Struct, frozen=True):
     status: str = ""
     biz_opaque_callback_data: str | None = None
     errors: list[_Problem] = []
 
 
-class _Number(msgspec.Struct):
+class _Number(msgspec.Struct, frozen=True):
     phone_number_id: str = ""
 
 
-class _Value(msgspec.Struct):
+class _Value(msgspec.Struct, frozen=True):
     metadata: _Number = _Number()
     messages: list[_Message] = []
     statuses: list[_Status] = []
 
 
-class _Change(msgspec.Struct):
+class _Change(msgspec.Struct, frozen=True):
     field: str = ""
     value: msgspec.Raw = msgspec.Raw(b"{}")
 
 
-class _Entry(msgspec.Struct):
+class _Entry(msgspec.Struct, frozen=True):
     changes: list[_Change] = []
 
 
-class _Notice(msgspec.Struct):
+class _Notice(msgspec.Struct, frozen=True):
     entry: list[_Entry] = []
 
 

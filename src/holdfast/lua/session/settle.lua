@@ -1,5 +1,5 @@
 --- Say what became of the next reply of a session: sent, to be retried, or dead. `later` is a retry
---- that does not count as a try, for a day at most; `part` says how many messages of the reply are sent, and goes on.
+--- that does not count as a try, for a day at most; `part` says how many messages of the reply are sent.
 --- @key tag the partition
 --- @arg id @arg fence of the hand-out @arg number @arg outcome sent, retry, later, part or dead
 --- @arg delay_ms until the next try, or empty; of a part, how many are sent

@@ -100,8 +100,6 @@ class Route:
     query_example: Mapping[str, str]
     #: The content of a successful reply that is not JSON.
     media_type: str
-    #: Takes any query, and any body as it is: a provider has defined them.
-    raw: bool
     #: Types of the parameters, taken from the handler.
     params: tuple[str, ...]
     body: Any
@@ -129,6 +127,11 @@ class Route:
     def takes_query(self) -> bool:
         """Whether the handler takes the query; otherwise the query only names the tenant."""
         return "query" in self.handler.__annotations__
+
+    @property
+    def raw(self) -> bool:
+        """Whether it takes any query, and any body as it is: a provider has defined them."""
+        return self.media_type == ANYTHING
 
     @property
     def accepts(self) -> str:
@@ -197,7 +200,6 @@ class Routes:
         example: Any = None,
         query_example: Mapping[str, str] | None = None,
         media_type: str = JSON,
-        raw: bool = False,
         documented: Any = None,
     ) -> Callable[[Handler], Handler]:
         """Declare a route; the handler's signature provides the rest."""
@@ -222,7 +224,6 @@ class Routes:
                     example=example,
                     query_example=query_example or {},
                     media_type=media_type,
-                    raw=raw,
                     params=tuple(n for n in hints if n not in _SPECIAL),
                     body=hints.get("body"),
                     query=hints.get("query") or self._query(scope, hints.get("body")),

@@ -22,7 +22,6 @@ ONE = "/ingress/{env}/{endpoint}"
     ONE,
     scope=Scope.PUBLIC,
     role=Role.SUBMITTER,
-    raw=True,
     errors=(
         errors.InvalidSignature,
         errors.NotDeliverable,
@@ -45,7 +44,6 @@ async def receive(call: Call, env: str, endpoint: str, body: bytes) -> Response:
 @routes.get(
     ONE,
     scope=Scope.PUBLIC,
-    raw=True,
     errors=(errors.InvalidSignature, errors.RateLimited, errors.StoreUnavailable),
     media_type=ANYTHING,
 )
