@@ -8,7 +8,7 @@ from base64 import b64encode
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import parse_qsl, urlencode
 
 from holdfast.channels import Channel, Provider, Request
 from holdfast.channels import provider as provider_of
@@ -66,7 +66,7 @@ class Sent:
         return Request(url=url, headers=found, query=self.query, body=self.body, at_s=AT_S)
 
 
-def _signed(sent: Sent, secrets: Mapping[str, str]) -> dict[str, str]:
+def _signed(sent: Sent, secrets: Mapping[str, str]) -> dict[str, str]:  # noqa: PLR0911
     stamp, body = str(sent.at_s), sent.body
     match sent.provider:
         case "webhook":
@@ -91,8 +91,6 @@ def _signed(sent: Sent, secrets: Mapping[str, str]) -> dict[str, str]:
 
 def twilio_signature(sent: Sent, token: str) -> str:
     """Return the signature of a form, worked out from its fields as Twilio describes it."""
-    from urllib.parse import parse_qsl  # noqa: PLC0415
-
     url = URL + (f"?{urlencode(sent.query)}" if sent.query else "")
     try:
         fields = sorted(parse_qsl(sent.body.decode(), keep_blank_values=True))

@@ -16,7 +16,7 @@ from typing_extensions import override
 from holdfast.channels import Call, Rejected
 from holdfast.engine.endpoints import OpenEndpoint
 from holdfast.engine.opened_endpoints import OpenedEndpoints
-from holdfast.engine.sending import LEASE_MS, Later, Sending
+from holdfast.engine.sending import POLICY, Later, Sending
 from holdfast.errors import (
     EndpointNotFound,
     ReplyRejected,
@@ -24,6 +24,7 @@ from holdfast.errors import (
     SecretUnreadable,
 )
 from holdfast.model.endpoints import SENDER
+from holdfast.model.retry import RetryPolicy
 from holdfast.model.sessions import OutgoingReply
 from holdfast.store.sessions import Outgoing
 from holdfast.store.store import Store
@@ -31,6 +32,8 @@ from holdfast.store.store import Store
 if TYPE_CHECKING:
     from holdfast.engine.posting import Poster
 
+#: How long a provider may take to answer.
+_CALL_S = 10.0
 #: Replies of one endpoint that are sent at once; a slow provider leaves room for the others.
 _MOST_OF_ENDPOINT = 128
 #: How long replies wait for room, for a key of secrets, and at least if a provider asks to wait.
@@ -44,9 +47,13 @@ class Replying(Sending):
 
     name = "channels"
     most = 512
+    # Short, so that a crash delays few replies; longer than a call may take.
+    lease_ms = 15_000
 
-    def __init__(self, store: Store, endpoints: OpenedEndpoints) -> None:
-        super().__init__(store, {SENDER: _no_sender})
+    def __init__(
+        self, store: Store, endpoints: OpenedEndpoints, policy: RetryPolicy = POLICY
+    ) -> None:
+        super().__init__(store, {SENDER: _no_sender}, policy)
         self._endpoints = endpoints
         self._poster: Poster | None = None
         self._busy: Counter[str] = Counter()
@@ -108,9 +115,14 @@ class Replying(Sending):
         if self._poster is None:
             self._poster = Poster(most=self.most)
         try:
-            response = await self._poster.send(
-                call.url, call.headers, call.body, content_type=call.content_type, has_secrets=True
-            )
+            async with asyncio.timeout(_CALL_S):
+                response = await self._poster.send(
+                    call.url,
+                    call.headers,
+                    call.body,
+                    content_type=call.content_type,
+                    has_secrets=True,
+                )
             opened.provider.judge(response)
         except NotDelivered as error:
             if not error.again:
@@ -128,7 +140,12 @@ class Replying(Sending):
     async def _note_part(self, outgoing: Outgoing, reply: OutgoingReply, number: int) -> None:
         """Note that some messages of a reply are sent, so that no later try repeats them."""
         await self._sessions.settle(
-            reply.session, outgoing.fence, reply.number, "part", lease_ms=LEASE_MS, delay_ms=number
+            reply.session,
+            outgoing.fence,
+            reply.number,
+            "part",
+            lease_ms=self.lease_ms,
+            delay_ms=number,
         )
 
 

@@ -57,6 +57,7 @@ class Sending(TimerLoop):
     place = "partition"
     #: Sessions whose replies are sent at once.
     most: int = 256
+    lease_ms: int = LEASE_MS
 
     def __init__(
         self, store: Store, senders: Mapping[str, Send], policy: RetryPolicy = POLICY
@@ -80,7 +81,7 @@ class Sending(TimerLoop):
         if room <= 0:
             return _POLL_S
         handed, sleep_ms = await self._sessions.outgoing(
-            place, new_id(), tuple(self._senders), lease_ms=LEASE_MS, limit=room
+            place, new_id(), tuple(self._senders), lease_ms=self.lease_ms, limit=room
         )
         for outgoing in handed:
             # A receiver that takes long delays no other session.
@@ -159,7 +160,7 @@ class Sending(TimerLoop):
             reply.number,
             outcome,
             # After the last one of this hand-out, replies that were written since may be taken.
-            lease_ms=0 if is_last else LEASE_MS,
+            lease_ms=0 if is_last else self.lease_ms,
             delay_ms=delay_ms,
             error=problem,
         )

@@ -204,7 +204,7 @@ def test_a_provider_is_judged_by_its_answer(name: str) -> None:
         ("postmark", b'{"ErrorCode":406,"Message":"inactive"}', False),
     ],
 )
-def test_a_provider_may_refuse_with_success(name: str, body: bytes, again: bool) -> None:  # noqa: FBT001
+def test_a_provider_may_refuse_with_success(name: str, body: bytes, again: bool) -> None:
     with pytest.raises(Rejected) as refused:
         provider(name).judge(Response(status=200, body=body))
     assert refused.value.again is again

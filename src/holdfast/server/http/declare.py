@@ -30,6 +30,8 @@ CHANGING = (OutcomeUnknown, StoreReadOnly)
 JSON = "application/json"
 ARCHIVE = "application/zip"
 ANYTHING = "*/*"
+#: The query of a route that takes any.
+AnyQuery = dict[str, str]
 #: Room for a payload of 1 MiB in base64, with its envelope.
 BODY_BYTES = 2 << 20
 
@@ -130,8 +132,8 @@ class Route:
 
     @property
     def raw(self) -> bool:
-        """Whether it takes any query, and any body as it is: a provider has defined them."""
-        return self.media_type == ANYTHING
+        """Whether it takes any query, and any body as it is: its caller has defined them."""
+        return bool(self.query == AnyQuery)
 
     @property
     def accepts(self) -> str:

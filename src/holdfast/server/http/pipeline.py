@@ -145,7 +145,7 @@ class Pipeline:
         if route.query is not None:
             query = _query(call.request, route)
             arguments |= {"query": query} if route.takes_query else {}
-        elif call.request.scope["query_string"] and not route.raw:
+        elif call.request.scope["query_string"]:
             _refuse_query(call.request, route)
         if route.reads_body:
             data = await _read(call.request, route.most_bytes)
@@ -229,6 +229,8 @@ def _query(request: Request, route: Route) -> Any:
     values = dict(given)
     if len(values) != len(given):
         raise InvalidInput("query: a parameter is given twice", field="query")
+    if route.raw:
+        return values
     try:
         query = msgspec.convert(values, route.query, strict=False)
     except msgspec.ValidationError as error:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable
 
 from starlette.responses import Response
 
@@ -11,7 +10,7 @@ from holdfast import channels, errors
 from holdfast.model import bounds
 from holdfast.model.api_keys import Role
 from holdfast.server.http.call import Call
-from holdfast.server.http.declare import ANYTHING, Routes, Scope
+from holdfast.server.http.declare import ANYTHING, AnyQuery, Routes, Scope
 
 routes: Routes = Routes("ingress", "Webhooks of providers. The endpoint's secrets verify them.")
 
@@ -32,13 +31,14 @@ ONE = "/ingress/{env}/{endpoint}"
     most_bytes=bounds.WEBHOOK_BYTES,
     media_type=ANYTHING,
 )
-async def receive(call: Call, env: str, endpoint: str, body: bytes) -> Response:
+async def receive(call: Call, env: str, endpoint: str, body: bytes, query: AnyQuery) -> Response:
     """Receive a webhook of the provider of an endpoint.
 
     It is answered when its messages are in the store. An unknown endpoint and a wrong signature get
     the same response. The status of another failure makes the provider repeat the webhook.
     """
-    return await _answered(call, body, env, endpoint, call.services.ingress.receive)
+    request = _request(call, query, body)
+    return _response(await call.services.ingress.receive(env, endpoint, request))
 
 
 @routes.get(
@@ -47,26 +47,23 @@ async def receive(call: Call, env: str, endpoint: str, body: bytes) -> Response:
     errors=(errors.InvalidSignature, errors.RateLimited, errors.StoreUnavailable),
     media_type=ANYTHING,
 )
-async def challenge(call: Call, env: str, endpoint: str) -> Response:
+async def challenge(call: Call, env: str, endpoint: str, query: AnyQuery) -> Response:
     """Answer a provider that checks the address of an endpoint before it uses it."""
     call.count_address()
-    return await _answered(call, b"", env, endpoint, call.services.ingress.challenge)
+    request = _request(call, query)
+    return _response(await call.services.ingress.challenge(env, endpoint, request))
 
 
-_Receive = Callable[[str, str, channels.Request], Awaitable[channels.Answer]]
-
-
-async def _answered(
-    call: Call, body: bytes, env: str, endpoint: str, receive: _Receive
-) -> Response:
-    request = call.request
-    given = channels.Request(
-        method=request.method,
-        url=str(request.url),
-        headers=dict(request.headers),
-        query=dict(request.query_params),
+def _request(call: Call, query: AnyQuery, body: bytes = b"") -> channels.Request:
+    return channels.Request(
+        method=call.request.method,
+        url=str(call.request.url),
+        headers=dict(call.request.headers),
+        query=query,
         body=body,
         at_s=time.time(),
     )
-    answer = await receive(env, endpoint, given)
+
+
+def _response(answer: channels.Answer) -> Response:
     return Response(answer.body, media_type=answer.content_type)
