@@ -74,7 +74,7 @@ class Mutations:
     """Webhooks that are almost right."""
 
     def __init__(self, seed: int) -> None:
-        self._random = random.Random(seed)  # noqa: S311
+        self._random = random.Random(seed)
 
     def __call__(self, sent: Sent) -> Sent:
         """Change a webhook in one of many ways."""
