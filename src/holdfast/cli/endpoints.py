@@ -1,4 +1,4 @@
-"""`holdfast endpoints`: where webhooks of providers arrive: put, ls, show, rm, providers."""
+"""`holdfast endpoints`: where webhooks of providers arrive: put, ls, show, rm."""
 
 from __future__ import annotations
 
@@ -182,25 +182,3 @@ def rm(
     output.answer(
         {"id": endpoint, "deleted": True}, f"endpoint {endpoint} is deleted", as_json=as_json
     )
-
-
-@app.command("providers")
-def providers_(*, as_json: JsonOption = False) -> None:
-    """List the providers, and the secrets that an endpoint of each needs."""
-    found = [
-        {
-            "provider": one.name,
-            "about": one.about,
-            "secrets": sorted(one.required),
-            "settings": list(one.settings.__struct_fields__),
-        }
-        for one in map(provider, NAMES)
-    ]
-    if as_json:
-        output.emit({"items": found})
-        return
-    rows = [
-        (one["provider"], ", ".join(one["secrets"]), ", ".join(one["settings"]), one["about"])
-        for one in found
-    ]
-    output.show_table(("provider", "secrets", "settings", "about"), rows, nothing="no providers")
