@@ -19,8 +19,10 @@ from holdfast.errors import (
     NotDeliverable,
     RateLimited,
 )
+from holdfast.model.deployments import NewDeployment, SplitEntry
 from holdfast.model.endpoints import SENDER, Endpoint, EndpointRef, NewEndpoint
 from holdfast.model.retry import Backoff, RetryPolicy
+from holdfast.model.revisions import Gate
 from holdfast.model.sessions import Entry
 from holdfast.testing.polling import wait_for
 from tests.support.channels import SECRETS, Sent, message, settings_of, whatsapp
@@ -319,6 +321,26 @@ async def test_what_nothing_takes_is_repeated_by_the_provider(stage: Stage) -> N
     await stage.put("webhook", conversation=None)
     with pytest.raises(NotDeliverable, match="deployment_not_found"):
         await stage.receive(message("webhook"))
+
+
+@pytest.mark.parametrize("named", [True, False])
+async def test_a_deployment_answers(stage: Stage, named: bool) -> None:
+    """The one that the endpoint names, or the one that has the host of the call."""
+    deployments = stage.engine.deployments
+    for name, host in (("shop", "bots.example"), ("other", "else.example")):
+        new = NewDeployment(env="local", id=name, tenant="default", app=NAME, hosts=(host,))
+        made, _ = await deployments.create(new)
+        await deployments.stage(made.ref, revision_id=f"r-{name}")
+        seen = await deployments.warm(made.ref, f"r-{name}")
+        gates = [Gate(name="loads", passed=True)]
+        await deployments.judge(made.ref, f"r-{name}", gates, seen=seen.version)
+        entries = [SplitEntry(revision=f"r-{name}", weight_bps=10_000)]
+        await deployments.set_split(made.ref, entries, expected_generation=0)
+    await stage.put("slack", conversation=None, deployment="other" if named else None)
+    await stage.receive(message("slack"))
+    (session,) = (await stage.engine.sessions.list()).items
+    assert session.revision == ("r-other" if named else "r-shop")
+    assert session.key.endpoint == "inbox"
 
 
 async def test_a_sealed_secret_without_its_key_accepts_nothing(
