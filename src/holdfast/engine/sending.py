@@ -123,8 +123,6 @@ class Sending(TimerLoop):
         try:
             async with asyncio.timeout(SEND_TIMEOUT_S):
                 await self._deliver(outgoing, reply)
-        except (LeaseLost, SessionNotFound):
-            raise
         except Later as later:
             outcome, problem, delay_ms = "later", str(later)[:_ERROR_CHARS], later.delay_ms
         except Exception as error:  # noqa: BLE001 - whatever a sender raises, the reply is kept

@@ -373,3 +373,33 @@ async def test_a_busy_conversation_refuses_without_a_repetition(stage: Stage) ->
     for number in (1, 2):
         await stage.receive(message("webhook", number=number))
     assert [line.text for line in await stage.lines()] == ["Hello"]
+
+
+async def test_addresses_of_the_own_network_are_not_called(
+    stage: Stage, conversing: Conversing, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Unless the environment lists them; the same for calls without TLS."""
+    monkeypatch.delenv("HOLDFAST_WEBHOOK_HOSTS")
+    await stage.put("webhook")
+    await stage.receive(message("webhook"))
+    await conversing.answer("one")
+    await stage.until("dead")
+    assert stage.provider.calls == 0
+
+
+async def test_no_secret_is_logged(
+    stage: Stage, conversing: Conversing, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Not even that of Telegram, which is part of the address."""
+    caplog.set_level("DEBUG")
+    await stage.put("telegram")
+    genuine = message("telegram").request()
+    with pytest.raises(InvalidSignature):
+        await stage.receive(replace(genuine, headers={}))
+    await stage.receive(genuine)
+    stage.provider.failures = [Failure(500), Failure(403)]
+    await conversing.answer("one")
+    await stage.until("dead")
+    assert "was not sent" in caplog.text
+    for secret in SECRETS["telegram"].values():
+        assert secret not in caplog.text
